@@ -22,10 +22,10 @@ from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
-from ramet.store.base import Store
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.store import Store
 
 LINEAGE_TASKS = 4_000
 LEAVES = 100

@@ -18,8 +18,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from benchmarks.large_world import add_options, address_of, made, store_at
-from ramet.store.base import Store
-from ramet.store.base_queries import TaskQuery
+from ramet.store.requests import TaskQuery
+from ramet.store.store import Store
 
 TIMES = 30
 

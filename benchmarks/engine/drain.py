@@ -9,8 +9,8 @@ from typing import Any, cast
 from benchmarks.engine import app
 from ramet import Client, Worker
 from ramet.store.answers import Claimed, Settled
-from ramet.store.base import Store
 from ramet.store.requests import ClaimRequest, Settlement
+from ramet.store.store import Store
 
 TARGET = "benchmarks.engine.app:app"
 

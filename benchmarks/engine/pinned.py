@@ -11,8 +11,8 @@ from benchmarks.engine import app
 from benchmarks.engine.places import Place, Spot
 from ramet import Client, Worker
 from ramet.store.answers import Settled
-from ramet.store.base import Store
 from ramet.store.requests import Settlement
+from ramet.store.store import Store
 
 TARGET = "benchmarks.engine.app:app"
 BATCH = 500

@@ -60,8 +60,7 @@ from ramet.model.views import (
     Twig,
     TwigPage,
 )
-from ramet.store.answers import Ran, SpawnAnswer, Submitted
-from ramet.store.base_persons import Reoffered
+from ramet.store.answers import Ran, Reoffered, SpawnAnswer, Submitted
 from ramet.store.errors import (
     LineageExists,
     Stopped,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ramet.store.base import Store
+from ramet.store.store import Store
 from ramet.wiki.pipeline import app as wiki_app
 from tests.chaos.path_overlaps import overlaps
 from tests.chaos.pipelines import pipelines

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ramet.llm.providers.base import AnswerState
 from ramet.llm.settings import BATCH_ITEM, ITEM
-from ramet.store.base import Store
+from ramet.store.store import Store
 from ramet.wiki.graphs.registry import open_graph_reader
 from ramet.wiki.runs import FIRST_TASKS, LevelPayload, run_of
 from ramet.wiki.tables import WikiState

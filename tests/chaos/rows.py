@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from typing import Any, NamedTuple
 
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 ACCEPTED = frozenset({"success", "filtered", "skipped"})
 """Ends that a handler asked for."""

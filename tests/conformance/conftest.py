@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.store.base import Store
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.support.backends import BACKENDS, Backend
 from tests.support.world import EFFECTS, SettableClock, World

@@ -202,7 +202,7 @@ def _sql(reading: Reading, block: Block) -> None:
         raise Wrong(f"line {block.line}: only SELECT is run; mark it")
     place = reading.folder / ".home" / "empty.db"
     if not place.exists():
-        open_store(place).close_now()  # type: ignore[attr-defined]
+        open_store(place).close_now()
     database = sqlite3.connect(place)
     try:
         database.execute(block.text).fetchall()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ramet import Limits
-from ramet.store.base import Store
+from ramet.store.store import Store
 from tests.faults.effects import Effect
 from tests.faults.fault_app import IS_FILTERED, SIZE, Number
 from tests.invariants.check import TERMINAL, violations

@@ -12,7 +12,7 @@ import pytest
 from ramet import App, Limits, Task
 from ramet.engine.tools.import_tasks import Importer, Report, Source
 from ramet.model.importing import Rules
-from ramet.store.base import Store
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.support.backends import BACKENDS
 

@@ -12,8 +12,8 @@ from ramet import Context
 from ramet.engine.tools.import_files import BadRows
 from ramet.engine.tools.import_tasks import Importer, Source
 from ramet.model.importing import Rules
-from ramet.store.base_import import ImportDone
 from ramet.store.errors import StoreError
+from ramet.store.requests import ImportDone
 from ramet.store.sqlite.store import SqliteStore
 from tests.importing.conftest import Move, row
 

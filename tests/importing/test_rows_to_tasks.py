@@ -15,8 +15,7 @@ from ramet.engine.tools.import_tasks import Importer, Report, Source
 from ramet.model.importing import Rules
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.base_operations import SettingChange
-from ramet.store.requests import ClaimRequest, NewLineage, Settlement
+from ramet.store.requests import ClaimRequest, NewLineage, SettingChange, Settlement
 from ramet.store.sqlite.store import SqliteStore
 from tests.importing.conftest import Move, row
 from tests.invariants.check import violations

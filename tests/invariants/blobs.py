@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 REFERENCES = (
     "SELECT tracking_id, payload FROM ramet_tasks WHERE payload LIKE '%$blob%'",

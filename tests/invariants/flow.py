@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ramet.model.flow.resources import Policy, Resource, policy_of
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.schedule import Schedule, Slot
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 if TYPE_CHECKING:
     from tests.invariants.check import Rows

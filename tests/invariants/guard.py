@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ramet.model.keys import shape_of
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 if TYPE_CHECKING:
     from tests.invariants.check import Rows

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import Lineage
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class ReservationRow(NamedTuple):

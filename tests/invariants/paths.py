@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from ramet.model.paths import PathElements, nodes_of
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class Place(NamedTuple):

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple, TypeVar, cast
 
-from ramet.store.base import Store
 from ramet.store.session import Session
+from ramet.store.store import Store
 
 
 class TaskRow(NamedTuple):

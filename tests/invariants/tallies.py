@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from ramet.model.tallies import COLUMNS, ENDS, Tally, added, tally_of
 from ramet.model.task.task import Standing
-from ramet.store.base import Store
+from ramet.store.store import Store
 from tests.invariants.rows import TaskRow
 
 

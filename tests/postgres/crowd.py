@@ -22,11 +22,10 @@ from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.model.values import blob_of
 from ramet.store.answers import Claimed
-from ramet.store.base import Store
-from ramet.store.base_binding import BindingStore
 from ramet.store.errors import LineageExists, StoreError, UniqueHeld
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement, Write
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.support.world import AT_ONCE, in_threads
 
@@ -259,16 +258,14 @@ class Actor:
         await self.store.prune(await self.store.now() - 0.5, rows=50)
 
 
-async def bind_and_settle(store: BindingStore, claimed: Claimed, ids: list[str]) -> None:
+async def bind_and_settle(store: Store, claimed: Claimed, ids: list[str]) -> None:
     """Make pending tasks one's own, and settle half of them."""
     from ramet.model.task.binding import ItemSettlement
 
     bound = await store.bind(claimed.standing.seq, claimed.standing.fence, ids)
     items = [ItemSettlement(told.task_id, told.number, "success") for told in bound if told.number is not None]
     fence = claimed.standing.fence
-    await store.settle(  # type: ignore[attr-defined]
-        [Settlement(claimed.standing.seq, fence, ev.Progress(fence, 300.0), items=items[::2])]
-    )
+    await store.settle([Settlement(claimed.standing.seq, fence, ev.Progress(fence, 300.0), items=items[::2])])
 
 
 REFUSED = (

@@ -15,9 +15,9 @@ import pytest
 
 from ramet.model.money import DAY_SETTING, GLOBAL_SETTING, ReserveRequest
 from ramet.model.task.task import NewTask
-from ramet.store.base import Store
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.postgres.crowd import Told, crowd, judged, prepare
 from tests.support.processes import beside

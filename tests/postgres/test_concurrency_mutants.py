@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from ramet.store.base import Store
 from ramet.store.postgres.session import Mode, PostgresSession
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.rows.retained_slots import FLOW
 from ramet.store.session import Session
+from ramet.store.store import Store
 from ramet.store.verbs import claim, resources
 from tests.postgres.crowd import crowd, judged, prepare
 

@@ -49,7 +49,7 @@ async def test_what_a_test_leaves_is_gone(url: str) -> None:
         assert number == 1
         store.close_now()
     finally:
-        world.store.close_now()  # type: ignore[attr-defined]
+        world.store.close_now()
 
 
 @pytest.mark.parametrize(

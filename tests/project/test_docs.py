@@ -301,7 +301,7 @@ def test_the_limits_are_the_defaults() -> None:
 
 def test_the_storage_page_names_every_table_and_its_queries_run(tmp_path: Path) -> None:
     page = text_of(DOCS / "concepts" / "storage.md")
-    open_store(tmp_path / "ramet.db").close_now()  # type: ignore[attr-defined]
+    open_store(tmp_path / "ramet.db").close_now()
     with sqlite3.connect(tmp_path / "ramet.db") as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         queries = blocks_of(page, "sql")

@@ -21,10 +21,10 @@ from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
-from ramet.store.base import Store
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.pullers.log import Log, Path_, met, wrong
 from tests.support.world import AT_ONCE, in_threads

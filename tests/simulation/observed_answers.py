@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from ramet.store.answers import Claimed, Settled, Submitted, Swept
-from ramet.store.base_persons import Reoffered
+from ramet.store.answers import Claimed, Reoffered, Settled, Submitted, Swept
 from ramet.store.requests import Settlement
 from tests.simulation.database import SimulatedStore
 from tests.simulation.verb_checks import Judge

@@ -220,7 +220,7 @@ async def test_what_a_restored_database_replaces_is_kept_whole(copies: Copies) -
     await world.submit(tracking_id="early")
     backup(copies.path("first"), copies.path("copy"))
     await world.submit(tracking_id="late")
-    world.store.close_now()  # type: ignore[attr-defined]
+    world.store.close_now()
     told = restore(copies.path("copy"), copies.path("first"), force=True, clock=copies.clock)
     assert told.replaced == str(copies.folder / "first.db.replaced")
     assert [row.tracking_id for row in await copies.world("first").store.lineages()] == ["early"]

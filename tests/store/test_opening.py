@@ -21,7 +21,6 @@ import ramet.store.sqlite.store
 from ramet.engine.tools.doctor import doctor
 from ramet.store import open_store
 from ramet.store.backup.copies import backup
-from ramet.store.base import Store
 from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
 from ramet.store.opening import migrate
 from ramet.store.processes.registry import network_file_system
@@ -31,6 +30,7 @@ from ramet.store.schema.tables import COMPATIBLE_FROM, MIGRATIONS, SCHEMA_VERSIO
 from ramet.store.schema.versions import Plan
 from ramet.store.sqlite.session import connect
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.store import Store
 from tests.support.world import SettableClock, World
 
 NOBODY = 65_534

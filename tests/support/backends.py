@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from ramet.store.base import Store
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.store import Store
 from tests.postgres import database_pool
 
 Clock = Callable[[], float]

@@ -14,8 +14,8 @@ from ramet.model.task import events as ev
 from ramet.model.task.retry import Retry
 from ramet.model.task.task import NewTask, Task
 from ramet.store.answers import Claimed, Settled
-from ramet.store.base import Store
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Write
+from ramet.store.store import Store
 from tests.invariants.check import violations
 
 LEASE_SECONDS = 300.0

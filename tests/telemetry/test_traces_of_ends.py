@@ -10,8 +10,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from ramet.engine.client.watched import watched
 from ramet.model.tracing import task_span_id
-from ramet.store.base import Store
-from ramet.store.base_queries import TaskQuery
+from ramet.store.requests import TaskQuery
+from ramet.store.store import Store
 from ramet.telemetry.traces import MEMORY
 from tests.conformance.explain.test_explained_ends import ENDS, Script
 from tests.support.backends import BACKENDS, Backend

@@ -11,10 +11,10 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.store import open_store
-from ramet.store.base import Store
 from ramet.store.opening import migrate
 from ramet.store.requests import ClaimRequest, Settlement
 from ramet.store.schema import versions
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.support.backends import BACKENDS
 from tests.upgrade.plans import NEXT

@@ -23,7 +23,7 @@ from ramet.store.errors import StoreMissing
 
 if TYPE_CHECKING:
     from ramet.engine.tools.import_tasks import Importer, Report, Source
-    from ramet.store.base import Store
+    from ramet.store.store import Store
 
 PROGRESS_SECONDS = 2.0
 BAD_SHOWN_MAX = 100

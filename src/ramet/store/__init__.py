@@ -1,11 +1,11 @@
 """How tasks are kept. The only package with SQL or a database driver.
 
 The store decides nothing: it reads standings, asks :mod:`ramet.model` what becomes of them, and applies the answer
-in one transaction. :mod:`ramet.store.base` is the protocol, :func:`ramet.store.open_store` the way in.
+in one transaction. :class:`ramet.store.store.Store` has its verbs, :func:`ramet.store.opening.open_store` opens one.
 """
 
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.opening import open_store
+from ramet.store.store import Store
 
 __all__ = ["Store", "StoreError", "open_store"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ramet.model.lineage.guard import BlockReason
+from ramet.model.alerts.rules import Alert
+from ramet.model.lineage.guard import BlockReason, Elsewhere
+from ramet.model.schedule import Schedule
 from ramet.model.task.binding import ItemAnswer
-from ramet.model.task.task import Standing
+from ramet.model.task.task import Block, Standing, Task
+from ramet.store.requests import Cursor
 
 
 class Submitted(NamedTuple):
@@ -122,3 +125,125 @@ class Finding(NamedTuple):
 
 REPORT = "restore a backup from before, and report what led here with this output"
 """What to do where a promise does not hold."""
+
+
+class Known(NamedTuple):
+    """What is stored about a kind and key."""
+
+    tasks: tuple[Task, ...]
+    """Tasks that have this identity, those of the newest lineages first."""
+    blocks: tuple[Block, ...]
+    """Refused spawns of it, the one that was refused last first."""
+    holder: Elsewhere | None
+    """Who holds the key over all lineages, for kinds with ``unique="global"``; that task's lineage may be pruned."""
+    more: bool
+    """There is, or there may be, more than was looked at."""
+
+
+class ImportPlace(NamedTuple):
+    """Where a task hangs that exists already."""
+
+    id: str
+    tracking_id: str
+    ancestry_chain: str
+    """JSON list."""
+    spawn_depth: int
+    kind: str
+    key: str
+    max_spawn_depth: int
+
+
+class Imported(NamedTuple):
+    """What became of a batch."""
+
+    created: int
+    there: int
+    """Tasks that existed already, under their id: nothing was changed."""
+    duplicates: tuple[tuple[str, str], ...]
+    """(task, task that holds its identity) of those or its unique key, of those that became history because of it."""
+
+
+class ImportRow(NamedTuple):
+    """The record of one import."""
+
+    name: str
+    state: str
+    """``open`` or ``closed``."""
+    rows: int
+    created: int
+    history: int
+    started_at: float
+    closed_at: float | None
+    by: str
+
+
+class Looked(NamedTuple):
+    """What one step of the monitor did."""
+
+    ran: bool
+    """False when it is not time yet, or another worker took this step."""
+    more: bool = False
+    """True when the look is not finished: another step follows at once."""
+    fired: tuple[Alert, ...] = ()
+    """Alerts that began to fire in this step."""
+    resolved: tuple[Alert, ...] = ()
+
+
+class SettingRow(NamedTuple):
+    """A stored setting."""
+
+    key: str
+    value: Any
+    value_type: str
+    """``int``, ``float``, ``string`` or ``json``; a setting that is ``none`` is JSON's null."""
+    description: str
+    updated_at: float
+
+
+class Prunable(NamedTuple):
+    """What could be pruned."""
+
+    lineages: int
+    tasks: int
+    slots: int
+    """What became of slots of schedules, in rows."""
+
+
+class Reoffered(NamedTuple):
+    """What became of blocks that were offered again."""
+
+    created: tuple[str, ...]
+    """Ids of the new tasks."""
+    there_already: int
+    """Blocks whose task exists by now, here or, for a unique key, elsewhere."""
+    still_blocked: Mapping[str, int]
+    """How many the guard refused again, by its reason now; ``parent_unknown`` where nobody knows who asked."""
+    after: Cursor | None = None
+    """Where to go on; None when there was nothing left to offer."""
+
+
+class TaskPage(NamedTuple):
+    """Tasks in the order of their numbers, or the newest first, and where to go on."""
+
+    tasks: tuple[Task, ...]
+    next_after: int | None
+
+
+class KindCount(NamedTuple):
+    """How many tasks of a kind are in a state, with what they wait for; ``stale`` where a claim's lease expired."""
+
+    kind: str
+    state: str
+    wait: str | None
+    tasks: int
+    mean_depth: float
+
+
+class DueSchedules(NamedTuple):
+    """Schedules that want looking at, and when the next one will."""
+
+    now: float
+    """The store's clock."""
+    schedules: tuple[Schedule, ...]
+    next_at: float | None
+    """When the next active schedule has a slot; None when there is none."""

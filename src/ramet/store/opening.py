@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ramet.store import wall_time
 from ramet.store.address import file_of, is_file, is_postgres, shown
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.schema import versions as known
 from ramet.store.schema.versions import Migrated
+from ramet.store.store import Store
 
 
 def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], float] | None = None) -> Store:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ramet.model.lineage.limits import BALANCED, Limits
 from ramet.model.money import Charge
+from ramet.model.schedule import Schedule
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.events import Event
-from ramet.model.task.task import NewTask
+from ramet.model.task.task import NewTask, TaskState
 from ramet.model.values import NewBlob
 
 Progress = Callable[[int, int], None]
@@ -91,3 +93,96 @@ class ClaimRequest(NamedTuple):
     lease_seconds: float
     pulled: bool = False
     """Also tasks of pulled kinds; without it only those that are ending."""
+
+
+class Arrival(NamedTuple):
+    """One task to import, with its place and its past."""
+
+    new: NewTask
+    tracking_id: str
+    parent_id: str | None
+    """In the same lineage, imported before or in the same batch; None for a root."""
+    ancestry_chain: tuple[str, ...]
+    spawn_depth: int
+    max_spawn_depth: int
+    """Of the lineage, where it does not exist yet; its other limits are ``limits``."""
+    state: str
+    """``pending``, or a terminal state."""
+    reason: str | None
+    error: str | None
+    attempts: int
+    stage: str | None
+    pipeline_state: str | None
+    """JSON text."""
+    path: str | None
+    """JSON list of texts; of a live one what ``new`` says."""
+    created_at: float
+    told: tuple[str, str] | None = None
+    """Their word for the state and what is worth recording: a transition named ``import``."""
+    number: int = 0
+    """Of its row: in this order tasks with paths take their places in line."""
+    limits: Limits = BALANCED
+    ended_at: float | None = None
+    """When an ended one ended; None: now."""
+    held_seconds_max: float | None = None
+    """Of an ended one of a kind with ``unique="global"``: how long it holds its key at most; None: as its end gives."""
+
+
+class ImportDone(NamedTuple):
+    """What a run of an import did, in rows."""
+
+    rows: int
+    """In the file."""
+    created: int
+    history: int
+    """Created as history only: duplicates, cycles, too deep."""
+
+
+class SettingChange(NamedTuple):
+    """A setting to store, or to remove so that its default holds again."""
+
+    key: str
+    value: Any = None
+    value_type: str = "json"
+    description: str = ""
+    remove: bool = False
+
+
+Cursor = tuple[str, str, str]
+"""Kind, key and reason of the last block that was looked at."""
+
+
+SEQ_MAX = 2**63 - 1
+"""The largest number that a task can have."""
+
+
+class TaskQuery(NamedTuple):
+    """Which tasks to list. Empty fields do not filter; ``limit`` is bounded by the store (1,000)."""
+
+    tracking_id: str | None = None
+    states: frozenset[TaskState] = frozenset()
+    kind: str | None = None
+    key: str | None = None
+    min_depth: int | None = None
+    parent_id: str | None = None
+    limit: int = 100
+    after: int = 0
+    """Continue behind this task number (see :attr:`TaskPage.next_after`); 0 begins."""
+    newest: bool = False
+    """List the newest first: each page goes on with smaller numbers."""
+
+    @property
+    def first(self) -> tuple[str, int]:
+        """The comparison that a task's number must hold, and with what."""
+        return ("<", self.after or SEQ_MAX) if self.newest else (">", self.after)
+
+
+class SlotPlan(NamedTuple):
+    """What a worker found to be due of one schedule, as it read it."""
+
+    seen: Schedule
+    run: Sequence[tuple[float, NewLineage]]
+    """Slots to run, ascending, each with the lineage that it becomes."""
+    missed: int
+    missed_from: float | None
+    next_at: float

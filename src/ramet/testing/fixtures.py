@@ -12,10 +12,10 @@ from pathlib import Path
 
 from ramet.engine.app.app import App
 from ramet.engine.client.client import Client
-from ramet.store.base import Store
 from ramet.store.opening import check_driver
 from ramet.store.sqlite.session import Hook
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.store import Store
 
 
 class FakeClock:

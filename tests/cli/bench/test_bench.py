@@ -20,8 +20,8 @@ from benchmarks.engine.pickup import PickUp
 from benchmarks.engine.pinned import Phases
 from benchmarks.engine.places import BareRun, Spot, SqlitePlace
 from benchmarks.engine.run import Engine, Size
-from ramet.store.base import Store
 from ramet.store.schema.tables import MIGRATIONS
+from ramet.store.store import Store
 from tests.cli.conftest import Cli
 
 PUBLISHED = set(

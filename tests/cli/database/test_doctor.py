@@ -110,7 +110,7 @@ async def test_what_nobody_sees_to_is_a_warning(path: Path) -> None:
     world = World(SqliteStore(path, clock=clock, inline=True), clock)
     await world.submit(world.task(id="w1"), world.task(id="w2"), tracking_id="waiting")
     await world.claim_one()
-    world.store.close_now()  # type: ignore[attr-defined]
+    world.store.close_now()
     told = {finding.check: finding for finding in doctor(path)}
     assert set(told) == {"leases", "workers"}
     assert {finding.severity for finding in told.values()} == {"warning"}
@@ -122,7 +122,7 @@ async def test_a_kind_that_no_living_worker_serves_is_told(path: Path) -> None:
     clock = SettableClock(time.time())
     world = World(SqliteStore(path, clock=clock, inline=True), clock)
     await world.submit(world.task(id="w1"), world.task(id="w2", kind="image"), tracking_id="waiting")
-    world.store.close_now()  # type: ignore[attr-defined]
+    world.store.close_now()
     alive = f"INSERT INTO ramet_workers VALUES ('w', 'h', 1, '[\"page\"]', '[\"default\"]', 4, 1.0, {time.time()})"
     damage(path, alive)
     assert "1 tasks can be claimed and no worker serves them (first: kind image" in found(path)["workers"]

@@ -9,7 +9,7 @@ import pytest
 from ramet.model.alerts.rules import WORST_MAX, Alert, MonitorLimits
 from ramet.model.money import ReserveRequest
 from ramet.store.answers import Claimed
-from ramet.store.base import Store
+from ramet.store.store import Store
 from tests.support.backends import Backend
 from tests.support.world import SettableClock, World, failing, settlement
 

@@ -19,12 +19,12 @@ from ramet.model.lineage.limits import Limits
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
-from ramet.store.base import Store
 from ramet.store.maintenance import monitor_facts
 from ramet.store.postgres import session
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import Settlement
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.store import Store
 from tests.postgres import database_pool
 from tests.support.backends import BACKENDS, Backend, SqliteBackend
 from tests.support.world import SettableClock, World, failing, settlement

@@ -13,9 +13,8 @@ from ramet.model.flow.resources import Policy, Told
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
-from ramet.store.base import Store
-from ramet.store.base_operations import SettingChange
-from ramet.store.requests import ClaimRequest, NewLineage
+from ramet.store.requests import ClaimRequest, NewLineage, SettingChange
+from ramet.store.store import Store
 from tests.support.backends import Backend
 from tests.support.world import LEASE_SECONDS, World, failing, hand_back, in_threads, settlement
 

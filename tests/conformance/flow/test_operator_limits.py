@@ -6,7 +6,7 @@ import pytest
 
 from ramet.model.flow.queues import Declared
 from ramet.model.flow.resources import Policy
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 APP = Policy("host:*", 2, 5.0, 2.0, 7, 30.0)
 DECLARED = Declared({"default": 5}, {"page": 4}, [APP])

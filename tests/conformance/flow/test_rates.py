@@ -15,8 +15,8 @@ from ramet.model.flow.shares import KEEP_SECONDS, OFF_SECONDS, Taken, TakeReques
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
-from ramet.store.base import Store
 from ramet.store.requests import ClaimRequest, NewLineage
+from ramet.store.store import Store
 from ramet.store.verbs import rates
 from tests.support.backends import Backend
 from tests.support.world import LEASE_SECONDS, World, in_threads
@@ -283,7 +283,7 @@ async def test_eight_takers_of_two_stores_never_get_more_than_the_bucket_bears(b
 async def test_a_word_that_another_worker_brought_meanwhile_changes_nothing(world: World) -> None:
     """Both saw that it was new."""
     word = partial(rates.adapt, name=API, told=Told(limit_per_minute=600.0, remaining=2.0))
-    await world.store._write_beside(word)  # type: ignore[attr-defined]
+    await world.store._write_beside(word)
     before = await in_store(world)
-    await world.store._write_beside(word)  # type: ignore[attr-defined]
+    await world.store._write_beside(word)
     assert await in_store(world) == before

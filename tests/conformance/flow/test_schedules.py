@@ -17,9 +17,9 @@ from ramet.engine.settings.live import LiveSettings
 from ramet.engine.worker.loops import tick
 from ramet.model.lineage.limits import Limits
 from ramet.model.schedule import Slot
-from ramet.store.base import Store
-from ramet.store.base_schedules import SlotPlan
 from ramet.store.errors import StoreError
+from ramet.store.requests import SlotPlan
+from ramet.store.store import Store
 from tests.support.backends import Backend
 from tests.support.world import World, failing, in_threads
 

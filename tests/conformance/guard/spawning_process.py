@@ -15,8 +15,8 @@ from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store import open_store
 from ramet.store.answers import Claimed, SpawnAnswer
-from ramet.store.base import Store
 from ramet.store.requests import ClaimRequest, Settlement
+from ramet.store.store import Store
 from tests.support.world import in_threads
 
 KEYS, STEP, THREADS = 1_000, 50, 8

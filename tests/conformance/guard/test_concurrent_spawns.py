@@ -16,9 +16,8 @@ import pytest
 
 from ramet.model.task.task import NewTask
 from ramet.store.answers import SpawnAnswer
-from ramet.store.base import Store
-from ramet.store.base_queries import TaskQuery
-from ramet.store.requests import NewLineage
+from ramet.store.requests import NewLineage, TaskQuery
+from ramet.store.store import Store
 from tests.conformance.guard.spawning_process import KEYS, KIND, THREADS, spawn_from_threads
 from tests.support.backends import Backend
 

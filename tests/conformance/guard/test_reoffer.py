@@ -10,8 +10,8 @@ from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import Charge
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import StoreError
+from ramet.store.requests import TaskQuery
 from ramet.store.rows.lineages import PRUNING
 from tests.support.world import World, failing
 

@@ -6,8 +6,8 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
-from ramet.store.base import Store
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.store import Store
 from tests.support.world import LEASE_SECONDS, World, failing, settlement
 
 

@@ -10,9 +10,9 @@ import pytest
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.answers import SpawnAnswer, Submitted
-from ramet.store.base import Store
 from ramet.store.errors import UniqueHeld
 from ramet.store.requests import ClaimRequest, NewLineage
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.support.backends import Backend
 from tests.support.world import World, failing, in_threads, settlement

@@ -11,8 +11,8 @@ from ramet.model.lineage.lineage import END_SECONDS
 from ramet.model.money import Charge
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask, Task
-from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import StoreError
+from ramet.store.requests import TaskQuery
 from tests.support.world import World, failing
 
 

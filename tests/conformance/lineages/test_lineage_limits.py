@@ -11,7 +11,7 @@ from ramet import App, Client, Context, Limits
 from ramet.engine.worker.loops import tick
 from ramet.engine.worker.presence import declare_limits
 from ramet.model.lineage.lineage import Lineage
-from ramet.store.base import Store
+from ramet.store.store import Store
 from tests.support.world import World
 
 DOLLAR = 1_000_000_000

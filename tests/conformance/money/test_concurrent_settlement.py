@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from ramet.model.money import ReserveRequest
 from ramet.model.task.task import NewTask
-from ramet.store.base import Store
 from ramet.store.requests import ClaimRequest, NewLineage
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.support.backends import Backend
 from tests.support.processes import PROJECT

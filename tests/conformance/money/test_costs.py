@@ -11,10 +11,10 @@ from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import Actual, Charge, Reserved, ReserveRequest
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.requests import ClaimRequest, NewLineage
 from ramet.store.rows import money
+from ramet.store.store import Store
 from tests.support.world import LEASE_SECONDS, World, failing, hand_back, in_threads
 
 DAY_SECONDS = 86_400.0

@@ -12,7 +12,7 @@ import pytest
 
 from ramet.model.paths import HeldBack, PathElements, PathRule, PathTask, conflict
 from ramet.model.task import events as ev
-from ramet.store.base import Store
+from ramet.store.store import Store
 from tests.support.world import World, failing
 
 ELEMENTS = ("a", "b", ":", "%", "")

@@ -11,9 +11,9 @@ import pytest
 from ramet.model.paths import PathRule, conflict
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.base import Store
 from ramet.store.requests import ClaimRequest, NewLineage
 from ramet.store.session import LOOKS_MAX
+from ramet.store.store import Store
 from tests.support.world import World, settlement
 
 ELEMENTS = ("a", "b")

@@ -13,8 +13,8 @@ from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import LIVE, Block
 from ramet.model.views import Backlog, Count, Delay, TaskCalls
-from ramet.store.base_queries import TaskQuery
 from ramet.store.reads import details, flow, lineages, tree
+from ramet.store.requests import TaskQuery
 from tests.support.world import LEASE_SECONDS, World, failing
 
 BEGUN = 1_800_000_000.0

@@ -10,8 +10,8 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.model.task.task import Task, TaskState
-from ramet.store.base_queries import TaskQuery
 from ramet.store.reads import tasks as querying
+from ramet.store.requests import TaskQuery
 from tests.support.world import World, failing, hand_back, settlement
 
 ALL_STATES = frozenset(TaskState)

@@ -15,9 +15,9 @@ from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import LIVE, Task, TaskState
 from ramet.model.views import CLAIMABLE, Count
-from ramet.store.base_queries import TaskQuery
 from ramet.store.reads import flow, history, live, tree
 from ramet.store.reads import live as viewing
+from ramet.store.requests import TaskQuery
 from tests.conformance.reads.test_queries import populate
 from tests.support.world import LEASE_SECONDS, World, checkpoint, failing, settlement
 

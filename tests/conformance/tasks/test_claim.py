@@ -6,8 +6,8 @@ from functools import partial
 
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.base import Store
 from ramet.store.requests import ClaimRequest, NewLineage
+from ramet.store.store import Store
 from tests.support.world import LEASE_SECONDS, World, checkpoint, hand_back, in_threads, settlement
 
 

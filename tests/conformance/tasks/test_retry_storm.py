@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ramet.store.base_queries import TaskQuery
+from ramet.store.requests import TaskQuery
 from tests.support.world import World, failing, settlement
 
 START = 1_800_000_000.0

@@ -12,11 +12,11 @@ import psycopg
 import pytest
 
 from ramet.model.task import events as ev
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.postgres import session
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement, Write
 from ramet.store.sqlite import session as sqlite_session
+from ramet.store.store import Store
 from tests.support.backends import Backend
 from tests.support.world import KINDS, SettableClock, World, effect, settlement
 

@@ -9,8 +9,7 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.model.task.task import TaskState
-from ramet.store.base_queries import TaskQuery
-from ramet.store.requests import Settlement, Write
+from ramet.store.requests import Settlement, TaskQuery, Write
 from tests.support.world import LEASE_SECONDS, World, checkpoint, effect, failing, hand_back, reasons, settlement
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import LineageExists, StoreError
-from ramet.store.requests import NewLineage
+from ramet.store.requests import NewLineage, TaskQuery
 from ramet.store.verbs import submit
 from tests.support.world import World
 

@@ -9,9 +9,9 @@ import pytest
 from ramet.model.task import events as ev
 from ramet.model.values import NewBlob, blob_of
 from ramet.store.answers import Claimed, Settled
-from ramet.store.base import Store
 from ramet.store.errors import StoreError, TransactionRefused
 from ramet.store.requests import NewLineage, Settlement, Statement
+from ramet.store.store import Store
 from tests.support.world import World, in_threads, settlement, with_fence
 
 ADD = "INSERT INTO effects (name, amount) VALUES (?, ?)"

@@ -14,7 +14,7 @@ from ramet import Alert, App, Client, Context, Limits, Outcome, Retry, Transient
 from ramet.engine.alerts.monitor import Monitor, monitor_limits, notice_rules
 from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.store.base_monitor import Looked
+from ramet.store.answers import Looked
 from tests.support.waiting import until
 
 JOB, COMPANY, BOARD = (f"https://company.example/{path}" for path in ("jobs/1", "", "careers"))

@@ -6,11 +6,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from ramet import App, Client, Context, StoreUncertain, StoreUnreachable, Worker
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.support.fakes import AwayStore, Held, LeapingClock
 from tests.support.waiting import HANG_SECONDS, outcomes, until, working
@@ -29,7 +30,7 @@ def app() -> App:
 async def client(app: App, tmp_path: Path) -> AsyncIterator[Client]:
     """Of the worker; its database can be away."""
     async with app.client(tmp_path / "ramet.db") as client:
-        client.store = AwayStore(client.store)
+        client.store = cast(Store, AwayStore(client.store))
         yield client
 
 

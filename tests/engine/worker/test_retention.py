@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from ramet.engine.worker.loops import CLOCK_JUMP_SECONDS_MAX, prune
-from ramet.store.base_operations import Prunable
+from ramet.store.answers import Prunable
 from ramet.store.errors import StoreError
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop, run
 

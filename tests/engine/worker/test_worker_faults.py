@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +12,7 @@ from ramet import App, Client, Context, Limits
 from ramet.model.task import events as ev
 from ramet.store.answers import Settled
 from ramet.store.requests import Settlement
+from ramet.store.store import Store
 from tests.support.waiting import until, worked_off, working
 
 
@@ -56,7 +57,7 @@ async def test_what_cannot_be_settled_is_that_tasks_error_and_the_worker_goes_on
         return n
 
     faulty = Faulty(client.store)
-    client.store = faulty
+    client.store = cast(Store, faulty)
     made = await client.submit_many([("any", n) for n in range(8)])
     with caplog.at_level(logging.ERROR):
         await worked_off(app, client)
@@ -76,7 +77,7 @@ async def test_what_cannot_even_become_an_error_is_let_go_and_the_worker_goes_on
         return n
 
     faulty = Faulty(client.store)
-    client.store = faulty
+    client.store = cast(Store, faulty)
     made = await client.submit_many([("any", n) for n in range(8)])
     async with working(app, client) as worker:
 
@@ -97,7 +98,7 @@ async def test_a_fault_in_a_loop_of_the_worker_ends_no_worker(app: App, client: 
 
     faulty = Faulty(client.store)
     faulty.faults[verb] = 1
-    client.store = faulty
+    client.store = cast(Store, faulty)
     made = await client.submit("any", 1)
     await worked_off(app, client, heartbeat_seconds=0.05)
     task = await client.get(made.id)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +17,7 @@ from ramet.model.task import events as ev
 from ramet.store.answers import Claimed, Settled
 from ramet.store.errors import StoreFull
 from ramet.store.requests import ClaimRequest, Settlement
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.support.fakes import Greedy, Held
 from tests.support.waiting import HANG_SECONDS, outcomes, until, worked_off, working
@@ -85,7 +86,8 @@ async def client(app: App, tmp_path: Path) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def troubled(client: Client) -> Troubled:
-    client.store = store = Troubled(client.store)
+    store = Troubled(client.store)
+    client.store = cast(Store, store)
     return store
 
 

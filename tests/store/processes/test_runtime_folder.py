@@ -117,14 +117,14 @@ def test_a_file_in_the_way_is_no_error(temporary: Path, caplog: pytest.LogCaptur
 def test_a_process_that_was_killed_is_proven_dead_there(temporary: Path) -> None:
     folder = found()
     assert folder is not None
-    here = Neighbours.at(folder)
+    here = Neighbours(folder, folder)
     here.join("here")
     code = f"""
 import sys
 import tempfile
 from pathlib import Path
 from ramet.store.processes.registry import Neighbours
-there = Neighbours.at(Path({str(folder)!r}))
+there = Neighbours(*[Path({str(folder)!r})] * 2)
 there.join("there")
 print("joined", flush=True)
 sys.stdin.read()

@@ -57,14 +57,14 @@ def steps(path: Path, question: Callable[[Session], object]) -> int:
 
 
 QUESTIONS: dict[str, Callable[[Session], object]] = {
-    "a line": lambda session: paths(session, ("line",), None, None, 10),
-    "a parent and its children": lambda session: paths(session, ("fan",), None, None, 10),
-    "one child": lambda session: paths(session, ("fan", "7"), None, None, 10),
-    "holders": lambda session: paths(session, (), None, None, 10),
-    "the end of a line": lambda session: blocked_by(session, "last", 10),
-    "after all children": lambda session: blocked_by(session, "over", 10),
-    "what one holds back": lambda session: held_back(session, "last of the line", 10),
-    "what many hold back": lambda session: held_back(session, "fan", 1),
+    "a line": lambda session: paths(session, ("line",), limit=10),
+    "a parent and its children": lambda session: paths(session, ("fan",), limit=10),
+    "one child": lambda session: paths(session, ("fan", "7"), limit=10),
+    "holders": lambda session: paths(session, (), limit=10),
+    "the end of a line": lambda session: blocked_by(session, "last", limit=10),
+    "after all children": lambda session: blocked_by(session, "over", limit=10),
+    "what one holds back": lambda session: held_back(session, "last of the line", limit=10),
+    "what many hold back": lambda session: held_back(session, "fan", limit=1),
 }
 
 

@@ -21,9 +21,7 @@ from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.task import TaskState
 from ramet.model.values import blob_of
-from ramet.store.base_import import Arrival, ImportDone
-from ramet.store.base_queries import TaskQuery
-from ramet.store.requests import NewLineage, Statement
+from ramet.store.requests import Arrival, ImportDone, NewLineage, Statement, TaskQuery
 from tests.support.world import (
     EFFECTS,
     LEASE_SECONDS,
@@ -125,7 +123,7 @@ async def watch(world: World, parent_id: str) -> None:
 
 
 async def run_everything(world: World) -> None:
-    """Use every verb of the protocol at least once on a database that already has other lineages."""
+    """Use every verb of the store at least once on a database that already has other lineages."""
     await world.store.ensure_tables([EFFECTS])
     await submit_and_settle(world)
     await commit_at_once(world)

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from ramet.model.task.task import NewTask
-from ramet.store.base import Store
 from ramet.store.errors import StoreError, StoreFull
 from ramet.store.requests import ClaimRequest, NewLineage
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.store import Store
 from tests.invariants.check import violations
 from tests.support.waiting import until_now
 from tests.support.world import settlement

@@ -14,8 +14,8 @@ from ramet.engine.base.clock import Clock
 from ramet.engine.settings.setting import SETTINGS
 from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.store.base import Store
-from ramet.store.base_monitor import Looked
+from ramet.store.answers import Looked
+from ramet.store.store import Store
 
 ASK_SECONDS = 60.0
 """How often a worker asks whether a look is due, at most; the database knows when the last one was."""

@@ -14,9 +14,9 @@ from ramet.engine.base.clock import Clock
 from ramet.engine.base.retrying import loudness
 from ramet.engine.settings.setting import SWEEP_SECONDS
 from ramet.model.alerts.notifications import CLAIM_SECONDS, LOG, AlertNotice, NoticeRules
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
+from ramet.store.store import Store
 
 log = own_logger("ramet.monitor")
 

@@ -10,9 +10,9 @@ from typing import Any
 from ramet.engine.base.claims import ClaimsInHand
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.retrying import Reach, sleep_unless
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
+from ramet.store.store import Store
 
 log = own_logger("ramet.worker")
 

@@ -7,7 +7,7 @@ from ramet.engine.alerts.monitor import monitor_limits, notice_rules
 from ramet.engine.alerts.notifications import try_channels
 from ramet.model.alerts.notifications import AlertChannel, AlertNotice
 from ramet.model.alerts.rules import Alert
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class MonitorClient:

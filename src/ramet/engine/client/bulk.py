@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from ramet.model.operations import BulkAct, BulkResult, BulkSelection, TaskFilter
 from ramet.model.task.task import Task
-from ramet.store.base import Store
-from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import StoreError, StoreUncertain, StoreUnreachable
+from ramet.store.requests import TaskQuery
+from ramet.store.store import Store
 
 BATCH = 200
 """Tasks of one transaction, and of one look: another write of the database waits for no more."""

@@ -35,11 +35,9 @@ from ramet.model.task.retry import Permanent
 from ramet.model.task.task import NewTask, Task, TaskHistory, TaskState
 from ramet.model.values import NewBlob, check_name
 from ramet.store.address import shown
-from ramet.store.answers import Submitted
-from ramet.store.base import Store
-from ramet.store.base_persons import Reoffered
-from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
-from ramet.store.requests import NewLineage
+from ramet.store.answers import KindCount, Reoffered, Submitted, TaskPage
+from ramet.store.requests import NewLineage, TaskQuery
+from ramet.store.store import Store
 
 
 class TreeNode(NamedTuple):

@@ -9,7 +9,7 @@ from ramet.engine.client.waiting import ends_of
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import LIVE, Task, TaskState, Wait
 from ramet.model.values import on_one_line
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 FREE = (None, Wait.RESOURCE)
 """What a pending task waits for that waits for nothing but a worker and, maybe, its turn at a resource."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ramet.engine.kinds.options import at_least_one, checked_policy
 from ramet.model.flow.queues import CommitTimes, KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.flow.resources import Policy, Resource
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class FlowClient:

@@ -8,7 +8,7 @@ from ramet.engine.explain.key import KeyExplanation, explain_key, first_found, s
 from ramet.engine.kinds.registry import Handler, Registry
 from ramet.model.task.task import Block, Task
 from ramet.model.views import BlockPage
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class KeysClient:

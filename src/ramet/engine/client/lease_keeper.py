@@ -11,7 +11,7 @@ from ramet.engine.base.claims import ClaimsInHand
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.heartbeat import keep_alive
 from ramet.model.lineage.limits import HEARTBEAT_SECONDS
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 Pair = tuple[int, int]
 """(seq, fence) of a claim."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ramet.model.money import Costs
 from ramet.model.task.binding import StageCount
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class CostClient:

@@ -11,8 +11,8 @@ from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.model.lineage.limits import Limits, lineage_limits, said
 from ramet.model.task.task import NewTask
 from ramet.model.values import NewBlob
-from ramet.store.base import Store
 from ramet.store.requests import NewLineage
+from ramet.store.store import Store
 
 LimitsGiven = Limits | Mapping[str, Any]
 """Limits as a submit gives them: those that differ from the default, or exactly those of a mapping."""

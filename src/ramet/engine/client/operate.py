@@ -9,8 +9,9 @@ from ramet.model.lineage.deny_list import StopEntry
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import amount_of
 from ramet.model.operations import Act
-from ramet.store.base import Store
-from ramet.store.base_persons import Cursor, Reoffered
+from ramet.store.answers import Reoffered
+from ramet.store.requests import Cursor
+from ramet.store.store import Store
 
 
 class PersonsClient:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ramet.model.paths import HeldBack, PathChain, PathPage, path_of
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class PathsClient:

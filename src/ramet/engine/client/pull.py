@@ -21,10 +21,10 @@ from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.model.lineage.limits import LEASE_SECONDS
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed, Settled
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import ClaimRequest, Settlement
+from ramet.store.store import Store
 
 log = own_logger("ramet.pull")
 

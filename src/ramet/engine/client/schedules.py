@@ -14,8 +14,8 @@ from ramet.engine.settings.live import LiveSettings
 from ramet.model.lineage.limits import BALANCED, Limits
 from ramet.model.schedule import Schedule, Slot, Timing, check_name, slot_tracking_id
 from ramet.model.task.task import NewTask
-from ramet.store.base import Store
 from ramet.store.requests import NewLineage
+from ramet.store.store import Store
 
 CATCH_UP_MAX = 100
 

@@ -10,8 +10,8 @@ from ramet.engine.settings.live import LiveSettings, preset_changes
 from ramet.engine.settings.setting import LIMITS_PREFIX, SETTINGS, SETTINGS_SECONDS, Setting
 from ramet.model.lineage.limits import PRESETS, Limits
 from ramet.model.money import SOFT_AND_HARD
-from ramet.store.base import Store
-from ramet.store.base_operations import SettingChange
+from ramet.store.requests import SettingChange
+from ramet.store.store import Store
 
 
 class SettingInForce(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ramet.model.tallies import Tallies
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class TalliesClient:

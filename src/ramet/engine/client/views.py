@@ -21,7 +21,7 @@ from ramet.model.views import (
     TaskCheckpoint,
     TwigPage,
 )
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class ViewsClient:

@@ -13,7 +13,7 @@ from ramet.model.lineage.lineage import Lineage, end_name
 from ramet.model.task.retry import Permanent
 from ramet.model.task.task import Task, TaskState
 from ramet.model.values import on_one_line
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 async def ends_of(store: Store, lineage: Lineage) -> list[Lineage]:

@@ -6,22 +6,26 @@ Only where there is an observer; otherwise the store is the store.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from ramet.engine.base.observe import Observer, observer
-from ramet.model.operations import BulkAct
 from ramet.model.task.task import TERMINAL, TaskState
-from ramet.store.answers import Claimed, Settled, Submitted, Swept
-from ramet.store.base import Store
+from ramet.store.answers import Claimed, Settled, Submitted
 from ramet.store.errors import StoreError
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
+from ramet.store.store import Store
 
 REMEMBERED_MAX = 100_000
 """Claims that nobody settles (their leases lapsed) and ends that were not told are forgotten, the oldest first."""
 READ_MAX = 500
 """Ended tasks that are read at once."""
+ENDING = frozenset({"sweep", "cancel", "cancel_lineage", "exclude", "act_on_tasks"})
+"""Verbs after which the observer is told what ended."""
+
+Answer = TypeVar("Answer")
 
 
 def watched(store: Store) -> Store:
@@ -50,7 +54,13 @@ class _Watched:
         store.watch_ends(self._ended.extend)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        verb = getattr(self._store, name)
+        return partial(self._then_tell, verb) if name in ENDING else verb
+
+    async def _then_tell(self, verb: Callable[..., Awaitable[Answer]], *args: object, **kwargs: object) -> Answer:
+        answer = await verb(*args, **kwargs)
+        await self._tell_ends()
+        return answer
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:
         answers = await self._store.submit(lineages)
@@ -85,31 +95,6 @@ class _Watched:
             self._settling.remove(seqs)
         await self._tell_ends(told)
         return answers
-
-    async def sweep(self, *, limit: int = 500) -> Swept:
-        swept = await self._store.sweep(limit=limit)
-        await self._tell_ends()
-        return swept
-
-    async def cancel(self, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
-        done = await self._store.cancel(task_id, tree=tree, by=by, reason=reason)
-        await self._tell_ends()
-        return done
-
-    async def cancel_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
-        done = await self._store.cancel_lineage(tracking_id, by=by, reason=reason)
-        await self._tell_ends()
-        return done
-
-    async def exclude(self, task_ids: Sequence[str], *, by: str, reason: str | None = None) -> list[str]:
-        done = await self._store.exclude(task_ids, by=by, reason=reason)
-        await self._tell_ends()
-        return done
-
-    async def act_on_tasks(self, act: BulkAct, task_ids: Sequence[str], **options: Any) -> list[str]:
-        done = await self._store.act_on_tasks(act, task_ids, **options)
-        await self._tell_ends()
-        return done
 
     async def close(self) -> None:
         await self._tell_ends()

@@ -25,9 +25,9 @@ from ramet.model.values import (
     value_of,
 )
 from ramet.store.answers import Ran, Settled
-from ramet.store.base import Store
 from ramet.store.errors import StoreError, TransactionRefused
 from ramet.store.requests import Settlement, Statement
+from ramet.store.store import Store
 
 _CHANGES = r"(?:INSERT|UPDATE|DELETE|REPLACE)\b(?!\s+OR\s+ROLLBACK)"
 _WRITES_ROWS = re.compile(rf"\s*(?:WITH\b|{_CHANGES})", re.IGNORECASE)

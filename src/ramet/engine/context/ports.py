@@ -9,8 +9,8 @@ from ramet.engine.base.clock import Clock
 from ramet.engine.base.work import Work
 from ramet.engine.kinds.registry import Kind, Registry
 from ramet.store.answers import Settled
-from ramet.store.base import Store
 from ramet.store.requests import Settlement
+from ramet.store.store import Store
 
 
 class ClaimLost(Exception):

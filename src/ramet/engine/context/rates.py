@@ -10,7 +10,7 @@ from ramet.model.flow.resources import NAME_LENGTH_MAX, Told
 from ramet.model.flow.shares import TakeRequest
 from ramet.model.values import finite, seconds_from_now
 from ramet.store.answers import Settled
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 
 class AsyncRates:

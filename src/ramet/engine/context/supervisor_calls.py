@@ -17,8 +17,8 @@ from ramet.engine.context.data import keep_blob, transact
 from ramet.engine.context.rates import adapt, take
 from ramet.model.money import Actual, ReserveRequest
 from ramet.store.answers import Settled
-from ramet.store.base import Store
 from ramet.store.requests import Settlement
+from ramet.store.store import Store
 
 
 async def run_errand(store: Store, name: str, arguments: Sequence[Any]) -> Any:

@@ -10,7 +10,7 @@ from ramet.model.keys import shown_key
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import Block, Task, TaskState
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 TOLD_MAX = 20
 """So many refusals of one task are explained with their winners; its history lists more."""

@@ -7,7 +7,7 @@ from shlex import quote
 
 from ramet.model.causes import ENDED, About, Cause, Fact, Sentence
 from ramet.model.task.task import Task, TaskHistory, TaskState
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 ON_END = "; on_end: "
 """Between the reason of an end and what became of its ``on_end`` handler."""

@@ -11,7 +11,7 @@ from ramet.engine.explain.pending import hindrances, nobody_but_a_worker, spent
 from ramet.model.causes import About, Cause, Fact, Sentence
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 WANTED_MAX = 20
 """Of the existing tasks that one asked for, so many are looked up."""

@@ -16,7 +16,7 @@ from ramet.model.causes import Cause
 from ramet.model.keys import InvalidKey, json_key, text_key, title_key, url_key
 from ramet.model.lineage.guard import Elsewhere
 from ramet.model.task.task import Block, Task
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 if TYPE_CHECKING:
     from ramet.engine.kinds.registry import Handler, Kind, Registry

@@ -10,7 +10,7 @@ from ramet.model.keys import shown_key
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.paths import HeldBack, PathChain, PathTask, path_key
 from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 STEPS = 20
 """So many of those that a task waits for are named; and the end of the chain, however long it is."""

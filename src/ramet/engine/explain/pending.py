@@ -17,7 +17,7 @@ from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.money import as_usd
 from ramet.model.task.task import Task, TaskState, Wait
-from ramet.store.base import Store
+from ramet.store.store import Store
 
 NAMED_MAX = 20
 """So many living workers are named."""

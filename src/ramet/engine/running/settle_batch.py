@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from ramet.engine.base.work import Work, unsettled
 from ramet.model.task import events as ev
 from ramet.store.answers import Settled
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
+from ramet.store.store import Store
 
 log = own_logger("ramet.worker")
 

@@ -24,10 +24,10 @@ from ramet.model.lineage.limits import Limits
 from ramet.model.paths import InvalidPath, PathRule, path_text
 from ramet.model.task.task import LIVE, NewTask
 from ramet.model.values import InvalidNumber, InvalidText
-from ramet.store.base import Store
-from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.imports.import_tasks import as_history
 from ramet.store.imports.staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging, Understood
+from ramet.store.requests import Arrival, ImportDone
+from ramet.store.store import Store
 
 HOLD_SECONDS = 3_600.0
 """Tasks of a lineage that takes several batches wait until it is whole, or for so long when nobody finishes it."""

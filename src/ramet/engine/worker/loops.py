@@ -18,10 +18,10 @@ from ramet.engine.settings.live import LiveSettings, Tuning
 from ramet.engine.settings.setting import SWEEP_SECONDS
 from ramet.model.lineage.limits import Limits
 from ramet.model.schedule import Schedule, Slot, plan
-from ramet.store.base import Store
-from ramet.store.base_schedules import SlotPlan
 from ramet.store.errors import StoreError, StoreLost
 from ramet.store.loggers import own_logger
+from ramet.store.requests import SlotPlan
+from ramet.store.store import Store
 
 log = own_logger("ramet.worker")
 

@@ -16,8 +16,9 @@ from ramet.model.lineage.guard import Elsewhere, imported_seconds
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, Place, reopened
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import TaskState
-from ramet.store.base_import import Arrival, ImportDone, Imported, ImportPlace, ImportRow
+from ramet.store.answers import Imported, ImportPlace, ImportRow
 from ramet.store.errors import StoreError
+from ramet.store.requests import Arrival, ImportDone
 from ramet.store.rows import uniqueness
 from ramet.store.rows.lineages import insert_lineages, lock_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
@@ -40,9 +41,9 @@ def history_key(key: str, reason: str, task_id: str) -> str:
 
 
 def places(
-    session: Session, task_ids: Sequence[str], tracking_ids: Sequence[str]
+    session: Session, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()
 ) -> tuple[list[ImportPlace], dict[str, int]]:
-    """Which of these tasks and lineages exist."""
+    """Return which of these tasks exist, and where; and ``max_spawn_depth`` of those lineages that exist."""
     listed, values = session.members(task_ids)
     rows = session.rows(
         f"SELECT {_PLACE_LIST} FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id "
@@ -58,10 +59,20 @@ def import_tasks(
     name: str,
     batch: Sequence[Arrival],
     *,
-    line_up_at: float | None,
-    hold_until: float | None,
+    line_up_at: float | None = None,
+    hold_until: float | None = None,
 ) -> Imported:
-    """Create what does not exist yet; see :meth:`ramet.store.base_import.ImportStore.import_tasks`."""
+    """Create tasks with their past, all or none; a task whose id exists is left alone.
+
+    The record of the import ``name``, which must have begun, counts them in the same transaction.
+
+    A live task takes its unique key, or becomes history where another task holds it. An ended one holds it from its end
+    on, unless a live task does, or one that holds it longer.
+
+    Counters of lineages and parents stay exact; limits of size and fan-out are raised to what arrives. A pending task
+    can be claimed at once, or with ``hold_until`` not before that moment or
+    :meth:`~ramet.store.store.Store.import_release`.
+    """
     _refuse_closed(session, name)
     known, _ = places(session, [item.new.id for item in batch], ())
     there = {place.id for place in known}
@@ -301,7 +312,7 @@ def _count_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[s
 
 
 def release(session: Session, tracking_id: str, hold_until: float) -> None:
-    """Let held tasks be claimed: they are due from now on."""
+    """Let tasks of a lineage that were imported with this ``hold_until`` be claimed from now on."""
     session.run(
         "UPDATE ramet_live SET available_at = ? WHERE tracking_id = ? AND wait = 'due' AND available_at = ?",
         (session.now, tracking_id, hold_until),
@@ -310,7 +321,13 @@ def release(session: Session, tracking_id: str, hold_until: float) -> None:
 
 
 def line_up(session: Session, rows: Sequence[tuple[int, str]], since: float) -> None:
-    """Let imported tasks with paths be due in the order of their rows: maintenance gives tickets in this order."""
+    """Let imported tasks with paths take their places in line in the order of their rows: (number, id).
+
+    Maintenance gives tickets in this order. Tasks that have a place already are left alone.
+
+    Args:
+        since: when lining up began; the same for all calls of a run.
+    """
     session.run_many(
         "UPDATE ramet_live SET available_at = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?) "
         "AND wait = 'ticket' AND started_at IS NULL AND available_at > ?",
@@ -326,12 +343,12 @@ _ROW_LIST = ", ".join(ImportRow._fields)
 
 
 def imports(session: Session) -> list[ImportRow]:
-    """All imports, by name."""
+    """Return all imports, by name."""
     return [ImportRow(*row) for row in session.rows(f"SELECT {_ROW_LIST} FROM ramet_imports ORDER BY name")]
 
 
 def begin(session: Session, name: str, by: str) -> ImportRow:
-    """The record of an import."""
+    """Return the record of an import, creating it when there is none."""
     session.run(
         f"INSERT INTO ramet_imports ({_ROW_LIST}) VALUES (?, 'open', 0, 0, 0, ?, NULL, ?) "
         "ON CONFLICT (name) DO NOTHING",
@@ -347,7 +364,11 @@ def _refuse_closed(session: Session, name: str) -> None:
 
 
 def end(session: Session, name: str, by: str, did: ImportDone, *, close: bool) -> None:
-    """Add what a run did to the record, which people can read in ``ramet acts`` too."""
+    """Add a run to the record of its import and to the audit log; with ``close``, end the import.
+
+    Raises:
+        StoreError: the import is closed already.
+    """
     begin(session, name, by)
     _refuse_closed(session, name)
     session.run(
@@ -363,7 +384,10 @@ def end(session: Session, name: str, by: str, did: ImportDone, *, close: bool) -
 
 
 def verify(session: Session, task_ids: Sequence[str]) -> dict[str, str]:
-    """What is wrong with these tasks; see :meth:`ramet.store.base_import.ImportStore.import_verify`."""
+    """Return what is wrong with these tasks, by id; sound ones are absent.
+
+    A task must exist, with lineage, depth and ancestry that follow from its parent, and an identity row of its own.
+    """
     listed, values = session.members(task_ids)
     rows = session.rows(
         "SELECT t.id, t.tracking_id, t.ancestry_chain, t.spawn_depth, t.parent_id, p.tracking_id, p.ancestry_chain, "
@@ -392,7 +416,7 @@ def verify(session: Session, task_ids: Sequence[str]) -> dict[str, str]:
 
 
 def recount(session: Session, tracking_ids: Sequence[str]) -> dict[str, str]:
-    """Lineages whose counters differ from a recount, by tracking_id, and how."""
+    """Return the lineages whose counters differ from a recount, by tracking_id, and how."""
     wrong: dict[str, str] = {}
     for tracking_id in tracking_ids:
         rows = session.rows(

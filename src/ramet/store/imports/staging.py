@@ -14,7 +14,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ramet.model.importing import DEPTH_MAX, Incoming, advance_of
 from ramet.model.task.task import LIVE, TaskState
-from ramet.store.base_import import ImportPlace
+from ramet.store.answers import ImportPlace
 from ramet.store.errors import StoreError
 
 BUSY_SECONDS = 10.0

@@ -145,8 +145,11 @@ class Telling:
         return tuple(over)
 
 
-def acknowledge(session: Session, alert_id: int, by: str, reason: str | None) -> bool:
-    """A person took notice of a firing alert. False when it does not fire, or somebody did before."""
+def acknowledge(session: Session, alert_id: int, *, by: str, reason: str | None = None) -> bool:
+    """Acknowledge a firing alert, recorded as an act: it is not repeated.
+
+    Returns False when it does not fire, or is acknowledged already.
+    """
     rows = session.rows(
         "UPDATE ramet_alerts SET acknowledged_at = ?, acknowledged_by = ? WHERE id = ? AND state = 'firing' "
         "AND acknowledged_at IS NULL RETURNING pattern, tracking_id",
@@ -159,15 +162,24 @@ def acknowledge(session: Session, alert_id: int, by: str, reason: str | None) ->
 
 
 def alert(session: Session, alert_id: int) -> Alert | None:
-    """One alert."""
+    """Return one alert, or None."""
     rows = session.rows(f"SELECT {_ALERT_LIST} FROM ramet_alerts WHERE id = ?", (alert_id,))
     return alert_of(rows[0], link_base(session)) if rows else None
 
 
 def alerts(
-    session: Session, *, firing: bool, over: bool, tracking_id: str | None, limit: int, before: int | None
+    session: Session,
+    *,
+    firing: bool = True,
+    resolved: bool = False,
+    tracking_id: str | None = None,
+    limit: int = 100,
+    before: int | None = None,
 ) -> list[Alert]:
-    """Alerts, newest first, before one of them: those that are over, or that fire, or all."""
+    """Return alerts, newest first (at most 1,000), of one lineage or any, before the alert of this number.
+
+    Those that fire; with ``resolved=True`` those that are over; with ``firing=False`` alone all.
+    """
     conditions = []
     parameters: list[Any] = []
     if before is not None:
@@ -176,11 +188,11 @@ def alerts(
     if tracking_id is not None:
         conditions.append("tracking_id = ?")
         parameters.append(tracking_id)
-    if over or firing:
-        conditions.append(f"state = '{'resolved' if over else 'firing'}'")
+    if resolved or firing:
+        conditions.append(f"state = '{'resolved' if resolved else 'firing'}'")
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
     # Those that fire are few and have an index of their own; by number one would pass all that are over.
-    order = "id + 0" if firing and not over else "id"
+    order = "id + 0" if firing and not resolved else "id"
     rows = session.rows(
         f"SELECT {_ALERT_LIST} FROM ramet_alerts {where}ORDER BY {order} DESC LIMIT ?",
         (*parameters, max(1, min(limit, ALERTS_MAX))),
@@ -195,7 +207,7 @@ def thresholds(session: Session) -> dict[str, int | None]:
 
 
 def put_thresholds(session: Session, thresholds: Mapping[str, int | None]) -> None:
-    """Store kinds' own largest number of demands, over what was stored before."""
+    """Store kinds' own largest number of demands, over what was stored before; None: never alert about the kind."""
     session.run_many(
         "INSERT INTO ramet_alert_thresholds (kind, demands) VALUES (?, ?) "
         "ON CONFLICT (kind) DO UPDATE SET demands = excluded.demands",

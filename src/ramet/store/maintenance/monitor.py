@@ -14,14 +14,12 @@ from typing import Any, NamedTuple
 from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import WORST_MAX, Alert, Finding, MonitorLimits, Pattern, judge_key
 from ramet.model.money import ALL_DAYS, day_of
-from ramet.store.base_monitor import Looked
-from ramet.store.maintenance.alerts import Telling, acknowledge, alert, alerts, put_thresholds, thresholds
+from ramet.store.answers import Looked
+from ramet.store.maintenance.alerts import Telling, thresholds
 from ramet.store.maintenance.monitor_facts import budgets, grown, shares, standing
 from ramet.store.rows.blocks import demands_of
 from ramet.store.session import Session
 from ramet.store.verbs.over_ceiling import days_passed
-
-__all__ = ["acknowledge", "alert", "alerts", "gather", "judge", "put_thresholds"]
 
 WINDOW = 20_000
 """Tasks that one step reads."""
@@ -63,8 +61,8 @@ def _set_mark(session: Session, name: str, at: float, number: int) -> None:
     )
 
 
-def gather(session: Session, limits: MonitorLimits, force: bool) -> Seen | None:
-    """Read the next window of new tasks; None when no look is due."""
+def gather(session: Session, limits: MonitorLimits, *, force: bool = False) -> Seen | None:
+    """Read the next window of new tasks; return None when no look is due."""
     marks = _marks(session)
     looked_at, _ = marks.get("look", (-1e18, 0))
     # A clock that was set back must not silence the monitor until it has caught up.
@@ -96,7 +94,7 @@ def gather(session: Session, limits: MonitorLimits, force: bool) -> Seen | None:
 
 
 def judge(session: Session, seen: Seen, limits: MonitorLimits, rules: NoticeRules) -> Looked:
-    """Judge what was gathered and what only the write lock shows exactly; keep what was found."""
+    """Judge what was gathered and what only the write lock shows exactly; store the alerts."""
     if _marks(session) != seen.marks:
         return Looked(ran=False)
     _set_mark(session, "tasks", session.now, seen.newest)

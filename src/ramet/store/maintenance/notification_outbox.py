@@ -97,8 +97,8 @@ def _insert(session: Session, new: _New, *, taken_until: float | None = None) ->
     return notice_of(row)
 
 
-def try_channel(session: Session, channel: str, by: str) -> AlertNotice:
-    """Write a notice that tells nothing but that a channel works; who asked for it has taken it already."""
+def try_channel(session: Session, channel: str, *, by: str) -> AlertNotice:
+    """Store a notice that only tests a channel, taken already by the caller."""
     [(number,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'alert_notice'")
     name = delivery_id(session.now, "test", channel, by, number)
     new = _New("test", channel, name, trial_of(channel, by, name, session.now))
@@ -109,7 +109,7 @@ def try_channel(session: Session, channel: str, by: str) -> AlertNotice:
 
 
 def see_channels(session: Session, targets: Mapping[str, str]) -> None:
-    """Note which channels a worker has; forget those that none has had for long."""
+    """Store a worker's channels and where they lead, without secrets; forget those that no worker has had for long."""
     session.run_many(
         "INSERT INTO ramet_alert_channels (name, target, seen_at) VALUES (?, ?, ?) "
         "ON CONFLICT (name) DO UPDATE SET target = excluded.target, seen_at = excluded.seen_at",
@@ -120,7 +120,7 @@ def see_channels(session: Session, targets: Mapping[str, str]) -> None:
 
 
 def channels(session: Session) -> list[AlertChannel]:
-    """Channels that workers lately had, by name; everybody has the log."""
+    """Return the channels that workers had within the last week, by name; all workers have the log."""
     rows = session.rows("SELECT name, target, seen_at FROM ramet_alert_channels ORDER BY name")
     return [AlertChannel._make(row) for row in rows]
 
@@ -142,15 +142,20 @@ _WAITING = (
 
 
 def notices_due(session: Session, names: Collection[str]) -> bool:
-    """Whether something is to be sent now through one of these channels, or to be given up."""
+    """Return whether a notice is to be sent now through one of these channels, or to be given up. Writes nothing."""
     listed, values = session.members(sorted(names))
     sql = _WAITING.format(f"(n.channel IN {listed} OR n.created_at <= ?)")
     old = session.now - WAIT_SECONDS_MAX
     return bool(session.rows(f"SELECT 1 {sql} LIMIT 1", (session.now, session.now, values, old)))
 
 
-def take_notices(session: Session, names: Collection[str], rules: NoticeRules, limit: int) -> list[AlertNotice]:
-    """Take what is to be sent through these channels, the oldest first; give up what was tried often enough."""
+def take_notices(session: Session, names: Collection[str], rules: NoticeRules, *, limit: int = 10) -> list[AlertNotice]:
+    """Take notices of these channels that are to be sent now, the oldest first, for two minutes.
+
+    The caller reports the outcome of each by :meth:`~ramet.store.store.Store.settle_notice`; a notice without a report
+    is taken again after that, with the same ``delivery_id``. Notices of one alert and channel are taken one after the
+    other, in their order. What was tried often enough is given up.
+    """
     _give_up(session, rules)
     listed, values = session.members(sorted(names))
     columns = ", ".join(f"n.{name}" for name in AlertNotice._fields)
@@ -177,8 +182,10 @@ def _give_up(session: Session, rules: NoticeRules) -> None:
     )
 
 
-def settle_notice(session: Session, notice: AlertNotice, error: str | None, again: bool, rules: NoticeRules) -> None:
-    """Write what came of an attempt: delivered where there is no error, else later again or given up."""
+def settle_notice(
+    session: Session, notice: AlertNotice, rules: NoticeRules, *, error: str | None = None, again: bool = True
+) -> None:
+    """Store the outcome of an attempt: delivered without ``error``, else tried again later, or given up."""
     if error is None:
         session.run(
             "UPDATE ramet_alert_notices SET delivered_at = ?, next_at = NULL, claimed_until = 0.0, given_up_at = NULL, "
@@ -196,8 +203,10 @@ def settle_notice(session: Session, notice: AlertNotice, error: str | None, agai
     )  # fmt: skip
 
 
-def notices(session: Session, alert_id: int | None, waiting: bool, limit: int) -> list[AlertNotice]:
-    """Notices, newest first: of one alert or any, all or those that wait to be sent."""
+def notices(
+    session: Session, alert_id: int | None = None, *, waiting: bool = False, limit: int = 100
+) -> list[AlertNotice]:
+    """Return notices, newest first (at most 1,000): of one alert or any; with ``waiting`` those still to be sent."""
     conditions: list[str] = []
     parameters: list[int] = []
     if alert_id is not None:

@@ -197,12 +197,12 @@ def give_way(session: Session, limit: int) -> int:
 
 
 def wanted(session: Session) -> bool:
-    """True when there is something to do that may let somebody be claimed."""
+    """Return True when there is work on paths that may make a task claimable."""
     return due(session) or waves(session)
 
 
 def tend(session: Session) -> bool:
-    """Do a part of it."""
+    """Do a part of the work on paths; return whether there was any."""
     # Not both: a transaction takes all of its slots before any row.
     return (take_places(session, LOOKS_MAX) or go_on(session, LOOKS_MAX)) > 0
 

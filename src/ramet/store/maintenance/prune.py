@@ -6,7 +6,7 @@ tracking id is still taken. The row itself goes last: whatever crashes, the next
 
 from __future__ import annotations
 
-from ramet.store.base_operations import Prunable
+from ramet.store.answers import Prunable
 from ramet.store.maintenance.monitor import prune_alerts
 from ramet.store.maintenance.notification_outbox import prune_notices
 from ramet.store.rows.lineages import PRUNING
@@ -49,8 +49,19 @@ LET_GO = (
 whoever waits for such a task learns of its end by its rows."""
 
 
-def prune(session: Session, before: float, limit: int, rows: int) -> int:
-    """Delete what ended before a moment, up to ``limit`` lineages and about ``rows`` rows of any table."""
+def prune(session: Session, before: float, *, limit: int = 100, rows: int = 5_000) -> int:
+    """Delete lineages that ended before the given time, with everything of theirs; the oldest first.
+
+    Also deletes slots of schedules and resolved alerts of that age, and expired holds of global identities.
+
+    One call deletes up to ``limit`` lineages and looks at up to about ``rows`` tasks, so that it delays no other
+    transaction for long. A larger lineage is deleted by several calls, in any number of workers at once; from the first
+    of them on it cannot be revived, and its tracking id stays taken until the last.
+
+    Returns:
+        How many lineages are gone entirely. 0 may mean that a large one is under way: ask
+        :meth:`~ramet.store.store.Store.prunable`.
+    """
     _prune_slots(session, before, rows)
     forget_expired(session, rows)
     prune_alerts(session, before, rows)
@@ -128,8 +139,8 @@ def _prune_reservations(session: Session, before: float, rows: int) -> None:
     )
 
 
-def prunable(session: Session, before: float, limit: int) -> Prunable:
-    """How much could be pruned."""
+def prunable(session: Session, before: float, *, limit: int = 1_000_000_000) -> Prunable:
+    """Return how much :meth:`~ramet.store.store.Store.prune` would delete, counted up to ``limit`` lineages."""
     [(lineages, tasks)] = session.rows(
         "SELECT COUNT(*), COALESCE(SUM(tasks), 0) FROM (SELECT tasks - CASE WHEN on_end IS NULL THEN 0 ELSE 1 END "
         f"AS tasks FROM ramet_lineages WHERE ended_at < ? AND live = 0 AND end_wanted = 0 AND {LET_GO} "

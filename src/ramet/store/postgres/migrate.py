@@ -135,7 +135,7 @@ def _own(session: PostgresSession, place: str, tables: Sequence[str], grant_to: 
     """What an app adds to our tables, and who may use all of them."""
     session.begin("alone")
     try:
-        own_tables.ensure(session, tables, missing_tables(session, tables))
+        own_tables.create(session, tables, missing_tables(session, tables))
         if grant_to is not None:
             grant(session, grant_to, created_tables(tables))
         session.commit()

@@ -1,14 +1,13 @@
 """Processes on one PostgreSQL database: waking each other, and proving that one is dead.
 
-What :class:`ramet.store.processes.registry.Neighbours` is for SQLite, by the same names. On one machine it is the same:
-a folder, sockets, lock files. Other machines are woken by notifications; nothing proves their death but the end of
-their leases (docs/decisions/0034).
+On one machine it is the same as for SQLite: a folder, sockets, lock files. Other machines are woken by notifications;
+nothing proves their death but the end of their leases (docs/decisions/0034).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +40,8 @@ def identity_of(connection: psycopg.Connection[Any]) -> str:
     return f"{system}:{found[0]}:{found[1]}"
 
 
-class PostgresNeighbours:
-    """The others on a database, seen from one process."""
+class PostgresNeighbours(Neighbours):
+    """The others on a database, seen from one process; also on other machines."""
 
     def __init__(self, connect: Connect, identity: str, *, environ: Mapping[str, str] = os.environ) -> None:
         """Nothing is connected to before somebody rings or waits.
@@ -53,30 +52,15 @@ class PostgresNeighbours:
             identity: of the database, see :func:`identity_of`.
             environ: where ``XDG_RUNTIME_DIR`` is looked up.
         """
-        self._folder = runtime_folder(identity, environ)
-        self._near = Neighbours.at(_NOWHERE if self._folder is None else self._folder)
-        self._bell = Bell(connect, self._near.wake_here)
+        found = runtime_folder(identity, environ)
+        super().__init__(_NOWHERE, found or _NOWHERE)
+        self._bell = Bell(connect, self.wake_here)
         self._forgotten_once: set[str] = set()
 
-    def join(self, name: str, *, unless_joined: bool = False) -> None:
-        """Be present under ``name``, and no other, until :meth:`leave` or the death of this process.
-
-        With ``unless_joined`` whoever joined before stays.
-        """
-        self._near.join(name, unless_joined=unless_joined)
-
     def leave(self) -> None:
-        """Take everything away; waits a moment for the last ring to go out. Safe to call twice."""
+        """Take everything away; wait a moment for the last ring to go out. Safe to call twice."""
         self._bell.close()
-        self._near.leave()
-
-    def dead(self) -> list[str]:
-        """Names of workers of this machine whose process is gone, by the operating system's word."""
-        return self._near.dead()
-
-    def alive(self) -> list[str]:
-        """Names of workers of this machine whose process lives, by the operating system's word."""
-        return self._near.alive()
+        super().leave()
 
     def forget(self, name: str) -> None:
         """Remove what a dead worker left, once none of its claims is left: at the second call.
@@ -86,18 +70,14 @@ class PostgresNeighbours:
         """
         if name in self._forgotten_once:
             self._forgotten_once.discard(name)
-            self._near.forget(name)
+            super().forget(name)
         else:
             self._forgotten_once.add(name)
 
     @property
     def folder(self) -> Path | None:
         """Where a dead worker's slots are looked for; None where the system cannot tell who is dead."""
-        return None if self._folder is None else self._near.folder
-
-    def last_running(self, names: Sequence[str]) -> dict[str, frozenset[tuple[int, int]] | None]:
-        """What these dead workers ran when they died, by name; None where they left no word about that."""
-        return self._near.last_running(names)
+        return None if self._folder == _NOWHERE else super().folder
 
     @property
     def hears(self) -> bool:
@@ -106,10 +86,10 @@ class PostgresNeighbours:
 
     def ring(self) -> None:
         """Wake everybody who waits, here and everywhere. Returns at once, never raises; from any thread."""
-        self._near.ring()
+        super().ring()
         self._bell.ring()
 
     async def wait(self, timeout_seconds: float) -> None:
         """Return when somebody rang since the last call, or after the time-out."""
         self._bell.listen()
-        await self._near.wait(timeout_seconds)
+        await super().wait(timeout_seconds)

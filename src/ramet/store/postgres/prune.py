@@ -28,13 +28,15 @@ class Part(NamedTuple):
     end: int
 
 
-def prune(session: Session, before: float, limit: int, rows: int) -> int:
-    """As :func:`ramet.store.maintenance.prune.prune`, whole parts first: theirs are only the small tables to go
-    through."""
+def prune(session: Session, before: float, *, limit: int = 100, rows: int = 5_000) -> int:
+    """Delete as :func:`ramet.store.maintenance.prune.prune` does, whole parts first.
+
+    Of a part, only the small tables are gone through row by row.
+    """
     assert isinstance(session, PostgresSession)
     if _drop_parts(session, before, rows):
         return 0
-    return pruning.prune(session, before, limit, rows)
+    return pruning.prune(session, before, limit=limit, rows=rows)
 
 
 def _drop_parts(session: PostgresSession, before: float, rows: int) -> bool:

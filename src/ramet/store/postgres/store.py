@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 import psycopg
 
 from ramet.store.address import shown
-from ramet.store.answers import Submitted, Swept
+from ramet.store.answers import Swept
 from ramet.store.errors import StoreError
-from ramet.store.facade.all import AllVerbs
 from ramet.store.maintenance import sweep as sweeping
 from ramet.store.postgres import prune as postgres_pruning
 from ramet.store.postgres.connect import Reader, ahead_seconds, open_connection
@@ -24,14 +22,15 @@ from ramet.store.postgres.processes import PostgresNeighbours, identity_of
 from ramet.store.postgres.session import Hook, PostgresSession, connect
 from ramet.store.postgres.within_transaction import Database, run_within
 from ramet.store.postgres.writer import THREADS, InlineLink, Link, Writers
-from ramet.store.requests import NewLineage
 from ramet.store.rows import own_tables
 from ramet.store.rows.commit_times import CommitTimer
 from ramet.store.rows.tallies import EndsTold
 from ramet.store.scan_floor import Floors
 from ramet.store.session import Overtaken, Session, StatementFailed
+from ramet.store.store import Store, writes
 from ramet.store.texts import check_arguments
-from ramet.store.verbs import lineage_followup, submit
+from ramet.store.verbs import lineage_followup
+from ramet.store.verbs.reclaim import DeadWorkers
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -41,8 +40,10 @@ FOLLOWED_AT_ONCE = 500
 """Tasks of a lineage that ended which one transaction ends: whoever wants one of them waits for it."""
 
 
-class PostgresStore(AllVerbs):
-    """The Store protocol on PostgreSQL. See :class:`ramet.store.base.Store` for what each method promises."""
+class PostgresStore(Store):
+    """The store on PostgreSQL."""
+
+    _neighbours: PostgresNeighbours
 
     def __init__(
         self,
@@ -144,10 +145,7 @@ class PostgresStore(AllVerbs):
         missing = await self._read(partial(missing_tables, statements=statements))
         new = await self._read(partial(own_tables.any_new, statements=statements))
         if missing or new:
-            await self._write(partial(own_tables.ensure, statements=statements, missing=missing))
-
-    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
-        return self._within(connection, partial(submit.submit, lineages=lineages))
+            await self._write(partial(own_tables.create, statements=statements, missing=missing))
 
     def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
         return run_within(
@@ -165,32 +163,24 @@ class PostgresStore(AllVerbs):
         while found := await self._read(look):
             await self._write_beside(partial(lineage_followup.follow_ends, limit=FOLLOWED_AT_ONCE, tracking_ids=found))
 
-    async def sweep(self, *, limit: int = 500) -> Swept:
-        dead = self._neighbours.dead()
-        running = self._neighbours.last_running(dead)
+    async def _sweep(self, limit: int, dead_workers: DeadWorkers) -> Swept:
         told: list[Swept] = []
         done: list[sweeping.Part] = []
         # Twice, for what one part does may be work for another: a lineage's row ends, then its tasks do.
         for _ in range(2):
-            wanted = await self._read(partial(sweeping.wanted, dead_workers=running))
+            wanted = await self._read(partial(sweeping.wanted, dead_workers=dead_workers))
             for part in [part for part in wanted if part not in done]:
-                told.append(
-                    await self._write_beside(partial(sweeping.run_part, part=part, limit=limit, dead_workers=running))
-                )
+                told += [
+                    await self._write_beside(
+                        partial(sweeping.run_part, part=part, limit=limit, dead_workers=dead_workers)
+                    )
+                ]
                 done.append(part)
             if not any(each.changed for each in told):
                 break
-        swept = sweeping.added(told)
-        if not swept.reclaimed and not swept.poisoned:
-            for name in dead:
-                self._neighbours.forget(name)
-        return swept
+        return sweeping.added(told)
 
-    async def prune(self, before: float, *, limit: int = 100, rows: int = 5_000) -> int:
-        return await self._write(partial(postgres_pruning.prune, before=before, limit=limit, rows=rows))
-
-    async def wait_for_work(self, timeout_seconds: float) -> None:
-        await self._neighbours.wait(timeout_seconds)
+    prune = writes(postgres_pruning.prune)
 
     @property
     def address(self) -> str:
@@ -200,18 +190,7 @@ class PostgresStore(AllVerbs):
     def ahead_seconds(self) -> float:
         return self._ahead_seconds
 
-    @property
-    def slots_folder(self) -> Path | None:
-        return self._neighbours.folder
-
-    def join(self, worker: str, *, unless_joined: bool = False) -> None:
-        self._neighbours.join(worker, unless_joined=unless_joined)
-
-    async def close(self) -> None:
-        self.close_now()
-
     def close_now(self) -> None:
-        """Finish what waits to be written and close the connections."""
         if self._closed:
             return
         self._closed = True

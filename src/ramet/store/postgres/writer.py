@@ -64,7 +64,8 @@ class Link:
         self._floors = floors
         self._room = room
         self._backoff = Backoff(first_seconds=0.05, seconds_max=PAUSE_SECONDS_MAX)
-        self._stopping = threading.Event()
+        self.stopping = threading.Event()
+        """When set, what does not work at once is given up."""
         self._session: PostgresSession | None = None
         self._id = new_writer()
         self._commits = 0
@@ -158,14 +159,10 @@ class Link:
 
     def _gives_up(self, at: float) -> bool:
         """True when there is no more time to wait for the database; else a pause has passed."""
-        return self._stopping.is_set() or time.monotonic() >= at or self._pause()
+        return self.stopping.is_set() or time.monotonic() >= at or self._pause()
 
     def _pause(self) -> bool:
-        return self._stopping.wait(self._backoff.failed())
-
-    def stop(self) -> None:
-        """Wait for nobody any more: what does not work at once is given up."""
-        self._stopping.set()
+        return self.stopping.wait(self._backoff.failed())
 
     def _connected(self) -> PostgresSession:
         return self._connected_and_seen()[0]
@@ -274,7 +271,7 @@ class Writers:
         with self._lock:
             self._closed = True
             for link in self._links:
-                link.stop()
+                link.stopping.set()
             while self._idle:
                 self._idle.pop().notify()
         for thread in self._threads:

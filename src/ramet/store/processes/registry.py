@@ -18,7 +18,6 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Self
 
 from ramet.store.loggers import own_logger
 from ramet.store.processes.running_notes import NEW_FILE, left_running
@@ -33,21 +32,17 @@ OPEN_FOLDERS = Path("/proc/self/fd")
 class Neighbours:
     """What this process knows of the others on a database, and they of it, through one folder."""
 
-    def __init__(self, database: Path) -> None:
-        """Meet beside a database that is a file. Nothing is made or read before it is asked for."""
-        self._folder = database.parent / f"{database.name}-ramet"
+    def __init__(self, database: Path, folder: Path | None = None) -> None:
+        """Meet beside a database that is a file, or in ``folder``, whose parent has to exist when somebody joins.
+
+        Nothing is made or read before it is asked for.
+        """
+        self._folder = folder or database.parent / f"{database.name}-ramet"
         self._name: str | None = None
         self._lock: int | None = None
         self._socket: socket.socket | None = None
         self._rung: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-
-    @classmethod
-    def at(cls, folder: Path) -> Self:
-        """Meet in this folder; it is made when somebody joins, and its parent has to exist by then."""
-        neighbours = cls(folder)
-        neighbours._folder = folder
-        return neighbours
 
     def join(self, name: str, *, unless_joined: bool = False) -> None:
         """Be present under ``name``, and no other, until :meth:`leave` or the death of this process.
@@ -56,7 +51,7 @@ class Neighbours:
         """
         if unless_joined and self._name is not None:
             return
-        self.leave()
+        Neighbours.leave(self)  # Only this part: a subclass goes on hearing.
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             why = refusal(self._folder)
@@ -91,8 +86,7 @@ class Neighbours:
 
     def forget(self, name: str) -> None:
         """Remove what a dead worker left, once none of its claims is left."""
-        for path in self._folder.glob(f"{name}.*"):
-            path.unlink(missing_ok=True)
+        _remove(self._folder, name)
 
     @property
     def folder(self) -> Path | None:
@@ -185,13 +179,18 @@ class Neighbours:
         self._rung = None
         if self._name is not None:
             # Before the lock is released, so that nobody takes it for that of a dead worker.
-            self.forget(self._name)
+            _remove(self._folder, self._name)
             self._name = None
             with contextlib.suppress(OSError):
                 self._folder.rmdir()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _remove(folder: Path, name: str) -> None:
+    for path in folder.glob(f"{name}.*"):
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

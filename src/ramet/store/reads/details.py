@@ -19,13 +19,15 @@ def block_page(
     session: Session,
     tracking_id: str,
     *,
-    kind: str | None,
-    keys: Collection[str],
-    reason: str | None,
-    limit: int,
-    after: str | None,
+    kind: str | None = None,
+    keys: Collection[str] = (),
+    reason: str | None = None,
+    limit: int = 50,
+    after: str | None = None,
 ) -> BlockPage:
-    """The next refused spawns of a lineage. They are among others, of which one page looks at a bounded number.
+    """Return refused spawns of a lineage by kind, key (any of these) and reason; at most ``limit`` (1,000).
+
+    One page looks at a bounded number of blocks.
 
     Raises:
         ValueError: ``after`` is not of an earlier page.
@@ -65,8 +67,8 @@ def _position(after: str) -> tuple[str, str, str]:
     return kind, key, reason
 
 
-def task_calls(session: Session, task_id: str, limit: int) -> TaskCalls | None:
-    """What a task reserved and was charged; None when there is no such task."""
+def task_calls(session: Session, task_id: str, *, limit: int = 100) -> TaskCalls | None:
+    """Return what a task reserved and was charged; None when the task does not exist."""
     found = session.rows("SELECT tracking_id, seq FROM ramet_tasks WHERE id = ?", (task_id,))
     if not found:
         return None
@@ -85,8 +87,8 @@ def task_calls(session: Session, task_id: str, limit: int) -> TaskCalls | None:
     return TaskCalls(calls, int(spent), int(reserved), calls >= CALL_LOOKS_MAX, tuple(map(Call._make, latest)))
 
 
-def tasks_with_key(session: Session, key: str, limit: int) -> tuple[Task, ...]:
-    """Tasks of any kind in any lineage that have this key: a key may be in very many, so these are some of them."""
+def tasks_with_key(session: Session, key: str, *, limit: int = 50) -> tuple[Task, ...]:
+    """Return tasks with this key, of any kind in any lineage; some of them if there are more than ``limit`` (1,000)."""
     rows = session.rows(
         "SELECT seq FROM ramet_identities WHERE key = ? ORDER BY key, tracking_id, kind LIMIT ?",
         (key, max(1, min(limit, LIMIT_MAX))),
@@ -94,8 +96,8 @@ def tasks_with_key(session: Session, key: str, limit: int) -> tuple[Task, ...]:
     return tuple(tasks_of(session, [seq for (seq,) in rows]))
 
 
-def stage_counts(session: Session, kind: str, tracking_id: str | None) -> list[StageCount]:
-    """The distribution of a kind's tasks over stages and states, for both patterns of staged kinds."""
+def stage_counts(session: Session, kind: str, tracking_id: str | None = None) -> list[StageCount]:
+    """Return how a staged kind's tasks spread over stages and states, in one lineage or in all."""
     if tracking_id is None:
         session.plan_freely()
     # Kinds of stages are ``kind.stage``; '/' is the character after '.'.

@@ -32,6 +32,11 @@ NOT_CLAIMABLE: dict[str, str] = {
 """What is pending and cannot be claimed now by what it waits for, each by the index that has it."""
 
 
+def now(session: Session) -> float:
+    """Return the store's clock, which judges leases, rates and pauses: Unix seconds."""
+    return session.now
+
+
 def looked_at(session: Session, select: str) -> tuple[dict[tuple[str, str], int], bool]:
     """How many of the first rows that a SELECT would give are of each queue and kind, and whether there are more."""
     bounds = (HELD_BACK_LOOKS_MAX + 1,) * (1 + select.count("?"))
@@ -40,7 +45,7 @@ def looked_at(session: Session, select: str) -> tuple[dict[tuple[str, str], int]
 
 
 def backlogs(session: Session) -> tuple[Backlog, ...]:
-    """What waits in every queue in which something waits, by name."""
+    """Return what waits in every queue in which something waits, by name."""
     kinds: dict[str, set[str]] = defaultdict(set)
     oldest: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for queue, kind, rank in classes(session):
@@ -73,7 +78,7 @@ def backlogs(session: Session) -> tuple[Backlog, ...]:
 
 
 def resource_backlogs(session: Session, names: Iterable[str]) -> dict[str, Backlog]:
-    """What waits for each of these resources, those for which nothing waits left out."""
+    """Return what waits for each of these resources (at most 200); those for which nothing waits are absent."""
     found: dict[str, Backlog] = {}
     wanted = list(islice(dict.fromkeys(names), NAMES_MAX))
     where = "wait = 'resource' AND state = 'pending' AND resource = ?"
@@ -95,8 +100,8 @@ def _backlog(session: Session, name: str, waiting: Count, first: tuple[float, in
     return Backlog(name, waiting, first[0], id_of(session, first[1]))
 
 
-def in_hand(session: Session, limit: int) -> InHand:
-    """Claims, those first whose lease ends first, and how many each worker has."""
+def in_hand(session: Session, *, limit: int = 1_000) -> InHand:
+    """Return claims, those first whose lease ends first, at most ``limit`` (1,000); and how many each worker has."""
     claims = (
         "(SELECT seq, worker, claimed_at, lease_until, fence, attempts FROM ramet_live INDEXED BY ramet_live_by_depth "
         "WHERE state = ? LIMIT ?) c"
@@ -117,7 +122,7 @@ _IN_HAND = "SELECT queue, kind FROM ramet_live INDEXED BY ramet_live_by_depth WH
 
 
 def unserved(session: Session) -> list[Unserved]:
-    """Kinds and queues with live tasks that no living worker serves, with how many tasks there are at least."""
+    """Return kinds and queues with live tasks that no living worker serves, with how many tasks there are at least."""
     served = {
         (queue, kind) for worker in workers(session) if worker.alive for queue in worker.queues for kind in worker.kinds
     }

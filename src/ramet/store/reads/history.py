@@ -16,7 +16,7 @@ TRACEBACKS_MAX = 20
 
 
 def history(session: Session, task_id: str) -> TaskHistory | None:
-    """One task with its newest attempts and recorded transitions, and the spawns it was refused."""
+    """Return one task with its newest attempts, recorded transitions and refused spawns, or None."""
     task = get(session, task_id)
     if task is None:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.task.task import Block
-from ramet.store.base_explaining import Known
+from ramet.store.answers import Known
 from ramet.store.reads.tasks import BLOCK_LIST, LIMIT_MAX, tasks_of
 from ramet.store.rows.uniqueness import holders
 from ramet.store.session import Session
@@ -17,8 +17,12 @@ LINEAGES_MAX = 1_000
 """Of each state, the newest lineages whose blocks are looked at."""
 
 
-def known(session: Session, kind: str, key: str, tracking_id: str | None, limit: int) -> Known:
-    """See :meth:`ramet.store.base_explaining.ExplainingStore.known`."""
+def known(session: Session, kind: str, key: str, tracking_id: str | None = None, *, limit: int = 100) -> Known:
+    """Return what is stored about a kind and key, in one lineage or in any; at most ``limit`` (1,000) of each.
+
+    In any lineage: looks at up to 5,000 identities with this key, and at the blocks of the newest 1,000 lineages of
+    each state and of those that the found tasks belong to.
+    """
     most = max(1, min(limit, LIMIT_MAX))
     if tracking_id is None:
         found, more = _anywhere(session, kind, key, most)

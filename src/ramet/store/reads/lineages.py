@@ -29,15 +29,17 @@ _LIKE = {
 
 def lineage_page(
     session: Session,
-    states: Iterable[str],
-    limit: int,
     *,
-    before: str | None,
-    order: str,
-    prefix: str | None,
+    states: Iterable[str] = (),
+    limit: int = 50,
+    before: str | None = None,
+    order: str = "newest",
+    prefix: str | None = None,
     outcome: str | None = None,
 ) -> LineagePage:
-    """Lineages in an order, or by name those whose name begins so.
+    """Return lineages in these states (or all) in an order, at most ``limit`` (1,000).
+
+    With a prefix: those whose tracking id begins with it, by name.
 
     Raises:
         ValueError: there is no such order or outcome, or ``before`` is not of an earlier page.

@@ -40,7 +40,7 @@ def counted(session: Session, rows: str, parameters: Sequence[Any] = (), most: i
 
 
 def present(session: Session) -> Present:
-    """What is live and what it waits for."""
+    """Return what is live and what it waits for, counted up to a bound."""
     processing, stale, lease_until, claimed_at = _in_hand(session)
     waiting = _oldest(session)
     firing = counted(session, "SELECT 1 FROM ramet_alerts WHERE state = 'firing'")

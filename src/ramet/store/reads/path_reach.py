@@ -81,8 +81,8 @@ class _Reach:
         self.others.update(seq for (seq,) in rows)
 
 
-def held_back(session: Session, tracking_id: str, limit: int) -> HeldBack:
-    """How many tasks of other lineages wait for tickets of this one."""
+def held_back(session: Session, tracking_id: str, *, limit: int = 10_000) -> HeldBack:
+    """Return how many tasks of other lineages wait for tickets of this one, directly or in turn; at most ``limit``."""
     most = max(1, min(limit, LOOKS_MAX))
     own = session.rows(
         "SELECT p.seq, p.nodes, p.ticket FROM ramet_live l JOIN ramet_paths p ON p.seq = l.seq "
@@ -106,13 +106,16 @@ BEHIND_MAX = 100
 
 
 def holds_back(session: Session, in_hand: Sequence[int], task_id: str) -> str | None:
-    """How the path of one of these claimed tasks holds back that task; None when it does not."""
+    """Return how the path of one of these claimed tasks (by number) holds back a task; None when it does not."""
     rows = session.rows("SELECT seq FROM ramet_tasks WHERE id = ?", (task_id,))
     return next(_reasons(session, in_hand, [seq for (seq,) in rows]), None)
 
 
 def holds_back_lineage(session: Session, in_hand: Sequence[int], tracking_id: str) -> str | None:
-    """How the path of one of these claimed tasks holds back a task of that lineage; None when it does not."""
+    """Return how the path of one of these claimed tasks holds back a task of a lineage; None when it does not.
+
+    Looks at up to a thousand of the lineage's tasks that wait in line.
+    """
     rows = session.rows(
         "SELECT seq FROM ramet_live WHERE tracking_id = ? AND holds_path = 0 LIMIT ?", (tracking_id, WAIT_LOOKS_MAX)
     )

@@ -61,8 +61,25 @@ def seen(session: Session, seqs: Iterable[int]) -> list[Seen]:
 # --- who is on a path
 
 
-def paths(session: Session, prefix: Sequence[str], queue: str | None, tracking_id: str | None, limit: int) -> PathPage:
-    """Tasks at, below and above a path in the order of tickets; without one, holders."""
+def paths(
+    session: Session,
+    prefix: Sequence[str] = (),
+    *,
+    queue: str | None = None,
+    tracking_id: str | None = None,
+    limit: int = 50,
+) -> PathPage:
+    """Return tasks at or below a path, and at its proper prefixes, which conflict with it, in the order of tickets.
+
+    Without a prefix: holders, those with most tasks behind them first (of the first thousand). A delayed task has no
+    place in line yet and is not listed.
+
+    Args:
+        prefix: elements of the path.
+        queue: paths belong to a queue; None is ``default``, without a prefix any queue.
+        tracking_id: look at paths of scope ``lineage`` in this lineage; without a prefix, only at its tasks.
+        limit: at most 1,000.
+    """
     most = max(1, min(limit, LIMIT_MAX))
     if prefix:
         nodes = nodes_of(tuple(prefix), queue or QUEUE, tracking_id or "")
@@ -162,8 +179,11 @@ def _shown(session: Session, one: Seen) -> PathTask:
 # --- who waits for whom
 
 
-def blocked_by(session: Session, task_id: str, limit: int) -> PathChain | None:
-    """Where a task stands in line, and the chain of those that it waits for."""
+def blocked_by(session: Session, task_id: str, *, limit: int = 1_000) -> PathChain | None:
+    """Return a live task's place in line, what it waits for, and the chain up to the task that waits for no path.
+
+    At most ``limit`` steps (1,000). None when the task has no path, or does not exist.
+    """
     found = session.rows(f"SELECT {_LIST} {_FROM} WHERE t.id = ?", (task_id,))
     if not found:
         return None

@@ -17,7 +17,8 @@ from ramet.model.task.task import (
     TaskState,
 )
 from ramet.model.values import read_json
-from ramet.store.base_queries import SEQ_MAX, KindCount, TaskPage, TaskQuery
+from ramet.store.answers import KindCount, TaskPage
+from ramet.store.requests import SEQ_MAX, TaskQuery
 from ramet.store.rows.lineages import LINEAGE_LIST, effective
 from ramet.store.session import Row, Session
 
@@ -54,13 +55,16 @@ def task_of(row: Row) -> Task:
 
 
 def get(session: Session, task_id: str) -> Task | None:
-    """One task."""
+    """Return one task by id, or None."""
     found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.id = ?", (task_id,))
     return task_of(found[0]) if found else None
 
 
 def tasks(session: Session, query: TaskQuery) -> TaskPage:
-    """Tasks by number. Which index drives depends on what was given: key, parent, lineage, or state and depth."""
+    """Return tasks by number, page after page.
+
+    Which index is walked depends on what was given: key, parent, lineage, or state and depth.
+    """
     limit = max(1, min(query.limit, LIMIT_MAX))
     seqs = _sequence(session, query, limit + 1)
     found = tasks_of(session, seqs[:limit])
@@ -71,7 +75,7 @@ def tasks(session: Session, query: TaskQuery) -> TaskPage:
 
 
 def tasks_of(session: Session, seqs: Iterable[int]) -> list[Task]:
-    """The tasks with these numbers, in their order."""
+    """Return the tasks with these numbers, in their order; unknown numbers are left out."""
     listed, values = session.members(seqs)
     found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq", (values,))
     return list(map(task_of, found))
@@ -234,8 +238,11 @@ def _by_depth(session: Session, query: TaskQuery, walk: Walk) -> Iterator[Walk]:
         yield walk._replace(columns=(*walk.columns, "spawn_depth"), values=(*walk.values, depth))
 
 
-def stale(session: Session, tracking_id: str | None, limit: int) -> list[Task]:
-    """Claims that outlived their lease. Looks at every claim in hand, which the workers' slots bound."""
+def stale(session: Session, tracking_id: str | None = None, *, limit: int = 100) -> list[Task]:
+    """Return tasks whose claim outlived its lease and was not reclaimed yet, by number; at most 1,000.
+
+    Looks at every claim, which the workers' slots bound.
+    """
     lineage, parameters = ("", []) if tracking_id is None else ("AND l.tracking_id || '' = ?", [tracking_id])
     rows = session.rows(
         "SELECT l.seq FROM ramet_live l INDEXED BY ramet_live_by_depth WHERE l.state = ? AND l.lease_until <= ? "
@@ -245,8 +252,8 @@ def stale(session: Session, tracking_id: str | None, limit: int) -> list[Task]:
     return tasks_of(session, (row[0] for row in rows))
 
 
-def has_live(session: Session, kind: str, key: str, tracking_id: str | None) -> bool:
-    """True while a task of this kind and key is pending or processing."""
+def has_live(session: Session, kind: str, key: str, tracking_id: str | None = None) -> bool:
+    """Return True while a task of this kind and key is pending or processing, in one lineage or anywhere."""
     lineage, parameters = ("", []) if tracking_id is None else ("AND i.tracking_id = ?", [tracking_id])
     return bool(
         session.rows(
@@ -258,20 +265,20 @@ def has_live(session: Session, kind: str, key: str, tracking_id: str | None) -> 
 
 
 def idle(session: Session, kinds: Sequence[str]) -> bool:
-    """True when no task of these kinds is live, nor about to come. Stops at the first that is."""
+    """Return True when no task of these kinds is live or about to be created. Stops at the first that is."""
     if session.rows("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL LIMIT 1"):
         return False  # The task of a lineage's end is about to come.
     return not any_live(session, kinds)
 
 
 def any_live(session: Session, kinds: Sequence[str]) -> bool:
-    """True when a task of these kinds is live. Stops at the first."""
+    """Return True when a task of these kinds is live. Stops at the first."""
     listed, values = session.members(kinds)
     return bool(session.rows(f"SELECT 1 FROM ramet_live WHERE kind IN {listed} LIMIT 1", (values,)))
 
 
 def next_due_at(session: Session) -> float | None:
-    """When the next delayed task becomes claimable."""
+    """Return when the next delayed task becomes claimable; None when no task is delayed."""
     found = session.rows("SELECT available_at FROM ramet_live WHERE wait = 'due' ORDER BY available_at LIMIT 1")
     found += session.rows(
         "SELECT available_at FROM ramet_live WHERE wait = 'ticket' AND available_at > ? ORDER BY available_at LIMIT 1",
@@ -290,8 +297,8 @@ BLOCK_LIST = (
 _BLOCK_FILTERS = frozenset({"kind", "key", "reason"})
 
 
-def blocks(session: Session, tracking_id: str, limit: int, filters: dict[str, str]) -> list[Block]:
-    """Stored refusals of a lineage."""
+def blocks(session: Session, /, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
+    """Return the stored blocks of a lineage, filtered by ``kind``, ``key`` or ``reason``."""
     unknown = set(filters) - _BLOCK_FILTERS
     if unknown:
         raise ValueError(f"blocks cannot be filtered by {sorted(unknown)}: use {sorted(_BLOCK_FILTERS)}")
@@ -305,7 +312,7 @@ def blocks(session: Session, tracking_id: str, limit: int, filters: dict[str, st
 
 
 def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], int]:
-    """How often spawns of each (kind, reason) were refused: the stored rows and the counters beyond them."""
+    """Return how often spawns of each (kind, reason) were refused in a lineage, beyond stored blocks included."""
     rows = session.rows(
         "SELECT kind, reason, SUM(count) FROM (SELECT kind, reason, count FROM ramet_blocks WHERE tracking_id = ? "
         "UNION ALL SELECT kind, reason, count FROM ramet_block_counts WHERE tracking_id = ?) AS refused "
@@ -316,13 +323,13 @@ def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], in
 
 
 def lineage(session: Session, tracking_id: str) -> Lineage | None:
-    """One lineage row."""
+    """Return one lineage, or None."""
     found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
     return effective(session, [Lineage._make(found[0])])[0] if found else None
 
 
-def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineage]:
-    """Lineages, newest first: of each state as many as are asked for, then the newest of those."""
+def lineages(session: Session, *, states: Iterable[str] = (), limit: int = 100) -> list[Lineage]:
+    """Return lineages, newest first: of each state as many as are asked for, then the newest of those."""
     most = max(1, min(limit, LIMIT_MAX))
     found = [
         Lineage._make(row)
@@ -360,7 +367,7 @@ def grown_from_lineage(session: Session, tracking_id: str) -> Grown:
 
 
 def roots(session: Session, tracking_id: str) -> list[Task]:
-    """The roots of a lineage."""
+    """Return the roots of a lineage; at most 1,000."""
     of = grown_from_lineage(session, tracking_id)
     rows = session.rows(
         f"SELECT {TASK_LIST} {FROM_TASKS} WHERE {of.where} AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
@@ -370,7 +377,7 @@ def roots(session: Session, tracking_id: str) -> list[Task]:
 
 
 def child_counts(session: Session, task_ids: Sequence[str]) -> dict[str, int]:
-    """How many children each of these tasks has; tasks without any are absent."""
+    """Return how many children each of these tasks has; tasks without children are absent."""
     listed, values = session.members(task_ids)
     return dict(
         session.rows(
@@ -379,8 +386,8 @@ def child_counts(session: Session, task_ids: Sequence[str]) -> dict[str, int]:
     )
 
 
-def counts(session: Session, tracking_id: str | None) -> list[KindCount]:
-    """How many tasks of each kind are in each state, with the mean depth (the seeds' state distribution)."""
+def counts(session: Session, tracking_id: str | None = None) -> list[KindCount]:
+    """Return how many tasks are live, by kind, state and wait, and how many ended; each with the mean depth."""
     if tracking_id is None:
         session.plan_freely()
     where, parameters = ("", []) if tracking_id is None else ("WHERE tracking_id = ?", [tracking_id])
@@ -397,6 +404,9 @@ def counts(session: Session, tracking_id: str | None) -> list[KindCount]:
 
 
 def ends(session: Session) -> int:
-    """How often something was ended from outside."""
+    """Return a number that grows whenever a claimed task, a tree or a lineage is ended from outside.
+
+    A worker that sees it grow asks for its claims at once, with :meth:`~ramet.store.store.Store.heartbeat`.
+    """
     [(value,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'ends'")
     return int(value)

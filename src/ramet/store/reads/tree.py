@@ -35,8 +35,8 @@ def _of(session: Session, tracking_id: str | None, parent_id: str | None) -> Gro
     return grown_from_lineage(session, tracking_id)
 
 
-def branches(session: Session, tracking_id: str | None, parent_id: str | None) -> tuple[Branch, ...]:
-    """The first roots or children by kind and state, the largest branches first."""
+def branches(session: Session, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[Branch, ...]:
+    """Return the first roots of a lineage, or children of a task, by kind and state; the largest branches first."""
     of = _of(session, tracking_id, parent_id)
     # Not EXISTS: for that a planner may read all tasks once, to have the parents of all in a hash table.
     rows = session.rows(
@@ -55,14 +55,17 @@ def branches(session: Session, tracking_id: str | None, parent_id: str | None) -
 def twigs(
     session: Session,
     *,
-    tracking_id: str | None,
-    parent_id: str | None,
+    tracking_id: str | None = None,
+    parent_id: str | None = None,
     kind: str,
     state: str,
-    limit: int,
-    after: int,
+    limit: int = 50,
+    after: int = 0,
 ) -> TwigPage:
-    """The next tasks of one branch. They are among others, of which one page looks at a bounded number."""
+    """Return the tasks of one branch in the order of their numbers, at most ``limit`` (1,000).
+
+    One page looks at a bounded number of tasks, those of other branches included.
+    """
     of, most = _of(session, tracking_id, parent_id), max(1, min(limit, LIMIT_MAX))
     end = session.rows(
         f"SELECT t.seq FROM ramet_tasks t WHERE {of.where} AND t.seq > ? ORDER BY t.seq LIMIT 1 OFFSET ?",
@@ -112,7 +115,7 @@ def _below(number: int, most: int, children: int) -> Count:
 
 
 def checkpoint(session: Session, task_id: str) -> TaskCheckpoint | None:
-    """What a task kept of its work so far."""
+    """Return what a task stored of its work so far; None when it stored nothing, or does not exist."""
     found = session.rows(
         "SELECT c.pipeline_state, c.progress, c.updated_at FROM ramet_tasks t "
         "JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.id = ?",
@@ -125,7 +128,7 @@ def checkpoint(session: Session, task_id: str) -> TaskCheckpoint | None:
 
 
 def deepest(session: Session, tracking_ids: Iterable[str]) -> dict[str, int]:
-    """The largest spawn depth of each lineage: the last entry of its stretch of an index."""
+    """Return the largest spawn depth in each of these lineages (at most 1,000); those without a task are absent."""
     listed, values = session.members(list(islice(tracking_ids, LIMIT_MAX)))
     rows = session.rows(
         "SELECT g.tracking_id, (SELECT MAX(t.spawn_depth) FROM ramet_tasks t WHERE t.tracking_id = g.tracking_id) "
@@ -139,7 +142,10 @@ def deepest(session: Session, tracking_ids: Iterable[str]) -> dict[str, int]:
 
 
 def lineage_counts(session: Session, tracking_id: str) -> tuple[KindState, ...]:
-    """Tasks by kind and state: live ones, the first of each unsuccessful state, the successful among the first."""
+    """Return the tasks of a lineage by kind and state.
+
+    Live ones, the first of each unsuccessful state, the successful among the first.
+    """
     found = _counted(
         session.rows(
             "SELECT kind, state, why, COUNT(*), AVG(spawn_depth) FROM (SELECT kind, state, spawn_depth, "
@@ -167,7 +173,7 @@ def lineage_counts(session: Session, tracking_id: str) -> tuple[KindState, ...]:
 
 
 def delays(session: Session, tracking_id: str) -> tuple[Delay, ...]:
-    """What made tasks of a lineage wait for their time; the first of its live tasks are looked at."""
+    """Return tasks of a lineage that wait for their time, by kind and reason; looks at the first of its live tasks."""
     [(looked_at,)] = session.rows(
         "SELECT COUNT(*) FROM (SELECT 1 FROM ramet_live WHERE tracking_id = ? LIMIT ?) c",
         (tracking_id, LINEAGE_LOOKS_MAX + 1),

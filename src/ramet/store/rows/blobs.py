@@ -45,6 +45,6 @@ def keep(session: Session, tracking_id: str, blobs: Sequence[NewBlob], bytes_max
 
 
 def read_blob(session: Session, tracking_id: str, sha256: str) -> bytes | None:
-    """The content of a blob, or None."""
+    """Return the content of one of a lineage's blobs, or None."""
     rows = session.rows("SELECT content FROM ramet_blobs WHERE tracking_id = ? AND sha256 = ?", (tracking_id, sha256))
     return bytes(rows[0][0]) if rows else None

@@ -61,7 +61,7 @@ def add(session: Session, measured: Measured) -> None:
 
 
 def commit_times(session: Session) -> list[CommitTimes]:
-    """The sums, for every verb."""
+    """Return how long commits took, for every verb, as all workers measured them; the sums never fall."""
     rows = session.rows("SELECT verb, bucket, commits, seconds FROM ramet_commit_times")
     counts = {verb: [0] * (len(COMMIT_BUCKETS_SECONDS) + 1) for verb in COMMIT_VERBS}
     total = dict.fromkeys(COMMIT_VERBS, 0.0)

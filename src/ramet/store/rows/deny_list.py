@@ -59,8 +59,15 @@ def concerning(session: Session, news: Iterable[NewTask]) -> StopList | None:
     return StopList({(row[0], row[1]): StopEntry(*row) for row in found}, tuple(StopEntry(*row) for row in patterns))
 
 
-def add(session: Session, entry_type: str, value: str, by: str, reason: str | None) -> tuple[StopEntry, bool]:
-    """Put an entry on the list; returns it as it stands there, and whether it is new."""
+def add(session: Session, entry_type: str, value: str, *, by: str, reason: str | None = None) -> tuple[StopEntry, bool]:
+    """Put a host, a domain or a pattern on the deny list: nothing that it covers is created from this commit on.
+
+    Returns:
+        The entry as it is on the list, and whether it is new.
+
+    Raises:
+        InvalidEntry: the value is not of this type; the message says what to give.
+    """
     value = entry_value(entry_type, value)
     entry = StopEntry(entry_type, value, reason, by, session.now)
     new = session.run(
@@ -75,8 +82,12 @@ def add(session: Session, entry_type: str, value: str, by: str, reason: str | No
     return entry, True
 
 
-def remove(session: Session, entry_type: str, value: str, by: str, reason: str | None) -> bool:
-    """Take an entry off the list; False when it was not there."""
+def remove(session: Session, entry_type: str, value: str, *, by: str, reason: str | None = None) -> bool:
+    """Take an entry off the deny list; return False when it was not there.
+
+    Raises:
+        InvalidEntry: the value is not of this type.
+    """
     value = entry_value(entry_type, value)
     if not session.run("DELETE FROM ramet_stop_list WHERE entry_type = ? AND value = ?", (entry_type, value)):
         return False
@@ -90,6 +101,6 @@ def _count(session: Session, by: int) -> None:
 
 
 def entries(session: Session) -> list[StopEntry]:
-    """The whole list, by type and value."""
+    """Return the whole deny list, by type and value."""
     rows = session.rows(f"SELECT {_ENTRY_LIST} FROM ramet_stop_list ORDER BY entry_type, value")
     return [StopEntry(*row) for row in rows]

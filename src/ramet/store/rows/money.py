@@ -99,7 +99,12 @@ def ceilings(session: Session, day: int) -> tuple[Ceiling, Ceiling]:
 
 
 def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]:
-    """Book what reserved calls cost, each reservation once; the first amount that was told stays."""
+    """Book what reserved calls really cost; the first amount given for a reservation stays.
+
+    Never refused: not after the claim, the task or the lineage ended. Keyed by reservation, so repeating it changes
+    nothing. An amount above the reserved one is booked in full and raises the lineage's ``under_reserved`` (promise
+    I2).
+    """
     rows = _hold(session, {item.id for item in actuals})
     sums, settled, answers = _Sums(), [], []
     for item in actuals:
@@ -205,8 +210,11 @@ def ensure_days(session: Session, day: int) -> None:
     hold_sums(session)
 
 
-def costs(session: Session, tracking_id: str | None, limit: int) -> Costs:
-    """What was spent and reserved. The cost of a lineage's kinds and tasks walks its own rows."""
+def costs(session: Session, tracking_id: str | None = None, *, limit: int = 100) -> Costs:
+    """Return what was spent and reserved on the present UTC day, in the database and by lineage.
+
+    With ``tracking_id``, also by kind and task, which walks the lineage's own rows.
+    """
     day, total = ceilings(session, day_of(session.now))
     most = max(1, min(limit, LIMIT_MAX))
     columns = "tracking_id, spent, reserved, max_cost, under_reserved, soft_cost"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ramet.store.errors import StoreError
 from ramet.store.session import Session
@@ -68,11 +68,22 @@ def _folded(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') and name.count('"') == 2 else name.lower()
 
 
-def ensure(session: Session, statements: Sequence[str], missing: Sequence[str] | None = None) -> None:
-    """Run an app's statements, or those that are ``missing``, and write all its definitions down."""
-    for statement in statements if missing is None else missing:
+def ensure(session: Session, statements: Sequence[str]) -> None:
+    """Run an app's ``CREATE TABLE IF NOT EXISTS`` statements and store them, so that copies carry those tables."""
+    create(session, statements, statements)
+
+
+def create(session: Session, statements: Sequence[str], missing: Sequence[str]) -> None:
+    """Run the statements that are ``missing``, and write all definitions down."""
+    for statement in missing:
         session.run(statement)
     declare(session, statements)
+
+
+def read(session: Session, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Run a SELECT on an app's own tables."""
+    session.plan_freely()
+    return session.rows(sql, parameters)
 
 
 def declared(session: Session) -> list[Definition]:

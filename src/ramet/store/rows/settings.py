@@ -7,26 +7,27 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ramet.model.operations import Act
-from ramet.store.base_operations import SettingChange, SettingRow
+from ramet.store.answers import SettingRow
+from ramet.store.requests import SettingChange
 from ramet.store.session import Session
 
 _READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "string": str, "json": json.loads}
 
 
 def setting_rows(session: Session) -> list[SettingRow]:
-    """All stored settings."""
+    """Return all stored settings with everything that is known of them, by key."""
     rows = session.rows("SELECT key, value, value_type, description, updated_at FROM ramet_settings ORDER BY key")
     return [SettingRow(key, _READERS[kind](value), kind, text, at) for key, value, kind, text, at in rows]
 
 
 def settings(session: Session) -> dict[str, Any]:
-    """All stored settings, typed by their ``value_type``."""
+    """Return all stored settings by key, typed by their ``value_type``."""
     rows = session.rows("SELECT key, value, value_type FROM ramet_settings ORDER BY key")
     return {key: _READERS[value_type](value) for key, value, value_type in rows}
 
 
 def put_setting(session: Session, key: str, value: Any, value_type: str, description: str) -> None:
-    """Store one setting."""
+    """Store one setting; ``value_type`` is ``int``, ``float``, ``string`` or ``json``."""
     if value_type not in _READERS:
         raise ValueError(f"setting {key}: value_type {value_type!r} is not one of {sorted(_READERS)}")
     text = json.dumps(value) if value_type == "json" else str(value)
@@ -39,8 +40,15 @@ def put_setting(session: Session, key: str, value: Any, value_type: str, descrip
     )
 
 
-def change_settings(session: Session, changes: Sequence[SettingChange], by: str, reason: str | None) -> int:
-    """Store and remove settings; what is as it should be already is left alone and not recorded."""
+def change_settings(session: Session, changes: Sequence[SettingChange], *, by: str, reason: str | None = None) -> int:
+    """Store and remove settings, all or none; return how many changed.
+
+    Each change is recorded with its author and the value before. A setting that has the value already is left alone and
+    not recorded. Workers and clients act on changes within a few seconds.
+
+    Raises:
+        ValueError: a value is not of its type.
+    """
     before = settings(session)
     changed = 0
     for change in changes:
@@ -91,8 +99,8 @@ def record_act(
     )
 
 
-def acts(session: Session, tracking_id: str | None, limit: int, before: int | None) -> list[Act]:
-    """What people did, newest first: to one lineage, or to anything."""
+def acts(session: Session, tracking_id: str | None = None, *, limit: int = 100, before: int | None = None) -> list[Act]:
+    """Return the audit log of one lineage, or of everything; newest first, at most 1,000, before an entry's number."""
     where = "seq < ?"
     parameters: list[int | str] = [2**62 if before is None else before]
     if tracking_id is not None:

@@ -28,7 +28,10 @@ def keep_edges(session: Session, refusals: Iterable[Refusal]) -> None:
 
 
 def edges(session: Session, tracking_id: str, parent_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Ids of the existing tasks that each of these tasks of a lineage asked for; tasks without any are absent."""
+    """Return the ids of the existing tasks that these tasks of a lineage asked for with ``keep_edge``, by asking task.
+
+    Tasks that asked for none are absent.
+    """
     listed, values = session.members(parent_ids)
     found: dict[str, list[str]] = defaultdict(list)
     for parent_id, child_id in session.rows(

@@ -230,8 +230,14 @@ EVER = f"({' OR '.join(_EVER_SPANS)})"
 """All time is the folded row of all time, and what is in no folded row yet."""
 
 
-def tallies(session: Session, since: float | None, *, kinds: bool) -> Tallies:
-    """See :meth:`ramet.store.base_tallies.TallyStore.tallies`."""
+def tallies(session: Session, since: float | None = None, *, kinds: bool = True) -> Tallies:
+    """Return exactly what happened to tasks, as of the last commit; reads a few rows, however many tasks there are.
+
+    Args:
+        since: None for all time, a tally per kind; else spans that end after this moment (Unix seconds): minutes of the
+            last 3 hours, hours of the 8 days before.
+        kinds: False sums over all kinds.
+    """
     found: dict[tuple[Moment, str], list[Row]] = defaultdict(list)
     for seconds, at, kind, *numbers in _read(session, f"kind, {_NUMBERS} FROM ramet_tallies", since):
         moment = _FOR_ALL_TIME if since is None else (seconds, at)

@@ -14,8 +14,11 @@ _FORGET_SECONDS = 86_400.0
 _LIST = "name, host, pid, kinds, queues, concurrency, started_at, seen_at"
 
 
-def see_worker(session: Session, worker: WorkerSeen, measured: Measured) -> None:
-    """Note that a worker lives, what it serves and how long its commits took; forget those silent for a day."""
+def see_worker(session: Session, measured: Measured, worker: WorkerSeen) -> None:
+    """Store that a worker lives and what it serves, as it says every few seconds; forget those silent for a day.
+
+    How long commits of this process took since the last call is stored with it.
+    """
     session.run(
         f"INSERT INTO ramet_workers ({_LIST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
         "kinds = excluded.kinds, queues = excluded.queues, seen_at = excluded.seen_at",
@@ -26,14 +29,14 @@ def see_worker(session: Session, worker: WorkerSeen, measured: Measured) -> None
     add(session, measured)
 
 
-def forget_worker(session: Session, name: str, measured: Measured) -> None:
-    """The worker ended in good order."""
+def forget_worker(session: Session, measured: Measured, name: str) -> None:
+    """Remove a worker that ended in good order; what its process measured since the last call is stored."""
     session.run("DELETE FROM ramet_workers WHERE name = ?", (name,))
     add(session, measured)
 
 
 def workers(session: Session) -> list[WorkerSeen]:
-    """Workers that were seen within a day, the newest last."""
+    """Return the workers that were seen within a day, the newest last."""
     return [
         WorkerSeen(name, host, pid, tuple(json.loads(kinds)), tuple(json.loads(queues)), concurrency, started_at,
                    seen_at, session.now - seen_at < SEEN_SECONDS_MAX)

@@ -7,18 +7,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from ramet.store import wall_time
-from ramet.store.answers import Submitted, Swept
 from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
-from ramet.store.facade.all import AllVerbs
 from ramet.store.maintenance import sweep as sweeping
 from ramet.store.processes.registry import Neighbours, network_file_system
-from ramet.store.requests import NewLineage
 from ramet.store.rows.commit_times import CommitTimer
 from ramet.store.rows.tallies import EndsTold
 from ramet.store.schema import versions as known
@@ -28,15 +24,15 @@ from ramet.store.sqlite.group_commit import InlineWriter, ThreadWriter, run_alon
 from ramet.store.sqlite.place import Place, identity
 from ramet.store.sqlite.session import Hook, SqliteSession, connect, store_error
 from ramet.store.sqlite.within_transaction import run_within
+from ramet.store.store import Store, writes
 from ramet.store.texts import check_arguments
-from ramet.store.verbs import submit
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
-class SqliteStore(AllVerbs):
-    """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
+class SqliteStore(Store):
+    """The store on a SQLite file."""
 
     def __init__(
         self,
@@ -84,9 +80,10 @@ class SqliteStore(AllVerbs):
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
         check_arguments(verb, writes=True)
-        return await self._timed(verb, "other")
+        return await self._write_beside(verb)
 
-    async def _timed(self, verb: Callable[[Session], Answer], name: str) -> Answer:
+    # One writer does one verb at a time, and gathers by itself those that wait.
+    async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
         began = self._timer.monotonic()
         try:
             answer = await self._writer.run(verb)
@@ -100,14 +97,10 @@ class SqliteStore(AllVerbs):
         except (StatementFailed, Overtaken) as error:
             raise StoreError(f"{self.path}: {error}") from error
 
-    # One writer does one verb at a time, and gathers by itself those that wait.
-    async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
-        return await self._timed(verb, name)
-
     async def _write_together(
         self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item], name: str = "other"
     ) -> Sequence[Answer]:
-        return await self._timed(lambda session: verb(session, items), name)
+        return await self._write_beside(lambda session: verb(session, items), name)
 
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
         check_arguments(verb, writes=False)
@@ -127,9 +120,6 @@ class SqliteStore(AllVerbs):
             finally:
                 self._reader.rollback()
 
-    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
-        return self._within(connection, partial(submit.submit, lineages=lineages))
-
     def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
         self._place.check()
         return run_within(connection, self.path, self._clock, self._fence_base, verb)
@@ -140,18 +130,7 @@ class SqliteStore(AllVerbs):
     async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
         """Nothing: one transaction writes at a time anyway."""
 
-    async def sweep(self, *, limit: int = 500) -> Swept:
-        dead = self._neighbours.dead()
-        swept = await self._write(
-            partial(sweeping.sweep, limit=limit, dead_workers=self._neighbours.last_running(dead))
-        )
-        if not swept.reclaimed and not swept.poisoned:
-            for name in dead:
-                self._neighbours.forget(name)
-        return swept
-
-    async def wait_for_work(self, timeout_seconds: float) -> None:
-        await self._neighbours.wait(timeout_seconds)
+    _sweep = writes(sweeping.sweep)
 
     @property
     def address(self) -> str:
@@ -161,18 +140,7 @@ class SqliteStore(AllVerbs):
     def ahead_seconds(self) -> float:
         return 0.0  # It is this machine's.
 
-    @property
-    def slots_folder(self) -> Path | None:
-        return self._neighbours.folder
-
-    def join(self, worker: str, *, unless_joined: bool = False) -> None:
-        self._neighbours.join(worker, unless_joined=unless_joined)
-
-    async def close(self) -> None:
-        self.close_now()
-
     def close_now(self) -> None:
-        """Finish what waits to be written and release the file."""
         if self._closed:
             return
         self._closed = True

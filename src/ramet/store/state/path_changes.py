@@ -61,7 +61,10 @@ def _takes_others_with_it(change: Change) -> bool:
 
 
 def let_go(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
-    """The worker runs these claims no longer: their slots and paths are free. Returns how many were held on."""
+    """Release the slots and paths of ``(seq, fence)`` claims that the worker runs no longer.
+
+    Returns how many were still held after an end from outside. Unknown pairs change nothing.
+    """
     if not pairs:
         return 0
     rows.hold_slots(session, [seq for seq, _ in pairs])

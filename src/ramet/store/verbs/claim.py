@@ -97,7 +97,10 @@ SET_ASIDE_ROUNDS = 10
 
 
 def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
-    """Take up to ``request.limit`` claimable tasks, in order of rank, then turn, then age."""
+    """Take up to ``request.limit`` claimable tasks in order of rank, then turn, then age.
+
+    Each gets a new fence and a lease.
+    """
     promote_due(session)
     limit = min(request.limit, CLAIM_LIMIT)
     bounds = bounds_of(session, request.queues, request.kinds)
@@ -234,7 +237,7 @@ def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
 
 
 def heartbeat(session: Session, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:
-    """Extend leases; a claim that is not current any more is reported as lost."""
+    """Extend the leases of ``(seq, fence)`` claims; return the numbers of those that are lost."""
     standings = load_standings(session, [seq for seq, _ in held])
     changes, lost = [], set()
     lineages = read_lineages(session, {s.tracking_id for s in standings.values()})

@@ -33,10 +33,10 @@ _CHANGES_ROWS = re.compile(r"\b(?:INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECAS
 
 
 def transact(session: Session, settlement: Settlement, statements: Sequence[Statement]) -> tuple[Settled, list[Ran]]:
-    """Run the statements if the settlement (a checkpoint) is accepted: all of them, or none.
+    """Run statements on a program's own tables if the settlement (a checkpoint) is accepted: all of them or none.
 
     Raises:
-        TransactionRefused: a statement failed, or met another number of rows than it expected; undo everything.
+        TransactionRefused: a statement failed, or met another number of rows than it expected; nothing was written.
     """
     [settled] = settle(session, [settlement])
     if settled.state != "processing":
@@ -65,7 +65,11 @@ def _run(session: Session, at: int, statement: Statement) -> Ran:
 
 
 def put_blob(session: Session, settlement: Settlement, blob: NewBlob, bytes_max: int) -> Settled:
-    """Keep a blob in the lineage of a claim, if the settlement (some progress) is accepted."""
+    """Store a blob in a claim's lineage if the settlement (some progress) is accepted; the same content once.
+
+    Raises:
+        StoreError: the lineage's blobs would exceed ``bytes_max`` together; nothing was written.
+    """
     [settled] = settle(session, [settlement])
     if settled.state == "processing":
         [(tracking_id,)] = session.rows("SELECT tracking_id FROM ramet_live WHERE seq = ?", (settlement.seq,))
@@ -77,7 +81,13 @@ NO_CEILING = 2**62
 
 
 def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[Reserved]:
-    """Answers in the order asked; a later request sees what an earlier one took."""
+    """Reserve money for claims; answer in the order asked. A later request sees what an earlier one took.
+
+    Each is decided on its own; durable when it returns. Spent and reserved together never exceed the ceiling of the
+    lineage, of the UTC day or of the database. A request is refused when its claim is stale or its lineage over, and
+    where a ceiling has no room: then the refusal is stored among the lineage's blocks (promise I8). Repeating a request
+    reserves once.
+    """
     standings = load_standings(session, {item.seq for item in wanted})
     lineages = lock_lineages(session, {standing.tracking_id for standing in standings.values()})
     known = _known(session, wanted)
@@ -145,7 +155,12 @@ def _store_refusal(session: Session, item: ReserveRequest, detail: str, lineages
 
 
 def bind(session: Session, seq: int, fence: int, task_ids: Sequence[str]) -> list[Binding]:
-    """Bind tasks to the task that holds a claim; each is refused by itself."""
+    """Make pending tasks claimable only through the task that holds this claim; answer in the order asked.
+
+    The tasks may belong to any lineage. Each is refused on its own when it is not pending, is held back or bound
+    already, or when its lineage does not run; all are refused when the claim is stale or its lineage is over. Deadlines
+    of bound tasks run on. However the settler ends, the next sweep releases the tasks that it left unsettled.
+    """
     seqs = numbers_of(session, task_ids)
     standings = load_standings(session, {seq, *seqs.values()})
     lineages = lock_lineages(session, {row.tracking_id for row in standings.values()})
@@ -186,8 +201,12 @@ def _bind(session: Session, items: Items, settler_id: str, task_id: str) -> Chan
     return change.reason if isinstance(change, Refused) else change
 
 
-def bound(session: Session, settler_id: str, limit: int, after: str | None) -> list[BoundTask]:
-    """Tasks that are bound to a settler, in their order, behind one of them."""
+def bound(session: Session, settler_id: str, *, limit: int = 1_000, after: str | None = None) -> list[BoundTask]:
+    """Return the tasks that are bound to a settler now, in the order of their creation; at most 10,000.
+
+    Args:
+        after: the id of one of them: return only those behind it.
+    """
     # Not OFFSET: the last page would read all of those before it.
     behind, values = "", tuple[str, ...]()
     if after is not None:
@@ -200,8 +219,11 @@ def bound(session: Session, settler_id: str, limit: int, after: str | None) -> l
     return [BoundTask._make(row) for row in rows]
 
 
-def claimable(session: Session, kind: str, queue: str, limit: int) -> list[str]:
-    """Ids of tasks of a kind in a queue that could be bound now, in the order of a claim."""
+def claimable(session: Session, kind: str, queue: str, *, limit: int = 1_000) -> list[str]:
+    """Return the ids of tasks that could be bound now, in the order of a claim; at most 10,000.
+
+    Nothing is reserved: another worker may take them.
+    """
     rows = session.rows(
         "SELECT t.id FROM ramet_live l JOIN ramet_tasks t ON t.seq = l.seq WHERE l.queue = ? AND l.kind = ? "
         "AND l.state = 'pending' AND l.wait IS NULL AND (l.deadline_at IS NULL OR l.deadline_at > ?) "
@@ -212,7 +234,7 @@ def claimable(session: Session, kind: str, queue: str, limit: int) -> list[str]:
 
 
 def bound_counts(session: Session, tracking_id: str) -> dict[str, int]:
-    """How many tasks of a lineage are bound, by settler."""
+    """Return how many tasks of a lineage are bound, by the id of their settler."""
     rows = session.rows(
         "SELECT bound_to, COUNT(*) FROM ramet_live WHERE tracking_id = ? AND bound_to IS NOT NULL GROUP BY bound_to",
         (tracking_id,),

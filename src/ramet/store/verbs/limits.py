@@ -26,7 +26,7 @@ Words = dict[str, Any]
 
 
 def declare(session: Session, declared: Declared) -> None:
-    """Store what an app says about queues, kinds and resources; what a person set stays."""
+    """Store what an app declares about its queues, kinds and resources; what an operator set stays."""
     session.lock(FLOW)
     for what, limits in (("queue", declared.queues), ("kind", declared.kinds)):
         table = _LIMITED[what]
@@ -75,8 +75,13 @@ def _put(session: Session, pattern: str, declared: Words | None, told: Words) ->
     return policy
 
 
-def limit(session: Session, what: str, name: str, *, concurrency: int | None, by: str, reason: str | None) -> None:
-    """A person limits a queue or kind, or lifts its limit: from now on an app's declaration changes nothing."""
+def limit(
+    session: Session, what: str, name: str, concurrency: int | None, *, by: str, reason: str | None = None
+) -> None:
+    """Set how many claims at once a ``queue`` or ``kind`` may have over all workers; None for no limit.
+
+    Counted from live leases when tasks are claimed, never exceeded, and stronger than an app's declaration.
+    """
     table = _LIMITED[what]
     session.run(
         f"INSERT INTO {table} (name, concurrency, explicit) VALUES (?, ?, 1) ON CONFLICT (name) DO UPDATE "
@@ -88,13 +93,18 @@ def limit(session: Session, what: str, name: str, *, concurrency: int | None, by
     session.wake()
 
 
-def limit_resource(session: Session, policy: Policy, by: str, reason: str | None) -> None:
-    """A person says all that a resource, or all with a prefix, bear."""
-    change_resource(session, policy.pattern, _fields(policy), by, reason)
+def limit_resource(session: Session, policy: Policy, *, by: str, reason: str | None = None) -> None:
+    """Set all limits of a resource, or of all with a prefix; stronger than an app's declaration."""
+    change_resource(session, policy.pattern, _fields(policy), by=by, reason=reason)
 
 
-def change_resource(session: Session, pattern: str, changes: Mapping[str, Any], by: str, reason: str | None) -> Policy:
-    """A person says something of what a resource bears; everything else stays as it is (DESIGN §11)."""
+def change_resource(
+    session: Session, pattern: str, changes: Mapping[str, Any], *, by: str, reason: str | None = None
+) -> Policy:
+    """Set some limits of a resource, or of all with a prefix; return the policy that holds now (DESIGN §11).
+
+    All other limits stay as they are.
+    """
     session.lock(FLOW)
     found = _words(session, pattern)
     if found is None:
@@ -108,8 +118,11 @@ def change_resource(session: Session, pattern: str, changes: Mapping[str, Any], 
     return policy
 
 
-def reset_limit(session: Session, what: str, name: str, by: str, reason: str | None) -> bool:
-    """Take back what people said of a queue, kind or resource: what its app declares holds again."""
+def reset_limit(session: Session, what: str, name: str, *, by: str, reason: str | None = None) -> bool:
+    """Remove what operators set for a ``queue``, ``kind`` or ``resource``: the app's declaration holds again.
+
+    Returns False when it does already.
+    """
     session.lock(FLOW)
     if what == "resource":
         found = _words(session, name)
@@ -135,7 +148,7 @@ def _look_again(session: Session) -> None:
 
 
 def root_limits(session: Session, kinds: Sequence[str]) -> dict[str, str]:
-    """What apps declared about lineages whose root is of these kinds."""
+    """Return what apps declared about lineages whose root is of one of these kinds: JSON by kind, where declared."""
     listed, values = session.members(kinds)
     return dict(
         session.rows(f"SELECT name, limits FROM ramet_kinds WHERE name IN {listed} AND limits IS NOT NULL", (values,))
@@ -143,7 +156,7 @@ def root_limits(session: Session, kinds: Sequence[str]) -> dict[str, str]:
 
 
 def kind_limits(session: Session) -> Sequence[KindLimit]:
-    """Limits of kinds, by name."""
+    """Return the limits of kinds, by name."""
     rows = session.rows(
         "SELECT name, concurrency, explicit FROM ramet_kinds WHERE concurrency IS NOT NULL ORDER BY name"
     )

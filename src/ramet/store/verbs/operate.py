@@ -32,21 +32,24 @@ def find(session: Session, task_id: str) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def cancel(session: Session, task_id: str, tree: bool, by: str, reason: str | None) -> bool:
-    """Cancel a task. With ``tree`` a tombstone on the lineage row covers it and all below, from this commit on."""
+def cancel(session: Session, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
+    """Cancel a task; return False when there was nothing to cancel.
+
+    With ``tree``, a tombstone on the lineage row covers the task and everything below it, from this commit on.
+    """
     seq = find(session, task_id)
     if seq is None:
         return False
     [(_, tracking_id, _, _)] = load_parents(session, [seq]).values()
     if tree:
         if _only_root(session, tracking_id, task_id):
-            return cancel_lineage(session, tracking_id, by, reason)
+            return cancel_lineage(session, tracking_id, by=by, reason=reason)
         return _bury(session, tracking_id, task_id, by, reason)
     return _cancel_one(session, seq, by, reason)
 
 
-def cancel_lineage(session: Session, tracking_id: str, by: str, reason: str | None) -> bool:
-    """Flip the lineage row; its tasks follow by the sweep."""
+def cancel_lineage(session: Session, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    """Cancel a whole lineage in one transaction, by its row; the sweep ends its tasks in batches."""
     why = f"cancelled by {by}" + (f": {reason}" if reason else "")
     if not end_lineage(session, tracking_id, LineageState.CANCELLED, why):
         return False
@@ -103,14 +106,14 @@ def _mark(session: Session, lineage: Lineage, marks: dict[str, int]) -> None:
 
 
 def revive(
-    session: Session, task_ids: Sequence[str], by: str, reason: str | None, extend_seconds: float | None
+    session: Session,
+    task_ids: Sequence[str],
+    *,
+    by: str,
+    reason: str | None = None,
+    extend_seconds: float | None = None,
 ) -> list[str]:
-    """New attempts for ended tasks that were not successful, under the same identity.
-
-    Raises:
-        StoreError: the lineage's deadline has passed and no extension was given, or a task id is unknown.
-        UniqueHeld: another task holds the unique key of one of them.
-    """
+    """Give ended tasks new attempts under the same identity, see :meth:`ramet.store.store.Store.revive`."""
     refuse_odd_extension(extend_seconds)
     revived = []
     for task_id in task_ids:
@@ -136,11 +139,17 @@ def revive(
     return revived
 
 
-def exclude(session: Session, task_ids: Sequence[str], by: str, reason: str | None) -> list[str]:
-    """Skip tasks for good that are pending, failed or cancelled; their identity stays taken.
+def exclude(session: Session, task_ids: Sequence[str], *, by: str, reason: str | None = None) -> list[str]:
+    """Take pending, failed or cancelled tasks out for good, all in one transaction; a revive undoes it.
+
+    They are skipped (``excluded``). Their identity stays taken: it is not spawned again in their lineage, nor elsewhere
+    where it is unique over all lineages.
+
+    Returns:
+        Ids of those excluded; a task in another state is left as it is.
 
     Raises:
-        StoreError: a task id is unknown.
+        StoreError: a task id is unknown; nothing was done.
     """
     excluded = []
     for task_id in task_ids:
@@ -183,22 +192,18 @@ def act_on_tasks(
     task_ids: Sequence[str],
     *,
     by: str,
-    reason: str | None,
+    reason: str | None = None,
     detail: Mapping[str, Any],
-    extend_seconds: float | None,
+    extend_seconds: float | None = None,
 ) -> list[str]:
-    """Retry, cancel or exclude these tasks; returns the ids of those on which it took effect.
-
-    Raises:
-        StoreError: one of them cannot be acted on; nothing was done.
-    """
+    """Retry, cancel or exclude tasks, see :meth:`ramet.store.store.Store.act_on_tasks`."""
     match act:
         case BulkAct.RETRY:
-            done = revive(session, task_ids, by, reason, extend_seconds)
+            done = revive(session, task_ids, by=by, reason=reason, extend_seconds=extend_seconds)
         case BulkAct.EXCLUDE:
-            done = exclude(session, task_ids, by, reason)
+            done = exclude(session, task_ids, by=by, reason=reason)
         case _:
-            done = [task_id for task_id in task_ids if cancel(session, task_id, False, by, reason)]
+            done = [task_id for task_id in task_ids if cancel(session, task_id, tree=False, by=by, reason=reason)]
     if done:
         facts = {"tasks": len(done), **detail}
         record_act(session, by=by, act=f"bulk_{act}", subject=f"{len(done)} tasks", reason=reason, detail=facts)

@@ -19,8 +19,11 @@ from ramet.store.session import Session
 from ramet.store.state.apply import release
 
 
-def pause_lineage(session: Session, tracking_id: str, by: str, reason: str | None) -> bool:
-    """Nothing of the lineage is claimed from this commit on, and its clocks stand still."""
+def pause_lineage(session: Session, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    """Stop claiming tasks of a lineage from this commit on, and stop its clocks for at most 30 days (DESIGN §8).
+
+    Running handlers may settle and spawn; what they spawn waits. Returns False when the lineage is not running.
+    """
     moved = session.run(
         "UPDATE ramet_lineages SET state = 'paused', paused_at = ?, paused_by = ?, paused_reason = ?, paused_sums = ?, "
         "deadline_at = deadline_at + ? WHERE tracking_id = ? AND state = 'running'",
@@ -33,8 +36,11 @@ def pause_lineage(session: Session, tracking_id: str, by: str, reason: str | Non
     return True
 
 
-def resume_lineage(session: Session, tracking_id: str, by: str, reason: str | None) -> bool:
-    """Its tasks can be claimed again, and its clocks run on from where they stood."""
+def resume_lineage(session: Session, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    """Claim tasks of a paused lineage again; its deadlines move by the time it was paused.
+
+    Returns False when it is not paused.
+    """
     lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
     if lineage is None or lineage.state != LineageState.PAUSED:
         return False
@@ -67,8 +73,11 @@ def resume_lineage(session: Session, tracking_id: str, by: str, reason: str | No
     return True
 
 
-def pause_queue(session: Session, name: str, by: str, reason: str | None) -> bool:
-    """Nothing of the queue is claimed from this commit on, and its clocks stand still."""
+def pause_queue(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+    """Stop claiming from a queue from this commit on, and stop the clocks of what began in it.
+
+    A lineage belongs to the queue of its first root, a task to its own. Returns False when the queue is paused already.
+    """
     session.run("INSERT INTO ramet_queues (name) VALUES (?) ON CONFLICT (name) DO NOTHING", (name,))
     moved = session.run(
         "UPDATE ramet_queues SET paused_at = ?, paused_by = ?, paused_reason = ?, paused_seconds = paused_seconds + ? "
@@ -82,8 +91,8 @@ def pause_queue(session: Session, name: str, by: str, reason: str | None) -> boo
     return True
 
 
-def resume_queue(session: Session, name: str, by: str, reason: str | None) -> bool:
-    """Its tasks can be claimed again, and its clocks run on from where they stood."""
+def resume_queue(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+    """Claim from a paused queue again; its clocks run on. Returns False when it is not paused."""
     found = session.rows("SELECT paused_at FROM ramet_queues WHERE name = ? AND paused_at IS NOT NULL", (name,))
     if not found:
         return False
@@ -102,7 +111,7 @@ def resume_queue(session: Session, name: str, by: str, reason: str | None) -> bo
 
 
 def queues(session: Session) -> list[Queue]:
-    """Every queue that somebody limited or paused, by name."""
+    """Return every queue that was ever limited or paused, by name."""
     return [
         Queue(name, concurrency, bool(explicit), paused_at, by, reason)
         for name, concurrency, explicit, paused_at, by, reason in session.rows(

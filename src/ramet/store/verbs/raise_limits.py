@@ -19,14 +19,26 @@ from ramet.store.session import Session
 def raise_limits(
     session: Session,
     tracking_id: str,
-    *,
     limits: Mapping[str, int],
-    extend_seconds: float | None,
+    *,
     by: str,
-    reason: str | None,
+    reason: str | None = None,
+    extend_seconds: float | None = None,
     allow_shapes: Sequence[str] = (),
 ) -> Lineage:
-    """Raise limits, allow shapes, put off the deadline; all or nothing. See the protocol."""
+    """Raise limits of a lineage, and let it live at least ``extend_seconds`` from now; recorded as an act.
+
+    Args:
+        limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute``,
+            ``max_cost`` or ``soft_cost`` (nano-dollars).
+        allow_shapes: shapes that ``max_shape`` bounds no more (:func:`ramet.model.keys.allowed_shapes`).
+
+    Returns:
+        The lineage as it is then. Blocked spawns are created by :meth:`~ramet.store.store.Store.reoffer`, not by this.
+
+    Raises:
+        StoreError: there is no such lineage or limit, or a value is under the present one; nothing was changed.
+    """
     _refuse_odd(limits, extend_seconds)
     shapes = _shapes(allow_shapes)
     unknown = sorted(set(limits) - RAISABLE)

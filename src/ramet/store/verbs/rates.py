@@ -26,7 +26,13 @@ _SAVE = (
 
 
 def take(session: Session, wanted: Sequence[TakeRequest]) -> list[Taken]:
-    """Answers in the order asked; a later request sees what an earlier one took."""
+    """Take from the buckets of resources under claims; return the answers in the order asked.
+
+    Each request is all or nothing, and sees what earlier ones took; durable when it returns. Over any window of ``t``
+    seconds no bucket gives more than its burst (or the largest amount, if that is more) and its rate times ``t``. Of a
+    scarce bucket, lineages get equal shares. A stale claim takes nothing. A resource without a rate gives any amount,
+    and nothing is written.
+    """
     standings = load_standings(session, {item.seq for item in wanted})
     lineages = read_lineages(session, {standing.tracking_id for standing in standings.values()})
     buckets = _buckets(session, {name for item in wanted for name, _ in item.amounts})
@@ -109,7 +115,7 @@ def _save(session: Session, before: dict[str, Bucket], after: dict[str, Bucket])
 
 
 def adapted(session: Session, name: str, told: Told) -> Resource | None:
-    """The resource as a server's response changes it; None when it says nothing new."""
+    """Return the resource as a server's response changes it; None when the response says nothing new."""
     resource = load(session, [name])[name]
     policy = policy_of(name, policies(session))
     if told.reset_seconds is not None and told.limit_per_minute is None:
@@ -119,7 +125,7 @@ def adapted(session: Session, name: str, told: Told) -> Resource | None:
 
 
 def adapt(session: Session, name: str, told: Told) -> None:
-    """Write down what a server's response says about a resource."""
+    """Store what a server's response says about a resource's limits."""
     session.lock(FLOW)
     after = adapted(session, name, told)
     if after is not None:

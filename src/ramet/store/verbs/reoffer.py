@@ -13,9 +13,9 @@ from typing import NamedTuple
 from ramet.model.keys import allowed_shapes
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
-from ramet.store.answers import SpawnAnswer
-from ramet.store.base_persons import Cursor, Reoffered
+from ramet.store.answers import Reoffered, SpawnAnswer
 from ramet.store.errors import StoreError
+from ramet.store.requests import Cursor
 from ramet.store.rows.blocks import Parent, wanted_task
 from ramet.store.rows.lineages import PRUNING, lock_lineages, reopen_lineage, take_back
 from ramet.store.rows.settings import record_act
@@ -38,18 +38,6 @@ class Offer(NamedTuple):
     wanted: str
 
 
-class Only(NamedTuple):
-    """Which of the blocks are offered; None for all."""
-
-    kind: str | None = None
-    key: str | None = None
-    shape: str | None = None
-    """As :func:`ramet.model.keys.allowed_shapes` reads it; kinds without a trap have none."""
-
-
-ALL = Only()
-
-
 def _shapes(texts: Sequence[str]) -> list[str]:
     try:
         return list(allowed_shapes(texts))
@@ -61,25 +49,27 @@ def reoffer(
     session: Session,
     tracking_id: str,
     *,
-    reasons: Collection[str],
     by: str,
-    reason: str | None,
-    limit: int,
-    after: Cursor | None,
-    only: Only = ALL,
+    reasons: Collection[str] = (),
+    reason: str | None = None,
+    limit: int = 1_000,
+    after: Cursor | None = None,
+    kind: str | None = None,
+    key: str | None = None,
+    shape: str | None = None,
 ) -> Reoffered:
-    """Offer a page of blocks again. See the protocol."""
+    """Offer a page of blocked spawns again, see :meth:`ramet.store.store.Store.reoffer`."""
     refused = sorted(set(reasons) - REOFFERABLE)
     if refused:
         can = ", ".join(sorted(REOFFERABLE))
         raise StoreError(f"blocks by {', '.join(refused)} cannot be offered again: name {can}")
     lineage = _open_to_persons(session, tracking_id)
     most = max(1, min(limit, REOFFER_MAX))
-    offers = _offers(session, tracking_id, reasons or REOFFERABLE, limit=most, after=after, only=only)
+    offers = _offers(session, tracking_id, reasons or REOFFERABLE, limit=most, after=after, kind=kind, key=key)
     last = offers[-1] if offers else None
-    if only.shape is not None:
-        [shape] = _shapes([only.shape])
-        offers = [offer for offer in offers if wanted_task(offer.wanted).shape == shape]
+    if shape is not None:
+        [allowed] = _shapes([shape])
+        offers = [offer for offer in offers if wanted_task(offer.wanted).shape == allowed]
     told = _offer(session, lineage, offers)
     result = _booked(session, lineage, told, by, reason)
     return result._replace(after=(last.kind, last.key, last.reason) if last else None)
@@ -104,14 +94,21 @@ def _open_to_persons(session: Session, tracking_id: str) -> Lineage:
 
 
 def _offers(
-    session: Session, tracking_id: str, reasons: Collection[str], *, limit: int, after: Cursor | None, only: Only
+    session: Session,
+    tracking_id: str,
+    reasons: Collection[str],
+    *,
+    limit: int,
+    after: Cursor | None,
+    kind: str | None,
+    key: str | None,
 ) -> list[Offer]:
     listed, values = session.members(sorted(str(reason) for reason in reasons))
     where = ""
     behind: tuple[str, ...] = ()
     if after is not None:
         where, behind = " AND (kind, key, reason) > (?, ?, ?)", tuple(after)
-    for name, value in (("kind", only.kind), ("key", only.key)):
+    for name, value in (("kind", kind), ("key", key)):
         if value is not None:
             where, behind = f"{where} AND {name} = ?", (*behind, value)
     rows = session.rows(

@@ -33,9 +33,10 @@ LOOKS_MAX = 100
 
 
 def in_use(session: Session) -> Usage:
-    """Count what is held now: live leases, and slots held on after an end from outside.
+    """Return the claims that are held now, by queue, kind and resource.
 
-    Derived, never counted along, so that no crash can leak a slot (DESIGN §10).
+    Counts live leases, and slots held after an end from outside. Derived from rows, never counted along, so that no
+    crash can leak a slot (DESIGN §10).
     """
     return _counted(session, "AND lease_until > ?", (session.now,))
 
@@ -75,7 +76,7 @@ def _counted(session: Session, leased: str, values: Sequence[float]) -> Usage:
 
 
 def policies(session: Session) -> list[Policy]:
-    """All policies, by pattern."""
+    """Return the policies of resources, by pattern."""
     rows = session.rows(f"SELECT {POLICY_LIST} FROM ramet_policies ORDER BY pattern")
     return [Policy._make(row)._replace(explicit=bool(row[-1])) for row in rows]
 
@@ -315,8 +316,8 @@ def forget_idle(session: Session, limit: int = 100) -> int:
     return session.run_many("DELETE FROM ramet_resources WHERE name = ?", [(name,) for name in full])
 
 
-def open_breaker(session: Session, name: str, by: str, reason: str | None) -> bool:
-    """A person opens the breaker. False when it is open."""
+def open_breaker(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+    """Open a resource's breaker; return False when it is open already."""
     resource = load(session, [name])[name]
     if resource.opened_at is not None:
         return False
@@ -326,8 +327,8 @@ def open_breaker(session: Session, name: str, by: str, reason: str | None) -> bo
     return True
 
 
-def close_breaker(session: Session, name: str, by: str, reason: str | None) -> bool:
-    """A person closes the breaker and ends a pause. False when there was neither."""
+def close_breaker(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+    """Close a resource's breaker and end its pause; return False when there was neither."""
     resource = load(session, [name])[name]
     if resource.opened_at is None and resource.paused_until <= session.now:
         return False
@@ -338,8 +339,8 @@ def close_breaker(session: Session, name: str, by: str, reason: str | None) -> b
     return True
 
 
-def resources(session: Session, name: str | None, limit: int) -> list[Resource]:
-    """The one of this name; else those with an open breaker, then those for which tasks wait, then others by name.
+def resources(session: Session, name: str | None = None, *, limit: int = 100) -> list[Resource]:
+    """Return the resource of this name, or the first of all: open breakers, those that tasks wait for, then by name.
 
     Three walks of an index: a crawl has a resource for every host.
     """

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.schedule import CLOCK_BACK_SECONDS, Schedule, Slot
-from ramet.store.base_schedules import DueSchedules, SlotPlan
+from ramet.store.answers import DueSchedules
 from ramet.store.errors import StoreError
-from ramet.store.requests import NewLineage
+from ramet.store.requests import NewLineage, SlotPlan
 from ramet.store.rows.settings import record_act
 from ramet.store.schema.flow import SCHEDULE_LIST, SLOT_LIST
 from ramet.store.session import Session, StatementFailed
@@ -39,8 +39,23 @@ def _known(session: Session, name: str) -> Schedule:
     return found
 
 
-def put_schedule(session: Session, schedule: Schedule, by: str | None, replace: bool) -> bool:
-    """Store a schedule, keeping what one of this name has gone through."""
+def put_schedule(session: Session, schedule: Schedule, *, by: str | None, replace: bool) -> bool:
+    """Store a schedule.
+
+    An existing one keeps its state and counters; its next slot is computed again only if its times changed.
+
+    Args:
+        schedule: ``created_at``, ``updated_at`` and ``planned_at`` are set here, by the store's clock.
+        by: the author, for the record; None for an app's declaration, which is not recorded and leaves an operator's
+            schedule of the same name alone.
+        replace: False refuses a name that is taken.
+
+    Returns:
+        False when nothing changed.
+
+    Raises:
+        StoreError: the name is taken.
+    """
     old = find(session, schedule.name)
     now = session.now
     if old is None:
@@ -70,13 +85,13 @@ def put_schedule(session: Session, schedule: Schedule, by: str | None, replace: 
 
 
 def schedules(session: Session) -> list[Schedule]:
-    """All schedules, by name."""
+    """Return all schedules, by name."""
     rows = session.rows(f"SELECT {SCHEDULE_LIST} FROM ramet_schedules ORDER BY name")
     return [Schedule._make(row) for row in rows]
 
 
-def slots(session: Session, name: str, limit: int) -> list[Slot]:
-    """What became of a schedule's slots, the newest first."""
+def slots(session: Session, name: str, *, limit: int = 100) -> list[Slot]:
+    """Return what became of a schedule's slots, the newest first; they are kept for as long as ended lineages are."""
     rows = session.rows(
         f"SELECT {SLOT_LIST} FROM ramet_slots WHERE schedule = ? ORDER BY slot_at DESC LIMIT ?",
         (name, max(1, min(limit, SLOTS_MAX))),
@@ -84,8 +99,11 @@ def slots(session: Session, name: str, limit: int) -> list[Slot]:
     return [Slot._make(row) for row in rows]
 
 
-def due_schedules(session: Session, limit: int) -> DueSchedules:
-    """Who wants looking at. Without schedules this is two looks at empty indexes."""
+def due_schedules(session: Session, *, limit: int = 100) -> DueSchedules:
+    """Return active schedules whose slot has come, or that were planned by a clock which has been set back since.
+
+    Without schedules this is two looks at empty indexes.
+    """
     found = session.rows(
         f"SELECT {SCHEDULE_LIST} FROM ramet_schedules WHERE state = 'active' AND next_at <= ? ORDER BY next_at LIMIT ?",
         (session.now, limit),
@@ -105,7 +123,11 @@ def due_schedules(session: Session, limit: int) -> DueSchedules:
 
 
 def take_slots(session: Session, plans: Sequence[SlotPlan]) -> list[Slot]:
-    """Decide slots. A plan whose schedule changed since it was read is dropped: somebody else did it, or a person."""
+    """Create the runs of slots and move each schedule on, in one transaction; return the decided slots.
+
+    A slot that was decided before is passed over, and so is a schedule that changed since it was read: of any number of
+    workers with the same plan, one does it. A slot that cannot be run never stops the next.
+    """
     decided: list[Slot] = []
     stands = _hold(session, {plan.seen.name for plan in plans})
     for plan in plans:
@@ -181,7 +203,11 @@ def _run(session: Session, seen: Schedule, last_id: str | None, slot_at: float, 
 def run_schedule(
     session: Session, name: str, lineage: NewLineage, slot_at: float, *, by: str, reason: str | None
 ) -> Slot:
-    """Create a run that no slot asked for."""
+    """Create a run now, outside the slots, recorded.
+
+    Raises:
+        StoreError: there is no such schedule, or its last run is not over and ``overlap`` is ``skip``.
+    """
     seen = _known(session, name)
     slot = _run(session, seen, seen.last_tracking_id, slot_at, lineage)
     if slot.reason == "previous_running":
@@ -197,8 +223,12 @@ def run_schedule(
     return slot
 
 
-def pause_schedule(session: Session, name: str, by: str, reason: str | None) -> bool:
-    """Let no slot of it run."""
+def pause_schedule(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+    """Let no slot of a schedule run, recorded; return False when it is paused already.
+
+    Raises:
+        StoreError: there is no such schedule.
+    """
     if _known(session, name).state == "paused":
         return False
     session.run("UPDATE ramet_schedules SET state = 'paused', reason = ? WHERE name = ?", (reason or f"by {by}", name))
@@ -206,8 +236,14 @@ def pause_schedule(session: Session, name: str, by: str, reason: str | None) -> 
     return True
 
 
-def resume_schedule(session: Session, name: str, next_at: float, by: str, reason: str | None) -> bool:
-    """Let it go on; what came while it was paused was not to be run."""
+def resume_schedule(session: Session, name: str, next_at: float, *, by: str, reason: str | None = None) -> bool:
+    """Continue a schedule with the slot at ``next_at``, recorded; return False when it is not paused.
+
+    Slots that came while it was paused are not run.
+
+    Raises:
+        StoreError: there is no such schedule.
+    """
     if _known(session, name).state != "paused":
         return False
     session.run(
@@ -218,8 +254,8 @@ def resume_schedule(session: Session, name: str, next_at: float, by: str, reason
     return True
 
 
-def remove_schedule(session: Session, name: str, by: str, reason: str | None) -> bool:
-    """Forget a schedule and its slots; its runs stay."""
+def remove_schedule(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+    """Delete a schedule and its slots, recorded; its runs stay. Returns False when there is no such schedule."""
     if not session.run("DELETE FROM ramet_schedules WHERE name = ?", (name,)):
         return False
     session.run("DELETE FROM ramet_slots WHERE schedule = ?", (name,))

@@ -83,10 +83,11 @@ def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]
 
 
 def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
-    """Answers in the order of the batch. Several settlements of one task take effect one after the other.
+    """Apply settlements; return the answers in the order of the batch.
 
-    One that the database cannot take (a value that it cannot hold, say) becomes that error and disturbs no other; so
-    does one of which a required spawn is refused.
+    Several settlements of one task take effect one after the other. A settlement that the database cannot take (a value
+    that it cannot hold, say) becomes that error and leaves the others alone; so does one whose required spawn is
+    refused.
     """
     try:
         with session.savepoint():

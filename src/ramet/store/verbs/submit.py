@@ -160,9 +160,14 @@ Held = dict[tuple[str, str], Elsewhere]
 
 
 def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
-    """Create lineages with their roots. Repeating a submit (same tracking_id, same roots) changes nothing.
+    """Create lineages with their roots, all or nothing; return the answers in the order of the roots.
 
-    A root whose unique key is held is answered with its holder; a lineage of which nothing is left is not created.
+    Durable when it returns. Repeating a submit (same tracking_id, same roots) changes nothing. A root whose unique key
+    is held is answered with its holder; a lineage of which nothing is left is not created.
+
+    Raises:
+        LineageExists: a tracking_id is taken by a lineage with other roots.
+        Stopped: the deny list covers a root.
     """
     present = read_lineages(session, [item.tracking_id for item in lineages])
     _refuse_stopped(session, [new for item in lineages if item.tracking_id not in present for new in item.roots])

@@ -1,1 +1,0 @@
-"""The verbs as methods of a store."""

@@ -1,0 +1,564 @@
+"""The store: one verb per intent, always for a batch, each in one transaction.
+
+Times inside come from the store's own clock, so that one clock judges leases. Requests and answers are plain values;
+nothing of a dialect shows. The conformance tests prove for both dialects what each verb promises.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from ramet.model.alerts.notifications import NoticeRules
+from ramet.model.alerts.rules import MonitorLimits
+from ramet.model.flow.resources import Told
+from ramet.model.operations import BulkAct
+from ramet.store.answers import Looked, Reoffered, Settled, Submitted, Swept
+from ramet.store.errors import StoreUncertain
+from ramet.store.imports import import_tasks as import_verbs
+from ramet.store.maintenance import alerts as alert_verbs
+from ramet.store.maintenance import monitor, notification_outbox, path_followup
+from ramet.store.maintenance import prune as prune_verbs
+from ramet.store.processes.registry import Neighbours
+from ramet.store.reads import details, flow, key, live, path_reach, tree
+from ramet.store.reads import history as history_reads
+from ramet.store.reads import lineages as lineage_reads
+from ramet.store.reads import paths as path_reads
+from ramet.store.reads import tasks as task_reads
+from ramet.store.requests import Cursor, NewLineage, Settlement
+from ramet.store.rows import blobs, deny_list, money, own_tables, spawns
+from ramet.store.rows import commit_times as commit_time_rows
+from ramet.store.rows import settings as settings_rows
+from ramet.store.rows import tallies as tally_rows
+from ramet.store.rows import workers as worker_rows
+from ramet.store.rows.commit_times import CommitTimer, Measured
+from ramet.store.rows.tallies import EndsTold
+from ramet.store.session import Session
+from ramet.store.state import path_changes
+from ramet.store.verbs import claim as claim_verbs
+from ramet.store.verbs import fenced, limits, operate, pause, rates, schedule
+from ramet.store.verbs import raise_limits as raise_verbs
+from ramet.store.verbs import reoffer as reoffer_verbs
+from ramet.store.verbs import resources as resource_verbs
+from ramet.store.verbs import settle as settle_verbs
+from ramet.store.verbs import submit as submit_verbs
+from ramet.store.verbs.reclaim import DeadWorkers
+
+P = ParamSpec("P")
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+Running = Coroutine[Any, Any, Answer]
+"""What a call of a verb gives: to be awaited."""
+
+
+def reads(function: Callable[Concatenate[Session, P], Answer]) -> Callable[Concatenate[Store, P], Running[Answer]]:
+    """Return the verb that runs ``function`` on a consistent view of what is durable."""
+    ask = _asking(function)
+
+    async def verb(self: Store, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        return await self._read(ask(*args, **kwargs))
+
+    return _shown_as(function, verb)
+
+
+def writes(function: Callable[Concatenate[Session, P], Answer]) -> Callable[Concatenate[Store, P], Running[Answer]]:
+    """Return the verb that runs ``function`` alone: no other verb writes until it is durable."""
+    ask = _asking(function)
+
+    async def verb(self: Store, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        return await self._write(ask(*args, **kwargs))
+
+    return _shown_as(function, verb)
+
+
+def writes_beside(
+    function: Callable[Concatenate[Session, P], Answer], name: str = "other"
+) -> Callable[Concatenate[Store, P], Running[Answer]]:
+    """Return the verb that runs ``function``, which locks every row it decides about, while others write too.
+
+    ``name``: the one of :data:`ramet.model.flow.queues.COMMIT_VERBS` under which its commit is measured.
+    """
+    ask = _asking(function)
+
+    async def verb(self: Store, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        return await self._write_beside(ask(*args, **kwargs), name)
+
+    return _shown_as(function, verb)
+
+
+def writes_together(
+    function: Callable[[Session, Sequence[Item]], Sequence[Answer]], name: str = "other"
+) -> Callable[[Store, Sequence[Item]], Running[list[Answer]]]:
+    """Return the verb as :func:`writes_beside` does, with an answer to each item; callers may share a transaction."""
+
+    async def verb(self: Store, items: Sequence[Item], /) -> list[Answer]:
+        return [*await self._write_together(function, items, name)]
+
+    return _shown_as(function, verb)
+
+
+def writes_measured(
+    function: Callable[Concatenate[Session, Measured, P], None],
+) -> Callable[Concatenate[Store, P], Running[None]]:
+    """Return the verb that also stores how long commits of this process took since the last such call."""
+    ask = _asking(function, given=2)
+
+    async def verb(self: Store, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        measured = self._timer.take()
+        try:
+            await self._write_beside(partial(ask(*args, **kwargs), measured=measured))
+        except StoreUncertain:
+            raise  # It may be stored: a second time would count commits twice.
+        except BaseException:
+            self._timer.give_back(measured)
+            raise
+
+    return _shown_as(function, verb, given=2)
+
+
+def _asking(function: Callable[..., Answer], given: int = 1) -> Callable[..., partial[Answer]]:
+    """Return what binds a caller's arguments, by name, to a function whose first ``given`` ones it does not give.
+
+    By name, because :func:`ramet.store.texts.check_arguments` goes by names.
+    """
+    parameters = [*inspect.signature(function).parameters.values()][given:]
+    names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+
+    def ask(*args: object, **kwargs: object) -> partial[Answer]:
+        if len(args) > len(names):
+            raise TypeError(f"{function.__name__} takes {len(names)} positional arguments, not {len(args)}")
+        return partial(function, **dict(zip(names, args, strict=False)), **kwargs)
+
+    return ask
+
+
+Verb = TypeVar("Verb", bound=Callable[..., object])
+
+
+def _shown_as(function: Callable[..., object], verb: Verb, given: int = 1) -> Verb:
+    """Give a verb the docstring and the parameters of the function that does the work, for ``help`` and the like."""
+    signature = inspect.signature(function)
+    me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    wraps(function)(verb)
+    vars(verb)["__signature__"] = signature.replace(parameters=[me, *[*signature.parameters.values()][given:]])
+    return verb
+
+
+class Store(ABC):
+    """Everything the engine asks of a database. A dialect says how verbs run."""
+
+    _timer: CommitTimer
+    """How long commits took; nothing is measured where verbs run inline."""
+    _neighbours: Neighbours
+
+    # --- how verbs run
+
+    @abstractmethod
+    async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
+        """Run a verb on a consistent view of what is durable."""
+
+    @abstractmethod
+    async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
+        """Run a verb alone: no other verb writes until it is durable, which it is when this returns."""
+
+    @abstractmethod
+    async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
+        """Run a verb that locks every row it decides about, so that others may write at the same time."""
+
+    @abstractmethod
+    async def _write_together(
+        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item], name: str = "other"
+    ) -> Sequence[Answer]:
+        """Run a verb as :meth:`_write_beside` does; those that wait may share a transaction."""
+
+    @abstractmethod
+    def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
+        """Run a verb in the caller's transaction and thread, see :meth:`submit_within`."""
+
+    @abstractmethod
+    async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
+        """Prepare to reopen these tasks and lineages.
+
+        Reopening first follows the end of a lineage to its last task, alone. A dialect on which others would wait for
+        that may do most of it here.
+        """
+
+    @abstractmethod
+    async def _sweep(self, limit: int, dead_workers: DeadWorkers) -> Swept:
+        """Do one round of maintenance; claims of ``dead_workers`` need not wait for their leases."""
+
+    # --- the database and the processes on it
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """The address that :func:`ramet.store.opening.open_store` takes to open it again.
+
+        With its password, if it has one: show people :func:`ramet.store.address.shown` of it.
+        """
+
+    @property
+    @abstractmethod
+    def ahead_seconds(self) -> float:
+        """How far the store's clock, by which all stored times are, was ahead of this machine's when it was opened."""
+
+    @property
+    def slots_folder(self) -> Path | None:
+        """Where a worker that joined notes what its handlers run (:mod:`ramet.store.processes.running_notes`).
+
+        A sweep after its death can tell that from what was only fetched. None where there is no such place.
+        """
+        return self._neighbours.folder
+
+    def join(self, worker: str, *, unless_joined: bool = False) -> None:
+        """Be seen as alive by other processes on this database, and be woken by them, until closed.
+
+        The last name that joined holds; ``unless_joined`` leaves the one that joined before.
+        """
+        self._neighbours.join(worker, unless_joined=unless_joined)
+
+    async def wait_for_work(self, timeout_seconds: float) -> None:
+        """Return as soon as a task may have become claimable, or after the time-out."""
+        await self._neighbours.wait(timeout_seconds)
+
+    @abstractmethod
+    def watch_ends(self, told: EndsTold) -> None:
+        """Call ``told`` with the numbers of tasks that a transaction of this store ended, for whatever reason.
+
+        It is called once for each task, in any thread, when the end is durable and before the verb returns. It must
+        return at once and raise nothing. A later call replaces it.
+        """
+
+    async def close(self) -> None:
+        """Release everything. Leases of this process's claims stay until they expire or are handed back."""
+        self.close_now()
+
+    @abstractmethod
+    def close_now(self) -> None:
+        """Finish what waits to be written and release everything."""
+
+    now = reads(flow.now)
+
+    # --- work
+
+    submit = writes_together(submit_verbs.submit, "submit")
+
+    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        """Submit in a transaction that the caller began on its own connection to the same database.
+
+        Runs in the caller's thread, takes effect if and when the caller commits, and wakes no worker: they look again
+        within their poll interval.
+
+        Raises:
+            StoreError: the connection is not to this database, or has no open transaction.
+        """
+        return self._within(connection, partial(submit_verbs.submit, lineages=lineages))
+
+    claim = writes_beside(claim_verbs.claim, "claim")
+    heartbeat = writes_beside(claim_verbs.heartbeat)
+
+    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+        """Apply what workers ask for under their claims; each is refused on its own when its fence is stale.
+
+        Spawns, writes, state and result of one settlement commit together or not at all.
+        """
+        try:
+            return [*await self._write_together(settle_verbs.settle, batch, "settle")]
+        except settle_verbs.UNSETTLEABLE as error:
+            if len(batch) == 1:
+                failed = settle_verbs.failed(batch[0], settle_verbs.NOT_STORED, error)
+                return [*await self._write_together(settle_verbs.settle, [failed], "settle")]
+        # It is not known which one is at fault: settle each half in a transaction of its own.
+        half = len(batch) // 2
+        return [*await self.settle(batch[:half]), *await self.settle(batch[half:])]
+
+    put_blob = writes_beside(fenced.put_blob)
+    blob = reads(blobs.read_blob)
+    transact = writes_beside(fenced.transact)
+    bind = writes_beside(fenced.bind)
+    acknowledge = writes_beside(path_changes.let_go)
+    ends = reads(task_reads.ends)
+
+    async def sweep(self, *, limit: int = 500) -> Swept:
+        """Do one round of maintenance: what is due, stale, overdue, ended. Safe in any number of workers at once."""
+        dead = self._neighbours.dead()
+        swept = await self._sweep(limit, self._neighbours.last_running(dead))
+        if not swept.reclaimed and not swept.poisoned:
+            for name in dead:
+                self._neighbours.forget(name)
+        return swept
+
+    async def tend_paths(self) -> bool:
+        """Do a part of the work on paths: tickets for what is due, looks at waiting tasks after an end.
+
+        For a worker with nothing to claim; maintenance does the same. Returns whether there was anything.
+        """
+        return await self._read(path_followup.wanted) and await self._write_beside(path_followup.tend)
+
+    # --- what operators do
+
+    cancel = writes(operate.cancel)
+    cancel_lineage = writes(operate.cancel_lineage)
+    exclude = writes(operate.exclude)
+
+    async def revive(
+        self, task_ids: Sequence[str], *, by: str, reason: str | None = None, extend_seconds: float | None = None
+    ) -> list[str]:
+        """Give ended tasks that were not successful new attempts under the same identity; return those revived.
+
+        Raises:
+            StoreError: a lineage's deadline has passed and ``extend_seconds`` was not given, or a task id is unknown.
+            UniqueHeld: another task holds the unique key of one of them.
+        """
+        await self._follow(task_ids)
+        return await self._write(
+            partial(operate.revive, task_ids=task_ids, by=by, reason=reason, extend_seconds=extend_seconds)
+        )
+
+    async def act_on_tasks(
+        self,
+        act: BulkAct,
+        task_ids: Sequence[str],
+        *,
+        by: str,
+        reason: str | None = None,
+        detail: Mapping[str, Any],
+        extend_seconds: float | None = None,
+    ) -> list[str]:
+        """Retry, cancel or exclude tasks, all in one transaction with its record, an act ``bulk_...``.
+
+        Args:
+            detail: how they were chosen; part of the record.
+
+        Returns:
+            Ids of those on which it took effect.
+
+        Raises:
+            StoreError: one of them cannot be acted on; nothing was done.
+        """
+        if act is BulkAct.RETRY:
+            await self._follow(task_ids)
+        return await self._write(
+            partial(
+                operate.act_on_tasks,
+                act=act,
+                task_ids=task_ids,
+                by=by,
+                reason=reason,
+                detail=detail,
+                extend_seconds=extend_seconds,
+            )
+        )
+
+    async def reoffer(
+        self,
+        tracking_id: str,
+        *,
+        by: str,
+        reasons: Collection[str] = (),
+        reason: str | None = None,
+        limit: int = 1_000,
+        after: Cursor | None = None,
+        kind: str | None = None,
+        key: str | None = None,
+        shape: str | None = None,
+    ) -> Reoffered:
+        """Offer spawns again that were blocked by something an operator may change, a page at a time.
+
+        Each goes through the whole guard as a child of the first parent that asked for it. What passes is created and
+        its block marked with who and when; what fails keeps its block. A finished or failed lineage runs again when
+        something was created.
+
+        Args:
+            reasons: of the guard; all that can be offered again when empty.
+            reason: why, for the record.
+            limit: blocks of this page, at most 1,000.
+            after: where the page before ended.
+            kind, key, shape: only blocks of these; a page may then offer fewer than ``limit``, or none.
+
+        Raises:
+            StoreError: no such lineage, it was cancelled, its deadline has passed, or a reason cannot be offered again.
+        """
+        await self._follow((), [tracking_id])
+        return await self._write(
+            partial(
+                reoffer_verbs.reoffer,
+                tracking_id=tracking_id,
+                by=by,
+                reasons=reasons,
+                reason=reason,
+                limit=limit,
+                after=after,
+                kind=kind,
+                key=key,
+                shape=shape,
+            )
+        )
+
+    raise_limits = writes(raise_verbs.raise_limits)
+    pause_lineage = writes(pause.pause_lineage)
+    resume_lineage = writes(pause.resume_lineage)
+    pause_queue = writes(pause.pause_queue)
+    resume_queue = writes(pause.resume_queue)
+    queues = reads(pause.queues)
+    acts = reads(settings_rows.acts)
+    stop_list = reads(deny_list.entries)
+    stop = writes(deny_list.add)
+    unstop = writes(deny_list.remove)
+    prune = writes(prune_verbs.prune)
+    prunable = reads(prune_verbs.prunable)
+
+    # --- limits, resources, workers
+
+    declare = writes(limits.declare)
+    limit = writes(limits.limit)
+    limit_resource = writes(limits.limit_resource)
+    change_resource = writes(limits.change_resource)
+    reset_limit = writes(limits.reset_limit)
+    kind_limits = reads(limits.kind_limits)
+
+    async def root_limits(self, kinds: Sequence[str], connection: object = None) -> dict[str, str]:
+        """Return what apps declared about lineages whose root is of one of these kinds: JSON by kind, where declared.
+
+        Args:
+            connection: asked instead of one of the store's own, as for :meth:`submit_within`, in the caller's thread.
+        """
+        verb = partial(limits.root_limits, kinds=kinds)
+        return await self._read(verb) if connection is None else self._within(connection, verb)
+
+    policies = reads(resource_verbs.policies)
+    resources = reads(resource_verbs.resources)
+    open_breaker = writes(resource_verbs.open_breaker)
+    close_breaker = writes(resource_verbs.close_breaker)
+    usage = reads(resource_verbs.in_use)
+    take = writes_together(rates.take)
+
+    async def adapt(self, name: str, told: Told) -> None:
+        """Store what a server's response says about its limits, which hold from now on. Writes only what changes."""
+        if await self._read(partial(rates.adapted, name=name, told=told)) is not None:
+            await self._write_beside(partial(rates.adapt, name=name, told=told))
+
+    see_worker = writes_measured(worker_rows.see_worker)
+    forget_worker = writes_measured(worker_rows.forget_worker)
+    workers = reads(worker_rows.workers)
+    unserved = reads(flow.unserved)
+    commit_times = reads(commit_time_rows.commit_times)
+
+    # --- money
+
+    reserve = writes_beside(fenced.reserve)
+    settle_reserved = writes_beside(money.settle_reserved)
+    costs = reads(money.costs)
+
+    # --- schedules
+
+    put_schedule = writes(schedule.put_schedule)
+    schedules = reads(schedule.schedules)
+    slots = reads(schedule.slots)
+    due_schedules = reads(schedule.due_schedules)
+    take_slots = writes_beside(schedule.take_slots)
+    run_schedule = writes(schedule.run_schedule)
+    pause_schedule = writes(schedule.pause_schedule)
+    resume_schedule = writes(schedule.resume_schedule)
+    remove_schedule = writes(schedule.remove_schedule)
+
+    # --- settings and tables of apps
+
+    settings = reads(settings_rows.settings)
+    setting_rows = reads(settings_rows.setting_rows)
+    put_setting = writes(settings_rows.put_setting)
+    change_settings = writes(settings_rows.change_settings)
+    ensure_tables = writes(own_tables.ensure)
+    read = reads(own_tables.read)
+
+    # --- the monitor
+
+    async def look(self, limits: MonitorLimits, *, force: bool = False, rules: NoticeRules | None = None) -> Looked:
+        """Do one bounded step of a look for suspicious patterns; record what it finds.
+
+        Reads only what changed since the last look. Safe in any number of workers at once: a step that two take is
+        done by one of them.
+
+        Args:
+            limits: when to look and what to tolerate.
+            force: look although it is not time yet.
+            rules: when people are notified; the notices are written with what was found.
+        """
+        # The long part reads without the write lock; judging what it found is short.
+        seen = await self._read(partial(monitor.gather, limits=limits, force=force))
+        if seen is None:
+            return Looked(ran=False)
+        return await self._write(partial(monitor.judge, seen=seen, limits=limits, rules=rules or NoticeRules()))
+
+    alerts = reads(alert_verbs.alerts)
+    alert = reads(alert_verbs.alert)
+    acknowledge_alert = writes(alert_verbs.acknowledge)
+    put_alert_thresholds = writes(alert_verbs.put_thresholds)
+    alert_notices = reads(notification_outbox.notices)
+    alert_channels = reads(notification_outbox.channels)
+    see_alert_channels = writes(notification_outbox.see_channels)
+    notices_due = reads(notification_outbox.notices_due)
+    take_notices = writes(notification_outbox.take_notices)
+    try_channel = writes(notification_outbox.try_channel)
+    settle_notice = writes(notification_outbox.settle_notice)
+
+    # --- questions: every answer looks at a bounded number of rows, but where its docstring says otherwise
+
+    get = reads(task_reads.get)
+    tasks_of = reads(task_reads.tasks_of)
+    history = reads(history_reads.history)
+    stale = reads(task_reads.stale)
+    has_live = reads(task_reads.has_live)
+    lineage = reads(task_reads.lineage)
+    roots = reads(task_reads.roots)
+    child_counts = reads(task_reads.child_counts)
+    blocks = reads(task_reads.blocks)
+    block_totals = reads(task_reads.block_totals)
+    counts = reads(task_reads.counts)
+    idle = reads(task_reads.idle)
+    any_live = reads(task_reads.any_live)
+    next_due_at = reads(task_reads.next_due_at)
+    known = reads(key.known)
+    edges = reads(spawns.edges)
+    bound = reads(fenced.bound)
+    claimable = reads(fenced.claimable)
+    bound_counts = reads(fenced.bound_counts)
+    stage_counts = reads(details.stage_counts)
+    tallies = reads(tally_rows.tallies)
+    present = reads(live.present)
+    lineage_page = reads(lineage_reads.lineage_page)
+    branches = reads(tree.branches)
+    twigs = reads(tree.twigs)
+    checkpoint = reads(tree.checkpoint)
+    deepest = reads(tree.deepest)
+    lineage_counts = reads(tree.lineage_counts)
+    delays = reads(tree.delays)
+    backlogs = reads(flow.backlogs)
+    resource_backlogs = reads(flow.resource_backlogs)
+    in_hand = reads(flow.in_hand)
+    block_page = reads(details.block_page)
+    task_calls = reads(details.task_calls)
+    tasks_with_key = reads(details.tasks_with_key)
+    lineages = reads(task_reads.lineages)
+    tasks = reads(task_reads.tasks)
+    held_back = reads(path_reach.held_back)
+    holds_back = reads(path_reach.holds_back)
+    holds_back_lineage = reads(path_reach.holds_back_lineage)
+    blocked_by = reads(path_reads.blocked_by)
+    paths = reads(path_reads.paths)
+
+    # --- imports
+
+    import_places = reads(import_verbs.places)
+    import_tasks = writes(import_verbs.import_tasks)
+    import_release = writes(import_verbs.release)
+    import_line_up = writes(import_verbs.line_up)
+    import_begin = writes(import_verbs.begin)
+    import_imports = reads(import_verbs.imports)
+    import_end = writes(import_verbs.end)
+    import_verify = reads(import_verbs.verify)
+    import_recount = reads(import_verbs.recount)
