@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ramet import Context, Outcome
+from ramet.fetch.errors import Fetched, Gone, Refused, Trouble
 from ramet.fetch.messages import Answer, Request
 from ramet.jobs import records
 from ramet.jobs.ai.steps import discovered
@@ -18,7 +19,7 @@ from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.detection.boards import board_of_url, boards_in_page
 from ramet.jobs.detection.findings import GENERIC, GUESSED, Confidence, Found
-from ramet.jobs.errors import Fetched, Gone, InputError, Refused, Trouble, WrongShape
+from ramet.jobs.errors import InputError, WrongShape
 from ramet.jobs.kinds import QUEUE, SCRAPE_SOURCE, SOURCE_DISCOVERY, DiscoveryPayload, SourcePayload
 from ramet.jobs.records import ACTIVE, DISABLED, FAILED, PENDING, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings

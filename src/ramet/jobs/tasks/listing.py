@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ramet import Client, Context, Outcome, TransactionRefused
+from ramet.fetch.errors import Refused, Trouble
 from ramet.jobs import records
 from ramet.jobs.ai.steps import analysed, extracted
 from ramet.jobs.app import LIMITS, app, bounds_of
@@ -19,7 +20,7 @@ from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.detection.boards import board_of_url
 from ramet.jobs.detection.findings import GENERIC
 from ramet.jobs.detection.postings import posting_of_page
-from ramet.jobs.errors import InputError, Refused, Trouble, WrongShape
+from ramet.jobs.errors import InputError, WrongShape
 from ramet.jobs.kinds import COMPANY, LISTING, QUEUE, CompanyPayload, ListingPayload
 from ramet.jobs.matching.duplicates import fingerprint, text_hash
 from ramet.jobs.matching.filter import judge

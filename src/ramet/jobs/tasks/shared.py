@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ramet import BlockReason, Context, text_key, url_key
-from ramet.fetch.host_pace import ask
+from ramet.fetch.errors import Refused
 from ramet.fetch.messages import Answer, Request
+from ramet.jobs.app import hosts
 from ramet.jobs.boards.fields import clean
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.companies.identity import company_id_of, website_of
 from ramet.jobs.detection.findings import Found
-from ramet.jobs.errors import InputError, Refused
+from ramet.jobs.errors import InputError
 from ramet.jobs.kinds import CompanyPayload, DiscoveryPayload, ListingPayload, ScrapePayload, SourcePayload
 from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.stop_list import stopped_host
@@ -121,7 +122,7 @@ async def page(ctx: Context, url: str, settings: JobsSettings) -> Answer:
     """A page that people read; robots.txt is kept to.
 
     Raises:
-        Refused, Gone, TooLarge, Trouble: see :mod:`ramet.jobs.errors`.
+        Refused, Gone, TooLarge, Trouble: see :mod:`ramet.fetch.errors`.
         RetryAfter: the server named its time, or it is not our turn.
     """
     answer = await _asked(ctx, Request(url), settings, settings.fetch.page_bytes_max, None, robots=True)
@@ -136,7 +137,7 @@ async def board(
     """An answer of a board's interface; with ``html`` it is one of its pages, for which robots.txt holds.
 
     Raises:
-        Refused, Gone, TooLarge, Trouble: see :mod:`ramet.jobs.errors`.
+        Refused, Gone, TooLarge, Trouble: see :mod:`ramet.fetch.errors`.
         RetryAfter: the server named its time, or it is not our turn.
     """
     return await _asked(ctx, request, settings, settings.fetch.list_bytes_max, validators, robots=html)
@@ -157,6 +158,6 @@ async def _asked(
             raise Refused(refused, url=url)
 
     judge(request.url)
-    return await ask(
+    return await hosts.ask(
         ctx, request, settings.fetch, bytes_max=bytes_max, validators=validators, robots=robots, judge=judge
     )

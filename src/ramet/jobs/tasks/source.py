@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ramet import Context, Outcome, PayloadTooLarge
+from ramet.fetch.errors import Gone, Refused, Trouble
 from ramet.fetch.messages import Request
 from ramet.jobs import records
 from ramet.jobs.app import app, bounds_of
@@ -22,7 +23,7 @@ from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import Page, read_list
 from ramet.jobs.declared_settings import settings_in_force
-from ramet.jobs.errors import Gone, Refused, Trouble, WrongShape
+from ramet.jobs.errors import WrongShape
 from ramet.jobs.kinds import (
     LISTING,
     QUEUE,
