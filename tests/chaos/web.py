@@ -1,6 +1,6 @@
 """The web that chaos looks at: sites without an end, and companies in pairs, whose feeds list each other's openings.
 
-Both are served by processes of their own. ``python -m tests.pipelines.jobs.world --build tests.chaos.web:put_up_pairs``
+Both are served by processes of their own. ``python -m tests.jobs.world --build tests.chaos.web:put_up_pairs``
 serves the companies by itself; every fifth pair is in trouble.
 """
 

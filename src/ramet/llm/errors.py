@@ -1,6 +1,6 @@
 """The pipeline's errors, each with one line that says what to do.
 
-What a user can put right is a `UserError`: an :class:`LlmError`, or one of ``ramet.pipelines.shared``. What
+What a user can put right is a `UserError`: an :class:`LlmError`, or one of ``ramet.commands``. What
 a provider answers derives from :class:`ProviderError`; the tasks decide by its type what becomes of an item.
 """
 

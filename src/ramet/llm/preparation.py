@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ramet import PRESETS
+from ramet import PRESETS, as_usd
 from ramet.llm.answers import open_check, schema_of
 from ramet.llm.calls import KEYS, key_for
 from ramet.llm.errors import InputError, LlmError, Refused, UnknownModel
@@ -21,7 +21,6 @@ from ramet.llm.pricing.prices import Price, price_of
 from ramet.llm.providers.base import Caps, Mode
 from ramet.llm.providers.registry import caps_of, check_request
 from ramet.llm.settings import BATCH_SECONDS, INVALID_MAX, JobSettings
-from ramet.model.money import as_usd
 
 SCHEMA_BYTES_MAX = 1_000_000
 

@@ -1,6 +1,6 @@
 """Companies that point at feeds, which list openings of each other, whose companies point at feeds, in a circle.
 
-`python -m tests.pipelines.jobs.world --build tests.jobs.scenarios.feed_circle:put_up` serves it by itself.
+`python -m tests.jobs.world --build tests.jobs.scenarios.feed_circle:put_up` serves it by itself.
 """
 
 from __future__ import annotations

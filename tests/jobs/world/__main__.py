@@ -1,6 +1,6 @@
 """The world as a process of its own: prints what leads there, then ``ready``, and serves until its input ends.
 
-    python -m tests.pipelines.jobs.world [--lever TOKEN:COUNT[:FILE]] [--build MODULE:FUNCTION] [--log FILE]
+    python -m tests.jobs.world [--lever TOKEN:COUNT[:FILE]] [--build MODULE:FUNCTION] [--log FILE]
 
 ``--lever`` puts up a Lever board of so many openings, made up or after the texts of a corpus file of listings;
 ``--build`` calls a function with the world; ``--log`` gets a line of JSON for every request.

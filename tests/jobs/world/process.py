@@ -15,7 +15,7 @@ PROJECT = Path(__file__).parents[3]
 def world_process(*arguments: str) -> Iterator[dict[str, str]]:
     """The environment that leads to a world of its own process; it ends with the block."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.pipelines.jobs.world", *arguments],
+        [sys.executable, "-m", "tests.jobs.world", *arguments],
         cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:
