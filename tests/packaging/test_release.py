@@ -63,7 +63,8 @@ def test_the_wheel_is_the_package_whole_and_nothing_else(release: Release) -> No
         for path in (package / "ramet").rglob("*")
         if path.is_file() and path.parent.name != "__pycache__"
     }
-    assert {"ramet/py.typed", "ramet/web/templates/base.html", "ramet/jobs/boards/vendors.yaml"} <= wanted
+    data = {"boards/vendors.yaml", "config/sample.yaml", "text/places.txt", "text/technologies.txt"}
+    assert {"ramet/py.typed", "ramet/web/templates/base.html", *(f"ramet/jobs/{name}" for name in data)} <= wanted
     found = {name for name in names_in(release.wheel) if ".dist-info/" not in name}
     assert found == wanted
     licences = {Path(name).name for name in names_in(release.wheel) if "/licenses/" in name}
