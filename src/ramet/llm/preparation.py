@@ -13,7 +13,8 @@ from ramet import PRESETS, as_usd
 from ramet.llm.answers import open_check, schema_of
 from ramet.llm.calls import KEYS, key_for
 from ramet.llm.errors import InputError, LlmError, Refused, UnknownModel
-from ramet.llm.inputs.prompt_file import Defaults, Row, read_rows
+from ramet.llm.inputs.prompt_file import Row, read_rows
+from ramet.llm.inputs.questions import Defaults
 from ramet.llm.jobs import Questions, check_name, job_name, questions_of
 from ramet.llm.pricing.estimate import Estimate, estimate
 from ramet.llm.pricing.mode_choice import rate_of

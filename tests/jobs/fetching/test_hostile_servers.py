@@ -7,9 +7,10 @@ import pytest
 from ramet.fetch.errors import Busy, Fetched, Refused, TooLarge, Trouble
 from ramet.jobs.app import fetchers
 from ramet.jobs.boards.instruction import Instruction
-from ramet.jobs.boards.reader import first_request, read_list
+from ramet.jobs.boards.paging import first_request
+from ramet.jobs.boards.reader import read_list
 from ramet.jobs.boards.vendors import instruction_for
-from ramet.jobs.detection.boards import board_of_url
+from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.postings import posting_of_page
 from ramet.jobs.errors import WrongShape
 from tests.jobs.world.faults import (

@@ -22,7 +22,8 @@ from ramet.jobs.kinds import COMPANY, QUEUE, SOURCE_DISCOVERY, CompanyPayload, D
 from ramet.jobs.matching.stop_list import stopped
 from ramet.jobs.records import CompanyRow, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.shared import key_of_company, page, source_id_of, task_priority
+from ramet.jobs.tasks.keys import key_of_company, source_id_of, task_priority
+from ramet.jobs.tasks.pages import page
 from ramet.jobs.text.company_names import company_name_key
 from ramet.jobs.text.markup import text_of
 

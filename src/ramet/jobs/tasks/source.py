@@ -34,10 +34,11 @@ from ramet.jobs.kinds import (
 )
 from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.stop_list import stopped, title_refusal
-from ramet.jobs.posting import Posting
+from ramet.jobs.posting import Posting, fitting
 from ramet.jobs.records import ACTIVE, AT_ONCE, DISABLED, SourceRow, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.shared import FULL, board, content_type, fitting, key_of_source, reads_html, task_priority
+from ramet.jobs.tasks.keys import FULL, key_of_source, task_priority
+from ramet.jobs.tasks.pages import board, content_type, reads_html
 from ramet.jobs.text.company_names import same_company
 
 DAY = 86_400.0

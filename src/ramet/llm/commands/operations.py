@@ -1,4 +1,4 @@
-"""The commands that do something with a job that is there: `cancel`, `resume` and `delete`."""
+"""The commands on an existing job: `cancel`, `resume` and `delete`."""
 
 from __future__ import annotations
 
