@@ -1,6 +1,6 @@
 """The pipeline's errors, each with one line that says what to do.
 
-Every error a user can cause is a `UserError`: a `WikiError`, or one of `ramet.commands` and `ramet.fetch`.
+Every error a user can cause is a `UserError`: a `WikiError`, or one of `ramet.commands`.
 """
 
 from __future__ import annotations
