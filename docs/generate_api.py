@@ -35,6 +35,8 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Rules",
         ("Limits", "PRESETS", "BlockReason", "ErrorClass", "url_key", "title_key", "text_key", "path_key", "shown_key"),
     ),
+    ("Money", ("dollars", "as_usd", "NANO_DOLLARS", "AMOUNT_MAX", "Costs", "Ceiling")),
+    ("For libraries on top of ramet", ("new_id", "own_logger")),
     ("Errors to raise", ("Transient", "Permanent", "RetryAfter")),
 )
 REST = "Errors to catch"

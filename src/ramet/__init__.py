@@ -5,6 +5,7 @@ This module is the public API; nothing else is promised.
 
 from ramet.engine.app.app import App
 from ramet.engine.app.pipeline import Pipeline
+from ramet.engine.base.clock import new_id
 from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.client.claim import Claim, Ended, Spawn
 from ramet.engine.client.client import Client, OwnLineage, TreeNode
@@ -35,7 +36,7 @@ from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.lineage.limits import PRESETS, Limits
 from ramet.model.lineage.lineage import Lineage, LineageOutcome, LineageState, LineageTotals, OutcomeKind
-from ramet.model.money import Costs, dollars
+from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, Ceiling, Costs, as_usd, dollars
 from ramet.model.operations import Act, BulkAct, BulkResult, BulkSelection, TaskFilter
 from ramet.model.paths import HeldBack, InvalidPath, PathChain, PathPage, PathTask, path_key
 from ramet.model.schedule import Schedule, Slot, slot_of
@@ -70,11 +71,13 @@ from ramet.store.errors import (
     TransactionRefused,
     UniqueHeld,
 )
+from ramet.store.loggers import own_logger
 from ramet.store.requests import Statement
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AMOUNT_MAX",
     "About",
     "Act",
     "Alert",
@@ -97,6 +100,7 @@ __all__ = [
     "BulkSelection",
     "Call",
     "Cause",
+    "Ceiling",
     "Claim",
     "ClaimLost",
     "Client",
@@ -127,6 +131,7 @@ __all__ = [
     "LineagePage",
     "LineageState",
     "LineageTotals",
+    "NANO_DOLLARS",
     "Outcome",
     "OutcomeKind",
     "OwnLineage",
@@ -187,8 +192,11 @@ __all__ = [
     "WaitRefused",
     "Worker",
     "WorkerSeen",
+    "as_usd",
     "dollars",
     "item",
+    "new_id",
+    "own_logger",
     "path_key",
     "shown_key",
     "slot_of",

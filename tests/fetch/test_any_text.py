@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramet.fetch.fetcher import failure_of, retry_after_seconds
-from ramet.fetch.host_pace import resource_of
+from ramet.fetch.errors import Refused, failure_of, retry_after_seconds
+from ramet.fetch.fetcher import LoopFetchers
+from ramet.fetch.host_pace import HostPace
 from ramet.fetch.messages import charset_of, text_of_bytes
 from ramet.fetch.robots import rules_of
-from ramet.jobs.errors import Refused
 
-pytest.importorskip("protego", reason="the extra [jobs] is not installed")
+pytest.importorskip("protego", reason="the extra [fetch] is not installed")
 
+HOSTS = HostPace(LoopFetchers(lambda: pytest.fail("nothing is fetched")), "host:")
 ROBOTS = st.lists(
     st.one_of(
         st.text(max_size=40),
@@ -57,7 +58,7 @@ def test_any_time_to_come_back_is_some_seconds_or_none(text: str, now: float) ->
 def test_any_address_is_named_in_one_line(url: str, status: int) -> None:
     said = ""
     try:
-        name = resource_of(url)
+        name = HOSTS.resource_of(url)
     except Refused as refused:
         name, said = "", str(refused)
     failure = failure_of(url, status, {}, 0.0) if name else None

@@ -8,7 +8,7 @@ import pytest
 
 from ramet.fetch.robots import ALL_ALLOWED, HOSTS_MAX, Robots, rules_of, token_of
 
-pytest.importorskip("protego", reason="the extra [jobs] is not installed")
+pytest.importorskip("protego", reason="the extra [fetch] is not installed")
 
 SITE = "https://a.example"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet import Permanent, Transient
-from ramet.fetch.fetcher import failure_of, retry_after_seconds
-from ramet.jobs.errors import Busy, Gone, Refused, Trouble
+from ramet.fetch.errors import Busy, Gone, Refused, Trouble, failure_of, retry_after_seconds
 
 NOW = 1_793_000_000.0
 """Sun, 26 Oct 2026 07:33:20 GMT"""

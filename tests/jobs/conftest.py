@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ramet.fetch.fetcher import fetching
+from ramet.jobs.app import fetchers
 from tests.jobs.world.world import World, leading_to
 
 
@@ -15,4 +15,4 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     """The web, empty; what this process and its children fetch is asked there."""
     with leading_to(World(), monkeypatch.setenv) as world:
         yield world
-        await fetching.close()
+        await fetchers.close()

@@ -9,7 +9,7 @@ from ramet.jobs.declared_settings import SETTINGS
 from ramet.jobs.kinds import COMPANY, LISTING, QUEUE, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, ScrapePayload
 from ramet.jobs.matching.score import priority_word
 from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.shared import task_priority
+from ramet.jobs.tasks.keys import task_priority
 from ramet.jobs.text.technologies import canonical_technology, find_technologies
 
 NUMBERS = {

@@ -5,22 +5,24 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from importlib.metadata import distribution
+from email.parser import Parser
+from importlib.metadata import PackagePath, distribution
 from pathlib import Path
 from typing import NamedTuple
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.support.waiting import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
-FIRST_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class Release(NamedTuple):
@@ -80,21 +82,41 @@ def release_in(folder: Path) -> Release:
     return Release(sdist, wheel, of_tree)
 
 
-def core_closure() -> list[str]:
-    """The dependencies of the core, and theirs, by name."""
-    found: list[str] = []
-    waiting = _needs("ramet")
+def metadata(wheel: Path) -> dict[str, list[str]]:
+    """What an index shows of a wheel: the values of each field."""
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        told = Parser().parsestr(archive.read(name).decode())
+    return {key: told.get_all(key) or [] for key in set(told.keys())}
+
+
+def closure(wheel: Path, extra: str = "") -> set[str]:
+    """Names of the distributions that a wheel needs here with one of its extras, and of those that they need."""
+    found: set[tuple[str, str]] = set()
+    waiting = [(line, extra) for line in metadata(wheel)["Requires-Dist"]]
     while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.append(name)
-            waiting += _needs(name)
-    return found
+        line, asked = waiting.pop()
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": asked}):
+            new = {(canonicalize_name(requirement.name), more) for more in ("", *requirement.extras)} - found
+            found |= new
+            waiting += [(line, more) for name, more in new for line in distribution(name).requires or ()]
+    return {name for name, _ in found}
 
 
-def _needs(name: str) -> list[str]:
-    """What a distribution needs everywhere: what it needs for an extra or elsewhere is marked."""
-    return [FIRST_NAME.findall(line)[0] for line in distribution(name).requires or () if ";" not in line]
+def files_of(name: str) -> Iterator[PackagePath]:
+    """What a distribution has beside its programs."""
+    return (file for file in distribution(name).files or () if ".." not in file.parts and file.suffix != ".pyc")
+
+
+def link_packages(names: Collection[str], folder: Path) -> Path:
+    """A folder to import distributions from that the environment of the tests has."""
+    folder.mkdir()
+    for name in names:
+        for top in {Path(file.parts[0]) for file in files_of(name)}:
+            if not (folder / top).exists():
+                (folder / top).symlink_to(Path(str(distribution(name).locate_file(top))))
+    return folder
 
 
 def make_environment(folder: Path, wheel: Path) -> None:
@@ -103,12 +125,11 @@ def make_environment(folder: Path, wheel: Path) -> None:
     python = Environment(folder).python
     good(sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps", "--no-index", wheel, cwd=folder)
     site = Path(good(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder).strip())
-    for name in core_closure():
-        for file in distribution(name).files or ():
+    for name in closure(wheel):
+        for file in files_of(name):
             target = site / file
-            if ".." not in file.parts and file.suffix != ".pyc":  # Programs of theirs are not needed.
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file.locate(), target)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file.locate(), target)
 
 
 class Environment(NamedTuple):

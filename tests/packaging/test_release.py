@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import zipfile
-from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from ramet.commands.extras import extras
-from tests.packaging.installed import PROJECT, Environment, Release, core_closure, good, names_in, run
+from tests.packaging.installed import (
+    PROJECT,
+    Environment,
+    Release,
+    closure,
+    good,
+    link_packages,
+    metadata,
+    names_in,
+    run,
+)  # fmt: skip
 
 pytestmark = pytest.mark.process
 
@@ -31,6 +42,9 @@ HEAVY = (
     "onnxruntime tokenizers ladybug httpx2 httpcore2 openai anthropic jsonschema_rs genai_prices selectolax feedparser"
 ).split()
 """Drivers, web and model code: whoever writes `import ramet` waits for none of it."""
+PACKAGES = {"fetch": ("fetch",), "jobs": ("fetch", "jobs"), "llm": ("llm",), "wiki": ("wiki",)}
+"""Extra -> the packages that it is for."""
+LATE_IMPORT = re.compile(r'import_extra\("([\w.]+)", (\w+)\)')
 CORE_MAX = 6
 TYPED = """
 from ramet import App, Context
@@ -42,13 +56,6 @@ async def page(ctx: Context, title: str) -> int:
     reveal_type(ctx.attempt)  # Any, if the package were untyped.
     return len(title)
 """
-
-
-def metadata(wheel: Path) -> dict[str, list[str]]:
-    with zipfile.ZipFile(wheel) as archive:
-        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        told = Parser().parsestr(archive.read(name).decode())
-    return {key: told.get_all(key) or [] for key in set(told.keys())}
 
 
 def contents(wheel: Path) -> dict[str, bytes]:
@@ -63,7 +70,8 @@ def test_the_wheel_is_the_package_whole_and_nothing_else(release: Release) -> No
         for path in (package / "ramet").rglob("*")
         if path.is_file() and path.parent.name != "__pycache__"
     }
-    assert {"ramet/py.typed", "ramet/web/templates/base.html", "ramet/jobs/boards/vendors.yaml"} <= wanted
+    data = {"boards/vendors.yaml", "config/sample.yaml", "text/places.txt", "text/technologies.txt"}
+    assert {"ramet/py.typed", "ramet/web/templates/base.html", *(f"ramet/jobs/{name}" for name in data)} <= wanted
     found = {name for name in names_in(release.wheel) if ".dist-info/" not in name}
     assert found == wanted
     licences = {Path(name).name for name in names_in(release.wheel) if "/licenses/" in name}
@@ -88,12 +96,10 @@ def test_what_an_index_shows_is_complete(release: Release) -> None:
     assert told["Description-Content-Type"] == ["text/markdown"]
 
 
-def test_the_environment_has_the_core_alone(environment: Environment, tmp_path: Path) -> None:
+def test_the_environment_has_the_core_alone(environment: Environment, release: Release, tmp_path: Path) -> None:
     code = "import importlib.metadata as m, json; print(json.dumps(sorted(d.name for d in m.distributions())))"
     names = json.loads(good(environment.python, "-c", code, cwd=tmp_path))
-    assert {name.lower().replace("_", "-") for name in names} == {
-        name.lower().replace("_", "-") for name in ["ramet", *core_closure()]
-    }
+    assert {canonicalize_name(name) for name in names} == {"ramet", *closure(release.wheel)}
 
 
 def test_it_says_its_version_and_runs_the_first_program(environment: Environment, tmp_path: Path) -> None:
@@ -110,12 +116,12 @@ def test_importing_it_loads_no_driver_and_no_web_or_model_code(environment: Envi
     assert loaded & set(HEAVY) == set()
 
 
-def test_the_doctor_says_what_each_extra_lacks(environment: Environment, tmp_path: Path) -> None:
+def test_the_doctor_says_what_each_extra_lacks(environment: Environment, release: Release, tmp_path: Path) -> None:
     done = run(environment.ramet, "doctor", "--json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     found = [json.loads(line) for line in done.stdout.splitlines()]
     told = {finding["do"]: finding["what"] for finding in found if finding["check"] == "extras"}
-    assert set(told) == {extra.install for extra in extras()}
+    assert set(told) == {extra.install for extra in extras(metadata(release.wheel)["Requires-Dist"])}
     assert "fastapi" in told["pip install 'ramet[web]'"]
     assert "psycopg" in told["pip install 'ramet[postgres]'"]
     for_people = good(environment.ramet, "doctor", cwd=tmp_path)
@@ -130,6 +136,31 @@ def test_a_command_without_its_extra_names_it_in_one_line(environment: Environme
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
     assert f"ramet[{which.split(maxsplit=1)[0]}]" in line
+
+
+def test_fetching_without_its_extra_names_it_in_one_line(environment: Environment, tmp_path: Path) -> None:
+    for use in ("client import WebClient; WebClient(user_agent='me')", "robots import rules_of; rules_of('', 'me')"):
+        done = run(environment.python, "-c", f"from ramet.fetch.{use}", cwd=tmp_path)
+        assert "ExtraMissing" in done.stderr.splitlines()[-1]
+        assert "ramet[fetch]" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("extra", PACKAGES)
+def test_its_extra_is_all_that_a_package_needs(
+    environment: Environment, release: Release, tmp_path: Path, extra: str
+) -> None:
+    folder = link_packages(closure(release.wheel, extra) - closure(release.wheel), tmp_path / "extra")
+    modules = [
+        path.relative_to(PROJECT / "src")
+        for package in PACKAGES[extra]
+        for path in (PROJECT / "src" / "ramet" / package).rglob("*.py")
+        if path.name != "__main__.py"
+    ]
+    late = {found for path in modules for found in LATE_IMPORT.findall((PROJECT / "src" / path).read_text("utf-8"))}
+    names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in modules]
+    names += [name for name, constant in late if constant in ("extra", f"{extra.upper()}_EXTRA")]
+    program = f"import importlib, sys; sys.path.append({str(folder)!r}); [*map(importlib.import_module, {names!r})]"
+    good(environment.python, "-c", program, cwd=tmp_path)
 
 
 def test_a_users_program_is_checked_against_its_types(environment: Environment, tmp_path: Path) -> None:

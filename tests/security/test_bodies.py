@@ -14,8 +14,8 @@ import pytest
 
 from ramet import Transient
 from ramet.fetch.client import AnswerTooLarge, WebClient
+from ramet.fetch.errors import TooLarge, Trouble
 from ramet.fetch.fetcher import Fetcher
-from ramet.jobs.errors import TooLarge, Trouble
 from ramet.wiki.sources.base import SourceOptions
 from ramet.wiki.sources.mediawiki import MediaWikiSource
 from tests.fetch.hostile_server import Hostile, Play, head, streams

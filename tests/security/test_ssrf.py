@@ -21,8 +21,8 @@ import pytest
 
 from ramet.fetch.addresses import AddressRefused, WebError, resolve
 from ramet.fetch.client import Question, WebClient
+from ramet.fetch.errors import Refused
 from ramet.fetch.fetcher import Fetcher
-from ramet.jobs.errors import Refused
 from tests.fetch.hostile_server import Hostile, answers, in_turn, sends_to
 
 pytestmark = pytest.mark.network

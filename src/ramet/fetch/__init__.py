@@ -1,1 +1,1 @@
-"""Asking servers that may mean harm: which addresses may be connected to, and how much of an answer is read."""
+"""Polite, guarded fetching for handlers: public addresses only, bounded answers, robots.txt, a pace for each host."""

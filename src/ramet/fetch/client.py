@@ -22,6 +22,7 @@ from ramet import Transient
 from ramet.commands.errors import one_line
 from ramet.commands.extras import import_extra
 from ramet.fetch.addresses import GuardedBackend, Resolve, WebError, host_and_port, joined, resolve
+from ramet.fetch.errors import FETCH_EXTRA
 from ramet.fetch.host_map import Mapped
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class WebClient:
         self,
         *,
         user_agent: str,
-        extra: str,
+        extra: str = FETCH_EXTRA,
         private: bool = False,
         answer_seconds: float = ANSWER_SECONDS,
         answer_bytes_max: int = ANSWER_BYTES_MAX,
@@ -141,6 +142,7 @@ class WebClient:
         """
         if not user_agent.isascii() or not user_agent.isprintable():
             raise WebError("the user agent has a character that no header may have: use plain ASCII")
+        self.extra = extra
         self._core = import_extra("httpcore2", extra)
         self._pool = self._core.AsyncConnectionPool(
             ssl_context=self._core.default_ssl_context(),  # Once: the pool would read all authorities for each line.

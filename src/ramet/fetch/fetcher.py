@@ -1,14 +1,11 @@
-"""What the status of an answer means for who asked."""
+"""Fetch an address politely: redirects, robots.txt, conditional requests, and one kind of error for what goes wrong."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -16,68 +13,10 @@ from ramet import Transient
 from ramet.fetch import client as web
 from ramet.fetch.addresses import AddressRefused, NameUnknown, WebError
 from ramet.fetch.client import Question, WebClient
-from ramet.fetch.host_map import Mapped
+from ramet.fetch.errors import Fetched, Refused, TooLarge, Trouble, failure_of, shown
 from ramet.fetch.messages import NOT_MODIFIED, Answer, Request
 from ramet.fetch.robots import Robots, Rules, token_of
-from ramet.jobs.errors import JOBS_EXTRA, Busy, Fetched, Gone, Refused, TooLarge, Trouble
-from ramet.jobs.settings import FetchSettings
-
-TRY_AGAIN = frozenset({408, 425})
-"""Of the 4xx, those that speak of the moment."""
-
-
-def failure_of(url: str, status: int, headers: Mapping[str, str], now: float) -> Fetched | None:
-    """The error that a status other than 2xx and 304 is; None for those.
-
-    Args:
-        headers: by lower-case name.
-        now: Unix seconds; a date to come back at is told from it.
-    """
-    if 200 <= status < 300 or status == 304:
-        return None
-    said = f"{shown(url)} is answered with status {status}"
-    named = "retry-after" in headers
-    seconds = retry_after_seconds(headers.get("retry-after", ""), now)
-    if status == 429 or (status == 503 and named):
-        when = f", to come back in {seconds:g} s" if seconds is not None else ""
-        return Busy(f"{said}: the server is busy{when}", seconds, status=status, url=url)
-    if status in (404, 410):
-        return Gone(f"{said}: there is nothing", status=status, url=url)
-    if status >= 500 or status in TRY_AGAIN:
-        return Trouble(f"{said}: the server is in trouble", status=status, url=url)
-    if status in (401, 403):
-        return Refused(f"{said}: the server lets nobody in who asks like this", status=status, url=url)
-    return Refused(said, status=status, url=url)
-
-
-def retry_after_seconds(text: str, now: float) -> float | None:
-    """Seconds from now that a ``Retry-After`` names, at least 0; None where it cannot be read."""
-    text = text.strip()[:60]
-    if text.isascii() and text.isdigit():
-        return float(text)
-    try:
-        at = parsedate_to_datetime(text)
-        at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-        return max(0.0, at.timestamp() - now)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-
-
-def shown(url: str) -> str:
-    """An address in a message: without its query, and not long."""
-    parts = urlsplit(url)
-    return f"{parts.netloc}{parts.path}"[:200]
-
-
-CONNECT_VARIABLE = "RAMET_JOBS_CONNECT"
-"""Leads names of hosts elsewhere, to a proxy of one's own or a server of tests: ``HOST[:PORT]=ADDRESS:PORT``, several
-with commas between them."""
-CONNECTIONS_MAX = 100
-"""At once in one process, over all hosts: servers that hang must not keep the others waiting.
-
-How often one host is asked is its turn's matter.
-"""
-DEFAULTS = FetchSettings()
+from ramet.fetch.settings import FetchSettings
 
 Before = Callable[[str], Awaitable[None]]
 """Called with each address that a redirect leads to, before it is asked."""
@@ -86,10 +25,18 @@ Before = Callable[[str], Awaitable[None]]
 class Fetcher:
     """Asks servers. Belongs to one event loop."""
 
-    def __init__(self, client: WebClient, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """``clock`` gives seconds that only grow, for how long rules of robots are known."""
+    def __init__(
+        self, client: WebClient, settings: FetchSettings | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            settings: of calls that name none.
+            clock: monotonic seconds, for how long the rules of a robots.txt are kept.
+        """
         self._client = client
-        self._robots = Robots(clock)
+        self._settings = settings or FetchSettings()
+        self._robots = Robots(clock, client.extra)
 
     async def fetch(
         self,
@@ -99,7 +46,7 @@ class Fetcher:
         seconds: float | None = None,
         validators: Mapping[str, str] | None = None,
         robots: bool = False,
-        settings: FetchSettings = DEFAULTS,
+        settings: FetchSettings | None = None,
         before: Before | None = None,
     ) -> Answer:
         """Ask once, and follow redirects of a GET. Trying again is the caller's.
@@ -117,6 +64,7 @@ class Fetcher:
             Busy: the server asks to come back later.
         """
         request = Request(request) if isinstance(request, str) else request
+        settings = settings or self._settings
         own = {"User-Agent": settings.user_agent, "Accept-Language": settings.languages}
         headers = {**own, **request.headers, **_conditions(validators)}
         limit = settings.answer_seconds if seconds is None else seconds
@@ -130,24 +78,25 @@ class Fetcher:
             raise Trouble(f"{shown(answer.url)} says that nothing has changed, which nobody asked", status=304)
         return Answer(answer.url, answer.status, answer.headers, answer.body)
 
-    async def rules(self, url: str, settings: FetchSettings = DEFAULTS) -> Rules:
-        """What the robots.txt of an address' host says to us. Where it has none, everything is allowed.
+    async def rules(self, url: str, settings: FetchSettings | None = None) -> Rules:
+        """Return the rules of the robots.txt of an address' host for us. Where it has none, everything is allowed.
 
         Raises:
             Trouble: it cannot be had just now, which means that nothing is fetched.
             Busy: the server asks to come back later.
             Refused: the address is one that nothing is fetched from.
         """
+        asked = settings or self._settings
 
         async def read(address: str) -> str | None:
-            return await self._robots_text(address, settings)
+            return await self._robots_text(address, asked)
 
-        token = token_of(settings.user_agent)
-        return await self._robots.rules(_origin(url), token, settings.robots_seconds, read)
+        return await self._robots.rules(_origin(url), token_of(asked.user_agent), asked.robots_seconds, read)
 
-    def knows_rules(self, url: str, settings: FetchSettings = DEFAULTS) -> bool:
+    def knows_rules(self, url: str, settings: FetchSettings | None = None) -> bool:
         """Whether :meth:`rules` would answer without asking the server."""
-        return self._robots.known(_origin(url), token_of(settings.user_agent)) is not None
+        token = token_of((settings or self._settings).user_agent)
+        return self._robots.known(_origin(url), token) is not None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -240,49 +189,30 @@ def _shown(url: str) -> str:
         return ascii(url[:100])
 
 
-def open_fetcher() -> Fetcher:
-    """A fetcher as the environment says.
+class LoopFetchers:
+    """The fetchers of this process, one for each event loop."""
 
-    Raises:
-        UserError: a variable cannot be read, or the extra is not installed.
-    """
-    mapped = Mapped.parse(os.environ.get(CONNECT_VARIABLE, ""), CONNECT_VARIABLE)
-    agent = DEFAULTS.user_agent
-    return Fetcher(WebClient(user_agent=agent, extra=JOBS_EXTRA, connections_max=CONNECTIONS_MAX, mapped=mapped))
-
-
-class Fetching:
-    """What fetches in this process: one fetcher in each event loop."""
-
-    def __init__(self) -> None:
-        self.opener: Callable[[], Fetcher] = open_fetcher
-        """How a fetcher is opened; tests may put their own here."""
+    def __init__(self, opener: Callable[[], Fetcher]) -> None:
+        """``opener`` makes the fetcher of an event loop when it is first needed."""
+        self._opener = opener
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, Fetcher] = WeakKeyDictionary()
         self._closing: set[asyncio.Task[None]] = set()
 
     def here(self) -> Fetcher:
-        """The fetcher of the running event loop, opened when it is first asked for."""
+        """Return the fetcher of the running event loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._open:
-            self._open[loop] = self.opener()
+            self._open[loop] = self._opener()
         return self._open[loop]
 
     async def close(self) -> None:
-        """Close the fetcher of the running event loop; what comes later opens anew."""
+        """Close the fetcher of the running event loop; a later fetch opens another."""
         fetcher = self._open.pop(asyncio.get_running_loop(), None)
         if fetcher is not None:
             await fetcher.close()
 
     def close_soon(self) -> None:
-        """For ``app.at_end``, which does not wait: close as soon as the event loop comes to it."""
+        """Close it once the event loop comes to it: for ``app.at_end``, which does not wait."""
         task = asyncio.get_running_loop().create_task(self.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
-
-
-fetching = Fetching()
-
-
-def fetcher() -> Fetcher:
-    """The fetcher of the running event loop."""
-    return fetching.here()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ramet.commands.extras import import_extra
-from ramet.jobs.errors import JOBS_EXTRA
+from ramet.fetch.errors import FETCH_EXTRA
 
 HOSTS_MAX = 1_000
 """Whose rules are kept in memory; those asked for longest ago go first."""
@@ -47,8 +47,12 @@ def token_of(user_agent: str) -> str:
     return word.partition("/")[0].lower()
 
 
-def rules_of(text: str, token: str) -> Rules:
-    """Read a robots.txt. What it says of other robots is left out, so that no list of those takes time or room."""
+def rules_of(text: str, token: str, extra: str = FETCH_EXTRA) -> Rules:
+    """Read a robots.txt. What it says of other robots is left out, so that no list of those takes time or room.
+
+    Args:
+        extra: what installs the parser, for `import_extra`.
+    """
     lines = []
     for line in text.splitlines():
         named = _AGENT.match(line)
@@ -57,7 +61,7 @@ def rules_of(text: str, token: str) -> Rules:
             continue
         name = line[named.end() :].partition("#")[0].strip().partition("/")[0].lower()
         lines.append(f"User-agent: {name}" if name in {token, "*"} else _NOBODY)
-    parsed = import_extra("protego", JOBS_EXTRA).Protego.parse("\n".join(lines))
+    parsed = import_extra("protego", extra).Protego.parse("\n".join(lines))
     return Rules(parsed, token, parsed.crawl_delay(token))
 
 
@@ -71,9 +75,10 @@ class _Known:
 class Robots:
     """The rules of the hosts that were asked. Belongs to one event loop."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """``clock`` gives seconds that only grow."""
+    def __init__(self, clock: Callable[[], float], extra: str = FETCH_EXTRA) -> None:
+        """``clock`` gives monotonic seconds; ``extra`` is what installs the parser."""
         self._clock = clock
+        self._extra = extra
         self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
 
     def known(self, origin: str, token: str) -> Rules | None:
@@ -98,6 +103,6 @@ class Robots:
         async with known.asking:
             if known.rules is None or self._clock() >= known.until:
                 text = await fetch(f"{origin}/robots.txt")
-                known.rules = ALL_ALLOWED if text is None else rules_of(text, token)
+                known.rules = ALL_ALLOWED if text is None else rules_of(text, token, self._extra)
                 known.until = self._clock() + seconds
             return known.rules

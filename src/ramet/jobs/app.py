@@ -7,14 +7,20 @@ analysis is filled in later.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from ramet import App, Limits, Retry
-from ramet.fetch import host_pace
+from ramet.fetch.client import WebClient
+from ramet.fetch.fetcher import Fetcher, LoopFetchers
+from ramet.fetch.host_map import Mapped
+from ramet.fetch.host_pace import HostPace
 from ramet.jobs.declared_settings import SETTINGS, latest
-from ramet.jobs.kinds import COMPANY, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, SOURCE_RESOURCE
+from ramet.jobs.errors import JOBS_EXTRA
+from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, SOURCE_RESOURCE
+from ramet.jobs.settings import FetchSettings
 
 DEFINITIONS = (
     """
@@ -176,6 +182,27 @@ def _read_there(stage: str | None, state: dict[str, Any]) -> tuple[None, dict[st
     return (None, {"posting": told}) if told.get("title") and told.get("description") else None
 
 
+CONNECT_VARIABLE = "RAMET_JOBS_CONNECT"
+"""Leads names of hosts elsewhere, to a proxy of one's own or a server of tests: ``HOST[:PORT]=ADDRESS:PORT``, several
+with commas between them."""
+CONNECTIONS_MAX = 100
+"""At once in one process, over all hosts: servers that hang must not keep the others waiting."""
+
+
+def open_fetcher() -> Fetcher:
+    """Open a fetcher as the environment says.
+
+    Raises:
+        UserError: the variable is invalid, or the extra is not installed.
+    """
+    mapped = Mapped.parse(os.environ.get(CONNECT_VARIABLE, ""), CONNECT_VARIABLE)
+    settings = FetchSettings()
+    client = WebClient(user_agent=settings.user_agent, extra=JOBS_EXTRA, connections_max=CONNECTIONS_MAX, mapped=mapped)
+    return Fetcher(client, settings)
+
+
+fetchers = LoopFetchers(open_fetcher)
+hosts = HostPace(fetchers, HOST_RESOURCE)
 app = App(
     limits=LIMITS,
     retry=Retry.SEED,
@@ -187,7 +214,7 @@ app = App(
     import_held_seconds={COMPANY: 0.0},
 )
 app.resource(f"{SOURCE_RESOURCE}*", breaker_failures=FAILED_RUNS_MAX)
-host_pace.declare(app)
+hosts.declare(app)
 
 
 def bounds_of(stored: Mapping[str, Any]) -> Limits:

@@ -1,7 +1,8 @@
-"""What a board says about one opening, before anybody has judged it."""
+"""A posting as a board tells it, before it is judged, in texts and a size that can be stored."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+BYTES_MAX = 150_000
+"""Of a description as JSON. A payload takes 256 KiB; a state has a posting twice, once as what was read of it."""
+ESCAPED = 6
+"""Bytes of JSON that one character can take."""
+_UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+"""Characters that no database takes as text, or no line can have."""
 
 
 class Posting(BaseModel):
@@ -67,3 +75,36 @@ def _names(made: type[DataclassInstance]) -> tuple[str, ...]:
 def shallow(value: DataclassInstance) -> dict[str, Any]:
     """The fields of a dataclass by name, as they are."""
     return {name: getattr(value, name) for name in _names(type(value))}
+
+
+def clean(text: str) -> str:
+    """Return the text without NUL, other control characters and halves of characters."""
+    return text if text.isascii() and text.isprintable() else _UNSTORABLE.sub("", text)
+
+
+def fitting(posting: Posting, characters_max: int) -> Posting:
+    """Return the posting with a description of at most so many characters, and of a size that can be stored.
+
+    What was cut says so at its end. Characters that no database or screen takes are gone from all of its texts.
+    """
+    changed = {
+        name: cleaned
+        for name, text in posting
+        if isinstance(text, str) and (cleaned := clean(text)) != text and name != "url"
+    }
+    text = changed.get("description", posting.description)
+    shown = _cut(text, characters_max)
+    if len(shown) < len(text):
+        changed["description"] = f"{shown}\n[cut here: it has {len(text)} characters]"
+    return posting.model_copy(update=changed) if changed else posting
+
+
+def _cut(text: str, characters_max: int) -> str:
+    shown = text[:characters_max]
+    if len(shown) * ESCAPED <= BYTES_MAX:
+        return shown
+    size, quotes = len(shown.encode()), sum(map(shown.count, '\n\t"\\'))
+    while size + quotes > BYTES_MAX:
+        shown = shown[: len(shown) * BYTES_MAX // (size + quotes) * 99 // 100]
+        size, quotes = len(shown.encode()), sum(map(shown.count, '\n\t"\\'))
+    return shown

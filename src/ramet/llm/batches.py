@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
-from ramet import BoundTask, Context, CostRefused, Outcome, Permanent, RetryAfter, Transient, item
-from ramet.engine.base.logs import own_logger
+from ramet import BoundTask, Ceiling, Context, CostRefused, Outcome, Permanent, RetryAfter, Transient, item, own_logger
 from ramet.llm import app as tables
 from ramet.llm.app import BATCH_ITEM_LIMITS, LANE_LIMITS, app
 from ramet.llm.calls import (
@@ -30,7 +29,6 @@ from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, PollState
 from ramet.llm.requests import Request
 from ramet.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
-from ramet.model.money import Ceiling
 
 LOOK_AT = 10_000
 """Items that one look lists."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from ramet import Context, Outcome, RetryAfter, Transient
-from ramet.engine.base.logs import own_logger
+from ramet import Context, Outcome, RetryAfter, Transient, own_logger
 from ramet.llm import app as tables
 from ramet.llm.app import ITEM_LIMITS, app
 from ramet.llm.calls import (

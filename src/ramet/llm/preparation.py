@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ramet import PRESETS
+from ramet import PRESETS, as_usd
 from ramet.llm.answers import open_check, schema_of
 from ramet.llm.calls import KEYS, key_for
 from ramet.llm.errors import InputError, LlmError, Refused, UnknownModel
-from ramet.llm.inputs.prompt_file import Defaults, Row, read_rows
+from ramet.llm.inputs.prompt_file import Row, read_rows
+from ramet.llm.inputs.questions import Defaults
 from ramet.llm.jobs import Questions, check_name, job_name, questions_of
 from ramet.llm.pricing.estimate import Estimate, estimate
 from ramet.llm.pricing.mode_choice import rate_of
@@ -21,7 +22,6 @@ from ramet.llm.pricing.prices import Price, price_of
 from ramet.llm.providers.base import Caps, Mode
 from ramet.llm.providers.registry import caps_of, check_request
 from ramet.llm.settings import BATCH_SECONDS, INVALID_MAX, JobSettings
-from ramet.model.money import as_usd
 
 SCHEMA_BYTES_MAX = 1_000_000
 

@@ -153,8 +153,6 @@ def _storable(value: Any, kind: str) -> Any:
     return text.encode(errors="backslashreplace").decode() if isinstance(text, str) else text
 
 
-__all__ = ["COLUMNS", "OutputFormat", "OutputRow", "format_of", "open_output", "write_rows"]
-
 STDOUT = "-"
 
 

@@ -214,7 +214,7 @@ def day_of(now: float) -> int:
 
 
 def as_usd(nano_dollars: int) -> str:
-    """The amount in dollars, to the last digit that is not 0 but at least to the cent."""
+    """Return an amount as text such as `$0.05`: to the last digit that is not 0, but at least to the cent."""
     sign, whole = "-" if nano_dollars < 0 else "", abs(nano_dollars)
     cents = f"{whole % NANO_DOLLARS:09d}"
     return f"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('0')}"

@@ -31,7 +31,7 @@ _HARMLESS = _Harmless()
 
 
 def own_logger(name: str) -> logging.Logger:
-    """The logger of a part of ramet, ``ramet.worker`` say."""
+    """Return the logger of this name. Control characters in its messages are escaped: a key cannot forge a line."""
     found = logging.getLogger(name)
     found.addFilter(_HARMLESS)
     return found

@@ -48,7 +48,7 @@ class Page:
 
     Attributes:
         title: as the source displays it.
-        key: its canonical title (`ramet.model.keys.title_key`); equal keys are the same page.
+        key: its canonical title (`ramet.title_key`); equal keys are the same page.
         markup: how `text` is written.
         text: of the newest revision.
         revision: names this text among the page's: a revision id, or a digest where the source has none.

@@ -20,6 +20,13 @@ def test_an_app_is_found_by_module_and_attribute() -> None:
     assert load_app("tests.engine.apps.child_app") is child_app.app
 
 
+def test_the_former_names_of_the_products_modules_hold_for_one_release() -> None:
+    from ramet.jobs.pipeline import app
+
+    assert load_app("ramet.pipelines.jobs.pipeline:app") is app
+    assert load_app("ramet.pipelines.jobs.pipeline") is app
+
+
 @pytest.mark.parametrize(
     ("target", "message"),
     [

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.fetch.fetcher import fetcher
+from ramet.fetch.errors import Fetched
 from ramet.fetch.messages import Answer, Request
+from ramet.jobs.app import fetchers
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import detail_request, is_page, name_request, read_detail, read_list, read_name
 from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.detection.addresses import board_of_url
-from ramet.jobs.errors import Fetched
 from ramet.jobs.posting import Posting
 from tests.jobs.boards.sample_boards import NOW
 from tests.jobs.world.boards import Board
@@ -40,7 +40,7 @@ COUNTS = {
 
 
 async def asked(request: Request, *, html: bool = False) -> Answer:
-    return await fetcher().fetch(request, bytes_max=BYTES_MAX, robots=html)
+    return await fetchers.here().fetch(request, bytes_max=BYTES_MAX, robots=html)
 
 
 async def all_of(instruction: Instruction) -> list[Posting]:

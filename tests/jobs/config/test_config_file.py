@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ramet.jobs.config.config_file import ConfigError, read_config, sample, sample_text
 from ramet.jobs.settings import JobsSettings
-from tests.jobs.corpus import corpus_file
 
 
 def written(folder: Path, content: object, name: str = "mine.yaml") -> Path:
@@ -103,67 +101,3 @@ filters:
         "jobs.stop.domains": ["acme.com"],
         "jobs.stop.keywords": [],
     }
-
-
-def test_a_real_users_settings_of_the_original_are_taken() -> None:
-    taken = read_config(corpus_file("config/original_config.json"))
-    settings = JobsSettings.of(taken)
-    ranks = settings.profile.technologies
-    # The original walked the outer object of its ranks and so knew no technology at all.
-    assert (len(ranks), ranks["Python"], ranks["C#"], ranks["Go"]) == (26, "required", "strike", "ok")
-    assert settings.profile.technology_points == {}
-    assert (settings.profile.utc_offset, settings.profile.preferred_city) == (-8, "Portland")
-    assert settings.filter.strike_threshold == 5
-    assert (settings.filter.salary_floor, settings.filter.salary_below) == (100_000, 150_000)
-    assert (settings.filter.reject_days, settings.filter.strike_days) == (7, 1)
-    assert settings.filter.seniority_points["mid-level"] == 2
-    assert settings.filter.excluded_seniority[0] == "associate"
-    assert (settings.filter.allow_onsite, settings.filter.allow_hybrid, settings.filter.allow_remote) == (0, 0, 1)
-    assert settings.filter.allow_hybrid_at_office
-    assert "security clearance" in settings.stop.keywords
-    assert (settings.match.preferred_office_bonus, settings.match.min_score) == (15, 80)
-    assert settings.match.size_points == {"large": 10, "small": -5}
-    assert (settings.run.target_matches, settings.run.max_sources) == (5, 10)
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ({"job-filters": []}, "job-filters is []: give an object"),
-        ({"job-filters": {"strikeThreshold": "five"}}, 'job-filters.strikeThreshold is "five": give a number'),
-        ({"job-filters": {"strikeThreshold": -1}}, "job-filters.strikeThreshold is -1: give greater than 0"),
-        (
-            {"job-filters": {"seniorityStrikes": {"lead": "x"}}},
-            'job-filters.seniorityStrikes.lead is "x": give a number',
-        ),
-        ({"stop-list": {"excludedCompanies": [1]}}, "stop-list.excludedCompanies is [1]: give a list of texts"),
-        ({"technology-ranks": {"technologies": {"Go": 1}}}, "technology-ranks.technologies.Go is 1: give {"),
-        ({"technology-ranks": {"technologies": {"Go": {"rank": "x"}}}}, "technologies.Go is \"x\": give 'required'"),
-        ({"ai-settings": {"preferLargeCompanies": "yes"}}, 'preferLargeCompanies is "yes": give true or false'),
-    ],
-)
-def test_a_wrong_type_in_the_originals_settings_is_told_by_its_own_name(
-    tmp_path: Path, content: dict[str, Any], told: str
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        read_config(written(tmp_path, content, "theirs.json"))
-    assert told in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_switch_of_the_original_turns_its_strike_off(tmp_path: Path) -> None:
-    content = {
-        "job-filters": {
-            "salaryStrike": {"enabled": False, "threshold": 150_000},
-            "ageStrike": {"enabled": False, "strikeDays": 1, "rejectDays": 7},
-        },
-        "technology-ranks": {
-            "technologies": {"Java": {"rank": "strike", "points": 3}, "PHP": {"rank": "strike", "points": 2}},
-            "strikes": {"perBadTech": 2},
-        },
-    }
-    taken = read_config(written(tmp_path, content, "theirs.json"))
-    assert taken["jobs.filter.salary_below"] is None
-    assert (taken["jobs.filter.strike_days"], taken["jobs.filter.reject_days"]) == (None, 7)
-    assert taken["jobs.profile.technology_points"] == {"Java": 3}
-    assert JobsSettings.of(taken).profile.name == "theirs"

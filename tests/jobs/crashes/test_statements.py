@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from ramet import Client, Policy
-from ramet.fetch.fetcher import fetching
 from ramet.jobs import pipeline
-from ramet.jobs.app import LIMITS
+from ramet.jobs.app import LIMITS, fetchers
 from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE
 from ramet.testing.crashes import crash_everywhere
@@ -34,7 +33,7 @@ MATCHES = "SELECT listing_id, static_score, application_priority, matched_skills
 
 async def begin(client: Client) -> None:
     """A company whose feed lists the openings of another, and one board."""
-    await fetching.close()  # Each life learns the robots.txt of its hosts anew, so that all take the same statements.
+    await fetchers.close()  # Each life learns the robots.txt of its hosts anew, so that all take the same statements.
     await client.limit_resource(Policy(f"{HOST_RESOURCE}*", breaker_failures=0))
     await client.settings.set_many(sample() | {"jobs.match.min_score": 0, "jobs.match.preferred_office_min_score": 0})
     payload = {"website": site_of("Alder"), "name": "Alder"}
@@ -63,7 +62,7 @@ async def survive(world: World, every: int) -> int:
     try:
         return await crash_everywhere(pipeline.app, begin, check, every=every)
     finally:
-        await fetching.close()
+        await fetchers.close()
 
 
 async def test_a_crash_before_a_statement_changes_nothing_that_is_saved(world: World) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from ramet import App, Client, Context, RetryAfter
 from ramet.engine.worker.presence import declare_limits
-from ramet.fetch.fetcher import fetching
-from ramet.fetch.host_pace import NotYet, ask, declare, resource_of, turn
-from ramet.jobs.errors import Refused
+from ramet.fetch.errors import Refused
+from ramet.fetch.host_pace import NotYet
+from ramet.jobs.app import fetchers, hosts
 from ramet.jobs.settings import FetchSettings
 from ramet.model.task.task import Task, TaskState
 from ramet.testing import FakeClock, drain, fresh_client
@@ -215,19 +215,19 @@ async def test_connections_are_closed_when_a_worker_ends(world: World, tmp_path:
         await submitted(client)
         async with working(app, client):
             await until(lambda: world.asked(URL), "the page is asked for")
-            first = fetching.here()
-        await until(lambda: fetching.here() is not first, "the worker's fetcher is closed")
-    await fetching.close()
+            first = fetchers.here()
+        await until(lambda: fetchers.here() is not first, "the worker's fetcher is closed")
+    await fetchers.close()
     gc.collect()  # A connection left open would warn here.
 
 
 async def test_a_host_that_hangs_costs_no_longer_than_a_call(world: World) -> None:
     app = App()
-    declare(app)
+    hosts.declare(app)
 
     @app.task("ask")
     async def asks(ctx: Context) -> None:
-        await ask(ctx, URL, FetchSettings(answer_seconds=0.2), bytes_max=1_000)
+        await hosts.ask(ctx, URL, FetchSettings(answer_seconds=0.2), bytes_max=1_000)
 
     world.behave(URL, hang(), forever=True)
     async with declared(app) as client:
@@ -248,13 +248,13 @@ async def test_a_host_that_hangs_costs_no_longer_than_a_call(world: World) -> No
     ],
 )
 def test_a_host_is_named_in_one_way(url: str, name: str) -> None:
-    assert resource_of(url) == name
+    assert hosts.resource_of(url) == name
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "ftp://a.example/", f"https://{'a' * 300}.example/"])
 def test_what_is_no_address_has_no_turn(url: str) -> None:
     with pytest.raises(Refused):
-        resource_of(url)
+        hosts.resource_of(url)
 
 
 async def test_a_turn_can_be_taken_alone() -> None:
@@ -263,7 +263,7 @@ async def test_a_turn_can_be_taken_alone() -> None:
 
     @app.task("turns")
     async def turns(ctx: Context) -> None:
-        told.extend([await turn(ctx, URL) for _ in range(3)])
+        told.extend([await hosts.turn(ctx, URL) for _ in range(3)])
 
     async with declared(app) as client:
         await client.submit(turns)

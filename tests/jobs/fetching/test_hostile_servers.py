@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.fetch.fetcher import fetcher
+from ramet.fetch.errors import Busy, Fetched, Refused, TooLarge, Trouble
+from ramet.jobs.app import fetchers
 from ramet.jobs.boards.instruction import Instruction
-from ramet.jobs.boards.reader import first_request, read_list
+from ramet.jobs.boards.paging import first_request
+from ramet.jobs.boards.reader import read_list
 from ramet.jobs.boards.vendors import instruction_for
-from ramet.jobs.detection.boards import board_of_url
+from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.postings import posting_of_page
-from ramet.jobs.errors import Busy, Fetched, Refused, TooLarge, Trouble, WrongShape
+from ramet.jobs.errors import WrongShape
 from tests.jobs.world.faults import (
     bomb,
     busy,
@@ -38,7 +40,7 @@ MAX = 1_000_000
 async def test_fifty_megabytes_are_not_read_to_their_end(world: World, action: Action) -> None:
     world.behave(URL, action)
     with pytest.raises(TooLarge, match="more than 1,000,000 bytes") as raised:
-        await fetcher().fetch(URL, bytes_max=MAX)
+        await fetchers.here().fetch(URL, bytes_max=MAX)
     assert raised.value.url == URL
 
 
@@ -50,7 +52,7 @@ async def test_fifty_megabytes_are_not_read_to_their_end(world: World, action: A
 async def test_half_an_answer_and_errors_of_the_server_are_trouble(world: World, action: Action) -> None:
     world.behave(URL, action)
     with pytest.raises(Trouble) as raised:
-        await fetcher().fetch(URL, bytes_max=MAX)
+        await fetchers.here().fetch(URL, bytes_max=MAX)
     assert "\n" not in str(raised.value)
     assert "acme.example" in str(raised.value)
 
@@ -59,34 +61,34 @@ async def test_half_an_answer_and_errors_of_the_server_are_trouble(world: World,
 async def test_a_server_that_takes_for_ever_is_given_up(world: World, action: Action) -> None:
     world.behave(URL, action)
     with pytest.raises(Trouble, match=r"no whole answer in 0\.3 s"):
-        await fetcher().fetch(URL, bytes_max=MAX, seconds=0.3)
+        await fetchers.here().fetch(URL, bytes_max=MAX, seconds=0.3)
 
 
 async def test_all_redirects_together_have_one_time(world: World) -> None:
     world.answer(URL, redirect(f"{SITE}/b"))
     world.behave(f"{SITE}/b", hang())
     with pytest.raises(Trouble, match="no whole answer"):
-        await fetcher().fetch(URL, bytes_max=MAX, seconds=0.5)
+        await fetchers.here().fetch(URL, bytes_max=MAX, seconds=0.5)
 
 
 async def test_robots_that_never_come_stop_the_page(world: World) -> None:
     world.behave(f"{SITE}/robots.txt", hang())
     with pytest.raises(Trouble, match="no whole answer"):
-        await fetcher().fetch(URL, bytes_max=MAX, seconds=0.3, robots=True)
+        await fetchers.here().fetch(URL, bytes_max=MAX, seconds=0.3, robots=True)
     assert world.asked(URL) == []
 
 
 async def test_robots_without_end_are_read_to_half_a_megabyte(world: World) -> None:
     world.page(URL, "there")
     world.behave(f"{SITE}/robots.txt", huge(50))
-    assert (await fetcher().fetch(URL, bytes_max=MAX, robots=True)).text == "there"
+    assert (await fetchers.here().fetch(URL, bytes_max=MAX, robots=True)).text == "there"
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(5, 5.0), ("soon", None), (None, None)])
 async def test_a_busy_server_names_its_time(world: World, seconds: int | str | None, told: float | None) -> None:
     world.behave(URL, busy(seconds))
     with pytest.raises(Busy) as raised:
-        await fetcher().fetch(URL, bytes_max=MAX)
+        await fetchers.here().fetch(URL, bytes_max=MAX)
     assert (raised.value.seconds, raised.value.status, raised.value.url) == (told, 429, URL)
 
 
@@ -103,7 +105,7 @@ async def test_no_private_address_is_asked_though_every_name_leads_to_one(world:
     world.answer("http://acme.example/", redirect(target))
     for url in (target, "http://acme.example/"):
         with pytest.raises(Refused, match="nothing is fetched there"):
-            await fetcher().fetch(url, bytes_max=MAX)
+            await fetchers.here().fetch(url, bytes_max=MAX)
     assert {asked.host for asked in world.requests} == {"acme.example"}
 
 
@@ -114,7 +116,7 @@ async def test_no_private_address_is_asked_though_every_name_leads_to_one(world:
 async def test_redirects_to_what_is_not_followed_are_refused(world: World, target: str) -> None:
     world.answer(URL, redirect(target))
     with pytest.raises(Refused) as raised:
-        await fetcher().fetch(URL, bytes_max=MAX)
+        await fetchers.here().fetch(URL, bytes_max=MAX)
     assert "secret" not in str(raised.value)
     assert len(world.requests) == 1
 
@@ -125,21 +127,21 @@ async def test_redirects_to_what_is_not_followed_are_refused(world: World, targe
 async def test_what_is_no_address_is_refused(world: World, url: str) -> None:
     for robots in (False, True):
         with pytest.raises(Refused) as raised:
-            await fetcher().fetch(url, bytes_max=MAX, robots=robots)
+            await fetchers.here().fetch(url, bytes_max=MAX, robots=robots)
         assert "\n" not in str(raised.value)
     assert world.requests == []
 
 
 async def test_a_header_that_breaks_out_is_refused(world: World) -> None:
     with pytest.raises(Refused, match="no header"):
-        await fetcher().fetch(URL, bytes_max=MAX, validators={"etag": "x\r\nHost: b.example"})
+        await fetchers.here().fetch(URL, bytes_max=MAX, validators={"etag": "x\r\nHost: b.example"})
     assert world.requests == []
 
 
 async def test_a_certificate_is_checked_for_the_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     with pytest.raises(Trouble, match=r"(?i)certificate") as raised:
-        await fetcher().fetch(URL, bytes_max=MAX)
+        await fetchers.here().fetch(URL, bytes_max=MAX)
     assert isinstance(raised.value, Fetched)
     assert world.requests == []
 
@@ -147,7 +149,7 @@ async def test_a_certificate_is_checked_for_the_name(world: World, monkeypatch: 
 async def test_answers_of_a_wrong_shape_come_as_they_are_and_are_told_from_nothing(world: World) -> None:
     board = world.board("lever", "acme", made_up(1))
     world.behave(board.list_url, wrong_json())
-    answer = await fetcher().fetch(f"{board.list_url}?mode=json", bytes_max=MAX)
+    answer = await fetchers.here().fetch(f"{board.list_url}?mode=json", bytes_max=MAX)
     request = first_request(instruction_of(board.url))
     with pytest.raises(WrongShape):
         read_list(instruction_of(board.url), answer.body, request=request, page=1, now=0.0)
@@ -155,7 +157,7 @@ async def test_answers_of_a_wrong_shape_come_as_they_are_and_are_told_from_nothi
 
 async def test_one_empty_script_hides_nothing(world: World) -> None:
     world.answer(URL, empty_jsonld("Captain"))
-    answer = await fetcher().fetch(URL, bytes_max=MAX)
+    answer = await fetchers.here().fetch(URL, bytes_max=MAX)
     assert posting_of_page(answer.text, answer.url, 0.0).title == "Captain"
 
 

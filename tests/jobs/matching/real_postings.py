@@ -1,4 +1,4 @@
-"""Real postings of the corpus, read as the pipeline reads them, and the settings of the person who kept some."""
+"""Real postings of the corpus, read as the pipeline reads them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from ramet.jobs.config.config_file import read_config
 from ramet.jobs.posting import Posting
-from ramet.jobs.settings import JobsSettings
 from ramet.jobs.text.posting_text import Reading, read_posting
 from tests.jobs.corpus import corpus_file
 
@@ -24,12 +22,6 @@ class Case(NamedTuple):
     now: float
     original_score: float | None
     """What the original gave it, where it was kept."""
-
-
-@cache
-def original_settings() -> JobsSettings:
-    """The settings of a real user of the original."""
-    return JobsSettings.of(read_config(corpus_file("config/original_config.json")))
 
 
 @cache

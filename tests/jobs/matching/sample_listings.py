@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ramet.jobs.matching.filter import FilterResult, judge
+from ramet.jobs.matching.filter import judge
+from ramet.jobs.matching.results import FilterResult
 from ramet.jobs.posting import Posting
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.text.posting_text import Reading, read_posting

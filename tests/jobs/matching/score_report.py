@@ -12,7 +12,8 @@ from ramet.jobs.matching.duplicates import text_hash
 from ramet.jobs.matching.filter import judge
 from ramet.jobs.matching.score import Score, score_of
 from ramet.jobs.settings import JobsSettings
-from tests.jobs.matching.real_postings import Case, listings, matches, original_settings
+from tests.jobs.matching.original_settings import original_settings
+from tests.jobs.matching.real_postings import Case, listings, matches
 
 ROUNDS = 20
 

@@ -6,7 +6,7 @@ import pytest
 
 from ramet.jobs.matching.score import fresh_score
 from ramet.jobs.settings import JobsSettings
-from tests.jobs.matching.real_postings import original_settings
+from tests.jobs.matching.original_settings import original_settings
 from tests.jobs.matching.sample_listings import DAY, NOW, settings_with
 
 

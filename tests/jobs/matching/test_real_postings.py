@@ -12,7 +12,28 @@ from ramet.jobs.matching.stop_list import title_refusal
 from ramet.jobs.posting import Posting
 from ramet.jobs.text.posting_text import read_posting
 from tests.jobs.corpus import corpus_file
-from tests.jobs.matching.real_postings import listings, matches, original_settings
+from tests.jobs.matching.original_settings import original_settings
+from tests.jobs.matching.real_postings import listings, matches
+
+
+def test_our_settings_say_all_that_a_real_users_say() -> None:
+    settings = original_settings()
+    ranks = settings.profile.technologies
+    # The original walked the outer object of its ranks and so knew no technology at all.
+    assert (len(ranks), ranks["Python"], ranks["C#"], ranks["Go"]) == (26, "required", "strike", "ok")
+    assert settings.profile.technology_points == {}
+    assert (settings.profile.utc_offset, settings.profile.preferred_city) == (-8, "Portland")
+    assert settings.filter.strike_threshold == 5
+    assert (settings.filter.salary_floor, settings.filter.salary_below) == (100_000, 150_000)
+    assert (settings.filter.reject_days, settings.filter.strike_days) == (7, 1)
+    assert settings.filter.seniority_points["mid-level"] == 2
+    assert settings.filter.excluded_seniority[0] == "associate"
+    assert (settings.filter.allow_onsite, settings.filter.allow_hybrid, settings.filter.allow_remote) == (0, 0, 1)
+    assert settings.filter.allow_hybrid_at_office
+    assert "security clearance" in settings.stop.keywords
+    assert (settings.match.preferred_office_bonus, settings.match.min_score) == (15, 80)
+    assert settings.match.size_points == {"large": 10, "small": -5}
+    assert (settings.run.target_matches, settings.run.max_sources) == (5, 10)
 
 
 def test_none_of_the_kept_listings_is_rejected_outright() -> None:

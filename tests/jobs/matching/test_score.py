@@ -15,7 +15,8 @@ from ramet.jobs.text.arrangement import Arrangement
 from ramet.jobs.text.experience import Seniority
 from ramet.jobs.text.places import Place
 from ramet.jobs.text.salaries import Salary
-from tests.jobs.matching.real_postings import listings, matches, original_settings
+from tests.jobs.matching.original_settings import original_settings
+from tests.jobs.matching.real_postings import listings, matches
 from tests.jobs.matching.sample_listings import DAY, LONG, NOW, posting, reading_of, settings_with
 from tests.jobs.matching.score_report import better_share, rank_correlation, scores
 

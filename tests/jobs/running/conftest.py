@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from ramet import Client, Limits, Policy, Task
-from ramet.fetch.fetcher import fetching
 from ramet.jobs import pipeline
-from ramet.jobs.app import LIMITS
+from ramet.jobs.app import LIMITS, fetchers
 from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, SCRAPE_SOURCE, SOURCE_DISCOVERY
 from ramet.testing import FakeClock, drain, fresh_client
@@ -91,4 +90,4 @@ async def desk(backend: str | None, world: World, tmp_path: Path) -> AsyncIterat
         await client.settings.set_many(sample())
         await client.settings.refresh(0.0)
         yield Desk(client, clock, world)
-        await fetching.close()
+        await fetchers.close()

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from ramet.jobs.posting import Posting
-from ramet.jobs.tasks.shared import BYTES_MAX, fitting
+from ramet.jobs.posting import BYTES_MAX, Posting, fitting
 
 URL = "https://acme.example/jobs/1"
 

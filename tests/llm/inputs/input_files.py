@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ramet.llm.inputs.prompt_file import Defaults, Row, read_rows
+from ramet.llm.inputs.prompt_file import Row, read_rows
+from ramet.llm.inputs.questions import Defaults
 
 DEFAULTS = Defaults(model="m-1", max_output_tokens=100)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ramet.llm.errors import InputError
-from ramet.llm.inputs.prompt_file import Defaults, read_rows
+from ramet.llm.inputs.prompt_file import read_rows
+from ramet.llm.inputs.questions import Defaults
 from tests.llm.inputs.input_files import DEFAULTS, read
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.llm.inputs.prompt_file import Defaults
+from ramet.llm.inputs.questions import Defaults
 from ramet.llm.requests import Request, canonical
 from tests.llm.inputs.input_files import lines, read
 

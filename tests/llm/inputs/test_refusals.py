@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ramet.llm.errors import InputError
-from ramet.llm.inputs.prompt_file import BYTES_MAX, Defaults, Row, read_rows
+from ramet.llm.inputs.prompt_file import BYTES_MAX, Row, read_rows
+from ramet.llm.inputs.questions import Defaults
 from tests.llm.inputs.input_files import DEFAULTS, lines, read
 
 USER = {"role": "user", "content": "Why?"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ramet.llm.inputs.prompt_file import Defaults
+from ramet.llm.inputs.questions import Defaults
 from tests.llm.inputs.input_files import DEFAULTS, lines, read, read_one
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}

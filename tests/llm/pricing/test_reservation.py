@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramet.llm.pricing.prices import (
-    PER_TOKENS,
-    Price,
-    Tier,
-    billed_by,
-    cost_of,
-    estimated_tokens,
-    price_of,
-    reserve_amount,
-)
+from ramet.llm.pricing.prices import PER_TOKENS, Price, Tier, billed_by, cost_of, price_of, reserve_amount
+from ramet.llm.pricing.tokens import estimated_tokens
 from ramet.llm.providers.base import Usage
 from tests.llm.pricing.sample_requests import asked
 

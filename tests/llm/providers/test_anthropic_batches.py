@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.providers import anthropic_batches, openai_transport
+from ramet.llm.providers import anthropic_batches, sdk_transport
 from ramet.llm.providers.anthropic_batches import AnthropicBatches, mark_of, name_of
 from ramet.llm.providers.anthropic_client import AnthropicClient
 from ramet.llm.providers.base import AnswerState, Mode, PollState
@@ -202,7 +202,7 @@ async def test_every_kind_of_result_is_told_and_a_line_that_cannot_be_read_too(
 
 
 async def test_only_results_may_be_larger_than_an_answer(on_script: OnScript, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_transport, "ANSWER_BYTES_MAX", 100)
+    monkeypatch.setattr(sdk_transport, "ANSWER_BYTES_MAX", 100)
     provider = on_script(lambda call: Said(200, line() * 10 if call.path.endswith("/results") else batch()))
     assert len([answer async for answer in provider.results("msgbatch_1", seconds=10)]) == 10
     with pytest.raises(NotSent, match="larger"):

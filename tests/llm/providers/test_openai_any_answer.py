@@ -182,9 +182,9 @@ async def test_a_connection_that_the_server_closed_meanwhile_leaves_no_doubt() -
 
 async def test_an_answer_that_is_too_large_is_not_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("openai", reason="the extra [llm] is not installed")
-    from ramet.llm.providers import openai_transport
+    from ramet.llm.providers import sdk_transport
 
-    monkeypatch.setattr(openai_transport, "ANSWER_BYTES_MAX", 1_000)
+    monkeypatch.setattr(sdk_transport, "ANSWER_BYTES_MAX", 1_000)
     async with serving(lambda _: http(200, b'{"id": "' + b"x" * 2_000 + b'"}')) as url:
         provider = open_provider("openai", Mode.BACKGROUND, base_url=url)
         with pytest.raises(Ambiguous, match="larger"):

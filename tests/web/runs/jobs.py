@@ -9,8 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from ramet import Client, Policy
-from ramet.fetch.fetcher import fetching
-from ramet.jobs.app import LIMITS
+from ramet.jobs.app import LIMITS, fetchers
 from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, SCRAPE_SOURCE
 from ramet.jobs.pipeline import app
@@ -43,7 +42,7 @@ async def desk(folder: Path, clock: TickingClock) -> AsyncIterator[tuple[Client,
             try:
                 yield client, world
             finally:
-                await fetching.close()
+                await fetchers.close()
 
 
 def build(world: World, openings: int) -> None:

@@ -44,7 +44,7 @@ class SystemClock:
 
 
 def new_id() -> str:
-    """A fresh UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits."""
+    """Return a new UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits."""
     milliseconds = time.time_ns() // 1_000_000
     chance = int.from_bytes(os.urandom(10), "big")
     head = f"{milliseconds & 0xFFFF_FFFF_FFFF:012x}"

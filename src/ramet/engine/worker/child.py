@@ -46,7 +46,8 @@ def load_app(target: str) -> App:
     Raises:
         ValueError: there is no such app; the message says what to give instead.
     """
-    module_name, _, attribute = target.partition(":")
+    # The former names of the products' modules hold for one release.
+    module_name, _, attribute = target.replace("ramet.pipelines.", "ramet.", 1).partition(":")
     if not module_name or module_name.startswith("."):
         raise ValueError(f"no module {module_name!r}: give the app as module:attribute")
     try:

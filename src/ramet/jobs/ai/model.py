@@ -19,9 +19,8 @@ from weakref import WeakKeyDictionary
 
 from pydantic import ValidationError
 
-from ramet import Context, CostRefused
+from ramet import Context, CostRefused, own_logger
 from ramet.commands.errors import UserError, one_line
-from ramet.engine.base.logs import own_logger
 from ramet.jobs.ai.prompts import Reply, Step
 from ramet.jobs.settings import ModelSettings
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy

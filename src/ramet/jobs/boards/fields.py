@@ -22,7 +22,7 @@ from ramet.jobs.boards.instruction import (
     values_at,
 )
 from ramet.jobs.boards.salary_text import salary_text
-from ramet.jobs.posting import Posting, without_login
+from ramet.jobs.posting import Posting, clean, without_login
 from ramet.jobs.text.markup import decoded, text_of
 
 LINE_MAX = 500
@@ -35,8 +35,6 @@ URL_MAX = 2_000
 
 _PLACEHOLDER = re.compile(r"\{([^{}]{1,100})\}")
 _URL_SAFE = "/:@!$&'()*+,;=-._~%?#"
-_UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
-"""What no database takes as text, or no line can have."""
 _WORKPLACES = {
     "remote": "remote", "fully remote": "remote", "fully": "remote", "remote only": "remote", "100 remote": "remote",
     "telecommute": "remote", "telework": "remote", "virtual": "remote", "remote first": "remote", "hybrid": "hybrid",
@@ -185,11 +183,6 @@ def line(text: str) -> str:
     if "&" in text and ";" in text:
         text = decoded(text[: LINE_MAX * 4])
     return " ".join(clean(text[: LINE_MAX * 4]).split())[:LINE_MAX].rstrip()
-
-
-def clean(text: str) -> str:
-    """The text without NUL, other control characters and halves of characters."""
-    return text if text.isascii() and text.isprintable() else _UNSTORABLE.sub("", text)
 
 
 def workplace_of(word: str) -> str | None:

@@ -168,18 +168,6 @@ def of_title(title: str) -> str:
     return "" if _NO_NAMES.fullmatch(found) else found
 
 
-__all__ = [
-    "Page",
-    "detail_request",
-    "first_request",
-    "is_page",
-    "name_request",
-    "read_detail",
-    "read_list",
-    "read_name",
-]
-
-
 @dataclass(frozen=True)
 class Page:
     """What one page of a list told."""

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 from rich.text import Text
 
-from ramet import Client, LineageState, TaskState, Worker
+from ramet import Client, LineageState, TaskState, Worker, new_id
 from ramet.commands.options import database_words, json_option
 from ramet.commands.terminal import (
     STOPPING_NOW,
@@ -29,7 +29,6 @@ from ramet.commands.terminal import (
     stopping_words,
 )
 from ramet.commands.worker import look_on, quiet_guard, run_until, run_worker
-from ramet.engine.base.clock import new_id
 from ramet.jobs.commands.sources import source_of
 from ramet.jobs.commands.terminal import NO_PROFILE, database_option
 from ramet.jobs.declared_settings import settings_in_force

@@ -1,4 +1,4 @@
-"""The command `init`: a database, and who looks for work, from a file or the sample."""
+"""The commands that fill a database: `init` with a profile, `import` with the queue of another job finder."""
 
 from __future__ import annotations
 

@@ -20,8 +20,6 @@ from ramet.jobs.detection.selectors import JOB_PATH, base_of, selectors_in
 from ramet.jobs.errors import InputError
 from ramet.jobs.text.markup import bounded
 
-__all__ = ["board_of_url", "boards_in_page"]
-
 BOARDS_MAX = 20
 """Boards of one page that are told."""
 ELEMENTS_MAX = 20_000

@@ -256,9 +256,6 @@ def _age_strikes(case: Judged) -> Iterator[Finding]:
         yield strike("age", "job_age", f"older than {rules.strike_days:g} days", f"{age:.1f} days", rules.age_points)
 
 
-__all__ = ["FilterResult", "Finding", "judge"]
-
-
 def judge(posting: Posting, reading: Reading, settings: JobsSettings, now: float) -> FilterResult:
     """Say whether a listing goes on, with every reason.
 

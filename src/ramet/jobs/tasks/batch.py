@@ -10,7 +10,7 @@ from ramet.jobs.app import app, bounds_of
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.kinds import LISTING, QUEUE, SCRAPE, SCRAPE_SOURCE, ScrapePayload, SourcePayload
 from ramet.jobs.queries import sources_to_scrape
-from ramet.jobs.tasks.shared import FULL, key_of_scrape, task_priority
+from ramet.jobs.tasks.keys import FULL, key_of_scrape, task_priority
 
 LOOK_SECONDS = 1.0
 """Between two looks at how far the sources are."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ramet import Context, Outcome, RetryAfter
+from ramet.fetch.errors import Fetched, Refused, Trouble
 from ramet.jobs import records
 from ramet.jobs.ai.steps import filled
 from ramet.jobs.app import app, bounds_of
@@ -17,12 +18,12 @@ from ramet.jobs.companies.identity import company_urls, website_of
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.detection.boards import best_board, boards_in_page
 from ramet.jobs.detection.findings import Confidence, Found
-from ramet.jobs.errors import Fetched, Refused, Trouble
 from ramet.jobs.kinds import COMPANY, QUEUE, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
 from ramet.jobs.matching.stop_list import stopped
 from ramet.jobs.records import CompanyRow, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.shared import key_of_company, page, source_id_of, task_priority
+from ramet.jobs.tasks.keys import key_of_company, source_id_of, task_priority
+from ramet.jobs.tasks.pages import page
 from ramet.jobs.text.company_names import company_name_key
 from ramet.jobs.text.markup import text_of
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ramet import Context, Outcome
+from ramet.fetch.errors import Fetched, Gone, Refused, Trouble
 from ramet.fetch.messages import Answer, Request
 from ramet.jobs import records
 from ramet.jobs.ai.steps import discovered
@@ -16,14 +17,16 @@ from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import name_request, read_list, read_name
 from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.declared_settings import settings_in_force
-from ramet.jobs.detection.boards import board_of_url, boards_in_page
+from ramet.jobs.detection.addresses import board_of_url
+from ramet.jobs.detection.boards import boards_in_page
 from ramet.jobs.detection.findings import GENERIC, GUESSED, Confidence, Found
-from ramet.jobs.errors import Fetched, Gone, InputError, Refused, Trouble, WrongShape
+from ramet.jobs.errors import InputError, WrongShape
 from ramet.jobs.kinds import QUEUE, SCRAPE_SOURCE, SOURCE_DISCOVERY, DiscoveryPayload, SourcePayload
 from ramet.jobs.records import ACTIVE, DISABLED, FAILED, PENDING, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.shared import board as ask_board
-from ramet.jobs.tasks.shared import content_type, key_of_discovery, page, reads_html, source_id_of, task_priority
+from ramet.jobs.tasks.keys import key_of_discovery, source_id_of, task_priority
+from ramet.jobs.tasks.pages import board as ask_board
+from ramet.jobs.tasks.pages import content_type, page, reads_html
 from ramet.jobs.text.company_names import company_fits
 
 NOTHING = "no board and no list of openings was found at this address: give the address of the list itself"

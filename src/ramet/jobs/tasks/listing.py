@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ramet import Client, Context, Outcome, TransactionRefused
+from ramet.fetch.errors import Refused, Trouble
 from ramet.jobs import records
 from ramet.jobs.ai.steps import analysed, extracted
 from ramet.jobs.app import LIMITS, app, bounds_of
@@ -16,19 +17,20 @@ from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.reader import detail_request, is_page, read_detail
 from ramet.jobs.companies.identity import company_id_of, website_of
 from ramet.jobs.declared_settings import settings_in_force
-from ramet.jobs.detection.boards import board_of_url
+from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.findings import GENERIC
 from ramet.jobs.detection.postings import posting_of_page
-from ramet.jobs.errors import InputError, Refused, Trouble, WrongShape
+from ramet.jobs.errors import InputError, WrongShape
 from ramet.jobs.kinds import COMPANY, LISTING, QUEUE, CompanyPayload, ListingPayload
 from ramet.jobs.matching.duplicates import fingerprint, text_hash
 from ramet.jobs.matching.filter import judge
 from ramet.jobs.matching.score import CompanySignals, Score, priority_word, quality_of, score_of
 from ramet.jobs.matching.stop_list import stopped
-from ramet.jobs.posting import Posting
+from ramet.jobs.posting import Posting, fitting
 from ramet.jobs.records import CompanyRow, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.shared import board, content_type, fitting, key_of_listing, page
+from ramet.jobs.tasks.keys import key_of_listing
+from ramet.jobs.tasks.pages import board, content_type, page
 from ramet.jobs.text.company_names import company_name_key
 from ramet.jobs.text.posting_text import Reading, read_posting
 

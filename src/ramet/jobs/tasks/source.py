@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ramet import Context, Outcome, PayloadTooLarge
+from ramet.fetch.errors import Gone, Refused, Trouble
 from ramet.fetch.messages import Request
 from ramet.jobs import records
 from ramet.jobs.app import app, bounds_of
@@ -22,7 +23,7 @@ from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import Page, read_list
 from ramet.jobs.declared_settings import settings_in_force
-from ramet.jobs.errors import Gone, Refused, Trouble, WrongShape
+from ramet.jobs.errors import WrongShape
 from ramet.jobs.kinds import (
     LISTING,
     QUEUE,
@@ -33,10 +34,11 @@ from ramet.jobs.kinds import (
 )
 from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.stop_list import stopped, title_refusal
-from ramet.jobs.posting import Posting
+from ramet.jobs.posting import Posting, fitting
 from ramet.jobs.records import ACTIVE, AT_ONCE, DISABLED, SourceRow, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.shared import FULL, board, content_type, fitting, key_of_source, reads_html, task_priority
+from ramet.jobs.tasks.keys import FULL, key_of_source, task_priority
+from ramet.jobs.tasks.pages import board, content_type, reads_html
 from ramet.jobs.text.company_names import same_company
 
 DAY = 86_400.0

@@ -9,9 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Statement, TransactionRefused, Worker
+from ramet import Client, Context, Statement, TransactionRefused, Worker, new_id
 from ramet.commands.options import person
-from ramet.engine.base.clock import new_id
 from ramet.jobs.app import app, bounds_of
 from ramet.jobs.errors import JobsError
 from ramet.jobs.kinds import SOURCE_RESOURCE

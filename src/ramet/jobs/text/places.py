@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ramet.jobs.text.place_names import AREAS, CITIES, COUNTRIES, REGIONS
+from ramet.jobs.text import word_list
 
 PLACES_MAX = 60
 """Of one listing."""
@@ -78,7 +79,7 @@ def places_of(text: str) -> tuple[Place, ...]:
 def is_wide(text: str) -> bool:
     """Whether a field of places names nothing smaller than a country: "United States", "Americas", "Europe; Canada"."""
     parts = [piece for part in _BETWEEN_PLACES.split(text[:_CHARACTERS_MAX]) for piece in _pieces(part)]
-    return bool(parts) and all(_key(piece) in AREAS or _is_country(piece) for piece in parts)
+    return bool(parts) and all(_key(piece) in _AREAS or _is_country(piece) for piece in parts)
 
 
 def _is_country(piece: str) -> bool:
@@ -115,7 +116,7 @@ def _place(part: str) -> Place | None:
     coded = _CODED.fullmatch(part.strip())
     if coded is not None:
         part = f"{coded[3]}, {coded[2]}, {coded[1]}"
-    pieces = [piece for piece in _pieces(part) if _key(piece) not in AREAS and len(piece) <= _NAME_CHARACTERS_MAX]
+    pieces = [piece for piece in _pieces(part) if _key(piece) not in _AREAS and len(piece) <= _NAME_CHARACTERS_MAX]
     cities = [known for piece in pieces if (known := _CITIES.get(_key(piece))) is not None]
     country, region, offset, rest = _larger(pieces, cities)
     is_placed = country is not None
@@ -190,11 +191,11 @@ def _key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def _read(table: str) -> dict[str, _Known]:
-    """A table of this package: ``COUNTRY [REGION] [OFFSET]: name|name``."""
+def _read(entries: Iterable[str]) -> dict[str, _Known]:
+    """Return what is known of each name. The file tells its format."""
     known: dict[str, _Known] = {}
-    for line in table.strip().splitlines():
-        head, _, names = line.partition(": ")
+    for entry in entries:
+        head, _, names = entry.partition(": ")
         country, *rest = head.split()
         offset = float(rest.pop()) if rest and rest[-1][-1].isdigit() else None
         region = rest[0] if rest and rest[0] != "-" else None
@@ -203,9 +204,10 @@ def _read(table: str) -> dict[str, _Known]:
     return known
 
 
-_COUNTRIES = _read(COUNTRIES)
-_REGIONS = _read(REGIONS)
-_CITIES = _read(CITIES)
+_LISTS = word_list("places")
+_COUNTRIES, _REGIONS, _CITIES = (_read(_LISTS[section]) for section in ("countries", "regions", "cities"))
+_AREAS = frozenset(_LISTS["areas"])
+"""Parts of the world and of countries, and all of it."""
 _COUNTRIES.update({known.country.lower(): known for known in list(_COUNTRIES.values()) if known.country != "IN"})
 _CODES: dict[str, list[_Known]] = {}
 for _known in dict.fromkeys(_REGIONS.values()):

@@ -14,8 +14,7 @@ from ramet.jobs.text.markup import text_of
 from ramet.jobs.text.places import Place, places_of
 from ramet.jobs.text.salaries import Salary, salary_of
 from ramet.jobs.text.sections import Part, Section, joined, sections_of
-from ramet.jobs.text.technologies import canonical_technology, find_technologies
-from ramet.jobs.text.technology_names import FIELDS
+from ramet.jobs.text.technologies import FIELDS, canonical_technology, find_technologies
 
 MARKUP_CHARACTERS_MAX = 500_000
 TEXT_CHARACTERS_MAX = 100_000

@@ -8,13 +8,11 @@ tells that it is one (``in Go``, ``Go services``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
-from ramet.jobs.text.industry_names import ENTERPRISE, MODELS, TESTS
-from ramet.jobs.text.technology_names import DATA, FRAMEWORKS, LANGUAGES
-from ramet.jobs.text.tool_names import CLOUD, PRODUCTS
-from ramet.jobs.text.trade_names import DATA_TOOLS, PLATFORMS, WEB
+from ramet.jobs.text import word_list
 
 _WORDS = re.compile(r"(\w+(?:\.\w+)*(?:\+\+|[#♯](?!\w))?)")
 _NET = re.compile(r"\.(?<![\w.]\.)(?=[Nn][Ee][Tt]\b)")
@@ -172,17 +170,12 @@ def _is_list(parts: list[str], one: _Hit, other: _Hit) -> bool:
     return all(_LIST.fullmatch(gap) is not None for gap in (between[0], between[2]))
 
 
-_TABLES = (LANGUAGES, FRAMEWORKS, DATA, CLOUD, PRODUCTS, WEB, PLATFORMS, DATA_TOOLS, MODELS, TESTS, ENTERPRISE)
-
-
-def _table() -> tuple[dict[str, list[_Name]], dict[str, str]]:
-    """Names by their first word, longest first; and canonical names by spelling."""
+def _table(entries: Iterable[str]) -> tuple[dict[str, list[_Name]], dict[str, str]]:
+    """Return names by their first word, longest first; and canonical names by spelling. The file tells its format."""
     names: dict[str, list[_Name]] = {}
     spellings: dict[str, str] = {}
-    for line in "\n".join(_TABLES).splitlines():
-        if not line:
-            continue
-        canonical, _, others = line.partition(":")
+    for entry in entries:
+        canonical, _, others = entry.partition(":")
         written = [spelling for spelling in others.strip().split("|") if spelling]
         if canonical not in [spelling.lstrip("=^?").lower() for spelling in written]:
             written.append(canonical)
@@ -205,4 +198,7 @@ def _name(plain: str, mark: str, canonical: str) -> _Name:
     return _Name([word.lower() for word in words[1:]], joints, canonical, mark, words)
 
 
-_NAMES, _SPELLINGS = _table()
+_SECTIONS = word_list("technologies")
+FIELDS = frozenset(_SECTIONS.pop("fields of work"))
+"""Canonical names of what is not a product: fields and ways of work, protocols, kinds of tools."""
+_NAMES, _SPELLINGS = _table(chain.from_iterable(_SECTIONS.values()))

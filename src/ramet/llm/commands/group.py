@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import click
 
-from ramet.llm.commands.change import cancel, delete, resume
 from ramet.llm.commands.inspect import results, status, watch
+from ramet.llm.commands.operations import cancel, delete, resume
 from ramet.llm.commands.submit import estimate_command, submit
 from ramet.llm.commands.work import work_command
 

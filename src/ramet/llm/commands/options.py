@@ -6,11 +6,10 @@ from decimal import Decimal, InvalidOperation
 
 import click
 
-from ramet import Client
+from ramet import AMOUNT_MAX, NANO_DOLLARS, Client
 from ramet.commands import options
 from ramet.llm.errors import JobNotFound, LlmError
 from ramet.llm.jobs import Job, find_job
-from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS
 
 DATABASE = "llm.db"
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ramet import PRESETS, Client
+from ramet import PRESETS, Client, as_usd
 from ramet.commands.options import check_folder, database_words, json_option, person
 from ramet.commands.terminal import emit, plain
 from ramet.llm.commands.options import DATABASE, database_option, in_nano_dollars, is_deleted
@@ -22,7 +22,6 @@ from ramet.llm.preparation import Prepared, Wanted, check_ceiling, missing_key, 
 from ramet.llm.pricing.estimate import lines
 from ramet.llm.settings import JobSettings
 from ramet.llm.status import status_of
-from ramet.model.money import as_usd
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 RATE = click.FloatRange(min=0, min_open=True, max=1e9)

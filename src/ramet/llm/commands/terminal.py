@@ -12,11 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
+from ramet import NANO_DOLLARS, as_usd
 from ramet.commands.terminal import Lines, columns, console, counted, emit, on_terminal, plain
 from ramet.llm.app import NO_CEILING
 from ramet.llm.pricing.mode_choice import span
 from ramet.llm.status import ItemState, JobStatus
-from ramet.model.money import NANO_DOLLARS, as_usd
 
 STYLES = {
     "queued": "cyan", "running": "blue", "paused": "yellow", "succeeded": "green", "failed": "red",

@@ -7,12 +7,11 @@ from typing import Protocol
 
 import click
 
-from ramet import Client, StoreError, Worker
+from ramet import Client, StoreError, Worker, own_logger
 from ramet.commands.extras import need_modules
 from ramet.commands.options import person
 from ramet.commands.terminal import console, emit
 from ramet.commands.worker import look_on, quiet_guard, run_watched, run_worker, tell_stopping
-from ramet.engine.base.logs import own_logger
 from ramet.llm.commands import terminal
 from ramet.llm.commands.options import database_option, job_of
 from ramet.llm.errors import LLM_EXTRA, LLM_MODULES, LlmError

@@ -219,8 +219,6 @@ BYTES_MAX = 262_144 - 512
 _ESCAPED = 8
 """A line may be so many times as long as the request in it: escapes, and what is not sent on."""
 
-__all__ = ["BYTES_MAX", "FORMATS", "Defaults", "Row", "read_rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

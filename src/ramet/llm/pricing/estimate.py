@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ramet import Limits
+from ramet import Limits, as_usd
 from ramet.llm.pricing.mode_choice import Choice, choose_mode, span
 from ramet.llm.pricing.prices import Price, bound, cost_of
 from ramet.llm.pricing.tokens import estimated_tokens, likely_tokens
 from ramet.llm.providers.base import Caps, Mode, Usage
 from ramet.llm.requests import Request
-from ramet.model.money import as_usd
 
 JOB_SECONDS = Limits().lineage_seconds
 """A job's longest life, unless it is given another."""

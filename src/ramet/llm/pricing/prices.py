@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from ramet import NANO_DOLLARS
 from ramet.commands.extras import import_extra
 from ramet.llm.errors import LLM_EXTRA, LlmError, UnknownModel
 from ramet.llm.pricing.tokens import estimated_tokens
@@ -123,9 +124,6 @@ def bound(input_tokens: int, output_tokens: int, price: Price, discount: float =
     return amount(input_tokens * dearest_input + output_tokens * dearest_output, factor)
 
 
-__all__ = ["Price", "Tier", "cost_of", "estimated_tokens", "given_price", "price_of", "reserve_amount"]
-
-NANO_DOLLARS = 1_000_000_000
 DOLLARS_MAX = 1_000_000
 """Per million tokens: a dollar a token."""
 GIVEN = "given with --price"

@@ -19,7 +19,7 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import Any, BinaryIO
 
-from ramet.engine.base.logs import own_logger
+from ramet import own_logger
 from ramet.llm.errors import Ambiguous, NotSent, Refused
 from ramet.llm.providers.anthropic_client import AnthropicClient, read_result
 from ramet.llm.providers.anthropic_messages import message_body

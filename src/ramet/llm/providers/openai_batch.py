@@ -17,7 +17,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from ramet.engine.base.logs import own_logger
+from ramet import own_logger
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent
 from ramet.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
 from ramet.llm.providers.openai_batch_lines import CHAT_ENDPOINT, lines_of, problem_of, read_line, write_lines

@@ -7,8 +7,8 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
+from ramet import own_logger
 from ramet.commands.errors import one_line
-from ramet.engine.base.logs import own_logger
 from ramet.llm.errors import Refused
 from ramet.llm.providers.base import Answer, AnswerState
 from ramet.llm.providers.openai_answers import failed, read_chat, read_response, unreadable

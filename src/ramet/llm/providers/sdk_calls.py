@@ -63,7 +63,7 @@ class Caller:
         self._key = api_key
         self._module = import_extra(sdk, extra)
         # Not before the extra is known to be installed: it brings httpx2.
-        from ramet.llm.providers.openai_transport import open_http_client
+        from ramet.llm.providers.sdk_transport import open_http_client
 
         self.http: httpx2.AsyncClient = open_http_client(_SENDING)
 

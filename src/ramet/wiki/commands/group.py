@@ -17,11 +17,11 @@ from ramet import Client
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import console, counted, emit, on_terminal
 from ramet.fetch.addresses import host_and_port, is_private_host
-from ramet.wiki.commands import change, query, terminal
-from ramet.wiki.commands import demo as demonstration
-from ramet.wiki.commands import work as serving
+from ramet.wiki.commands import operations, query, terminal
+from ramet.wiki.commands.demo import demonstrate
 from ramet.wiki.commands.expand import Wanted, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
+from ramet.wiki.commands.work import work_command
 from ramet.wiki.errors import GraphError
 from ramet.wiki.expansion import CONCURRENCY
 from ramet.wiki.graphs.registry import GraphInfo, default_graph
@@ -193,10 +193,10 @@ def _graph(status: RunStatus) -> GraphInfo | None:
 
 
 for command in (
-    change.refresh,
-    change.retry,
-    change.exclude,
-    serving.work_command,
+    operations.refresh,
+    operations.retry,
+    operations.exclude,
+    work_command,
     query.search,
     query.neighbors,
     query.export,
@@ -216,4 +216,4 @@ for command in (
 @data_option
 def demo(folder: Path, database: str | None, data_dir: Path) -> None:
     """Expand "Alan Turing" and "Ada Lovelace" to 500 articles, and show what can be done with them."""
-    click.get_current_context().exit(demonstration.demonstrate(folder, data_dir, database))
+    click.get_current_context().exit(demonstrate(folder, data_dir, database))

@@ -12,9 +12,9 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from ramet import InvalidKey, title_key
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import columns, console, counted, emit, plain
-from ramet.model.keys import InvalidKey, title_key
 from ramet.wiki.commands import terminal
 from ramet.wiki.commands.options import data_option, database_option, graph_of, graph_option
 from ramet.wiki.embedding.registry import NONE

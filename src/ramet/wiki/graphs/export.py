@@ -1,25 +1,23 @@
-"""A graph as GraphML, JSON Lines or CSV, written as it is read: nothing is held in memory."""
+"""Export a graph as GraphML, JSON Lines or CSV, written as it is read: nothing is held in memory."""
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from ramet.commands.errors import one_line
-from ramet.wiki.errors import GraphError
+from ramet.commands.output_files import harmless_cell, replaced, told
 from ramet.wiki.graphs.base import GraphStore
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_FORMULA = re.compile(r"[=+\-@\t\r]")
 
 PROPERTIES = {
     "title": "string",
@@ -61,20 +59,15 @@ def export_file(graph: GraphStore, path: Path, form: ExportFormat) -> Exported:
     What is there is replaced once everything is written; until then it stays as it is.
 
     Raises:
-        GraphError: it cannot be written there, or the graph cannot be read.
+        OutputError: it cannot be written there.
+        GraphError: the graph cannot be read.
     """
-    try:
-        with ExitStack() as files:
-            if form is ExportFormat.CSV:
-                path.mkdir(parents=True, exist_ok=True)
-                paths = [path / "nodes.csv", path / "edges.csv"]
-                nodes, edges = (files.enter_context(_replaced(one)) for one in paths)
-                exported = _csv(graph, nodes, edges)
-            else:
-                paths = [path]
-                exported = export_stream(graph, files.enter_context(_replaced(path)), form)
-    except OSError as error:
-        raise GraphError(f"cannot write {path}: {one_line(error.strerror or error)}") from error
+    paths = [path / "nodes.csv", path / "edges.csv"] if form is ExportFormat.CSV else [path]
+    with told(path), ExitStack() as files:
+        if form is ExportFormat.CSV:
+            path.mkdir(parents=True, exist_ok=True)
+        out = [files.enter_context(_text_file(one)) for one in paths]
+        exported = _csv(graph, *out) if form is ExportFormat.CSV else export_stream(graph, out[0], form)
     exported.paths = paths
     return exported
 
@@ -89,17 +82,13 @@ def export_stream(graph: GraphStore, out: TextIO, form: ExportFormat) -> Exporte
 
 
 @contextmanager
-def _replaced(path: Path) -> Iterator[TextIO]:
-    """A file that takes the place of `path` if the block ends well, and else leaves no trace."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as out:
+def _text_file(path: Path) -> Iterator[TextIO]:
+    with replaced(path) as file:
+        out = TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        try:
             yield out
-            out.flush()
-            os.fsync(out.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        finally:
+            out.detach()  # `replaced` closes the file.
 
 
 def _jsonl(graph: GraphStore, out: TextIO) -> Exported:
@@ -156,7 +145,8 @@ def _csv(graph: GraphStore, nodes: TextIO, edges: TextIO) -> Exported:
     rows = csv.writer(nodes, quoting=csv.QUOTE_ALL)
     rows.writerow(["id", "label", *PROPERTIES])
     for node in graph.nodes():
-        values = [_cell(node.properties.get(name, "")) for name in PROPERTIES]
+        values = [node.properties.get(name, "") for name in PROPERTIES]
+        values = [str(value).lower() if isinstance(value, bool) else harmless_cell(value) for value in values]
         rows.writerow([node.node_id, node.label, *values])
         exported.nodes += 1
     rows = csv.writer(edges, quoting=csv.QUOTE_ALL)
@@ -165,10 +155,3 @@ def _csv(graph: GraphStore, nodes: TextIO, edges: TextIO) -> Exported:
         rows.writerow([edge.source_id, edge.target_id, edge.label])
         exported.edges += 1
     return exported
-
-
-def _cell(value: str | int | float | bool) -> str | int | float:
-    """A value for a table. What a spreadsheet would take for a formula begins with an apostrophe instead."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

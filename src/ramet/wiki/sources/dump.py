@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
+from ramet import InvalidKey
 from ramet.commands.errors import one_line
-from ramet.model.keys import InvalidKey
 from ramet.wiki.errors import SourceError
 from ramet.wiki.pages import Markup, Reason, Refusal
 from ramet.wiki.sources.compressed_file import PackedFile, Progress, Shares, unpacked

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ramet import InvalidKey, title_key
 from ramet.commands.errors import one_line
-from ramet.model.keys import InvalidKey, title_key
 from ramet.wiki.errors import SourceError
 from ramet.wiki.pages import Markup, Reason, Refusal
 from ramet.wiki.sources.compressed_file import Progress, Shares, unpacked

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
+from ramet import InvalidKey
 from ramet.commands.errors import one_line
-from ramet.model.keys import InvalidKey
 from ramet.wiki.pages import Markup, Page, Reason, Refusal
 from ramet.wiki.sources.mediawiki_calls import records
 from ramet.wiki.sources.mediawiki_site import web_address

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from ramet import InvalidKey, title_key
 from ramet.commands.extras import import_extra
-from ramet.model.keys import InvalidKey, title_key
 from ramet.wiki.errors import WIKI_EXTRA
 from ramet.wiki.pages import Markup, Page, Reason, Refusal
 from ramet.wiki.sources.page_file import PageEntry, PageFile

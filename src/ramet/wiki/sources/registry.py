@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from ramet.model.keys import title_key
+from ramet import title_key
 from ramet.wiki.errors import SourceError
 from ramet.wiki.pages import Markup
 from ramet.wiki.sources import dataset

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ramet.model.keys import InvalidKey
+from ramet import InvalidKey
 from ramet.wiki.sources.page_file import PageWriter
 from ramet.wiki.wikitext.site import CATEGORIES, TEMPLATES, WELL_KNOWN, Site
 from ramet.wiki.wikitext.titles import CANONICAL_NAMESPACES, WikiTitle, read_title, redirect_target

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, LineageState, Task, TaskState, Worker
+from ramet import Client, Context, InvalidKey, LineageState, Task, TaskState, Worker, title_key
 from ramet.commands.options import person
-from ramet.model.keys import InvalidKey, title_key
 from ramet.wiki import tables
 from ramet.wiki.errors import NotInRun, WikiError
 from ramet.wiki.pages import Reason

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ramet.model.keys import InvalidKey
+from ramet import InvalidKey
 from ramet.wiki.wikitext.plain_text import CELL, GONE, KEPT_END, KEPT_START, decode_entities
 from ramet.wiki.wikitext.site import ARTICLES, CATEGORIES, TEMPLATES, Site
 from ramet.wiki.wikitext.titles import TITLE_BYTES_MAX, namespace_number, read_title

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ramet.model.keys import InvalidKey, title_key
+from ramet import InvalidKey, title_key
 from ramet.wiki.pages import Article, Markup, Page, Reason, Refusal, Section, split_sections
 from ramet.wiki.wikitext.markup import (
     Views,

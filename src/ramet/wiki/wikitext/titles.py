@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from ramet.model.keys import InvalidKey, title_key
+from ramet import InvalidKey, title_key
 from ramet.wiki.wikitext.plain_text import decode_entities
 from ramet.wiki.wikitext.site import ARTICLES, CATEGORIES, TEMPLATES, Site
 
@@ -76,7 +76,7 @@ def read_title(raw: str, site: Site) -> WikiTitle:
     `:` is dropped and the namespace read all the same. Without capitals (`site.capital_first`) only NFC is applied.
 
     Raises:
-        ramet.model.keys.InvalidKey: no page can have this title.
+        ramet.InvalidKey: no page can have this title.
     """
     text = unquote(raw, errors="replace") if "%" in raw else raw
     text = _tidy(_DIRECTION_MARKS.sub("", decode_entities(text)))
@@ -101,7 +101,7 @@ def key_of(title: str, site: Site) -> str:
     """The canonical title of an article of this wiki, from the title as it is displayed.
 
     Raises:
-        ramet.model.keys.InvalidKey: no article can have this title.
+        ramet.InvalidKey: no article can have this title.
     """
     return _canonical(title, site)
 

@@ -1,4 +1,4 @@
-"""The commands that do something with a job that is there: `cancel`, `resume` and `delete`."""
+"""The commands on an existing job: `cancel`, `resume` and `delete`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import asyncio
 
 import click
 
-from ramet import Client, Worker
+from ramet import Client, Worker, as_usd, new_id
 from ramet.commands.options import ask, json_option, person
 from ramet.commands.terminal import counted, emit
-from ramet.engine.base.clock import new_id
 from ramet.llm.commands.options import database_option, in_nano_dollars, job_of
 from ramet.llm.commands.work import has_worker, wake, work_on
 from ramet.llm.errors import LlmError
@@ -17,7 +16,6 @@ from ramet.llm.jobs import DELETE, DeletePayload, Job
 from ramet.llm.pipeline import app
 from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM
 from ramet.llm.status import status_of
-from ramet.model.money import as_usd
 
 REVIVE_AT_ONCE = 500
 

@@ -1,4 +1,4 @@
-"""The commands that do something with a run that is there: `refresh`, `retry` and `exclude`."""
+"""The commands on an existing run: `refresh`, `retry` and `exclude`."""
 
 from __future__ import annotations
 
