@@ -101,8 +101,42 @@ class Session(Protocol):
         """Run a statement; returns how many rows it changed."""
         ...
 
+    def insert(
+        self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], *,
+        key: tuple[str, ...] = (), changes: tuple[str, ...] = (), where: str = "",
+    ) -> int:  # fmt: skip
+        """Insert rows, with ``key`` unless it is taken; returns how many were written.
+
+        Args:
+            table: the name of a table.
+            columns: names of columns, one for each value of a row.
+            rows: of values.
+            key: columns of a unique index: what has the same is changed, or left alone without ``changes``.
+            changes: columns that take the value of the new row, or SQL (``count = t.count + excluded.count``).
+            where: a condition on which the row that is there is changed.
+        """
+        ...
+
+    def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
+        """Change rows by key; returns how many were changed.
+
+        Args:
+            table: the name of a table.
+            changes: columns to write, or SQL with at most one ``?`` (``spent = spent + ?``).
+            key: columns that must equal a value, or conditions with at most one ``?``; all must hold.
+            rows: of values, those of ``changes`` first.
+        """
+        ...
+
+    def delete(self, table: str, key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
+        """Delete rows by key, as :meth:`update` finds them; returns how many were there."""
+        ...
+
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
-        """Run one statement for every row of parameters; returns how many rows changed in all."""
+        """Run one statement for every row of parameters, one after the other; returns how many rows changed in all.
+
+        For the few that :meth:`insert`, :meth:`update` and :meth:`delete` cannot say.
+        """
         ...
 
     def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:

@@ -22,6 +22,7 @@ from ramet.store.rows import uniqueness
 from ramet.store.rows.lineages import insert_lineages, lock_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
 from ramet.store.rows.settings import record_act
+from ramet.store.rows.tasks import insert_identities
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
 from ramet.store.state.apply import enter_ended
@@ -30,7 +31,6 @@ from ramet.store.verbs.submit import Birth, create
 DUPLICATE = "import_duplicate"
 STEP_SECONDS = 1e-6
 """Between two rows of a file that line up: what a float of today's moments can still tell apart."""
-_IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
 _PLACE_LIST = "t.id, t.tracking_id, t.ancestry_chain, t.spawn_depth, t.kind, t.key, g.max_spawn_depth"
 
 
@@ -197,9 +197,7 @@ def _create_live(
         kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, item.spawn_depth))
         births.append(Birth(new, place, turns.take(lineages[item.tracking_id], kin)))
     create(session, births)
-    session.run_many(
-        "UPDATE ramet_tasks SET created_at = ? WHERE id = ?", [(item.created_at, item.new.id) for item in live]
-    )
+    session.update("ramet_tasks", ("created_at",), ("id",), [(item.created_at, item.new.id) for item in live])
     session.run_many(
         "UPDATE ramet_live SET attempts = ?, stage = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)",
         [(item.attempts, item.stage, item.new.id) for item in live if item.attempts or item.stage],
@@ -213,10 +211,8 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
     if not ended:
         return
     first = session.take_numbers(len(ended))
-    session.run_many(
-        _IDENTITY,
-        [(item.new.key, item.tracking_id, item.new.kind, seq) for seq, item in enumerate(ended, first)],
-    )
+    named = [(item.new.key, item.tracking_id, item.new.kind, seq) for seq, item in enumerate(ended, first)]
+    insert_identities(session, named)
     rows, uniques = [], []
     for seq, item in enumerate(ended, first):
         new, ended_at = item.new, session.now if item.ended_at is None else item.ended_at
@@ -232,10 +228,8 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
         )  # fmt: skip
     uniqueness.take_ended(session, uniques)
     enter_ended(session, rows)
-    session.run_many(
-        "INSERT INTO ramet_stages (seq, tracking_id, base, places) VALUES (?, ?, ?, 1)",
-        [(seq, item.tracking_id, item.new.base) for seq, item in enumerate(ended, first) if item.new.base is not None],
-    )
+    stages = [(seq, x.tracking_id, x.new.base, 1) for seq, x in enumerate(ended, first) if x.new.base is not None]
+    session.insert("ramet_stages", ("seq", "tracking_id", "base", "places"), stages)
 
 
 def _remember(session: Session, fresh: Sequence[Arrival]) -> None:
@@ -261,15 +255,17 @@ def _count_children(session: Session, fresh: Sequence[Arrival]) -> None:
     session.run_many(
         "UPDATE ramet_live SET fan_out = fan_out + ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)", rows
     )
-    session.run_many("UPDATE ramet_tasks SET fan_out = fan_out + ? WHERE id = ? AND finished_at IS NOT NULL", rows)
+    session.update("ramet_tasks", ("fan_out = fan_out + ?",), ("id", "finished_at IS NOT NULL"), rows)
     listed, values = session.members(sorted(parent_id for _, parent_id in rows))
     widest = session.rows(
         "SELECT t.tracking_id, MAX(COALESCE(l.fan_out, t.fan_out)) FROM ramet_tasks t "
         f"LEFT JOIN ramet_live l ON l.seq = t.seq WHERE t.id IN {listed} GROUP BY t.tracking_id",
         (values,),
     )
-    session.run_many(
-        "UPDATE ramet_lineages SET max_fan_out = ? WHERE tracking_id = ? AND max_fan_out < ?",
+    session.update(
+        "ramet_lineages",
+        ("max_fan_out",),
+        ("tracking_id", "max_fan_out < ?"),
         [(width, tracking_id, width) for tracking_id, width in widest],
     )
 

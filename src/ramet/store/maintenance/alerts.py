@@ -135,10 +135,8 @@ class Telling:
             for alert in firing
             if resolved(alert, lineages.get(alert.tracking_id or ""), session.now, limits, standing)
         ]
-        session.run_many(
-            "UPDATE ramet_alerts SET state = 'resolved', resolved_at = ? WHERE id = ?",
-            [(session.now, alert.id) for alert in over],
-        )
+        rows = [(session.now, alert.id) for alert in over]
+        session.update("ramet_alerts", ("state = 'resolved'", "resolved_at"), ("id",), rows)
         for alert in over:
             if alert.notified_state == "firing":
                 self.outbox.add(alert, "resolved")
@@ -196,8 +194,5 @@ def thresholds(session: Session) -> dict[str, int | None]:
 
 def put_thresholds(session: Session, thresholds: Mapping[str, int | None]) -> None:
     """Store kinds' own largest number of demands, over what was stored before."""
-    session.run_many(
-        "INSERT INTO ramet_alert_thresholds (kind, demands) VALUES (?, ?) "
-        "ON CONFLICT (kind) DO UPDATE SET demands = excluded.demands",
-        sorted(thresholds.items()),
-    )
+    rows = sorted(thresholds.items())
+    session.insert("ramet_alert_thresholds", ("kind", "demands"), rows, key=("kind",), changes=("demands",))

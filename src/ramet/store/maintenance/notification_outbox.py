@@ -56,10 +56,8 @@ class Outbox:
         if not self._told:
             return
         now = self._session.now
-        self._session.run_many(
-            "UPDATE ramet_alerts SET notified_at = ?, notified_state = ? WHERE id = ?",
-            [(now, alert.state, alert.id) for alert, _ in self._told],
-        )
+        rows = [(now, alert.state, alert.id) for alert, _ in self._told]
+        self._session.update("ramet_alerts", ("notified_at", "notified_state"), ("id",), rows)
         told = sorted(self._told, key=lambda one: (one[0].severity != "critical", one[0].id))
         single, rest = told[: self._rules.each_look_max], told[self._rules.each_look_max :]
         for channel in channel_names(self._session):
@@ -110,13 +108,15 @@ def try_channel(session: Session, channel: str, by: str) -> AlertNotice:
 
 def see_channels(session: Session, targets: Mapping[str, str]) -> None:
     """Note which channels a worker has; forget those that none has had for long."""
-    session.run_many(
-        "INSERT INTO ramet_alert_channels (name, target, seen_at) VALUES (?, ?, ?) "
-        "ON CONFLICT (name) DO UPDATE SET target = excluded.target, seen_at = excluded.seen_at",
+    session.insert(
+        "ramet_alert_channels",
+        ("name", "target", "seen_at"),
         [(name, target, session.now) for name, target in sorted(targets.items())],
+        key=("name",),
+        changes=("target", "seen_at"),
     )
     gone = [(one.name,) for one in channels(session) if one.seen_at < session.now - 7 * CHANNEL_SECONDS]
-    session.run_many("DELETE FROM ramet_alert_channels WHERE name = ?", gone)
+    session.delete("ramet_alert_channels", ("name",), gone)
 
 
 def channels(session: Session) -> list[AlertChannel]:
@@ -159,10 +159,8 @@ def take_notices(session: Session, names: Collection[str], rules: NoticeRules, l
         (session.now, session.now, values, limit),
     )
     until = session.now + CLAIM_SECONDS
-    session.run_many(
-        "UPDATE ramet_alert_notices SET claimed_until = ?, attempts = attempts + 1 WHERE id = ?",
-        [(until, row[0]) for row in rows],
-    )
+    claimed = [(until, row[0]) for row in rows]
+    session.update("ramet_alert_notices", ("claimed_until", "attempts = attempts + 1"), ("id",), claimed)
     taken = map(notice_of, rows)
     return [notice._replace(claimed_until=until, attempts=notice.attempts + 1) for notice in taken]
 

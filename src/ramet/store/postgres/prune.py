@@ -101,8 +101,9 @@ def _empty(session: PostgresSession, part: Part, before: float, rows: int) -> in
         f"UPDATE ramet_lineages SET sweep = ? WHERE tracking_id IN {listed} AND sweep <> ?",
         (PRUNING, values, PRUNING),
     )
-    session.run_many(
-        "DELETE FROM ramet_identities WHERE key = ? AND tracking_id = ? AND kind = ?",
+    session.delete(
+        "ramet_identities",
+        ("key", "tracking_id", "kind"),
         [(key, tracking_id, kind) for _, key, kind, tracking_id in found],
     )
     numbers, of = session.members(seq for seq, *_ in found)

@@ -90,10 +90,7 @@ def _lineages(session: Session, tracking_ids: Iterable[str], ending: str) -> dic
 def insert_lineages(session: Session, rows: Sequence[Lineage]) -> None:
     """Create lineage rows."""
     if rows:
-        marks = ", ".join("?" * len(Lineage._fields))
-        session.run_many(
-            f"INSERT INTO ramet_lineages ({LINEAGE_LIST}) VALUES ({marks})", stored_deadlines(session, rows)
-        )
+        session.insert("ramet_lineages", Lineage._fields, stored_deadlines(session, rows))
 
 
 def add_tasks(session: Session, tracking_id: str, places: int, live: int, turns: str) -> None:
@@ -191,8 +188,10 @@ def take_back(session: Session, tracking_id: str, text: str, wanted: Iterable[tu
         )
     if not found:
         return text
-    session.run_many(
-        "UPDATE ramet_blocks SET left_out = 0 WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
+    session.update(
+        "ramet_blocks",
+        ("left_out = 0",),
+        ("tracking_id", "kind", "key", "reason"),
         [(tracking_id, *row) for row in found],
     )
     counts = counts_of(text)

@@ -61,7 +61,6 @@ class Line(NamedTuple):
 
 
 LINE_LIST = ", ".join(Line._fields)
-_MARKS = ", ".join("?" * len(Line._fields))
 
 
 def line_of(seq: int, tracking_id: str, rule: PathRule, queue: str) -> Line:
@@ -114,10 +113,7 @@ def _line(row: Row) -> Line:
 
 def insert(session: Session, lines: Sequence[Line]) -> None:
     """New rows, with the tickets of those that have one, and what they hold."""
-    session.run_many(
-        f"INSERT INTO ramet_paths ({LINE_LIST}) VALUES ({_MARKS})",
-        [(*line[:3], _text(line.nodes), *line[4:]) for line in lines],
-    )
+    session.insert("ramet_paths", Line._fields, [(*line[:3], _text(line.nodes), *line[4:]) for line in lines])
 
 
 def _text(nodes: Nodes) -> str:
@@ -129,20 +125,14 @@ def _nodes(text: str) -> Nodes:
     return tuple(map(int, text[1:-1].split(",")))
 
 
-_UPDATE = (
-    "UPDATE ramet_paths SET ticket = ?, waits_on = ?, behind = ?, was_ticket = ?, since = ?, returned_at = ?, "
-    "ended = ? WHERE seq = ?"
-)
-
-
 def update(session: Session, lines: Sequence[Line]) -> None:
     """Write rows that are there."""
-    session.run_many(_UPDATE, [(*line[5:], line.seq) for line in lines])
+    session.update("ramet_paths", Line._fields[5:], ("seq",), [(*line[5:], line.seq) for line in lines])
 
 
 def delete(session: Session, lines: Sequence[Line]) -> None:
     """These stand nowhere any more."""
-    session.run_many("DELETE FROM ramet_paths WHERE seq = ?", [(line.seq,) for line in lines])
+    session.delete("ramet_paths", ("seq",), [(line.seq,) for line in lines])
 
 
 # --- tickets ----------------------------------------------------------------------------------------------------
@@ -150,8 +140,9 @@ def delete(session: Session, lines: Sequence[Line]) -> None:
 
 def add_tickets(session: Session, lines: Sequence[Line]) -> None:
     """They stand in line, at every prefix of their paths."""
-    session.run_many(
-        "INSERT INTO ramet_path_tickets (node, exact, ticket, seq) VALUES (?, ?, ?, ?)",
+    session.insert(
+        "ramet_path_tickets",
+        ("node", "exact", "ticket", "seq"),
         [
             (node, int(place == len(line.nodes)), line.ticket, line.seq)
             for line in lines
@@ -162,8 +153,9 @@ def add_tickets(session: Session, lines: Sequence[Line]) -> None:
 
 def drop_tickets(session: Session, lines: Sequence[Line]) -> None:
     """They stand in line no more."""
-    session.run_many(
-        "DELETE FROM ramet_path_tickets WHERE node = ? AND exact = ? AND ticket = ?",
+    session.delete(
+        "ramet_path_tickets",
+        ("node", "exact", "ticket"),
         [
             (node, int(place == len(line.nodes)), line.ticket)
             for line in lines
@@ -217,17 +209,18 @@ def shift_holders(session: Session, left: Iterable[Line], came: Iterable[Line]) 
                 shifts[node][1] += by
     fewer = [(holders, below, node) for node, (holders, below) in shifts.items() if holders < 0 or below < 0]
     more = [(node, *by) for node, by in shifts.items() if min(by) >= 0 and max(by) > 0]
-    changed = session.run_many(
-        "UPDATE ramet_path_holders SET holders = holders + ?, below = below + ? WHERE node = ?", fewer
-    )
+    changed = session.update("ramet_path_holders", ("holders = holders + ?", "below = below + ?"), ("node",), fewer)
     assert changed == len(fewer), "a path was let go of that nobody held"
-    session.run_many(
-        "DELETE FROM ramet_path_holders WHERE node = ? AND holders = 0 AND below = 0", [(node,) for *_, node in fewer]
-    )
-    session.run_many(
-        "INSERT INTO ramet_path_holders (node, holders, below) VALUES (?, ?, ?) ON CONFLICT (node) DO UPDATE SET "
-        "holders = ramet_path_holders.holders + excluded.holders, below = ramet_path_holders.below + excluded.below",
+    session.delete("ramet_path_holders", ("node", "holders = 0", "below = 0"), [(node,) for *_, node in fewer])
+    session.insert(
+        "ramet_path_holders",
+        ("node", "holders", "below"),
         more,
+        key=("node",),
+        changes=(
+            "holders = ramet_path_holders.holders + excluded.holders",
+            "below = ramet_path_holders.below + excluded.below",
+        ),
     )
 
 

@@ -20,11 +20,8 @@ def keep_edges(session: Session, refusals: Iterable[Refusal]) -> None:
         for item in refusals
         if item.new.keep_edge and item.blocked.winner is not None
     ]
-    session.run_many(
-        "INSERT INTO ramet_edges (tracking_id, parent_id, child_id) VALUES (?, ?, ?) "
-        "ON CONFLICT (tracking_id, parent_id, child_id) DO NOTHING",
-        rows,
-    )
+    edge = ("tracking_id", "parent_id", "child_id")
+    session.insert("ramet_edges", edge, rows, key=edge)
 
 
 def edges(session: Session, tracking_id: str, parent_ids: Sequence[str]) -> dict[str, list[str]]:
@@ -62,8 +59,8 @@ def counts(session: Session, wanted: Iterable[Shape]) -> dict[Shape, int]:
 
 def add(session: Session, spawned: Mapping[Shape, int]) -> None:
     """Book new tasks. The lineage's row, which the guard's caller holds, keeps others from counting meanwhile."""
-    session.run_many(
-        "INSERT INTO ramet_shapes (tracking_id, kind, shape, count) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (tracking_id, kind, shape) DO UPDATE SET count = ramet_shapes.count + excluded.count",
-        [(*name, count) for name, count in sorted(spawned.items())],
+    shape = ("tracking_id", "kind", "shape")
+    rows = [(*name, count) for name, count in sorted(spawned.items())]
+    session.insert(
+        "ramet_shapes", (*shape, "count"), rows, key=shape, changes=("count = ramet_shapes.count + excluded.count",)
     )

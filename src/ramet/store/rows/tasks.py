@@ -13,6 +13,11 @@ from ramet.store.schema.tables import LIVE_LIST
 from ramet.store.session import Session
 
 
+def insert_identities(session: Session, rows: Sequence[tuple[str, str, str, int]]) -> None:
+    """Let each (key, tracking_id, kind) name the task with this number. The database refuses one that is taken."""
+    session.insert("ramet_identities", ("key", "tracking_id", "kind", "seq"), rows)
+
+
 def ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | None]:
     """The standing of an ended task, rebuilt from its wide row, and the fingerprint of its last error."""
     found = session.rows(

@@ -21,17 +21,17 @@ from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
 from ramet.store.rows.retained_slots import FLOW, hold, touch, touched
 from ramet.store.rows.tasks import Record, record
-from ramet.store.schema.tables import LIVE_COLUMNS, LIVE_LIST
+from ramet.store.schema.tables import LIVE_COLUMNS
 from ramet.store.session import Session
 from ramet.store.state import path_changes
 
-_MUTABLE = (
+_MUTABLE = tuple(
     "state wait rank available_at fence lease_until worker claimed_at started_at deadline_at attempts "
-    "losses losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to"
-).split()
+    "losses losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to".split()
+)
 
 # The number alone finds the row: an index on states would look better to a planner whose statistics are old.
-_AS_READ = "seq = ? AND state || '' = ? AND fence = ?"
+_AS_READ = ("seq", "state || '' = ?", "fence")
 
 _SUCCESS = TaskState.SUCCESS.value
 
@@ -39,30 +39,23 @@ Values = Callable[[Standing], tuple[object, ...]]
 
 
 @cache
-def _move_of(transition: Transition) -> tuple[str, Values]:
-    """The statement that moves a hot row, and what takes its values from the standing after.
+def _moved_by(transition: Transition) -> tuple[tuple[str, ...], Values]:
+    """The columns of a hot row that a transition writes, and what takes their values from the standing after.
 
-    A column that is written costs even when it stays the same, most of all where an index looks at it; the statement
-    of a transition that happens all the time names only what that touches.
+    A column that is written costs even when it stays the same, most of all where an index looks at it; for a transition
+    that happens all the time only those are written that it touches.
     """
-    columns = transition.fields or _MUTABLE
-    written = ", ".join(f"{name} = ?" for name in columns)
+    columns = tuple(transition.fields) or _MUTABLE
     values = [LIVE_COLUMNS.index(name) for name in columns]
     take = itemgetter(*values) if len(values) > 1 else lambda standing: (standing[values[0]],)
-    return f"UPDATE ramet_live SET {written} WHERE {_AS_READ}", take
+    return columns, take
 
 
-_LEAVE = f"DELETE FROM ramet_live WHERE {_AS_READ}"
-_CLOSE = (
-    "UPDATE ramet_tasks SET state = ?, reason = ?, error = ?, fingerprint = ?, result = ?, stage = ?, fence = ?, "
-    "attempts = ?, losses = ?, snoozes = ?, chain_depth = ?, fan_out = ?, started_at = ?, deadline_at = ?, "
-    "finished_at = ? WHERE seq = ? AND COALESCE(state, '') = ''"
+_CLOSED = tuple(
+    "state reason error fingerprint result stage fence attempts losses snoozes chain_depth fan_out started_at "
+    "deadline_at finished_at".split()
 )
-
-
-@cache
-def _close(table: str) -> str:
-    return _CLOSE.replace("ramet_tasks", table)
+_OPEN = ("seq", "COALESCE(state, '') = ''")
 
 
 _RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, finished_at = ? WHERE seq = ? AND state = ?"
@@ -70,14 +63,8 @@ _REOPEN = (
     "UPDATE ramet_tasks SET state = NULL, reason = NULL, error = NULL, fingerprint = NULL, result = NULL, "
     "finished_at = NULL WHERE seq = ? AND state = ?"
 )
-_UNSUCCESSFUL = (
-    "INSERT INTO ramet_unsuccessful (seq, tracking_id, state, spawn_depth) VALUES (?, ?, ?, ?) "
-    "ON CONFLICT (seq) DO UPDATE SET state = excluded.state"
-)
-_ENTER = f"INSERT INTO ramet_live ({LIVE_LIST}) VALUES ({', '.join('?' * len(LIVE_COLUMNS))})"
-_ATTEMPT = (
-    "INSERT INTO ramet_attempts (seq, fence, tracking_id, worker, claimed_at, ended_at, outcome, reason, error, "
-    "error_class, fingerprint, traceback) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ATTEMPT = tuple(
+    "seq fence tracking_id worker claimed_at ended_at outcome reason error error_class fingerprint traceback".split()
 )
 
 
@@ -124,24 +111,28 @@ def _crosses(change: Change) -> bool:
 
 def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
     """Insert the hot rows of newborn tasks (see :func:`ramet.model.task.lifecycle.newborn`)."""
-    session.run_many(_ENTER, rows)
+    session.insert("ramet_live", LIVE_COLUMNS, rows)
 
 
-HISTORY_COLUMNS = (
+def _list_unsuccessful(session: Session, rows: Sequence[Sequence[object]]) -> None:
+    columns = ("seq", "tracking_id", "state", "spawn_depth")
+    session.insert("ramet_unsuccessful", columns, rows, key=("seq",), changes=("state",))
+
+
+HISTORY_COLUMNS = tuple(
     "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
     "max_chain_depth task_seconds on_end breadth created_at state reason error stage fence attempts losses snoozes "
-    "chain_depth fan_out finished_at path unique_seconds"
-).split()
+    "chain_depth fan_out finished_at path unique_seconds".split()
+)
 """Of a wide row that is written once, for a task that ended before it came here."""
-_HISTORY = f"INSERT INTO ramet_tasks ({', '.join(HISTORY_COLUMNS)}) VALUES ({', '.join('?' * len(HISTORY_COLUMNS))})"
 
 
 def enter_ended(session: Session, rows: Sequence[Sequence[object]]) -> None:
     """Insert tasks that ended elsewhere (an import): a wide row of :data:`HISTORY_COLUMNS` each, never a hot one."""
-    session.run_many(_HISTORY, rows)
+    session.insert("ramet_tasks", HISTORY_COLUMNS, rows)
     seq, tracking_id, state, depth = map(HISTORY_COLUMNS.index, ("seq", "tracking_id", "state", "spawn_depth"))
     unsuccessful = [(row[seq], row[tracking_id], row[state], row[depth]) for row in rows if row[state] != _SUCCESS]
-    session.run_many(_UNSUCCESSFUL, unsuccessful)
+    _list_unsuccessful(session, unsuccessful)
     kind = HISTORY_COLUMNS.index("kind")
     tallies.imported(session, map(itemgetter(kind, depth, state), rows))
 
@@ -149,9 +140,9 @@ def enter_ended(session: Session, rows: Sequence[Sequence[object]]) -> None:
 def _move(session: Session, moves: Sequence[Change]) -> set[int]:
     lost: set[int] = set()
     for transition, several in _by_transition(moves).items():
-        statement, values = _move_of(transition)
+        columns, values = _moved_by(transition)
         rows = [(*values(c.after), c.before.seq, c.before.state, c.before.fence) for c in several]
-        lost |= _guarded(session, statement, several, rows)
+        lost |= _missed(session, session.update("ramet_live", columns, _AS_READ, rows), several)
     return lost
 
 
@@ -166,7 +157,8 @@ def _by_transition(changes: Sequence[Change]) -> dict[Transition, Sequence[Chang
 
 
 def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | None]) -> set[int]:
-    lost = _guarded(session, _LEAVE, ends, [(c.before.seq, c.before.state, c.before.fence) for c in ends])
+    left = session.delete("ramet_live", _AS_READ, [(c.before.seq, c.before.state, c.before.fence) for c in ends])
+    lost = _missed(session, left, ends)
     rows, unsuccessful = [], []
     for c in ends:
         if c.before.seq not in lost:
@@ -178,9 +170,10 @@ def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | N
                  a.losses, a.snoozes, a.chain_depth, a.fan_out, a.started_at, a.deadline_at, session.now, a.seq)
             )  # fmt: skip
     if rows:
-        written = sum(session.run_many(_close(table), part) for table, part in session.parts("ramet_tasks", rows, -1))
+        parts = session.parts("ramet_tasks", rows, -1)
+        written = sum(session.update(table, _CLOSED, _OPEN, part) for table, part in parts)
         assert written == len(rows), "a hot row without an open wide row"
-    session.run_many(_UNSUCCESSFUL, unsuccessful)
+    _list_unsuccessful(session, unsuccessful)
     return lost
 
 
@@ -190,21 +183,20 @@ def _reopen_or_relabel(session: Session, others: Sequence[Change]) -> set[int]:
     for c in others:
         if c.after.state in LIVE:
             if session.run(_REOPEN, (c.before.seq, c.before.state)):
-                session.run(_ENTER, c.after)
+                enter(session, [c.after])
                 session.run("DELETE FROM ramet_unsuccessful WHERE seq = ?", (c.before.seq,))
                 continue
         elif session.run(_RELABEL, (c.after.state, c.reason, session.now, c.before.seq, c.before.state)):
-            session.run(_UNSUCCESSFUL, (c.before.seq, c.before.tracking_id, c.after.state, c.before.spawn_depth))
+            before = c.before
+            _list_unsuccessful(session, [(before.seq, before.tracking_id, c.after.state, before.spawn_depth)])
             continue
         lost.add(c.before.seq)
     return lost
 
 
-def _guarded(session: Session, statement: str, changes: Sequence[Change], rows: Sequence[Sequence[object]]) -> set[int]:
-    """Run a guarded statement for all rows; find out which rows did not match only when some did not."""
-    if not rows:
-        return set()
-    if session.run_many(statement, rows) == len(rows):
+def _missed(session: Session, written: int, changes: Sequence[Change]) -> set[int]:
+    """Of a guarded write, the rows that did not match: looked up only when some did not."""
+    if written == len(changes):
         return set()
     # The caller read these standings in this very transaction, so a miss means that two changes of one batch name
     # the same task, or that the dialect let somebody in between. Neither may be papered over silently.
@@ -235,7 +227,7 @@ def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
          c.traceback)
         for c in changes
     ]  # fmt: skip
-    session.run_many(_ATTEMPT, rows)
+    session.insert("ramet_attempts", _ATTEMPT, rows)
 
 
 def _write_transitions(session: Session, changes: Sequence[Change]) -> None:
@@ -272,7 +264,7 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
         row = lineages[tracking_id]
         row = row._replace(**{name: getattr(row, name) + by for name, by in counts.items()})
         rows.append(_counted(row, tracking_id in revived, session.now))
-    session.run_many(_COUNTED, rows)
+    session.update("ramet_lineages", _COUNTED, ("tracking_id",), rows)
 
 
 def _close_reservations(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
@@ -284,10 +276,7 @@ def _close_reservations(session: Session, changes: Sequence[Change], lineages: M
         close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved])
 
 
-_COUNTED = (
-    "UPDATE ramet_lineages SET live = ?, success = ?, filtered = ?, skipped = ?, failed = ?, cancelled = ?, "
-    "state = ?, ended_at = ?, reason = ?, end_wanted = ? WHERE tracking_id = ?"
-)
+_COUNTED = tuple("live success filtered skipped failed cancelled state ended_at reason end_wanted".split())
 
 
 def _counted(row: Lineage, revived: bool, now: float) -> tuple[object, ...]:

@@ -201,10 +201,8 @@ def _buried(session: Session, standing: Standing, marks: dict[str, int]) -> bool
 
 
 def _set_aside(session: Session, held_back: Sequence[tuple[Standing, Wait]]) -> None:
-    session.run_many(
-        "UPDATE ramet_live SET wait = ? WHERE seq = ? AND (wait IS NULL OR wait = 'resource')",
-        [(wait.value, standing.seq) for standing, wait in held_back],
-    )
+    rows = [(wait.value, standing.seq) for standing, wait in held_back]
+    session.update("ramet_live", ("wait",), ("seq", "(wait IS NULL OR wait = 'resource')"), rows)
 
 
 # NULL for a task without a path.

@@ -144,6 +144,5 @@ def _shift_queue(session: Session, name: str, seconds: float) -> None:
 
 def _shift(session: Session, seconds: float, where: str, values: Sequence[str]) -> None:
     started = [row for statement in _STARTED for row in session.rows(statement + where, values)]
-    session.run_many(
-        "UPDATE ramet_live SET deadline_at = deadline_at + ? WHERE seq = ?", [(seconds, seq) for (seq,) in started]
-    )
+    rows = [(seconds, seq) for (seq,) in started]
+    session.update("ramet_live", ("deadline_at = deadline_at + ?",), ("seq",), rows)

@@ -16,7 +16,7 @@ from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
 from ramet.store.answers import SpawnAnswer
 from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.errors import StoreError
-from ramet.store.rows.blocks import Parent, wanted_task
+from ramet.store.rows.blocks import BLOCK_KEY, Parent, wanted_task
 from ramet.store.rows.lineages import PRUNING, lock_lineages, reopen_lineage, take_back
 from ramet.store.rows.settings import record_act
 from ramet.store.session import Row, Session
@@ -181,11 +181,7 @@ def _booked(
             marked.append((session.now, by, lineage.tracking_id, offer.kind, offer.key, offer.reason))
         else:
             still["parent_unknown" if blocked is None else blocked.value] += 1
-    session.run_many(
-        "UPDATE ramet_blocks SET reoffered_at = ?, reoffered_by = ? "
-        "WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
-        marked,
-    )
+    session.update("ramet_blocks", ("reoffered_at", "reoffered_by"), BLOCK_KEY, marked)
     [(left_out,)] = session.rows("SELECT left_out FROM ramet_lineages WHERE tracking_id = ?", (lineage.tracking_id,))
     if left_out and marked:
         take_back(session, lineage.tracking_id, left_out, [(row[3], row[4]) for row in marked])

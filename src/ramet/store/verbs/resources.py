@@ -91,12 +91,8 @@ def load(session: Session, names: Iterable[str]) -> dict[str, Resource]:
 
 def save(session: Session, resources: Iterable[Resource]) -> None:
     """Write resources, known or new."""
-    marks = ", ".join("?" * len(Resource._fields))
-    changed = ", ".join(f"{name} = excluded.{name}" for name in Resource._fields[1:])
-    session.run_many(
-        f"INSERT INTO ramet_resources ({RESOURCE_LIST}) VALUES ({marks}) ON CONFLICT (name) DO UPDATE SET {changed}",
-        list(resources),
-    )
+    fields = Resource._fields
+    session.insert("ramet_resources", fields, list(resources), key=("name",), changes=fields[1:])
 
 
 # --- claiming ---------------------------------------------------------------------------------------------------
@@ -312,7 +308,7 @@ def forget_idle(session: Session, limit: int = 100) -> int:
     names = idle_names(session, limit)
     known, stand = policies(session), load(session, names)
     full = [name for name, resource in stand.items() if rules.is_full(resource, policy_of(name, known), session.now)]
-    return session.run_many("DELETE FROM ramet_resources WHERE name = ?", [(name,) for name in full])
+    return session.delete("ramet_resources", ("name",), [(name,) for name in full])
 
 
 def open_breaker(session: Session, name: str, by: str, reason: str | None) -> bool:

@@ -312,7 +312,7 @@ def _save_retries(session: Session, lineages: dict[str, Lineage], before: dict[s
         for tracking_id, row in lineages.items()
         if (row.retry_minute, row.retries) != before[tracking_id]
     ]
-    session.run_many("UPDATE ramet_lineages SET retry_minute = ?, retries = ? WHERE tracking_id = ?", rows)
+    session.update("ramet_lineages", ("retry_minute", "retries"), ("tracking_id",), rows)
 
 
 def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Lineage]) -> Sequence[SpawnAnswer]:
@@ -416,11 +416,14 @@ def _save_checkpoints(session: Session, items: Sequence[tuple[Settlement, Standi
         if item.pipeline_state is not None or item.progress is not None
     ]
     if rows:
-        session.run_many(
-            "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, progress, updated_at) "
-            "VALUES (?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE SET "
-            "pipeline_state = COALESCE(excluded.pipeline_state, ramet_checkpoints.pipeline_state), "
-            "progress = COALESCE(excluded.progress, ramet_checkpoints.progress), "
-            "updated_at = excluded.updated_at",
+        session.insert(
+            "ramet_checkpoints",
+            ("seq", "tracking_id", "pipeline_state", "progress", "updated_at"),
             rows,
+            key=("seq",),
+            changes=(
+                "pipeline_state = COALESCE(excluded.pipeline_state, ramet_checkpoints.pipeline_state)",
+                "progress = COALESCE(excluded.progress, ramet_checkpoints.progress)",
+                "updated_at",
+            ),
         )

@@ -21,19 +21,17 @@ from ramet.store.rows.blobs import put_submitted
 from ramet.store.rows.lineages import insert_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
 from ramet.store.rows.retained_slots import FLOW, touch
+from ramet.store.rows.tasks import insert_identities
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
 from ramet.store.state import path_enter
 from ramet.store.state.apply import enter
 
-_TASK = (
-    "INSERT INTO ramet_tasks (seq, id, tracking_id, parent_id, kind, key, queue, priority, payload, "
-    "ancestry_chain, spawn_depth, max_attempts, max_chain_depth, task_seconds, on_end, breadth, created_at, "
-    "unique_seconds, resource, path, path_scope, on_dependency_failure) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_TASK = tuple(
+    "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
+    "max_chain_depth task_seconds on_end breadth created_at unique_seconds resource path path_scope "
+    "on_dependency_failure".split()
 )
-_IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
-
 
 PART = 5_000
 """Tasks whose rows are in memory at once."""
@@ -99,10 +97,10 @@ def _insert(session: Session, first: int, births: Sequence[Birth]) -> None:
             uniques.append((new.key, new.unique_kind, new.id, seq, place.tracking_id))
         elif new.unique_seconds is not None:
             handed_on.append((new.id, seq, new.key, new.unique_kind, place.parent_id))
-    session.run_many(_IDENTITY, identities)
+    insert_identities(session, identities)
     uniqueness.take(session, uniques)
     uniqueness.hand_on(session, handed_on)
-    session.run_many(_TASK, tasks)
+    session.insert("ramet_tasks", _TASK, tasks)
     if stages:
         _enter_stages(session, stages)
     if any(birth.new.path is not None for birth in births):
@@ -124,13 +122,9 @@ def _due(birth: Birth) -> Birth:
 
 
 def _enter_stages(session: Session, rows: Sequence[tuple[int, str, str, int, str | None, float]]) -> None:
-    session.run_many(
-        "INSERT INTO ramet_stages (seq, tracking_id, base, places) VALUES (?, ?, ?, ?)", [row[:4] for row in rows]
-    )
-    session.run_many(
-        "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, updated_at) VALUES (?, ?, ?, ?)",
-        [(seq, tracking_id, state, now) for seq, tracking_id, _, _, state, now in rows if state is not None],
-    )
+    session.insert("ramet_stages", ("seq", "tracking_id", "base", "places"), [row[:4] for row in rows])
+    states = [(seq, tracking_id, state, now) for seq, tracking_id, _, _, state, now in rows if state is not None]
+    session.insert("ramet_checkpoints", ("seq", "tracking_id", "pipeline_state", "updated_at"), states)
 
 
 def _hold_slots(session: Session, births: Sequence[Birth]) -> None:
