@@ -220,12 +220,11 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
         if seconds is not None:
             until = ended_at + (seconds if item.held_seconds_max is None else min(seconds, item.held_seconds_max))
             uniques.append((new.key, new.unique_kind, new.id, seq, item.tracking_id, item.state, until))
-        rows.append(
-            (seq, new.id, item.tracking_id, item.parent_id, new.kind, new.key, new.queue, new.priority, new.payload,
-             json.dumps(item.ancestry_chain), item.spawn_depth, new.max_attempts, new.max_chain_depth,
-             new.task_seconds, new.on_end, new.breadth, item.created_at, item.state, item.reason, item.error,
-             item.stage, 0, item.attempts, 0, 0, 0, 0, ended_at, item.path, new.unique_seconds)
-        )  # fmt: skip
+        rows.append({
+            **new._asdict(), **item._asdict(), "seq": seq, "ancestry_chain": json.dumps(item.ancestry_chain),
+            "fence": 0, "losses": 0, "snoozes": 0, "chain_depth": 0, "fan_out": 0, "finished_at": ended_at,
+            "resource": None,
+        })  # fmt: skip
     uniqueness.take_ended(session, uniques)
     enter_ended(session, rows)
     stages = [(seq, x.tracking_id, x.new.base, 1) for seq, x in enumerate(ended, first) if x.new.base is not None]

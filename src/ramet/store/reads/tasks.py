@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import Lineage, LineageState
@@ -19,6 +20,7 @@ from ramet.model.task.task import (
 from ramet.model.values import read_json
 from ramet.store.base_queries import SEQ_MAX, KindCount, TaskPage, TaskQuery
 from ramet.store.rows.lineages import LINEAGE_LIST, effective
+from ramet.store.schema.columns import current
 from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000
@@ -27,15 +29,26 @@ DEEP_ROOT_LOOKS_MAX = 1_000
 WALKS_MAX = 50
 """Depths that are walked one by one; in deeper trees all tasks of a state are sorted."""
 
-TASK_LIST = (
-    "t.seq, t.id, t.tracking_id, t.parent_id, t.kind, t.key, t.queue, t.priority, t.payload, t.ancestry_chain, "
-    "t.spawn_depth, g.max_spawn_depth, COALESCE(t.state, l.state), COALESCE(t.reason, l.ending_reason), t.error, "
-    "t.result, t.created_at, l.available_at, t.finished_at, COALESCE(l.attempts, t.attempts), t.max_attempts, "
-    "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
-    "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
-    "COALESCE(l.deadline_at, t.deadline_at), CASE WHEN l.state = 'pending' THEN l.wait END, l.bound_to, t.resource, "
-    "t.path, t.breadth, CASE WHEN l.state = 'processing' THEN l.claimed_at END"
-)
+_OTHERWISE = {
+    "max_spawn_depth": "g.max_spawn_depth",
+    "reason": "COALESCE(t.reason, l.ending_reason)",
+    "wait": "CASE WHEN l.state = 'pending' THEN l.wait END",
+    "pulled": "t.breadth",
+    "claimed_at": "CASE WHEN l.state = 'processing' THEN l.claimed_at END",
+}
+"""Fields of a task that are not what the column of their name has."""
+_READ: dict[str, Callable[[Any], Any]] = {
+    "payload": read_json,
+    "ancestry_chain": lambda text: tuple(json.loads(text)),
+    "state": TaskState,
+    "result": lambda text: None if text is None else read_json(text),
+    "path": path_from,
+    "pulled": lambda breadth: breadth == BY_DUE,
+}
+"""What makes a field of what the database has."""
+_FIELDS = tuple(one.name for one in fields(Task))
+_READERS = [(_FIELDS.index(name), read) for name, read in _READ.items()]
+TASK_LIST = ", ".join(["t.seq", *(_OTHERWISE.get(name) or current(name) for name in _FIELDS)])
 FROM_TASKS = (
     "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
 )
@@ -44,12 +57,8 @@ FROM_TASKS = (
 def task_of(row: Row) -> Task:
     """A task from a row of ``TASK_LIST``."""
     values = list(row[1:])
-    values[7] = read_json(values[7])
-    values[8] = tuple(json.loads(values[8]))
-    values[11] = TaskState(values[11])
-    values[14] = None if values[14] is None else read_json(values[14])
-    values[-3] = path_from(values[-3])
-    values[-2] = values[-2] == BY_DUE
+    for at, read in _READERS:
+        values[at] = read(values[at])
     return Task(*values)
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from ramet.model.lineage.lineage import Lineage, LineageState, counted_out, reopened
+from ramet.model.lineage.lineage import Lineage, counted_out, reopened
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.task.transitions import Change, Transition
 from ramet.store.rows import tallies, uniqueness
@@ -21,14 +21,16 @@ from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
 from ramet.store.rows.retained_slots import FLOW, hold, touch, touched
 from ramet.store.rows.tasks import Record, record
-from ramet.store.schema.tables import LIVE_COLUMNS
+from ramet.store.schema.columns import (
+    BORN_COLUMNS,
+    CLOSED_COLUMNS,
+    LIVE_COLUMNS,
+    MOVED_COLUMNS,
+    WIDE_COLUMNS,
+    picker,
+)
 from ramet.store.session import Session
 from ramet.store.state import path_changes
-
-_MUTABLE = tuple(
-    "state wait rank available_at fence lease_until worker claimed_at started_at deadline_at attempts "
-    "losses losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to".split()
-)
 
 # The number alone finds the row: an index on states would look better to a planner whose statistics are old.
 _AS_READ = ("seq", "state || '' = ?", "fence")
@@ -45,16 +47,11 @@ def _moved_by(transition: Transition) -> tuple[tuple[str, ...], Values]:
     A column that is written costs even when it stays the same, most of all where an index looks at it; for a transition
     that happens all the time only those are written that it touches.
     """
-    columns = tuple(transition.fields) or _MUTABLE
-    values = [LIVE_COLUMNS.index(name) for name in columns]
-    take = itemgetter(*values) if len(values) > 1 else lambda standing: (standing[values[0]],)
-    return columns, take
+    columns = transition.fields or MOVED_COLUMNS
+    return columns, picker(LIVE_COLUMNS, columns)
 
 
-_CLOSED = tuple(
-    "state reason error fingerprint result stage fence attempts losses snoozes chain_depth fan_out started_at "
-    "deadline_at finished_at".split()
-)
+_closed = picker((*LIVE_COLUMNS, "reason", "error", "fingerprint", "result", "finished_at"), (*CLOSED_COLUMNS, "seq"))
 _OPEN = ("seq", "COALESCE(state, '') = ''")
 
 
@@ -119,22 +116,17 @@ def _list_unsuccessful(session: Session, rows: Sequence[Sequence[object]]) -> No
     session.insert("ramet_unsuccessful", columns, rows, key=("seq",), changes=("state",))
 
 
-HISTORY_COLUMNS = tuple(
-    "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
-    "max_chain_depth task_seconds on_end breadth created_at state reason error stage fence attempts losses snoozes "
-    "chain_depth fan_out finished_at path unique_seconds".split()
-)
-"""Of a wide row that is written once, for a task that ended before it came here."""
+def enter_wide(session: Session, rows: Sequence[Sequence[object]]) -> None:
+    """Insert the wide rows of newborn tasks, of :data:`ramet.store.schema.columns.BORN_COLUMNS` each."""
+    session.insert("ramet_tasks", BORN_COLUMNS, rows)
 
 
-def enter_ended(session: Session, rows: Sequence[Sequence[object]]) -> None:
-    """Insert tasks that ended elsewhere (an import): a wide row of :data:`HISTORY_COLUMNS` each, never a hot one."""
-    session.insert("ramet_tasks", HISTORY_COLUMNS, rows)
-    seq, tracking_id, state, depth = map(HISTORY_COLUMNS.index, ("seq", "tracking_id", "state", "spawn_depth"))
-    unsuccessful = [(row[seq], row[tracking_id], row[state], row[depth]) for row in rows if row[state] != _SUCCESS]
-    _list_unsuccessful(session, unsuccessful)
-    kind = HISTORY_COLUMNS.index("kind")
-    tallies.imported(session, map(itemgetter(kind, depth, state), rows))
+def enter_ended(session: Session, tasks: Sequence[Mapping[str, object]]) -> None:
+    """Insert tasks that ended elsewhere (an import), by column of the wide row; they never have a hot one."""
+    session.insert("ramet_tasks", WIDE_COLUMNS, [tuple(map(task.get, WIDE_COLUMNS)) for task in tasks])
+    listed = itemgetter("seq", "tracking_id", "state", "spawn_depth")
+    _list_unsuccessful(session, [listed(task) for task in tasks if task["state"] != _SUCCESS])
+    tallies.imported(session, map(itemgetter("kind", "spawn_depth", "state"), tasks))
 
 
 def _move(session: Session, moves: Sequence[Change]) -> set[int]:
@@ -165,13 +157,11 @@ def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | N
             a = c.after
             if a.state != _SUCCESS:
                 unsuccessful.append((a.seq, a.tracking_id, a.state, a.spawn_depth))
-            rows.append(
-                (a.state, c.reason, c.error, c.fingerprint, results.get(a.seq), a.stage, a.fence, a.attempts,
-                 a.losses, a.snoozes, a.chain_depth, a.fan_out, a.started_at, a.deadline_at, session.now, a.seq)
-            )  # fmt: skip
+            with_end = (c.reason, c.error, c.fingerprint, results.get(a.seq), session.now)
+            rows.append(_closed(a + with_end))
     if rows:
         parts = session.parts("ramet_tasks", rows, -1)
-        written = sum(session.update(table, _CLOSED, _OPEN, part) for table, part in parts)
+        written = sum(session.update(table, CLOSED_COLUMNS, _OPEN, part) for table, part in parts)
         assert written == len(rows), "a hot row without an open wide row"
     _list_unsuccessful(session, unsuccessful)
     return lost
@@ -263,7 +253,7 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
     for tracking_id, counts in deltas.items():
         row = lineages[tracking_id]
         row = row._replace(**{name: getattr(row, name) + by for name, by in counts.items()})
-        rows.append(_counted(row, tracking_id in revived, session.now))
+        rows.append(_counts_of(_counted(row, tracking_id in revived, session.now)))
     session.update("ramet_lineages", _COUNTED, ("tracking_id",), rows)
 
 
@@ -277,20 +267,16 @@ def _close_reservations(session: Session, changes: Sequence[Change], lineages: M
 
 
 _COUNTED = tuple("live success filtered skipped failed cancelled state ended_at reason end_wanted".split())
+_counts_of = picker(Lineage._fields, (*_COUNTED, "tracking_id"))
 
 
-def _counted(row: Lineage, revived: bool, now: float) -> tuple[object, ...]:
-    """What the row of a lineage says after its tasks were counted anew."""
-    state = reopened(row) if revived else counted_out(row)
-    ended_at, reason = row.ended_at, row.reason
-    if state == LineageState.FINISHED and row.state != state:
-        ended_at = now
-    elif revived:
-        ended_at, reason = None, None
-    return (
-        row.live, row.success, row.filtered, row.skipped, row.failed, row.cancelled, state.value, ended_at,
-        reason, int(row.on_end is not None) if revived else row.end_wanted, row.tracking_id,
-    )  # fmt: skip
+def _counted(row: Lineage, revived: bool, now: float) -> Lineage:
+    """The row of a lineage after its tasks were counted again."""
+    if revived:
+        state = reopened(row)
+        return row._replace(state=state.value, ended_at=None, reason=None, end_wanted=int(row.on_end is not None))
+    state = counted_out(row)
+    return row if state == row.state else row._replace(state=state.value, ended_at=now)
 
 
 RELEASE_BATCH = 10_000

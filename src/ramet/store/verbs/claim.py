@@ -212,6 +212,10 @@ _RULE = (
 )
 
 
+_ELSEWHERE = {"pipeline_state": "c.pipeline_state", "max_spawn_depth": "l.max_spawn_depth", "path": _RULE}
+_WIDE_LIST = ", ".join(_ELSEWHERE.get(name) or f"t.{name}" for name in Claimed._fields[1:])
+
+
 def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
     """What a handler needs besides the standing: the wide row, read once per claim."""
     if not standings:
@@ -221,8 +225,7 @@ def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
     wide = {
         row[0]: row[1:]
         for row in session.rows(
-            "SELECT t.seq, t.id, t.key, t.parent_id, t.payload, t.ancestry_chain, t.created_at, c.pipeline_state, "
-            f"l.max_spawn_depth, {_RULE} FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
+            f"SELECT t.seq, {_WIDE_LIST} FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
             f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq IN {listed} "
             "AND t.seq BETWEEN ? AND ?",  # says which part of the history they are in
             (values, min(seqs), max(seqs)),

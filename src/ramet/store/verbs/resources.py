@@ -21,7 +21,7 @@ from ramet.store.requests import Settlement
 from ramet.store.rows.retained_slots import FLOW
 from ramet.store.rows.settings import record_act
 from ramet.store.rows.tasks import take_live
-from ramet.store.schema.tables import LIVE_LIST
+from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.state.apply import apply
 from ramet.store.verbs.reclaim import reclaim

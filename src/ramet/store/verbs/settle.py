@@ -25,7 +25,7 @@ from ramet.store.rows.lineages import lock_lineages, name_deadlines, tombstones_
 from ramet.store.rows.money import add_to_sums, book_charges
 from ramet.store.rows.retained_slots import FLOW
 from ramet.store.rows.turns import renew
-from ramet.store.schema.tables import LIVE_LIST
+from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.state.apply import apply
 from ramet.store.state.path_changes import let_go
