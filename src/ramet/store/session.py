@@ -144,9 +144,9 @@ class Session(Protocol):
         ...
 
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
-        """An SQL list for ``IN`` and the one parameter that fills it, for any number of ints or strings.
+        """Return SQL that says ``IN`` any of these ints or strings behind a column, and its one parameter.
 
-        For ``NOT IN`` there must be at least one.
+        ``NOT column {listed}`` is true of the others, if there is at least one value.
         """
         ...
 

@@ -46,7 +46,7 @@ def places(
     listed, values = session.members(task_ids)
     rows = session.rows(
         f"SELECT {_PLACE_LIST} FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id "
-        f"WHERE t.id IN {listed}",
+        f"WHERE t.id {listed}",
         (values,),
     )
     lineages = read_lineages(session, tracking_ids) if tracking_ids else {}
@@ -104,7 +104,7 @@ def _without_duplicates(
         listed, values = session.members(sorted(keys))
         for key, kind, task_id in session.rows(
             "SELECT i.key, i.kind, t.id FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
-            f"WHERE i.tracking_id = ? AND i.key IN {listed}",
+            f"WHERE i.tracking_id = ? AND i.key {listed}",
             (tracking_id, values),
         ):
             holders[tracking_id, key, kind] = task_id
@@ -258,7 +258,7 @@ def _count_children(session: Session, fresh: Sequence[Arrival]) -> None:
     listed, values = session.members(sorted(parent_id for _, parent_id in rows))
     widest = session.rows(
         "SELECT t.tracking_id, MAX(COALESCE(l.fan_out, t.fan_out)) FROM ramet_tasks t "
-        f"LEFT JOIN ramet_live l ON l.seq = t.seq WHERE t.id IN {listed} GROUP BY t.tracking_id",
+        f"LEFT JOIN ramet_live l ON l.seq = t.seq WHERE t.id {listed} GROUP BY t.tracking_id",
         (values,),
     )
     session.update(
@@ -365,7 +365,7 @@ def verify(session: Session, task_ids: Sequence[str]) -> dict[str, str]:
         "p.spawn_depth, i.seq, t.seq, g.max_spawn_depth FROM ramet_tasks t LEFT JOIN ramet_tasks p "
         "ON p.id = t.parent_id LEFT JOIN ramet_identities i ON i.key = t.key AND i.tracking_id = t.tracking_id "
         "AND i.kind = t.kind LEFT JOIN ramet_lineages g ON g.tracking_id = t.tracking_id "
-        f"WHERE t.id IN {listed}",
+        f"WHERE t.id {listed}",
         (values,),
     )
     wrong: dict[str, str] = dict.fromkeys(task_ids, "it is not in the database: run the import again without --enforce")

@@ -128,7 +128,7 @@ class Telling:
         )
         firing = [alert_of(row, self._base) for row in rows]
         listed, values = session.members(sorted({alert.tracking_id for alert in firing if alert.tracking_id}))
-        found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id IN {listed}", (values,))
+        found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id {listed}", (values,))
         lineages = {lineage.tracking_id: lineage for lineage in map(Lineage._make, found)}
         over = [
             replace(alert, state="resolved", resolved_at=session.now)

@@ -160,7 +160,7 @@ def _storms(session: Session, marks: Marks, limits: MonitorLimits) -> list[Findi
     if rows:
         bounds = dict(
             session.rows(
-                f"SELECT tracking_id, retries_per_minute FROM ramet_lineages WHERE tracking_id IN {listed}", (values,)
+                f"SELECT tracking_id, retries_per_minute FROM ramet_lineages WHERE tracking_id {listed}", (values,)
             )
         )
     return [
@@ -216,4 +216,4 @@ def prune_alerts(session: Session, before: float, limit: int) -> int:
             (before, limit),
         )
     )
-    return session.run(f"DELETE FROM ramet_alerts WHERE id IN {listed}", (values,))
+    return session.run(f"DELETE FROM ramet_alerts WHERE id {listed}", (values,))

@@ -144,7 +144,7 @@ _WAITING = (
 def notices_due(session: Session, names: Collection[str]) -> bool:
     """Whether something is to be sent now through one of these channels, or to be given up."""
     listed, values = session.members(sorted(names))
-    sql = _WAITING.format(f"(n.channel IN {listed} OR n.created_at <= ?)")
+    sql = _WAITING.format(f"(n.channel {listed} OR n.created_at <= ?)")
     old = session.now - WAIT_SECONDS_MAX
     return bool(session.rows(f"SELECT 1 {sql} LIMIT 1", (session.now, session.now, values, old)))
 
@@ -155,7 +155,7 @@ def take_notices(session: Session, names: Collection[str], rules: NoticeRules, l
     listed, values = session.members(sorted(names))
     columns = ", ".join(f"n.{name}" for name in AlertNotice._fields)
     rows = session.rows(
-        f"SELECT {columns} {_WAITING.format(f'n.channel IN {listed}')} ORDER BY n.id LIMIT ?{session.skip_locked}",
+        f"SELECT {columns} {_WAITING.format(f'n.channel {listed}')} ORDER BY n.id LIMIT ?{session.skip_locked}",
         (session.now, session.now, values, limit),
     )
     until = session.now + CLAIM_SECONDS
@@ -220,4 +220,4 @@ def prune_notices(session: Session, before: float, limit: int) -> int:
             (before, limit),
         )
     )
-    return session.run(f"DELETE FROM ramet_alert_notices WHERE id IN {listed}", (values,))
+    return session.run(f"DELETE FROM ramet_alert_notices WHERE id {listed}", (values,))

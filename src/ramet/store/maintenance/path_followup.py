@@ -124,7 +124,7 @@ def take_places(session: Session, limit: int) -> int:
     rows.hold_slots(session, seqs)
     listed, values = session.members(seqs)
     held = session.rows(
-        f"SELECT seq, resource FROM ramet_live WHERE seq IN {listed} AND wait = 'ticket' AND available_at <= ? "
+        f"SELECT seq, resource FROM ramet_live WHERE seq {listed} AND wait = 'ticket' AND available_at <= ? "
         f"ORDER BY seq{session.for_update}",
         (values, session.now),
     )
@@ -260,7 +260,7 @@ def _stretch(session: Session, wave: Wave, limit: int, behind: Collection[int]) 
     )
     listed, values = session.members(sorted(behind))
     stood = session.rows(
-        f"SELECT was_ticket, seq FROM ramet_paths WHERE behind IN {listed} AND was_ticket > ? AND was_ticket < ? "
+        f"SELECT was_ticket, seq FROM ramet_paths WHERE behind {listed} AND was_ticket > ? AND was_ticket < ? "
         "ORDER BY was_ticket LIMIT ?",
         (values, wave.ticket, wave.until_ticket, limit),
     )

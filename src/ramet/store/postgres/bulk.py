@@ -19,16 +19,13 @@ ROWS_WORTH_COPYING = 40
 
 Columns = list[tuple[Any, ...]]
 
-_MEMBERS = re.compile(r"\b(NOT )?IN (\(\?::\w+\[\]\))")
 _HINT = re.compile(r"\bINDEXED BY \w+")
 
 
 @cache
 def translated(sql: str) -> str:
     """The statement as PostgreSQL reads it. Hints to the planner of another database mean nothing here."""
-    # One scan of the index that the column has, where a subquery could be joined in any order.
-    sql = _MEMBERS.sub(lambda found: ("<> ALL" if found[1] else "= ANY") + found[2], _HINT.sub("", sql))
-    pieces = sql.split("?")
+    pieces = _HINT.sub("", sql).split("?")
     return "".join(f"{piece}${number}" for number, piece in enumerate(pieces[:-1], 1)) + pieces[-1]
 
 

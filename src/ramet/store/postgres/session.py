@@ -309,10 +309,11 @@ class PostgresSession(RowWriter):
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
         listed = list(values)
         if not listed:
-            return "(NULL)", _NO_VALUE
+            return "IN (NULL)", _NO_VALUE
+        # One scan of the index that the column has, where a subquery could be joined in any order.
         if isinstance(listed[0], int):
-            return "(?::bigint[])", "{" + ",".join(map(int.__repr__, listed)) + "}"
-        return "(?::text[])", listed
+            return "= ANY (?::bigint[])", "{" + ",".join(map(int.__repr__, listed)) + "}"
+        return "= ANY (?::text[])", listed
 
     def take_numbers(self, count: int) -> int:
         [(first,)] = self.rows("SELECT ramet_take_numbers(?)", (count,))

@@ -82,7 +82,7 @@ def tasks(session: Session, query: TaskQuery) -> TaskPage:
 def tasks_of(session: Session, seqs: Iterable[int]) -> list[Task]:
     """The tasks with these numbers, in their order."""
     listed, values = session.members(seqs)
-    found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq", (values,))
+    found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.seq {listed} ORDER BY t.seq", (values,))
     return list(map(task_of, found))
 
 
@@ -126,7 +126,7 @@ def _by_key(session: Session, query: TaskQuery, limit: int) -> list[int]:
     rows = session.rows(
         "SELECT t.seq FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
         f"LEFT JOIN ramet_live l ON l.seq = i.seq WHERE i.key = ? AND {where} "
-        f"AND COALESCE(t.state, l.state) IN {states} ORDER BY t.seq{_down(query)} LIMIT ?",
+        f"AND COALESCE(t.state, l.state) {states} ORDER BY t.seq{_down(query)} LIMIT ?",
         (query.key, *parameters, values, limit),
     )
     return [row[0] for row in rows]
@@ -137,7 +137,7 @@ def _by_parent(session: Session, query: TaskQuery, limit: int) -> list[int]:
     states, values = session.members(query.states or list(TaskState))
     rows = session.rows(
         "SELECT t.seq FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
-        f"WHERE t.parent_id = ? AND {where} AND COALESCE(t.state, l.state) IN {states} "
+        f"WHERE t.parent_id = ? AND {where} AND COALESCE(t.state, l.state) {states} "
         f"ORDER BY t.seq{_down(query)} LIMIT ?",
         (query.parent_id, *parameters, values, limit),
     )
@@ -276,7 +276,7 @@ def idle(session: Session, kinds: Sequence[str]) -> bool:
 def any_live(session: Session, kinds: Sequence[str]) -> bool:
     """True when a task of these kinds is live. Stops at the first."""
     listed, values = session.members(kinds)
-    return bool(session.rows(f"SELECT 1 FROM ramet_live WHERE kind IN {listed} LIMIT 1", (values,)))
+    return bool(session.rows(f"SELECT 1 FROM ramet_live WHERE kind {listed} LIMIT 1", (values,)))
 
 
 def next_due_at(session: Session) -> float | None:
@@ -365,7 +365,7 @@ def grown_from_lineage(session: Session, tracking_id: str) -> Grown:
     if not deep:
         return top
     listed, values = session.members([seq for (seq,) in deep])
-    return Grown(f"({top.where} OR t.seq IN {listed})", (*top.values, values))
+    return Grown(f"({top.where} OR t.seq {listed})", (*top.values, values))
 
 
 def roots(session: Session, tracking_id: str) -> list[Task]:
@@ -383,7 +383,7 @@ def child_counts(session: Session, task_ids: Sequence[str]) -> dict[str, int]:
     listed, values = session.members(task_ids)
     return dict(
         session.rows(
-            f"SELECT parent_id, COUNT(*) FROM ramet_tasks WHERE parent_id IN {listed} GROUP BY parent_id", (values,)
+            f"SELECT parent_id, COUNT(*) FROM ramet_tasks WHERE parent_id {listed} GROUP BY parent_id", (values,)
         )
     )
 

@@ -53,7 +53,7 @@ def _of_lineage(session: Session, tracking_id: str, keys: set[str]) -> list[Kind
     tasks = session.rows(
         "SELECT i.key, i.kind, t.id, t.parent_id, t.created_at, p.key, (SELECT COUNT(*) FROM ramet_transitions r "
         "WHERE r.seq = i.seq AND r.name = 'revive') FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
-        f"LEFT JOIN ramet_tasks p ON p.id = t.parent_id WHERE i.tracking_id = ? AND i.key IN {listed}",
+        f"LEFT JOIN ramet_tasks p ON p.id = t.parent_id WHERE i.tracking_id = ? AND i.key {listed}",
         (tracking_id, values),
     )
     demands = {
@@ -64,7 +64,7 @@ def _of_lineage(session: Session, tracking_id: str, keys: set[str]) -> list[Kind
     blocks = session.rows(
         # The primary key begins with the lineage too, and all of its blocks would be read.
         "SELECT key, kind, reason, demands, winner, first_parent, first_at FROM ramet_blocks "
-        f"INDEXED BY ramet_blocks_demanded WHERE tracking_id = ? AND key IN {listed} AND demands > 0",
+        f"INDEXED BY ramet_blocks_demanded WHERE tracking_id = ? AND key {listed} AND demands > 0",
         (tracking_id, values),
     )
     for key, kind, reason, count, winner, first_parent, first_at in blocks:
@@ -174,7 +174,7 @@ def _known_blocks(session: Session, tracking_id: str, several: Sequence[Refusal]
         known.update(
             (kind, key, reason)
             for key, reason in session.rows(
-                f"SELECT key, reason FROM ramet_blocks WHERE tracking_id = ? AND kind = ? AND key IN {listed}",
+                f"SELECT key, reason FROM ramet_blocks WHERE tracking_id = ? AND kind = ? AND key {listed}",
                 (tracking_id, kind, values),
             )
         )

@@ -131,11 +131,11 @@ def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]
 def _hold(session: Session, ids: Iterable[str]) -> dict[str, _Row]:
     """Reservations by id, held together with the rows of their lineages, which come first in the order of locks."""
     listed, values = session.members(sorted(ids))
-    of = session.rows(f"SELECT tracking_id FROM ramet_reservations WHERE id IN {listed}", (values,))
+    of = session.rows(f"SELECT tracking_id FROM ramet_reservations WHERE id {listed}", (values,))
     lock_lineages(session, {tracking_id for (tracking_id,) in of})
     found = session.rows(
         "SELECT id, tracking_id, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
-        f"WHERE id IN {listed} ORDER BY id{session.for_update}",
+        f"WHERE id {listed} ORDER BY id{session.for_update}",
         (values,),
     )
     return {row[0]: _Row._make(row) for row in found}
@@ -146,7 +146,7 @@ def close_open(session: Session, seqs: Iterable[int]) -> None:
     listed, values = session.members(seqs)
     found = session.rows(
         "SELECT id, tracking_id, day, amount FROM ramet_reservations "
-        f"WHERE seq IN {listed} AND settled_at IS NULL AND closed_at IS NULL",
+        f"WHERE seq {listed} AND settled_at IS NULL AND closed_at IS NULL",
         (values,),
     )
     sums = _Sums()

@@ -72,7 +72,7 @@ def line_of(seq: int, tracking_id: str, rule: PathRule, queue: str) -> Line:
 def load_lines(session: Session, seqs: Iterable[int]) -> dict[int, Line]:
     """The rows of these tasks, by number; those without a path are absent."""
     listed, values = session.members(seqs)
-    return {line.seq: line for line in select(session, f"seq IN {listed}", (values,))}
+    return {line.seq: line for line in select(session, f"seq {listed}", (values,))}
 
 
 def select(session: Session, where: str, parameters: Sequence[object]) -> list[Line]:
@@ -91,7 +91,7 @@ def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[li
         Their rows, and the tickets on which others wait besides.
     """
     listed, values = session.members(tickets)
-    few = select(session, f"waits_on IN {listed} LIMIT ?", (values, limit + 1))
+    few = select(session, f"waits_on {listed} LIMIT ?", (values, limit + 1))
     if len(few) <= limit:
         return sorted(few, key=_place), set()
     waiting: list[Line] = []
@@ -232,7 +232,7 @@ def let_in(session: Session, lines: Sequence[Line]) -> None:
     told = session.rows(
         "UPDATE ramet_live SET holds_path = 1, wait = CASE WHEN wait = 'ticket' THEN 'due' "
         "WHEN resource IS NULL OR ending IS NOT NULL THEN NULL ELSE 'resource' END "
-        f"WHERE seq IN {listed} AND wait IN ('path', 'ticket') RETURNING resource",
+        f"WHERE seq {listed} AND wait IN ('path', 'ticket') RETURNING resource",
         (values,),
     )
     touch(session, {name for (name,) in told if name is not None})
@@ -251,7 +251,7 @@ def hold_slots(session: Session, seqs: Iterable[int], rules: Iterable[tuple[Path
         return  # Only one transaction writes at a time.
     known = sorted(set(seqs))
     listed, values = session.members(known)
-    found = session.rows(f"SELECT slot FROM ramet_paths WHERE seq IN {listed}", (values,)) if known else ()
+    found = session.rows(f"SELECT slot FROM ramet_paths WHERE seq {listed}", (values,)) if known else ()
     slots = {slot for (slot,) in found}
     slots |= {line_of(0, tracking_id, rule, queue).slot for rule, queue, tracking_id in rules}
     session.hold_slots(slots)

@@ -29,7 +29,7 @@ def edges(session: Session, tracking_id: str, parent_ids: Sequence[str]) -> dict
     listed, values = session.members(parent_ids)
     found: dict[str, list[str]] = defaultdict(list)
     for parent_id, child_id in session.rows(
-        f"SELECT parent_id, child_id FROM ramet_edges WHERE tracking_id = ? AND parent_id IN {listed} "
+        f"SELECT parent_id, child_id FROM ramet_edges WHERE tracking_id = ? AND parent_id {listed} "
         "ORDER BY parent_id, child_id",
         (tracking_id, values),
     ):
@@ -50,7 +50,7 @@ def counts(session: Session, wanted: Iterable[Shape]) -> dict[Shape, int]:
     for (tracking_id, kind), shapes in by_kind.items():
         listed, values = session.members(sorted(shapes))
         for shape, count in session.rows(
-            f"SELECT shape, count FROM ramet_shapes WHERE tracking_id = ? AND kind = ? AND shape IN {listed}",
+            f"SELECT shape, count FROM ramet_shapes WHERE tracking_id = ? AND kind = ? AND shape {listed}",
             (tracking_id, kind, values),
         ):
             found[(tracking_id, kind, shape)] = count

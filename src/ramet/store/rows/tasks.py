@@ -85,7 +85,7 @@ def take_live(session: Session, where: str, parameters: Sequence[object], limit:
         hold_slots(session, pathed)
         # Others without a path may be found now, but none whose slot is not held.
         listed, values = session.members(pathed)
-        where = where.replace("WHERE ", f"WHERE (holds_path IS NULL OR seq IN {listed}) AND ", 1)
+        where = where.replace("WHERE ", f"WHERE (holds_path IS NULL OR seq {listed}) AND ", 1)
         parameters = (values, *parameters)
     rows = session.rows(
         f"SELECT {LIVE_LIST} FROM ramet_live {where} LIMIT ?{session.skip_locked}", (*parameters, limit)

@@ -36,7 +36,7 @@ def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
     listed, values = session.members(sorted({key for _, key in wanted}))
     found = session.rows(
         "SELECT kind, key, holder, tracking_id, state, held_until FROM ramet_uniques "
-        f"WHERE key IN {listed} AND (held_until IS NULL OR held_until > ?)",
+        f"WHERE key {listed} AND (held_until IS NULL OR held_until > ?)",
         (values, session.now),
     )
     return {(row[0], row[1]): Elsewhere(*row[2:]) for row in found if (row[0], row[1]) in wanted}

@@ -256,7 +256,7 @@ class SqliteSession(RowWriter):
         return [self.rows(sql, row) for row in rows]
 
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
-        return "(SELECT value FROM json_each(?))", json.dumps(list(values))
+        return "IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def take_numbers(self, count: int) -> int:
         [(after,)] = self.rows(

@@ -197,9 +197,7 @@ def _misses(session: Session, changes: Sequence[Change]) -> set[int]:
     listed, values = session.members(c.before.seq for c in changes)
     stands = {
         seq: (state, fence)
-        for seq, state, fence in session.rows(
-            f"SELECT seq, state, fence FROM ramet_live WHERE seq IN {listed}", (values,)
-        )
+        for seq, state, fence in session.rows(f"SELECT seq, state, fence FROM ramet_live WHERE seq {listed}", (values,))
     }
     missed = set()
     for c in changes:
@@ -302,7 +300,7 @@ def free(session: Session, seqs: Sequence[int], waited: Wait = Wait.LINEAGE) -> 
     listed, values = session.members(seqs)
     freed = session.rows(
         "UPDATE ramet_live SET wait = CASE WHEN resource IS NULL OR ending IS NOT NULL THEN NULL ELSE 'resource' END "
-        f"WHERE seq IN {listed} AND wait = ? RETURNING resource",
+        f"WHERE seq {listed} AND wait = ? RETURNING resource",
         (values, waited.value),
     )
     touch(session, {name for (name,) in freed if name is not None})

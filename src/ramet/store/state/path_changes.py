@@ -80,15 +80,14 @@ def _release(session: Session, seqs: Sequence[int]) -> None:
     """The slots of these are held."""
     listed, values = session.members(sorted(set(seqs)))
     free = (
-        f"seq IN {listed} AND ended IS NOT NULL "
-        "AND NOT EXISTS (SELECT 1 FROM ramet_holds h WHERE h.seq = ramet_paths.seq)"
+        f"seq {listed} AND ended IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ramet_holds h WHERE h.seq = ramet_paths.seq)"
     )
     over = rows.select(session, free, (values,))
     if not over:
         return
     listed, values = session.members(line.seq for line in over)
     revived = session.rows(
-        f"UPDATE ramet_live SET available_at = ? WHERE seq IN {listed} RETURNING seq", (session.now, values)
+        f"UPDATE ramet_live SET available_at = ? WHERE seq {listed} RETURNING seq", (session.now, values)
     )
     again = [seq for (seq,) in revived]
     end(

@@ -87,7 +87,7 @@ def load_rules(session: Session, seqs: Sequence[int]) -> list[Line]:
         seq: line_of(seq, tracking_id, PathRule(path_from(path), scope or "queue", rule or "skip"), queue)
         for seq, tracking_id, queue, path, scope, rule in session.rows(
             "SELECT seq, tracking_id, queue, path, path_scope, on_dependency_failure FROM ramet_tasks "
-            f"WHERE seq IN {listed} AND path IS NOT NULL",
+            f"WHERE seq {listed} AND path IS NOT NULL",
             (values,),
         )
     }

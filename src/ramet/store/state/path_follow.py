@@ -183,7 +183,7 @@ def end(session: Session, ended: Sequence[Line], failed: frozenset[int], looks: 
 def _covered(session: Session, lines: Sequence[Line], whats: Sequence[str]) -> dict[int, int]:
     """Up to which ticket a wave of somebody above sees to everybody below these anyway, by their numbers."""
     listed, values = session.members(whats)
-    if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE what IN {listed} LIMIT 1", (values,)):
+    if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE what {listed} LIMIT 1", (values,)):
         return {}
     looks = [(line, node) for line in lines for node in line.nodes[:-1]]
     found = session.look_up(

@@ -185,8 +185,7 @@ def _end_overdue(session: Session, lineages: dict[str, Lineage]) -> set[str]:
         return set()
     listed, values = session.members(over)
     found = session.rows(
-        f"SELECT tracking_id FROM ramet_lineages WHERE tracking_id IN {listed} "
-        f"ORDER BY tracking_id{session.skip_locked}",
+        f"SELECT tracking_id FROM ramet_lineages WHERE tracking_id {listed} ORDER BY tracking_id{session.skip_locked}",
         (values,),
     )
     for (tracking_id,) in found:
@@ -226,7 +225,7 @@ def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
         row[0]: row[1:]
         for row in session.rows(
             f"SELECT t.seq, {_WIDE_LIST} FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
-            f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq IN {listed} "
+            f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq {listed} "
             "AND t.seq BETWEEN ? AND ?",  # says which part of the history they are in
             (values, min(seqs), max(seqs)),
         )

@@ -101,7 +101,7 @@ def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[Reserved
 def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, tuple[int | None, bool]]:
     """Reservations that were made before, since an answer was lost: what each cost, and whether it is closed."""
     listed, values = session.members({item.id for item in wanted})
-    rows = session.rows(f"SELECT id, actual, closed_at FROM ramet_reservations WHERE id IN {listed}", (values,))
+    rows = session.rows(f"SELECT id, actual, closed_at FROM ramet_reservations WHERE id {listed}", (values,))
     return {reservation_id: (actual, closed_at is not None) for reservation_id, actual, closed_at in rows}
 
 

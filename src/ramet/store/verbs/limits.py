@@ -141,7 +141,7 @@ def root_limits(session: Session, kinds: Sequence[str]) -> dict[str, str]:
     """What apps declared about lineages whose root is of these kinds."""
     listed, values = session.members(kinds)
     return dict(
-        session.rows(f"SELECT name, limits FROM ramet_kinds WHERE name IN {listed} AND limits IS NOT NULL", (values,))
+        session.rows(f"SELECT name, limits FROM ramet_kinds WHERE name {listed} AND limits IS NOT NULL", (values,))
     )
 
 

@@ -134,7 +134,7 @@ def _shift_lineage(
         where, values = f"{where} AND queue = ?", [*values, only_queue]
     if except_queues:
         listed, members = session.members(sorted(except_queues))
-        where, values = f"{where} AND queue NOT IN {listed}", [*values, members]
+        where, values = f"{where} AND NOT queue {listed}", [*values, members]
     _shift(session, seconds, where, values)
 
 

@@ -81,7 +81,7 @@ def _shares(session: Session, names: Iterable[str]) -> dict[str, dict[str, Share
     rows = session.rows(
         "SELECT s.resource, s.tracking_id, s.taken, s.wanted, s.asked_at, s.until FROM ramet_shares s "
         "JOIN ramet_lineages l ON l.tracking_id = s.tracking_id "
-        f"WHERE s.resource IN {listed} AND s.until > ? AND s.asked_at <= ? AND l.state || '' = 'running'",
+        f"WHERE s.resource {listed} AND s.until > ? AND s.asked_at <= ? AND l.state || '' = 'running'",
         (values, session.now, session.now),
     )
     found: dict[str, dict[str, Share]] = {}

@@ -116,7 +116,7 @@ def _offers(
             where, behind = f"{where} AND {name} = ?", (*behind, value)
     rows = session.rows(
         "SELECT kind, key, reason, first_parent, last_parent, wanted FROM ramet_blocks WHERE tracking_id = ? "
-        f"AND wanted IS NOT NULL AND reoffered_at IS NULL AND reason IN {listed}{where} "
+        f"AND wanted IS NOT NULL AND reoffered_at IS NULL AND reason {listed}{where} "
         "ORDER BY kind, key, reason LIMIT ?",
         (tracking_id, values, *behind, limit),
     )
@@ -152,7 +152,7 @@ def _parents(session: Session, ids: Collection[str]) -> dict[str, tuple[int, Par
     listed, values = session.members(sorted(ids))
     rows = session.rows(
         "SELECT t.id, t.seq, COALESCE(l.fan_out, t.fan_out) FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
-        f"WHERE t.id IN {listed}",
+        f"WHERE t.id {listed}",
         (values,),
     )
     about = load_parents(session, [seq for _, seq, _ in rows])

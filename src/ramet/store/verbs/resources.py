@@ -84,7 +84,7 @@ def load(session: Session, names: Iterable[str]) -> dict[str, Resource]:
     """The named resources; one that nobody has used yet stands at the beginning."""
     wanted = sorted(set(names))
     listed, values = session.members(wanted)
-    found = session.rows(f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE name IN {listed}", (values,))
+    found = session.rows(f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE name {listed}", (values,))
     stored = {row[0]: Resource._make(row) for row in found}
     return {name: stored.get(name, Resource(name)) for name in wanted}
 
@@ -131,7 +131,7 @@ def ready(
             continue
         rows = session.rows(
             f"SELECT {LIVE_LIST} FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
-            f"AND queue IN {in_queues} AND kind IN {in_kinds} {beside}"
+            f"AND queue {in_queues} AND kind {in_kinds} {beside}"
             f"ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
             (resource.name, queue_values, kind_values, limit if space.claims is None else min(limit, space.claims)),
         )

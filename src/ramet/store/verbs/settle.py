@@ -56,7 +56,7 @@ def repeated_failure(session: Session, standing: Standing, print_: str) -> str |
     if chain:
         listed, values = session.members(chain)
         found = session.rows(
-            f"SELECT id FROM ramet_tasks WHERE id IN {listed} AND state || '' = 'failed' AND fingerprint = ? LIMIT 1",
+            f"SELECT id FROM ramet_tasks WHERE id {listed} AND state || '' = 'failed' AND fingerprint = ? LIMIT 1",
             (values, print_),
         )
         if found:
@@ -77,7 +77,7 @@ def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]
     """Hot rows by task number, held until the transaction ends; a task that is not live is absent."""
     listed, values = session.members(seqs)
     found = session.rows(
-        f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq IN {listed} ORDER BY seq{session.for_update}", (values,)
+        f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq {listed} ORDER BY seq{session.for_update}", (values,)
     )
     return {row[0]: Standing._make(row) for row in found}
 
