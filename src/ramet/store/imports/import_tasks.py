@@ -22,7 +22,6 @@ from ramet.store.rows import uniqueness
 from ramet.store.rows.lineages import insert_lineages, lock_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
 from ramet.store.rows.settings import record_act
-from ramet.store.rows.tasks import insert_identities
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
 from ramet.store.state.apply import enter_ended
@@ -212,7 +211,7 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
         return
     first = session.take_numbers(len(ended))
     named = [(item.new.key, item.tracking_id, item.new.kind, seq) for seq, item in enumerate(ended, first)]
-    insert_identities(session, named)
+    uniqueness.insert_identities(session, named)
     rows, uniques = [], []
     for seq, item in enumerate(ended, first):
         new, ended_at = item.new, session.now if item.ended_at is None else item.ended_at

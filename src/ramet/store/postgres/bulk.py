@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from ramet.store.statements import Insert, Write
+from ramet.store.session import Insert, Write
 
 ROWS_WORTH_COPYING = 40
 """From so many rows on a COPY is cheaper than an INSERT that the server has to plan."""

@@ -19,8 +19,18 @@ from ramet.store.postgres.errors import NoRoom, Unknown, is_gone, is_race
 from ramet.store.postgres.partitions import Room
 from ramet.store.rows import tallies
 from ramet.store.scan_floor import Floors
-from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut
-from ramet.store.statements import Insert, RowWriter, Write, text_of
+from ramet.store.session import (
+    LOOKS_MAX,
+    Insert,
+    Noted,
+    Overtaken,
+    Row,
+    RowWriter,
+    StatementFailed,
+    StatementTimedOut,
+    Write,
+    text_of,
+)
 
 VERSION_MIN = 150_000
 WORLD = 0x72616D65

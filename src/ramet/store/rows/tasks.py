@@ -12,12 +12,6 @@ from ramet.store.rows.turns import Turns
 from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, WIDE_COLUMNS
 from ramet.store.session import Session
 
-
-def insert_identities(session: Session, rows: Sequence[tuple[str, str, str, int]]) -> None:
-    """Let each (key, tracking_id, kind) name the task with this number. The database refuses one that is taken."""
-    session.insert("ramet_identities", ("key", "tracking_id", "kind", "seq"), rows)
-
-
 _BEGINS_AGAIN = {"attempts", "started_at", "deadline_at"}
 _KEPT = tuple(name for name in LIVE_COLUMNS if name in WIDE_COLUMNS and name not in _BEGINS_AGAIN)
 """What a revived task has of its first life."""

@@ -42,6 +42,11 @@ def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
     return {(row[0], row[1]): Elsewhere(*row[2:]) for row in found if (row[0], row[1]) in wanted}
 
 
+def insert_identities(session: Session, rows: Sequence[tuple[str, str, str, int]]) -> None:
+    """Let each (key, tracking_id, kind) name the task with this number. The database refuses one that is taken."""
+    session.insert("ramet_identities", ("key", "tracking_id", "kind", "seq"), rows)
+
+
 def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> None:
     """Take the keys of new tasks, each (key, kind, id, number, tracking_id): all of them, or the transaction fails.
 

@@ -16,9 +16,19 @@ from typing import Any
 from ramet.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMoved, StoreUnsafe
 from ramet.store.rows import tallies
 from ramet.store.scan_floor import Floors
-from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut, TransactionUndone
+from ramet.store.session import (
+    LOOKS_MAX,
+    Noted,
+    Overtaken,
+    Row,
+    RowWriter,
+    StatementFailed,
+    StatementTimedOut,
+    TransactionUndone,
+    Write,
+    text_of,
+)
 from ramet.store.sqlite.place import Place
-from ramet.store.statements import RowWriter, Write, text_of
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.005

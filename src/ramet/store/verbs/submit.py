@@ -21,7 +21,6 @@ from ramet.store.rows.blobs import put_submitted
 from ramet.store.rows.lineages import insert_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
 from ramet.store.rows.retained_slots import FLOW, touch
-from ramet.store.rows.tasks import insert_identities
 from ramet.store.rows.turns import Turns
 from ramet.store.schema.columns import BORN_COLUMNS, picker
 from ramet.store.session import Session
@@ -92,7 +91,7 @@ def _insert(session: Session, first: int, births: Sequence[Birth]) -> None:
             uniques.append((new.key, new.unique_kind, new.id, seq, place.tracking_id))
         elif new.unique_seconds is not None:
             handed_on.append((new.id, seq, new.key, new.unique_kind, place.parent_id))
-    insert_identities(session, identities)
+    uniqueness.insert_identities(session, identities)
     uniqueness.take(session, uniques)
     uniqueness.hand_on(session, handed_on)
     enter_wide(session, tasks)
