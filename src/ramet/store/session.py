@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, NamedTuple, Protocol
 
 from ramet.model.task.transitions import Change
@@ -202,7 +203,8 @@ class Session(Protocol):
 # one ``?`` in the place of that value.
 
 
-class Insert(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Insert:
     """New rows. With ``key``, a row that has the same key is changed instead, or left alone without ``changes``."""
 
     table: str
@@ -213,15 +215,20 @@ class Insert(NamedTuple):
     where: str = ""
     """When a row that is there is changed; always, if empty."""
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of values in a row."""
         return len(self.columns)
 
-    @property
+    @cached_property
     def meeting(self) -> tuple[int, ...]:
         """Places of the values in which rows must differ, so that no two of them meet the same row of the table."""
         return tuple(map(self.columns.index, self.key)) if self.changes else ()
+
+    @cached_property
+    def one_row(self) -> str:
+        """SQL for one row, with ``?`` for each value: hooks and tests know the statement by it."""
+        return self.text(("?",) * self.width)
 
     def text(self, marks: Sequence[str], source: str = "") -> str:
         """SQL with these marks for the values, which are of the rows of ``source`` if there is one."""
@@ -237,22 +244,28 @@ class Insert(NamedTuple):
         return f"{text} WHERE {self.where}" if self.where else text
 
 
-class Update(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Update:
     """Changes of rows that are there: the values of ``changes`` come first, then those of ``key``."""
 
     table: str
     changes: tuple[str, ...]
     key: tuple[str, ...]
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of values in a row."""
         return _width(self.changes) + _width(self.key)
 
-    @property
+    @cached_property
     def meeting(self) -> tuple[int, ...]:
         """As of :class:`Insert`."""
         return _named(self.key, _width(self.changes))
+
+    @cached_property
+    def one_row(self) -> str:
+        """As of :class:`Insert`."""
+        return self.text(("?",) * self.width)
 
     def text(self, marks: Sequence[str], source: str = "") -> str:
         """As of :class:`Insert`."""
@@ -262,21 +275,27 @@ class Update(NamedTuple):
         return f"UPDATE {self.table} SET {changed}{rows} WHERE {' AND '.join(_filled(self.key, each))}"
 
 
-class Delete(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Delete:
     """Rows that are to be gone."""
 
     table: str
     key: tuple[str, ...]
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of values in a row."""
         return _width(self.key)
 
-    @property
+    @cached_property
     def meeting(self) -> tuple[int, ...]:
         """As of :class:`Insert`."""
         return _named(self.key, 0)
+
+    @cached_property
+    def one_row(self) -> str:
+        """As of :class:`Insert`."""
+        return self.text(("?",) * self.width)
 
     def text(self, marks: Sequence[str], source: str = "") -> str:
         """As of :class:`Insert`."""
@@ -287,10 +306,8 @@ class Delete(NamedTuple):
 Write = Insert | Update | Delete
 
 
-@cache
-def text_of(write: Write) -> str:
-    """The SQL of a write for one row, with ``?`` for each value: by it hooks and tests know the statement."""
-    return write.text(("?",) * write.width)
+# Of each there is one, so that what is made of it is found by its identity.
+_insert, _update, _delete = cache(Insert), cache(Update), cache(Delete)
 
 
 class RowWriter:
@@ -300,13 +317,13 @@ class RowWriter:
         self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], *,
         key: tuple[str, ...] = (), changes: tuple[str, ...] = (), where: str = "",
     ) -> int:  # fmt: skip
-        return self._write(Insert(table, columns, key, changes, where), rows)
+        return self._write(_insert(table, columns, key, changes, where), rows) if rows else 0
 
     def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
-        return self._write(Update(table, changes, key), rows)
+        return self._write(_update(table, changes, key), rows) if rows else 0
 
     def delete(self, table: str, key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
-        return self._write(Delete(table, key), rows)
+        return self._write(_delete(table, key), rows) if rows else 0
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
         raise NotImplementedError

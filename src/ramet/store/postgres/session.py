@@ -29,7 +29,6 @@ from ramet.store.session import (
     StatementFailed,
     StatementTimedOut,
     Write,
-    text_of,
 )
 
 VERSION_MIN = 150_000
@@ -253,14 +252,12 @@ class PostgresSession(RowWriter):
         return count
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
-        if not rows:
-            return 0
-        self._told("before", text_of(write))
+        self._told("before", write.one_row)
         if len(rows) == 1:
             count = self._cursor.execute(numbered(write), rows[0], binary=True).rowcount
         else:
             count = self._write_together(write, rows)
-        self._told("after", text_of(write))
+        self._told("after", write.one_row)
         return count
 
     def _write_together(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:

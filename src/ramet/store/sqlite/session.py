@@ -26,7 +26,6 @@ from ramet.store.session import (
     StatementTimedOut,
     TransactionUndone,
     Write,
-    text_of,
 )
 from ramet.store.sqlite.place import Place
 
@@ -56,13 +55,13 @@ def _nulls_written_out(write: Write, rows: Sequence[Sequence[Any]]) -> tuple[str
     most of the columns of a hot row are NULL.
     """
     if len(rows) < ROWS_WORTH_LOOKING_AT:
-        return text_of(write), rows
+        return write.one_row, rows
     nulls = [at for at, value in enumerate(rows[0]) if value is None]
     if len(nulls) < NULLS_WORTH_WRITING_OUT:
-        return text_of(write), rows
+        return write.one_row, rows
     blank = (None,) * len(nulls)
     if any(values != blank for values in map(itemgetter(*nulls), rows)):
-        return text_of(write), rows
+        return write.one_row, rows
     written_out, kept = _written_out(write, tuple(nulls))
     return written_out, map(kept, rows)
 
@@ -72,7 +71,7 @@ def _written_out(write: Write, nulls: tuple[int, ...]) -> tuple[str, Callable[[S
     """The SQL with those values written out, and what takes the others from a row."""
     others = [at for at in range(write.width) if at not in nulls]
     if len(others) < 2:  # an itemgetter of one gives no tuple
-        return text_of(write), tuple
+        return write.one_row, tuple
     marks = ["NULL" if at in nulls else "?" for at in range(write.width)]
     return write.text(marks), itemgetter(*others)
 
@@ -249,7 +248,7 @@ class SqliteSession(RowWriter):
         return count
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
-        return self._many(text_of(write), *_nulls_written_out(write, rows)) if rows else 0
+        return self._many(write.one_row, *_nulls_written_out(write, rows))
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
         return self._many(sql, sql, rows) if rows else 0
