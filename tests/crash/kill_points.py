@@ -93,7 +93,7 @@ def install() -> None:
     if folder is None:
         return
     points = Points(Path(folder), os.environ.get(POINT, ""))
-    for verb in ("rows", "run", "run_many"):
+    for verb in ("rows", "run", "_many"):
         setattr(SqliteSession, verb, points.around(getattr(SqliteSession, verb), _statement))
     StreamWriter.write = points.around(StreamWriter.write, _frame)  # type: ignore[method-assign]
 

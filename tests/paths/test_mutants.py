@@ -31,10 +31,8 @@ def _nobody(session: Session, lines: Sequence[Line]) -> list[None]:
 
 
 def _only_the_path_itself(session: Session, lines: Sequence[Line]) -> None:
-    session.run_many(
-        "INSERT INTO ramet_path_tickets (node, exact, ticket, seq) VALUES (?, 1, ?, ?)",
-        [(line.node, line.ticket, line.seq) for line in lines],
-    )
+    rows = [(line.node, 1, line.ticket, line.seq) for line in lines]
+    session.insert("ramet_path_tickets", ("node", "exact", "ticket", "seq"), rows)
 
 
 def _backwards(session: Session, lines: Sequence[Line]) -> list[Line]:

@@ -19,7 +19,7 @@ from ramet.store.errors import StoreError
 from ramet.store.postgres import writer
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.session import Session
+from ramet.store.session import Session, Update
 from ramet.testing.postgres import terminate_backends
 from ramet.testing.postgres_server.databases import connect, value
 from tests.postgres.servers import databases
@@ -143,7 +143,7 @@ async def test_a_session_that_ends_while_types_are_asked_for_costs_no_verb(ramet
         nonlocal tries
         tries += 1
         assert isinstance(session, PostgresSession)
-        return session._parameter_types("UPDATE ramet_live SET rank = ? WHERE seq = ?")
+        return session._value_types(Update("ramet_live", ("rank",), ("seq",)))
 
     def end_who_waits() -> None:
         until_now(lambda: value(ramet_postgres_url, WAITS_FOR_A_LOCK), "it waits")
@@ -176,7 +176,7 @@ async def test_of_two_answers_to_one_request_the_first_tells_what_happened(
 
     def verb(session: Session) -> Any:
         assert isinstance(session, PostgresSession)
-        return session._parameter_types("UPDATE nowhere SET nothing = ?")
+        return session._value_types(Update("nowhere", ("nothing",), ("seq",)))
 
     with pytest.raises(StoreError, match='"nowhere" does not exist'):
         await store._write(verb)

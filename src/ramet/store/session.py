@@ -1,13 +1,15 @@
 """One transaction on one connection, as the verbs see it.
 
 The verbs (submit, claim, settle, ...) are written once against this small surface; a dialect supplies it. SQL uses
-``?`` for parameters everywhere.
+``?`` for parameters everywhere. Writes of many rows say table, columns and key, and each dialect writes its own SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, NamedTuple, Protocol
 
 from ramet.model.task.transitions import Change
@@ -101,8 +103,42 @@ class Session(Protocol):
         """Run a statement; returns how many rows it changed."""
         ...
 
+    def insert(
+        self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], *,
+        key: tuple[str, ...] = (), changes: tuple[str, ...] = (), where: str = "",
+    ) -> int:  # fmt: skip
+        """Insert rows, with ``key`` unless it is taken; returns how many were written.
+
+        Args:
+            table: the name of a table.
+            columns: names of columns, one for each value of a row.
+            rows: of values.
+            key: columns of a unique index: what has the same is changed, or left alone without ``changes``.
+            changes: columns that take the value of the new row, or SQL (``count = t.count + excluded.count``).
+            where: a condition on which the row that is there is changed.
+        """
+        ...
+
+    def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
+        """Change rows by key; returns how many were changed.
+
+        Args:
+            table: the name of a table.
+            changes: columns to write, or SQL with at most one ``?`` (``spent = spent + ?``).
+            key: columns that must equal a value, or conditions with at most one ``?``; all must hold.
+            rows: of values, those of ``changes`` first.
+        """
+        ...
+
+    def delete(self, table: str, key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
+        """Delete rows by key, as :meth:`update` finds them; returns how many were there."""
+        ...
+
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
-        """Run one statement for every row of parameters; returns how many rows changed in all."""
+        """Run one statement for every row of parameters, one after the other; returns how many rows changed in all.
+
+        For the few that :meth:`insert`, :meth:`update` and :meth:`delete` cannot say.
+        """
         ...
 
     def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
@@ -110,9 +146,9 @@ class Session(Protocol):
         ...
 
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
-        """An SQL list for ``IN`` and the one parameter that fills it, for any number of ints or strings.
+        """Return SQL that says ``IN`` any of these ints or strings behind a column, and its one parameter.
 
-        For ``NOT IN`` there must be at least one.
+        ``NOT column {listed}`` is true of the others, if there is at least one value.
         """
         ...
 
@@ -160,3 +196,156 @@ class Session(Protocol):
     def wake(self) -> None:
         """Tell every worker, once this transaction is durable, that there may be something to claim."""
         ...
+
+
+# --- writes of many rows: what they say, of which each dialect writes its own SQL -----------------------------------
+# A *term* of a SET or WHERE is the name of a column, which takes the next value of a row as it is, or SQL with at most
+# one ``?`` in the place of that value.
+
+
+@dataclass(frozen=True, eq=False)
+class Insert:
+    """New rows. With ``key``, a row that has the same key is changed instead, or left alone without ``changes``."""
+
+    table: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    """Columns that take the new value, or SQL without values."""
+    where: str = ""
+    """When a row that is there is changed; always, if empty."""
+
+    @cached_property
+    def width(self) -> int:
+        """Number of values in a row."""
+        return len(self.columns)
+
+    @cached_property
+    def meeting(self) -> tuple[int, ...]:
+        """Places of the values in which rows must differ, so that no two of them meet the same row of the table."""
+        return tuple(map(self.columns.index, self.key)) if self.changes else ()
+
+    @cached_property
+    def one_row(self) -> str:
+        """SQL for one row, with ``?`` for each value: hooks and tests know the statement by it."""
+        return self.text(("?",) * self.width)
+
+    def text(self, marks: Sequence[str], source: str = "") -> str:
+        """SQL with these marks for the values, which are of the rows of ``source`` if there is one."""
+        listed = ", ".join(marks)
+        rows = f"SELECT {listed} FROM {source}" if source else f"VALUES ({listed})"
+        text = f"INSERT INTO {self.table} ({', '.join(self.columns)}) {rows}"
+        if not self.key:
+            return text
+        text += f" ON CONFLICT ({', '.join(self.key)}) DO "
+        if not self.changes:
+            return f"{text}NOTHING"
+        text += f"UPDATE SET {', '.join(f'{x} = excluded.{x}' if x.isidentifier() else x for x in self.changes)}"
+        return f"{text} WHERE {self.where}" if self.where else text
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """Changes of rows that are there: the values of ``changes`` come first, then those of ``key``."""
+
+    table: str
+    changes: tuple[str, ...]
+    key: tuple[str, ...]
+
+    @cached_property
+    def width(self) -> int:
+        """Number of values in a row."""
+        return _width(self.changes) + _width(self.key)
+
+    @cached_property
+    def meeting(self) -> tuple[int, ...]:
+        """As of :class:`Insert`."""
+        return _named(self.key, _width(self.changes))
+
+    @cached_property
+    def one_row(self) -> str:
+        """As of :class:`Insert`."""
+        return self.text(("?",) * self.width)
+
+    def text(self, marks: Sequence[str], source: str = "") -> str:
+        """As of :class:`Insert`."""
+        each = iter(marks)
+        changed = ", ".join(_filled(self.changes, each))
+        rows = f" FROM {source}" if source else ""
+        return f"UPDATE {self.table} SET {changed}{rows} WHERE {' AND '.join(_filled(self.key, each))}"
+
+
+@dataclass(frozen=True, eq=False)
+class Delete:
+    """Rows that are to be gone."""
+
+    table: str
+    key: tuple[str, ...]
+
+    @cached_property
+    def width(self) -> int:
+        """Number of values in a row."""
+        return _width(self.key)
+
+    @cached_property
+    def meeting(self) -> tuple[int, ...]:
+        """As of :class:`Insert`."""
+        return _named(self.key, 0)
+
+    @cached_property
+    def one_row(self) -> str:
+        """As of :class:`Insert`."""
+        return self.text(("?",) * self.width)
+
+    def text(self, marks: Sequence[str], source: str = "") -> str:
+        """As of :class:`Insert`."""
+        rows = f" USING {source}" if source else ""
+        return f"DELETE FROM {self.table}{rows} WHERE {' AND '.join(_filled(self.key, iter(marks)))}"
+
+
+Write = Insert | Update | Delete
+
+
+# Of each there is one, so that what is made of it is found by its identity.
+_insert, _update, _delete = cache(Insert), cache(Update), cache(Delete)
+
+
+class RowWriter:
+    """The writes of a session: a dialect has :meth:`_write`."""
+
+    def insert(
+        self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], *,
+        key: tuple[str, ...] = (), changes: tuple[str, ...] = (), where: str = "",
+    ) -> int:  # fmt: skip
+        return self._write(_insert(table, columns, key, changes, where), rows) if rows else 0
+
+    def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
+        return self._write(_update(table, changes, key), rows) if rows else 0
+
+    def delete(self, table: str, key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
+        return self._write(_delete(table, key), rows) if rows else 0
+
+    def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
+        raise NotImplementedError
+
+
+def _takes(term: str) -> bool:
+    return "?" in term or term.isidentifier()
+
+
+def _width(terms: Iterable[str]) -> int:
+    return sum(map(_takes, terms))
+
+
+def _named(terms: Iterable[str], before: int) -> tuple[int, ...]:
+    """Places of the values that columns must equal, behind so many others."""
+    taking = filter(_takes, terms)
+    return tuple(at for at, term in enumerate(taking, before) if term.isidentifier())
+
+
+def _filled(terms: Iterable[str], marks: Iterator[str]) -> Iterator[str]:
+    for term in terms:
+        if term.isidentifier():
+            yield f"{term} = {next(marks)}"
+        else:
+            yield term.replace("?", next(marks)) if "?" in term else term

@@ -12,7 +12,7 @@ from ramet.store.postgres.bulk import ROWS_WORTH_COPYING
 from ramet.store.postgres.session import PostgresSession, connect
 
 TEXTS = ("plain", "", "\x1f", "a\x1fb", 'a "quoted" one', "a \\ and {braces}, NULL", "\t\n\r", "ä")
-INSERT = "INSERT INTO kept (id, text, number, flag) VALUES (?, ?, ?, ?)"
+COLUMNS = ("id", "text", "number", "flag")
 
 
 @pytest.fixture
@@ -36,23 +36,45 @@ def test_rows_that_are_inserted_together_are_kept_as_they_are(
     session: PostgresSession, texts: tuple[Any, ...], count: int
 ) -> None:
     rows = rows_of(texts, count)
-    assert session.run_many(INSERT, rows) == count
+    assert session.insert("kept", COLUMNS, rows) == count
     assert kept(session) == rows
 
 
 @pytest.mark.parametrize("texts", [TEXTS, (*TEXTS, None), ("plain", "other"), (None,)])
 def test_rows_that_are_changed_together_are_kept_as_they_are(session: PostgresSession, texts: tuple[Any, ...]) -> None:
     rows = rows_of(texts, 20)
-    session.run_many(INSERT, [(number, "before", 0.0, None) for number, *_ in rows])
+    session.insert("kept", COLUMNS, [(number, "before", 0.0, None) for number, *_ in rows])
     for name, at in (("text", 1), ("number", 2), ("flag", 3)):
-        assert session.run_many(f"UPDATE kept SET {name} = ? WHERE id = ?", [(row[at], row[0]) for row in rows]) == 20
+        assert session.update("kept", (name,), ("id",), [(row[at], row[0]) for row in rows]) == 20
     assert kept(session) == rows
 
 
 def test_a_row_that_several_meet_is_changed_by_each_of_them(session: PostgresSession) -> None:
-    session.run_many(INSERT, rows_of(TEXTS, 4))
+    session.insert("kept", COLUMNS, rows_of(TEXTS, 4))
+    session.run("UPDATE kept SET number = 0")
+    assert session.update("kept", ("number = number + ?",), ("id",), [(1.0, 1), (10.0, 2), (100.0, 1)]) == 3
+    assert [number for _, _, number, _ in kept(session)] == [0.0, 101.0, 10.0, 0.0]
+    assert session.update("kept", ("number = number * ?",), ("number >= ?",), [(2.0, 0.0), (3.0, 10.0)]) == 6
+    assert [number for _, _, number, _ in kept(session)] == [0.0, 606.0, 60.0, 0.0]
+    assert session.delete("kept", ("id",), [(0,), (0,), (1,)]) == 2
+    assert [row[0] for row in kept(session)] == [2, 3]
+
+
+def test_statements_that_are_run_for_each_row_follow_each_other(session: PostgresSession) -> None:
+    session.insert("kept", COLUMNS, rows_of(TEXTS, 4))
     session.run("UPDATE kept SET number = 0")
     session.run_many("UPDATE kept SET number = number + ? WHERE id = ? OR id = ?", [(1.0, 1, 2), (10.0, 2, 1)])
     assert [number for _, _, number, _ in kept(session)] == [0.0, 11.0, 11.0, 0.0]
-    session.run_many("DELETE FROM kept WHERE id = ? OR id = ?", [(0, 1), (1, 2)])
-    assert [row[0] for row in kept(session)] == [3]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_taken_key_is_changed_or_left_alone(session: PostgresSession, count: int) -> None:
+    session.run("CREATE UNIQUE INDEX ON kept (id)")
+    rows = rows_of(TEXTS, count)
+    session.insert("kept", COLUMNS, rows)
+    again = [(number, "again", 1.0, None) for number, *_ in rows]
+    assert session.insert("kept", COLUMNS, again, key=("id",)) == 0
+    assert kept(session) == rows
+    changes = ("text", "number = kept.number + excluded.number")
+    assert session.insert("kept", COLUMNS, again, key=("id",), changes=changes, where="kept.id > 0") == count - 1
+    assert kept(session) == rows[:1] + [(at, "again", number + 1.0, flag) for at, _, number, flag in rows[1:]]

@@ -14,8 +14,8 @@ import pytest
 from ramet.model.task.task import NewTask
 from ramet.store.requests import NewLineage
 from ramet.store.rows.lineages import LINEAGE_LIST
+from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.schema.flow import SCHEDULE_LIST
-from ramet.store.schema.tables import LIVE_LIST
 from ramet.store.sqlite.store import SqliteStore
 from ramet.store.verbs.resources import POLICY_LIST, RESOURCE_LIST
 from tests.store.scenarios.every_verb import run_everything

@@ -30,7 +30,7 @@ def session(tmp_path: Path) -> Iterator[SqliteSession]:
     session.close()
 
 
-INSERT = "INSERT INTO t (a, b, c, d) VALUES (?, ?, ?, ?)"
+COLUMNS = ("a", "b", "c", "d")
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,15 @@ INSERT = "INSERT INTO t (a, b, c, d) VALUES (?, ?, ?, ?)"
 def test_rows_arrive_as_they_are_whether_their_nulls_are_bound_or_written_out(
     session: SqliteSession, rows: list[tuple[Any, ...]]
 ) -> None:
-    assert session.run_many(INSERT, rows) == len(rows)
+    assert session.insert("t", COLUMNS, rows) == len(rows)
     assert session.rows("SELECT a, b, c, d FROM t ORDER BY a") == rows
-    assert session.run_many("UPDATE t SET b = ?, c = ?, d = ? WHERE a = ?", [(None, None, 5, n) for n in range(MANY)])
+    assert session.update("t", ("b", "c", "d"), ("a",), [(None, None, 5, n) for n in range(MANY)])
     assert session.rows("SELECT b, c, d FROM t WHERE a = 0") == [(None, None, 5)]
 
 
 def test_a_statement_whose_nulls_were_written_out_counts_the_rows_it_changed(session: SqliteSession) -> None:
-    session.run_many(INSERT, [(n, "b", "c", "d") for n in range(MANY)])
-    changed = session.run_many(
-        "UPDATE t SET b = ?, c = ?, d = ? WHERE a = ?", [(None, None, "d", n * 2) for n in range(MANY)]
-    )
+    session.insert("t", COLUMNS, [(n, "b", "c", "d") for n in range(MANY)])
+    changed = session.update("t", ("b", "c", "d"), ("a",), [(None, None, "d", n * 2) for n in range(MANY)])
     assert changed == len([n for n in range(MANY) if n * 2 < MANY])
 
 

@@ -31,7 +31,6 @@ from ramet.store.verbs.submit import Birth, create
 DUPLICATE = "import_duplicate"
 STEP_SECONDS = 1e-6
 """Between two rows of a file that line up: what a float of today's moments can still tell apart."""
-_IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
 _PLACE_LIST = "t.id, t.tracking_id, t.ancestry_chain, t.spawn_depth, t.kind, t.key, g.max_spawn_depth"
 
 
@@ -47,7 +46,7 @@ def places(
     listed, values = session.members(task_ids)
     rows = session.rows(
         f"SELECT {_PLACE_LIST} FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id "
-        f"WHERE t.id IN {listed}",
+        f"WHERE t.id {listed}",
         (values,),
     )
     lineages = read_lineages(session, tracking_ids) if tracking_ids else {}
@@ -115,7 +114,7 @@ def _without_duplicates(
         listed, values = session.members(sorted(keys))
         for key, kind, task_id in session.rows(
             "SELECT i.key, i.kind, t.id FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
-            f"WHERE i.tracking_id = ? AND i.key IN {listed}",
+            f"WHERE i.tracking_id = ? AND i.key {listed}",
             (tracking_id, values),
         ):
             holders[tracking_id, key, kind] = task_id
@@ -208,9 +207,7 @@ def _create_live(
         kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, item.spawn_depth))
         births.append(Birth(new, place, turns.take(lineages[item.tracking_id], kin)))
     create(session, births)
-    session.run_many(
-        "UPDATE ramet_tasks SET created_at = ? WHERE id = ?", [(item.created_at, item.new.id) for item in live]
-    )
+    session.update("ramet_tasks", ("created_at",), ("id",), [(item.created_at, item.new.id) for item in live])
     session.run_many(
         "UPDATE ramet_live SET attempts = ?, stage = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)",
         [(item.attempts, item.stage, item.new.id) for item in live if item.attempts or item.stage],
@@ -224,10 +221,8 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
     if not ended:
         return
     first = session.take_numbers(len(ended))
-    session.run_many(
-        _IDENTITY,
-        [(item.new.key, item.tracking_id, item.new.kind, seq) for seq, item in enumerate(ended, first)],
-    )
+    named = [(item.new.key, item.tracking_id, item.new.kind, seq) for seq, item in enumerate(ended, first)]
+    uniqueness.insert_identities(session, named)
     rows, uniques = [], []
     for seq, item in enumerate(ended, first):
         new, ended_at = item.new, session.now if item.ended_at is None else item.ended_at
@@ -235,18 +230,15 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
         if seconds is not None:
             until = ended_at + (seconds if item.held_seconds_max is None else min(seconds, item.held_seconds_max))
             uniques.append((new.key, new.unique_kind, new.id, seq, item.tracking_id, item.state, until))
-        rows.append(
-            (seq, new.id, item.tracking_id, item.parent_id, new.kind, new.key, new.queue, new.priority, new.payload,
-             json.dumps(item.ancestry_chain), item.spawn_depth, new.max_attempts, new.max_chain_depth,
-             new.task_seconds, new.on_end, new.breadth, item.created_at, item.state, item.reason, item.error,
-             item.stage, 0, item.attempts, 0, 0, 0, 0, ended_at, item.path, new.unique_seconds)
-        )  # fmt: skip
+        rows.append({
+            **new._asdict(), **item._asdict(), "seq": seq, "ancestry_chain": json.dumps(item.ancestry_chain),
+            "fence": 0, "losses": 0, "snoozes": 0, "chain_depth": 0, "fan_out": 0, "finished_at": ended_at,
+            "resource": None,
+        })  # fmt: skip
     uniqueness.take_ended(session, uniques)
     enter_ended(session, rows)
-    session.run_many(
-        "INSERT INTO ramet_stages (seq, tracking_id, base, places) VALUES (?, ?, ?, 1)",
-        [(seq, item.tracking_id, item.new.base) for seq, item in enumerate(ended, first) if item.new.base is not None],
-    )
+    stages = [(seq, x.tracking_id, x.new.base, 1) for seq, x in enumerate(ended, first) if x.new.base is not None]
+    session.insert("ramet_stages", ("seq", "tracking_id", "base", "places"), stages)
 
 
 def _remember(session: Session, fresh: Sequence[Arrival]) -> None:
@@ -272,15 +264,17 @@ def _count_children(session: Session, fresh: Sequence[Arrival]) -> None:
     session.run_many(
         "UPDATE ramet_live SET fan_out = fan_out + ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)", rows
     )
-    session.run_many("UPDATE ramet_tasks SET fan_out = fan_out + ? WHERE id = ? AND finished_at IS NOT NULL", rows)
+    session.update("ramet_tasks", ("fan_out = fan_out + ?",), ("id", "finished_at IS NOT NULL"), rows)
     listed, values = session.members(sorted(parent_id for _, parent_id in rows))
     widest = session.rows(
         "SELECT t.tracking_id, MAX(COALESCE(l.fan_out, t.fan_out)) FROM ramet_tasks t "
-        f"LEFT JOIN ramet_live l ON l.seq = t.seq WHERE t.id IN {listed} GROUP BY t.tracking_id",
+        f"LEFT JOIN ramet_live l ON l.seq = t.seq WHERE t.id {listed} GROUP BY t.tracking_id",
         (values,),
     )
-    session.run_many(
-        "UPDATE ramet_lineages SET max_fan_out = ? WHERE tracking_id = ? AND max_fan_out < ?",
+    session.update(
+        "ramet_lineages",
+        ("max_fan_out",),
+        ("tracking_id", "max_fan_out < ?"),
         [(width, tracking_id, width) for tracking_id, width in widest],
     )
 
@@ -394,7 +388,7 @@ def verify(session: Session, task_ids: Sequence[str]) -> dict[str, str]:
         "p.spawn_depth, i.seq, t.seq, g.max_spawn_depth FROM ramet_tasks t LEFT JOIN ramet_tasks p "
         "ON p.id = t.parent_id LEFT JOIN ramet_identities i ON i.key = t.key AND i.tracking_id = t.tracking_id "
         "AND i.kind = t.kind LEFT JOIN ramet_lineages g ON g.tracking_id = t.tracking_id "
-        f"WHERE t.id IN {listed}",
+        f"WHERE t.id {listed}",
         (values,),
     )
     wrong: dict[str, str] = dict.fromkeys(task_ids, "it is not in the database: run the import again without --enforce")

@@ -128,17 +128,15 @@ class Telling:
         )
         firing = [alert_of(row, self._base) for row in rows]
         listed, values = session.members(sorted({alert.tracking_id for alert in firing if alert.tracking_id}))
-        found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id IN {listed}", (values,))
+        found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id {listed}", (values,))
         lineages = {lineage.tracking_id: lineage for lineage in map(Lineage._make, found)}
         over = [
             replace(alert, state="resolved", resolved_at=session.now)
             for alert in firing
             if resolved(alert, lineages.get(alert.tracking_id or ""), session.now, limits, standing)
         ]
-        session.run_many(
-            "UPDATE ramet_alerts SET state = 'resolved', resolved_at = ? WHERE id = ?",
-            [(session.now, alert.id) for alert in over],
-        )
+        rows = [(session.now, alert.id) for alert in over]
+        session.update("ramet_alerts", ("state = 'resolved'", "resolved_at"), ("id",), rows)
         for alert in over:
             if alert.notified_state == "firing":
                 self.outbox.add(alert, "resolved")
@@ -208,8 +206,5 @@ def thresholds(session: Session) -> dict[str, int | None]:
 
 def put_thresholds(session: Session, thresholds: Mapping[str, int | None]) -> None:
     """Store kinds' own largest number of demands, over what was stored before; None: never alert about the kind."""
-    session.run_many(
-        "INSERT INTO ramet_alert_thresholds (kind, demands) VALUES (?, ?) "
-        "ON CONFLICT (kind) DO UPDATE SET demands = excluded.demands",
-        sorted(thresholds.items()),
-    )
+    rows = sorted(thresholds.items())
+    session.insert("ramet_alert_thresholds", ("kind", "demands"), rows, key=("kind",), changes=("demands",))

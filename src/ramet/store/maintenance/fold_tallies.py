@@ -106,6 +106,5 @@ def _take(
         (*values, limit),
     )
     width = len(places)
-    of_one = " AND ".join(f"{name} = ?" for name in places)
-    session.run_many(f"DELETE FROM {table.name} WHERE {of_one}", [row[:width] for row in rows])
+    session.delete(table.name, tuple(places), [row[:width] for row in rows])
     return [((row[1], row[2], *row[3:width]), row[width:]) for row in rows]

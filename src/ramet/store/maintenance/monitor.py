@@ -17,7 +17,7 @@ from ramet.model.money import ALL_DAYS, day_of
 from ramet.store.answers import Looked
 from ramet.store.maintenance.alerts import Telling, thresholds
 from ramet.store.maintenance.monitor_facts import budgets, grown, shares, standing
-from ramet.store.rows.blocks import demands_of
+from ramet.store.rows.blocks import BLOCK_KEY, demands_of
 from ramet.store.session import Session
 from ramet.store.verbs.over_ceiling import days_passed
 
@@ -112,10 +112,7 @@ def judge(session: Session, seen: Seen, limits: MonitorLimits, rules: NoticeRule
     own = thresholds(session) if keys else {}
     for (tracking_id, _), demands in demands_of(session, keys).items():
         found += judge_key(tracking_id, demands, limits, own)
-    session.run_many(
-        "UPDATE ramet_blocks SET demands_seen = demands WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
-        unseen,
-    )
+    session.update("ramet_blocks", ("demands_seen = demands",), BLOCK_KEY, unseen)
     more = not seen.whole or len(unseen) == SUSPECTS_MAX or not all_revived
     telling = Telling(session, rules)
     over: tuple[Alert, ...] = ()
@@ -161,7 +158,7 @@ def _storms(session: Session, marks: Marks, limits: MonitorLimits) -> list[Findi
     if rows:
         bounds = dict(
             session.rows(
-                f"SELECT tracking_id, retries_per_minute FROM ramet_lineages WHERE tracking_id IN {listed}", (values,)
+                f"SELECT tracking_id, retries_per_minute FROM ramet_lineages WHERE tracking_id {listed}", (values,)
             )
         )
     return [
@@ -217,4 +214,4 @@ def prune_alerts(session: Session, before: float, limit: int) -> int:
             (before, limit),
         )
     )
-    return session.run(f"DELETE FROM ramet_alerts WHERE id IN {listed}", (values,))
+    return session.run(f"DELETE FROM ramet_alerts WHERE id {listed}", (values,))

@@ -268,7 +268,7 @@ def _invocations(session: Session, seqs: list[int]) -> Share:
     listed, values = session.members(seqs)
     counts: dict[str, int] = dict(
         session.rows(
-            f"SELECT outcome, COUNT(*) FROM ramet_attempts WHERE seq IN {listed} AND seq BETWEEN ? AND ? "
+            f"SELECT outcome, COUNT(*) FROM ramet_attempts WHERE seq {listed} AND seq BETWEEN ? AND ? "
             "AND outcome <> 'returned' GROUP BY outcome",
             (values, min(seqs), max(seqs)),
         )

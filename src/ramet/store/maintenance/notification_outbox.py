@@ -56,10 +56,8 @@ class Outbox:
         if not self._told:
             return
         now = self._session.now
-        self._session.run_many(
-            "UPDATE ramet_alerts SET notified_at = ?, notified_state = ? WHERE id = ?",
-            [(now, alert.state, alert.id) for alert, _ in self._told],
-        )
+        rows = [(now, alert.state, alert.id) for alert, _ in self._told]
+        self._session.update("ramet_alerts", ("notified_at", "notified_state"), ("id",), rows)
         told = sorted(self._told, key=lambda one: (one[0].severity != "critical", one[0].id))
         single, rest = told[: self._rules.each_look_max], told[self._rules.each_look_max :]
         for channel in channel_names(self._session):
@@ -110,13 +108,15 @@ def try_channel(session: Session, channel: str, *, by: str) -> AlertNotice:
 
 def see_channels(session: Session, targets: Mapping[str, str]) -> None:
     """Store a worker's channels and where they lead, without secrets; forget those that no worker has had for long."""
-    session.run_many(
-        "INSERT INTO ramet_alert_channels (name, target, seen_at) VALUES (?, ?, ?) "
-        "ON CONFLICT (name) DO UPDATE SET target = excluded.target, seen_at = excluded.seen_at",
+    session.insert(
+        "ramet_alert_channels",
+        ("name", "target", "seen_at"),
         [(name, target, session.now) for name, target in sorted(targets.items())],
+        key=("name",),
+        changes=("target", "seen_at"),
     )
     gone = [(one.name,) for one in channels(session) if one.seen_at < session.now - 7 * CHANNEL_SECONDS]
-    session.run_many("DELETE FROM ramet_alert_channels WHERE name = ?", gone)
+    session.delete("ramet_alert_channels", ("name",), gone)
 
 
 def channels(session: Session) -> list[AlertChannel]:
@@ -144,7 +144,7 @@ _WAITING = (
 def notices_due(session: Session, names: Collection[str]) -> bool:
     """Return whether a notice is to be sent now through one of these channels, or to be given up. Writes nothing."""
     listed, values = session.members(sorted(names))
-    sql = _WAITING.format(f"(n.channel IN {listed} OR n.created_at <= ?)")
+    sql = _WAITING.format(f"(n.channel {listed} OR n.created_at <= ?)")
     old = session.now - WAIT_SECONDS_MAX
     return bool(session.rows(f"SELECT 1 {sql} LIMIT 1", (session.now, session.now, values, old)))
 
@@ -160,14 +160,12 @@ def take_notices(session: Session, names: Collection[str], rules: NoticeRules, *
     listed, values = session.members(sorted(names))
     columns = ", ".join(f"n.{name}" for name in AlertNotice._fields)
     rows = session.rows(
-        f"SELECT {columns} {_WAITING.format(f'n.channel IN {listed}')} ORDER BY n.id LIMIT ?{session.skip_locked}",
+        f"SELECT {columns} {_WAITING.format(f'n.channel {listed}')} ORDER BY n.id LIMIT ?{session.skip_locked}",
         (session.now, session.now, values, limit),
     )
     until = session.now + CLAIM_SECONDS
-    session.run_many(
-        "UPDATE ramet_alert_notices SET claimed_until = ?, attempts = attempts + 1 WHERE id = ?",
-        [(until, row[0]) for row in rows],
-    )
+    claimed = [(until, row[0]) for row in rows]
+    session.update("ramet_alert_notices", ("claimed_until", "attempts = attempts + 1"), ("id",), claimed)
     taken = map(notice_of, rows)
     return [notice._replace(claimed_until=until, attempts=notice.attempts + 1) for notice in taken]
 
@@ -231,4 +229,4 @@ def prune_notices(session: Session, before: float, limit: int) -> int:
             (before, limit),
         )
     )
-    return session.run(f"DELETE FROM ramet_alert_notices WHERE id IN {listed}", (values,))
+    return session.run(f"DELETE FROM ramet_alert_notices WHERE id {listed}", (values,))

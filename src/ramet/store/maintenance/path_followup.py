@@ -124,7 +124,7 @@ def take_places(session: Session, limit: int) -> int:
     rows.hold_slots(session, seqs)
     listed, values = session.members(seqs)
     held = session.rows(
-        f"SELECT seq, resource FROM ramet_live WHERE seq IN {listed} AND wait = 'ticket' AND available_at <= ? "
+        f"SELECT seq, resource FROM ramet_live WHERE seq {listed} AND wait = 'ticket' AND available_at <= ? "
         f"ORDER BY seq{session.for_update}",
         (values, session.now),
     )
@@ -132,14 +132,14 @@ def take_places(session: Session, limit: int) -> int:
     lines = load_lines(session, resources)
     # Revived before the worker of its last claim let go: that lines it up, and this only looks again.
     later = [(session.now + LET_GO_SECONDS, seq) for seq, line in lines.items() if line.ended is not None]
-    session.run_many("UPDATE ramet_live SET available_at = ? WHERE seq = ?", later)
+    session.update("ramet_live", ("available_at",), ("seq",), later)
     lines = {seq: line for seq, line in lines.items() if line.ended is None}
     wait(session, [line.seq for line in lines.values() if line.ticket is not None and not line.holds])
     rows.let_in(session, [line for line in lines.values() if line.holds])
     ready = [lines[seq] for seq in seqs if seq in lines and lines[seq].ticket is None and lines[seq].behind is None]
     off = _switched_off(session, {name for name in resources.values() if name is not None})
     later = [(off[resources[line.seq]], line.seq) for line in ready if resources[line.seq] in off]
-    session.run_many("UPDATE ramet_live SET available_at = ? WHERE seq = ?", later)
+    session.update("ramet_live", ("available_at",), ("seq",), later)
     ready = [line for line in ready if resources[line.seq] not in off]
     again = [line for line in ready if line.was_ticket is not None]
     record(session, [Record(x.seq, x.tracking_id, "path_ticket", PENDING, PENDING, "engine") for x in again])
@@ -192,7 +192,7 @@ def give_way(session: Session, limit: int) -> int:
     there = [s for s in there if s.resource in off and s.ending is None]
     lines = load_lines(session, [s.seq for s in there])
     surrender(session, [*lines.values()], "its resource is switched off")
-    session.run_many("UPDATE ramet_live SET available_at = ? WHERE seq = ?", [(off[s.resource], s.seq) for s in there])
+    session.update("ramet_live", ("available_at",), ("seq",), [(off[s.resource], s.seq) for s in there])
     return len(there)
 
 
@@ -260,7 +260,7 @@ def _stretch(session: Session, wave: Wave, limit: int, behind: Collection[int]) 
     )
     listed, values = session.members(sorted(behind))
     stood = session.rows(
-        f"SELECT was_ticket, seq FROM ramet_paths WHERE behind IN {listed} AND was_ticket > ? AND was_ticket < ? "
+        f"SELECT was_ticket, seq FROM ramet_paths WHERE behind {listed} AND was_ticket > ? AND was_ticket < ? "
         "ORDER BY was_ticket LIMIT ?",
         (values, wave.ticket, wave.until_ticket, limit),
     )
@@ -304,12 +304,14 @@ def _fell(session: Session, wave: Wave, victims: Sequence[Line]) -> list[Line]:
         else:
             spared.append(line._replace(skips=0))
     stood = {line.seq: line.stood for line in victims}
-    session.run_many(
-        "INSERT INTO ramet_path_skips (because, ticket, seq, tracking_id) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (because, seq) DO UPDATE SET ticket = excluded.ticket",
+    session.insert(
+        "ramet_path_skips",
+        ("because", "ticket", "seq", "tracking_id"),
         [(because, stood[c.before.seq], c.before.seq, c.before.tracking_id) for c in changes],
+        key=("because", "seq"),
+        changes=("ticket",),
     )
-    session.run_many("UPDATE ramet_paths SET skips = 0 WHERE seq = ?", [(line.seq,) for line in spared])
+    session.update("ramet_paths", ("skips = 0",), ("seq",), [(line.seq,) for line in spared])
     apply(session, changes)
     return spared
 
@@ -373,10 +375,7 @@ def _revive(session: Session, wave: Wave, limit: int) -> int | None:
         change = None if standing is None else decide(standing, ev.Revive(wave.by or "", wave.reason), session.now)
         if isinstance(change, Change) and _takes_its_key(session, change.before):
             changes.append(change._replace(fingerprint=print_))
-    session.run_many(
-        "DELETE FROM ramet_path_skips WHERE because = ? AND seq = ?",
-        [(wave.seq, change.before.seq) for change in changes],
-    )
+    session.delete("ramet_path_skips", ("because", "seq"), [(wave.seq, change.before.seq) for change in changes])
     apply(session, changes)
     return None if len(found) < limit else int(found[-1][0])
 

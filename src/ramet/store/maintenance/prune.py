@@ -107,12 +107,13 @@ def _prune_tasks(session: Session, tracking_id: str, rows: int) -> int:
     if found:
         listed, values = session.members(seq for seq, _, _ in found)
         for table in PRUNED_BY_TASK:
-            session.run(f"DELETE FROM {table} WHERE seq IN {listed}", (values,))
-        session.run_many(
-            "DELETE FROM ramet_identities WHERE key = ? AND tracking_id = ? AND kind = ?",
+            session.run(f"DELETE FROM {table} WHERE seq {listed}", (values,))
+        session.delete(
+            "ramet_identities",
+            ("key", "tracking_id", "kind"),
             [(key, tracking_id, kind) for _, key, kind in found],
         )
-        session.run(f"DELETE FROM ramet_tasks WHERE seq IN {listed}", (values,))
+        session.run(f"DELETE FROM ramet_tasks WHERE seq {listed}", (values,))
     return len(found)
 
 

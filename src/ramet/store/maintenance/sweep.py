@@ -53,7 +53,7 @@ def _overdue(session: Session, limit: int, ending: str = "") -> list[str]:
     apart, values = "", []
     if offsets:
         listed, members = session.members(sorted(offsets))
-        apart, values = f"AND queue NOT IN {listed}", [members]
+        apart, values = f"AND NOT queue {listed}", [members]
     rows = session.rows(f"{_OVERDUE} AND deadline_at <= ? {apart} LIMIT ?{ending}", (session.now, *values, limit))
     for queue, seconds in sorted(offsets.items()):
         rows += session.rows(

@@ -1,9 +1,8 @@
 """PostgreSQL: statements as it reads them, and one statement for many rows.
 
-A verb writes a statement for one row and gives many rows of parameters. A round trip or a server-side step for each
-would be most of the cost of a task, so the statement is turned into one over columns: ``INSERT ... VALUES (?, ?)`` into
-a COPY or an INSERT from ``unnest``, ``UPDATE``/``DELETE ... WHERE seq = ?`` into one joined with ``unnest``. What has
-another form, or rows that would meet each other, runs row by row.
+A round trip or a server-side step for each row would be most of the cost of a task, so many rows are written as columns
+of values: an insert by COPY or from ``unnest``, an update or a delete joined with ``unnest``. Rows that would meet the
+same row of the table run one by one.
 """
 
 from __future__ import annotations
@@ -11,102 +10,36 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from ramet.store.session import Insert, Write
 
 ROWS_WORTH_COPYING = 40
 """From so many rows on a COPY is cheaper than an INSERT that the server has to plan."""
 
-Row = Sequence[Any]
 Columns = list[tuple[Any, ...]]
 
-_NAME = r"[a-z_][a-z_0-9]*"
-_INSERT = re.compile(
-    rf"\s*INSERT INTO (?P<table>{_NAME})\s*\((?P<columns>[^()]*)\)\s*VALUES \((?P<values>[^()]*)\)(?P<rest>.*)$",
-    re.DOTALL,
-)
-_UPDATE = re.compile(rf"\s*UPDATE (?P<table>{_NAME}) SET (?P<set>.*?) WHERE (?P<where>.*)$", re.DOTALL)
-_DELETE = re.compile(rf"\s*DELETE FROM (?P<table>{_NAME}) WHERE (?P<where>.*)$", re.DOTALL)
-_CONFLICT = re.compile(r"\s*ON CONFLICT \((?P<target>[^()]*)\) DO (?P<does>UPDATE|NOTHING)", re.DOTALL)
-_EQUALS = re.compile(rf"(?:^|\bAND )\s*(?:{_NAME}\.)?{_NAME} = \?")
-
-_MEMBERS = re.compile(r"\b(NOT )?IN (\(\?::\w+\[\]\))")
 _HINT = re.compile(r"\bINDEXED BY \w+")
 
 
 @cache
 def translated(sql: str) -> str:
     """The statement as PostgreSQL reads it. Hints to the planner of another database mean nothing here."""
-    # One scan of the index that the column has, where a subquery could be joined in any order.
-    sql = _MEMBERS.sub(lambda found: ("<> ALL" if found[1] else "= ANY") + found[2], _HINT.sub("", sql))
-    pieces = sql.split("?")
+    pieces = _HINT.sub("", sql).split("?")
     return "".join(f"{piece}${number}" for number, piece in enumerate(pieces[:-1], 1)) + pieces[-1]
 
 
-class Form(NamedTuple):
-    """How a statement for one row becomes one for many."""
-
-    head: str
-    """What comes before the rows; ``?`` stand for columns of them."""
-    joint: str
-    """What leads from the head to the rows: ``FROM``, ``USING``."""
-    tail: str
-    key: tuple[int, ...]
-    """Columns in which the rows must differ, so that no two of them meet the same row of the table."""
-    copied: str | None = None
-    """The table, where the rows can be copied into it as they are."""
-    columns: tuple[str, ...] = ()
-    """Names of the columns that are copied."""
-
-
 @cache
-def form_of(sql: str) -> Form | None:
-    """The form of a statement; None where its rows have to run one by one."""
-    if found := _INSERT.match(sql):
-        return _insert(found)
-    if "(SELECT" in sql:
-        return None
-    if found := _UPDATE.match(sql):
-        before = found["set"].count("?")
-        key = _equal(found["where"], before)
-        return (
-            Form(f"UPDATE {found['table']} SET {found['set']}", "FROM", f"WHERE {found['where']}", key) if key else None
-        )
-    if found := _DELETE.match(sql):
-        key = _equal(found["where"], 0)
-        return Form(f"DELETE FROM {found['table']}", "USING", f"WHERE {found['where']}", key) if key else None
-    return None
+def numbered(write: Write) -> str:
+    """The statement of a write for one row."""
+    return write.text([f"${number}" for number in range(1, write.width + 1)])
 
 
-def _equal(where: str, before: int) -> tuple[int, ...]:
-    """Places of the parameters that a column must equal: rows that differ in one of them meet different rows."""
-    if " OR " in where and "(" not in where:
-        return ()
-    return tuple(before + where[: found.end()].count("?") - 1 for found in _EQUALS.finditer(where))
-
-
-def _insert(found: re.Match[str]) -> Form | None:
-    columns = [name.strip() for name in found["columns"].split(",")]
-    values = [value.strip() for value in found["values"].split(",")]
-    rest = found["rest"].strip()
-    head = f"INSERT INTO {found['table']} ({found['columns']}) SELECT {found['values']}"
-    if not rest:
-        plain = all(value == "?" for value in values)
-        return Form(head, "FROM", "", (), found["table"] if plain else None, tuple(columns))
-    conflict = _CONFLICT.match(rest)
-    if conflict is None or "?" in rest:
-        return None
-    if conflict["does"] == "NOTHING":
-        return Form(head, "FROM", rest, ())
-    target = [name.strip() for name in conflict["target"].split(",")]
-    places = [values[: columns.index(name) + 1].count("?") - 1 for name in target if values[columns.index(name)] == "?"]
-    return Form(head, "FROM", rest, tuple(places))
-
-
-def meet(form: Form, columns: Columns, count: int) -> bool:
+def meet(write: Write, columns: Columns, count: int) -> bool:
     """True when two of the rows would meet the same row of the table: then one must be done before the other."""
-    if not form.key:
+    if isinstance(write, Insert) and not write.changes:
         return False
-    keys = [columns[at] for at in form.key]
+    keys = [columns[at] for at in write.meeting]
     return len(set(keys[0] if len(keys) == 1 else zip(*keys, strict=True))) != count
 
 
@@ -130,7 +63,7 @@ TYPES = {**INT_TYPES, 701: "double precision", 25: "text"}
 Bulk = tuple[str, list[Any]]
 
 
-def joined(form: Form, columns: Columns, types: Sequence[int]) -> Bulk | None:
+def joined(write: Write, columns: Columns, types: Sequence[int]) -> Bulk | None:
     """The statement over columns and its parameters, one per column; None where a type has no array form here."""
     modes, parameters = [], list[Any]()
     for column, kind in zip(columns, types, strict=True):
@@ -144,11 +77,11 @@ def joined(form: Form, columns: Columns, types: Sequence[int]) -> Bulk | None:
         else:
             modes.append("each")
             parameters.append(_array(column, kind))
-    return _joined(form, tuple(modes), tuple(types)), parameters
+    return _joined(write, tuple(modes), tuple(types)), parameters
 
 
 @cache
-def _joined(form: Form, modes: tuple[str, ...], types: tuple[int, ...]) -> str:
+def _joined(write: Write, modes: tuple[str, ...], types: tuple[int, ...]) -> str:
     marks, arrays, names, number = [], [], [], 0
     for at, (mode, kind) in enumerate(zip(modes, types, strict=True)):
         name = TYPES[kind]
@@ -163,9 +96,7 @@ def _joined(form: Form, modes: tuple[str, ...], types: tuple[int, ...]) -> str:
         names.append(f"p{at}")
         marks.append(f"v.p{at}")
     rows = f"unnest({', '.join(arrays)}) AS v({', '.join(names)})" if arrays else "(SELECT 1) AS v(p)"
-    pieces = f"{form.head}\0{form.tail}".split("?")
-    text = "".join(piece + mark for piece, mark in zip(pieces, [*marks, ""], strict=True))
-    return text.replace("\0", f" {form.joint} {rows} ")
+    return write.text(marks, rows)
 
 
 def _array(column: Sequence[Any], kind: int) -> str:
@@ -197,16 +128,16 @@ def _escaped(text: str) -> str:
 # --- as text to copy ------------------------------------------------------------------------------------------------
 
 
-def copied(form: Form, columns: Columns) -> tuple[str, str]:
+def copied(write: Insert, columns: Columns) -> tuple[str, str]:
     """The COPY statement for these rows, and its data. Columns that are NULL in every row are left out."""
     names, texts = [], []
-    for name, column in zip(form.columns, columns, strict=True):
+    for name, column in zip(write.columns, columns, strict=True):
         if column[0] is None and column.count(None) == len(column):
             continue
         names.append(name)
         texts.append(_copy_column(column))
     data = "\n".join(map("\t".join, zip(*texts, strict=True)))
-    return f"COPY {form.copied} ({', '.join(names)}) FROM STDIN", f"{data}\n"
+    return f"COPY {write.table} ({', '.join(names)}) FROM STDIN", f"{data}\n"
 
 
 def _copy_column(column: Sequence[Any]) -> Sequence[str]:

@@ -93,23 +93,24 @@ def _empty(session: PostgresSession, part: Part, before: float, rows: int) -> in
     names = {tracking_id for _, _, _, tracking_id in found}
     listed, values = session.members(sorted(names))
     open_ones = session.rows(
-        f"SELECT g.tracking_id FROM ramet_lineages g WHERE g.tracking_id IN {listed} AND "
+        f"SELECT g.tracking_id FROM ramet_lineages g WHERE g.tracking_id {listed} AND "
         f"(g.sweep = ? OR ({_MAY_GO})) ORDER BY g.tracking_id{session.for_update}",
         (values, PRUNING, before),
     )
     if len(open_ones) < len(names):
         return None
     session.run(
-        f"UPDATE ramet_lineages SET sweep = ? WHERE tracking_id IN {listed} AND sweep <> ?",
+        f"UPDATE ramet_lineages SET sweep = ? WHERE tracking_id {listed} AND sweep <> ?",
         (PRUNING, values, PRUNING),
     )
-    session.run_many(
-        "DELETE FROM ramet_identities WHERE key = ? AND tracking_id = ? AND kind = ?",
+    session.delete(
+        "ramet_identities",
+        ("key", "tracking_id", "kind"),
         [(key, tracking_id, kind) for _, key, kind, tracking_id in found],
     )
     numbers, of = session.members(seq for seq, *_ in found)
     for table in _BY_TASK:
-        session.run(f"DELETE FROM {table} WHERE seq IN {numbers}", (of,))
+        session.run(f"DELETE FROM {table} WHERE seq {numbers}", (of,))
     session.run("UPDATE ramet_parts SET emptied_to = ? WHERE number = ?", (found[-1][0] + 1, part.number))
     return len(found)
 

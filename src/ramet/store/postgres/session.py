@@ -14,12 +14,22 @@ from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
 from ramet.store.errors import StoreError
-from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet, translated
+from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, copied, joined, looked_up, meet, numbered, translated
 from ramet.store.postgres.errors import NoRoom, Unknown, is_gone, is_race
 from ramet.store.postgres.partitions import Room
 from ramet.store.rows import tallies
 from ramet.store.scan_floor import Floors
-from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut
+from ramet.store.session import (
+    LOOKS_MAX,
+    Insert,
+    Noted,
+    Overtaken,
+    Row,
+    RowWriter,
+    StatementFailed,
+    StatementTimedOut,
+    Write,
+)
 
 VERSION_MIN = 150_000
 WORLD = 0x72616D65
@@ -96,7 +106,7 @@ def _pooled(connection: psycopg.Connection[Row]) -> bool:
     return bool(process != connection.info.backend_pid)
 
 
-class PostgresSession:
+class PostgresSession(RowWriter):
     """A transaction on a PostgreSQL connection; see :class:`ramet.store.session.Session`."""
 
     for_update = " FOR UPDATE"
@@ -132,7 +142,7 @@ class PostgresSession:
         # Behind a pooler nothing of a session stays: what others set once is set in every transaction.
         pooled = connection.prepare_threshold is None
         self._plans = f"SET LOCAL {_PLANS.replace('; ', '; SET LOCAL ')}; " if pooled else ""
-        self._types: dict[str, tuple[int, ...]] = {}
+        self._types: dict[Write, tuple[int, ...]] = {}
         self._slots: set[int] = set()
         self.looks_left = LOOKS_MAX
         self.noted, self.written = list[Noted](), list[Noted]()
@@ -241,41 +251,49 @@ class PostgresSession:
         self._told("after", sql)
         return count
 
+    def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
+        self._told("before", write.one_row)
+        if len(rows) == 1:
+            count = self._cursor.execute(numbered(write), rows[0], binary=True).rowcount
+        else:
+            count = self._write_together(write, rows)
+        self._told("after", write.one_row)
+        return count
+
+    def _write_together(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
+        columns = [*zip(*rows, strict=True)]
+        if meet(write, columns, len(rows)):
+            return self._one_by_one(numbered(write), rows)
+        if isinstance(write, Insert) and not write.key and len(rows) >= ROWS_WORTH_COPYING:
+            text, data = copied(write, columns)
+            with self._cursor.copy(text) as copy:
+                copy.write(data)
+            return self._cursor.rowcount
+        bulk = joined(write, columns, self._value_types(write))
+        if bulk is None:
+            return self._one_by_one(numbered(write), rows)
+        return self._cursor.execute(bulk[0], bulk[1], binary=True).rowcount
+
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
         if not rows:
             return 0
         self._told("before", sql)
-        count = self._execute(sql, rows[0]).rowcount if len(rows) == 1 else self._run_together(sql, rows)
+        count = self._one_by_one(translated(sql), rows) if len(rows) > 1 else self._execute(sql, rows[0]).rowcount
         self._told("after", sql)
         return count
 
-    def _run_together(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
-        form = form_of(sql)
-        columns = [*zip(*rows, strict=True)]
-        if form is None or meet(form, columns, len(rows)):
-            return self._one_by_one(sql, rows)
-        if form.copied is not None and len(rows) >= ROWS_WORTH_COPYING:
-            text, data = copied(form, columns)
-            with self._cursor.copy(text) as copy:
-                copy.write(data)
-            return self._cursor.rowcount
-        bulk = joined(form, columns, self._parameter_types(sql))
-        if bulk is None:
-            return self._one_by_one(sql, rows)
-        return self._cursor.execute(bulk[0], bulk[1], binary=True).rowcount
-
-    def _one_by_one(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
-        self._cursor.executemany(translated(sql), rows)
+    def _one_by_one(self, text: str, rows: Sequence[Sequence[Any]]) -> int:
+        self._cursor.executemany(text, rows)
         return self._cursor.rowcount
 
-    def _parameter_types(self, sql: str) -> tuple[int, ...]:
-        """What the server takes each parameter for, by its numbers of types."""
-        known = self._types.get(sql)
+    def _value_types(self, write: Write) -> tuple[int, ...]:
+        """What the server takes each value for, by its numbers of types."""
+        known = self._types.get(write)
         if known is None:
             server = self.connection.pgconn
-            self._asked(partial(server.send_prepare, b"", translated(sql).encode()))
+            self._asked(partial(server.send_prepare, b"", numbered(write).encode()))
             told = self._asked(partial(server.send_describe_prepared, b""))
-            known = self._types[sql] = tuple(told.param_type(at) for at in range(told.nparams))
+            known = self._types[write] = tuple(told.param_type(at) for at in range(told.nparams))
         return known
 
     def _asked(self, send: Callable[[], None]) -> pq.abc.PGresult:
@@ -298,10 +316,11 @@ class PostgresSession:
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
         listed = list(values)
         if not listed:
-            return "(NULL)", _NO_VALUE
+            return "IN (NULL)", _NO_VALUE
+        # One scan of the index that the column has, where a subquery could be joined in any order.
         if isinstance(listed[0], int):
-            return "(?::bigint[])", "{" + ",".join(map(int.__repr__, listed)) + "}"
-        return "(?::text[])", listed
+            return "= ANY (?::bigint[])", "{" + ",".join(map(int.__repr__, listed)) + "}"
+        return "= ANY (?::text[])", listed
 
     def take_numbers(self, count: int) -> int:
         [(first,)] = self.rows("SELECT ramet_take_numbers(?)", (count,))

@@ -47,7 +47,7 @@ def block_page(
     given = [(name, *session.members(values)) for name, values in wanted]
     rows = session.rows(
         f"SELECT {BLOCK_LIST} FROM ramet_blocks WHERE {where}{until}"
-        f"{''.join(f' AND {name} || {chr(39) * 2} IN {listed}' for name, listed, _ in given)} {order} LIMIT ?",
+        f"{''.join(f' AND {name} || {chr(39) * 2} {listed}' for name, listed, _ in given)} {order} LIMIT ?",
         (*begin, *last, *(values for *_, values in given), most + 1),
     )
     found = [Block(*row) for row in rows]

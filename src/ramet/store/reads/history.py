@@ -65,7 +65,7 @@ def _with_tracebacks(session: Session, seq: int, attempts: Sequence[Attempt]) ->
         return
     listed, values = session.members(failed)
     found: dict[int, str | None] = dict(
-        session.rows(f"SELECT fence, traceback FROM ramet_attempts WHERE seq = ? AND fence IN {listed}", (seq, values))
+        session.rows(f"SELECT fence, traceback FROM ramet_attempts WHERE seq = ? AND fence {listed}", (seq, values))
     )
     for attempt in attempts:
         yield replace(attempt, traceback=found.get(attempt.fence))

@@ -71,7 +71,7 @@ def _with_blocks(session: Session, beside: Sequence[str]) -> tuple[list[str], bo
 def _blocks(session: Session, kind: str, key: str, lineages: Sequence[str], limit: int) -> list[Block]:
     listed, values = session.members(lineages)
     rows = session.rows(
-        f"SELECT {BLOCK_LIST} FROM ramet_blocks WHERE tracking_id IN {listed} AND kind = ? AND key = ? "
+        f"SELECT {BLOCK_LIST} FROM ramet_blocks WHERE tracking_id {listed} AND kind = ? AND key = ? "
         "ORDER BY last_at DESC, tracking_id, reason LIMIT ?",
         (values, kind, key, limit),
     )

@@ -145,7 +145,7 @@ def _named(
     listed, wanted = session.members(sorted(state.value for state in states))
     rows = session.rows(
         f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE {where} AND tracking_id <= ? "
-        f"AND state || '' IN {listed}{like} "
+        f"AND state || '' {listed}{like} "
         "ORDER BY tracking_id LIMIT ?",
         (*values, until, wanted, most + 1),
     )

@@ -75,7 +75,7 @@ class _Reach:
         """Add those that wait, without a ticket, behind tasks that gave theirs up."""
         listed, values = self._session.members(seqs)
         rows = self._session.rows(
-            f"SELECT seq FROM ramet_paths WHERE behind IN {listed} AND tracking_id <> ? LIMIT ?",
+            f"SELECT seq FROM ramet_paths WHERE behind {listed} AND tracking_id <> ? LIMIT ?",
             (values, self._tracking_id, self._limit),
         )
         self.others.update(seq for (seq,) in rows)
@@ -148,7 +148,7 @@ def _why(session: Session, mine: Line, other: Line) -> str | None:
             return f"that one comes after task {_id(session, one.seq)}, which its own path holds back"
         listed, values = session.members(shared)
         between = session.rows(
-            f"SELECT seq FROM ramet_path_tickets WHERE node IN {listed} AND exact = 1 AND ticket > ? AND ticket < ? "
+            f"SELECT seq FROM ramet_path_tickets WHERE node {listed} AND exact = 1 AND ticket > ? AND ticket < ? "
             "ORDER BY ticket LIMIT 1",
             (values, mine.ticket or 0, one.ticket or 2**63 - 1),
         )

@@ -54,7 +54,7 @@ def _seen(row: Row) -> Seen:
 def seen(session: Session, seqs: Iterable[int]) -> list[Seen]:
     """Tasks on paths, those with the smallest tickets first."""
     listed, values = session.members(seqs)
-    found = map(_seen, session.rows(f"SELECT {_LIST} {_FROM} WHERE p.seq IN {listed}", (values,)))
+    found = map(_seen, session.rows(f"SELECT {_LIST} {_FROM} WHERE p.seq {listed}", (values,)))
     return sorted(found, key=lambda one: (one.ticket is None, one.ticket or 0, one.seq))
 
 
@@ -114,7 +114,7 @@ def _without_ticket(session: Session, nodes: Sequence[int], limit: int) -> list[
     """Those at a prefix that gave their tickets up while others waited below, and those who come after them."""
     listed, values = session.members(nodes)
     gone = session.rows(
-        f"SELECT seq FROM ramet_path_waves WHERE node IN {listed} AND what IN ('skip', 'away', 'back') "
+        f"SELECT seq FROM ramet_path_waves WHERE node {listed} AND what IN ('skip', 'away', 'back') "
         "AND what <> 'skip' LIMIT ?",
         (values, limit),
     )
@@ -122,7 +122,7 @@ def _without_ticket(session: Session, nodes: Sequence[int], limit: int) -> list[
         return []
     listed, values = session.members(seq for (seq,) in gone)
     after = session.rows(
-        f"SELECT seq FROM ramet_paths WHERE behind IN {listed} ORDER BY behind, was_ticket LIMIT ?", (values, limit)
+        f"SELECT seq FROM ramet_paths WHERE behind {listed} ORDER BY behind, was_ticket LIMIT ?", (values, limit)
     )
     return [one for one in seen(session, dict.fromkeys(seq for (seq,) in gone + after)) if one.ticket is None]
 
@@ -159,7 +159,7 @@ def _behind_holders(session: Session, holders: Sequence[Seen]) -> dict[int, int]
         "(SELECT COUNT(*) FROM (SELECT 1 FROM ramet_path_tickets t WHERE t.node = h.node AND t.exact = {} LIMIT ?) c)"
     )
     rows = session.rows(
-        f"SELECT h.node, {here.format(0)}, {here.format(1)} FROM ramet_path_holders h WHERE h.node IN {listed}",
+        f"SELECT h.node, {here.format(0)}, {here.format(1)} FROM ramet_path_holders h WHERE h.node {listed}",
         (BEHIND_MAX, BEHIND_MAX, values),
     )
     counts = {node: (below, exact) for node, below, exact in rows}
@@ -231,7 +231,7 @@ def _before(session: Session, one: Seen) -> Seen | None:
     found = seen(
         session,
         (seq for (seq,) in session.rows(
-            f"SELECT seq FROM ramet_path_tickets WHERE node IN {listed} AND exact = 1 AND ticket = ? "
+            f"SELECT seq FROM ramet_path_tickets WHERE node {listed} AND exact = 1 AND ticket = ? "
             "UNION ALL SELECT seq FROM ramet_path_tickets WHERE node = ? AND exact = 0 AND ticket = ?",
             (values, one.waits_on, one.nodes[-1], one.waits_on),
         )),
@@ -273,7 +273,7 @@ def _count(session: Session, one: Seen, how: str) -> int:
     listed, values = session.members(one.nodes)
     [(count,)] = session.rows(
         "SELECT COUNT(*) FROM ("
-        f"SELECT 1 FROM ramet_path_tickets WHERE node IN {listed} AND exact = 1 AND ticket {how} ? UNION ALL "
+        f"SELECT 1 FROM ramet_path_tickets WHERE node {listed} AND exact = 1 AND ticket {how} ? UNION ALL "
         f"SELECT 1 FROM ramet_path_tickets WHERE node = ? AND exact = 0 AND ticket {how} ? LIMIT ?) c",
         (values, one.ticket, one.nodes[-1], one.ticket, BEHIND_MAX),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import Lineage, LineageState
@@ -20,6 +21,7 @@ from ramet.model.values import read_json
 from ramet.store.answers import KindCount, TaskPage
 from ramet.store.requests import SEQ_MAX, TaskQuery
 from ramet.store.rows.lineages import LINEAGE_LIST, effective
+from ramet.store.schema.columns import current
 from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000
@@ -28,15 +30,26 @@ DEEP_ROOT_LOOKS_MAX = 1_000
 WALKS_MAX = 50
 """Depths that are walked one by one; in deeper trees all tasks of a state are sorted."""
 
-TASK_LIST = (
-    "t.seq, t.id, t.tracking_id, t.parent_id, t.kind, t.key, t.queue, t.priority, t.payload, t.ancestry_chain, "
-    "t.spawn_depth, g.max_spawn_depth, COALESCE(t.state, l.state), COALESCE(t.reason, l.ending_reason), t.error, "
-    "t.result, t.created_at, l.available_at, t.finished_at, COALESCE(l.attempts, t.attempts), t.max_attempts, "
-    "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
-    "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
-    "COALESCE(l.deadline_at, t.deadline_at), CASE WHEN l.state = 'pending' THEN l.wait END, l.bound_to, t.resource, "
-    "t.path, t.breadth, CASE WHEN l.state = 'processing' THEN l.claimed_at END"
-)
+_OTHERWISE = {
+    "max_spawn_depth": "g.max_spawn_depth",
+    "reason": "COALESCE(t.reason, l.ending_reason)",
+    "wait": "CASE WHEN l.state = 'pending' THEN l.wait END",
+    "pulled": "t.breadth",
+    "claimed_at": "CASE WHEN l.state = 'processing' THEN l.claimed_at END",
+}
+"""Fields of a task that are not what the column of their name has."""
+_READ: dict[str, Callable[[Any], Any]] = {
+    "payload": read_json,
+    "ancestry_chain": lambda text: tuple(json.loads(text)),
+    "state": TaskState,
+    "result": lambda text: None if text is None else read_json(text),
+    "path": path_from,
+    "pulled": lambda breadth: breadth == BY_DUE,
+}
+"""What makes a field of what the database has."""
+_FIELDS = tuple(one.name for one in fields(Task))
+_READERS = [(_FIELDS.index(name), read) for name, read in _READ.items()]
+TASK_LIST = ", ".join(["t.seq", *(_OTHERWISE.get(name) or current(name) for name in _FIELDS)])
 FROM_TASKS = (
     "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
 )
@@ -45,12 +58,8 @@ FROM_TASKS = (
 def task_of(row: Row) -> Task:
     """A task from a row of ``TASK_LIST``."""
     values = list(row[1:])
-    values[7] = read_json(values[7])
-    values[8] = tuple(json.loads(values[8]))
-    values[11] = TaskState(values[11])
-    values[14] = None if values[14] is None else read_json(values[14])
-    values[-3] = path_from(values[-3])
-    values[-2] = values[-2] == BY_DUE
+    for at, read in _READERS:
+        values[at] = read(values[at])
     return Task(*values)
 
 
@@ -77,7 +86,7 @@ def tasks(session: Session, query: TaskQuery) -> TaskPage:
 def tasks_of(session: Session, seqs: Iterable[int]) -> list[Task]:
     """Return the tasks with these numbers, in their order; unknown numbers are left out."""
     listed, values = session.members(seqs)
-    found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq", (values,))
+    found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.seq {listed} ORDER BY t.seq", (values,))
     return list(map(task_of, found))
 
 
@@ -121,7 +130,7 @@ def _by_key(session: Session, query: TaskQuery, limit: int) -> list[int]:
     rows = session.rows(
         "SELECT t.seq FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
         f"LEFT JOIN ramet_live l ON l.seq = i.seq WHERE i.key = ? AND {where} "
-        f"AND COALESCE(t.state, l.state) IN {states} ORDER BY t.seq{_down(query)} LIMIT ?",
+        f"AND COALESCE(t.state, l.state) {states} ORDER BY t.seq{_down(query)} LIMIT ?",
         (query.key, *parameters, values, limit),
     )
     return [row[0] for row in rows]
@@ -132,7 +141,7 @@ def _by_parent(session: Session, query: TaskQuery, limit: int) -> list[int]:
     states, values = session.members(query.states or list(TaskState))
     rows = session.rows(
         "SELECT t.seq FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
-        f"WHERE t.parent_id = ? AND {where} AND COALESCE(t.state, l.state) IN {states} "
+        f"WHERE t.parent_id = ? AND {where} AND COALESCE(t.state, l.state) {states} "
         f"ORDER BY t.seq{_down(query)} LIMIT ?",
         (query.parent_id, *parameters, values, limit),
     )
@@ -274,7 +283,7 @@ def idle(session: Session, kinds: Sequence[str]) -> bool:
 def any_live(session: Session, kinds: Sequence[str]) -> bool:
     """Return True when a task of these kinds is live. Stops at the first."""
     listed, values = session.members(kinds)
-    return bool(session.rows(f"SELECT 1 FROM ramet_live WHERE kind IN {listed} LIMIT 1", (values,)))
+    return bool(session.rows(f"SELECT 1 FROM ramet_live WHERE kind {listed} LIMIT 1", (values,)))
 
 
 def next_due_at(session: Session) -> float | None:
@@ -363,7 +372,7 @@ def grown_from_lineage(session: Session, tracking_id: str) -> Grown:
     if not deep:
         return top
     listed, values = session.members([seq for (seq,) in deep])
-    return Grown(f"({top.where} OR t.seq IN {listed})", (*top.values, values))
+    return Grown(f"({top.where} OR t.seq {listed})", (*top.values, values))
 
 
 def roots(session: Session, tracking_id: str) -> list[Task]:
@@ -381,7 +390,7 @@ def child_counts(session: Session, task_ids: Sequence[str]) -> dict[str, int]:
     listed, values = session.members(task_ids)
     return dict(
         session.rows(
-            f"SELECT parent_id, COUNT(*) FROM ramet_tasks WHERE parent_id IN {listed} GROUP BY parent_id", (values,)
+            f"SELECT parent_id, COUNT(*) FROM ramet_tasks WHERE parent_id {listed} GROUP BY parent_id", (values,)
         )
     )
 

@@ -93,7 +93,7 @@ def _twigs(session: Session, seqs: list[int]) -> tuple[Twig, ...]:
         "(WITH RECURSIVE below (id) AS (SELECT c.id FROM ramet_tasks c WHERE c.parent_id = t.id "
         "UNION ALL SELECT c.id FROM below b JOIN ramet_tasks c ON c.parent_id = b.id) "
         "SELECT COUNT(*) FROM (SELECT 1 FROM below LIMIT ?) b), "
-        f"{TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq",
+        f"{TASK_LIST} {FROM_TASKS} WHERE t.seq {listed} ORDER BY t.seq",
         (CHILDREN_MAX + 1, deepest + 1, values),
     )
     return tuple(
@@ -132,7 +132,7 @@ def deepest(session: Session, tracking_ids: Iterable[str]) -> dict[str, int]:
     listed, values = session.members(list(islice(tracking_ids, LIMIT_MAX)))
     rows = session.rows(
         "SELECT g.tracking_id, (SELECT MAX(t.spawn_depth) FROM ramet_tasks t WHERE t.tracking_id = g.tracking_id) "
-        f"FROM ramet_lineages g WHERE g.tracking_id IN {listed}",
+        f"FROM ramet_lineages g WHERE g.tracking_id {listed}",
         (values,),
     )
     return {name: depth for name, depth in rows if depth is not None}

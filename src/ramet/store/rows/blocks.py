@@ -53,7 +53,7 @@ def _of_lineage(session: Session, tracking_id: str, keys: set[str]) -> list[Kind
     tasks = session.rows(
         "SELECT i.key, i.kind, t.id, t.parent_id, t.created_at, p.key, (SELECT COUNT(*) FROM ramet_transitions r "
         "WHERE r.seq = i.seq AND r.name = 'revive') FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
-        f"LEFT JOIN ramet_tasks p ON p.id = t.parent_id WHERE i.tracking_id = ? AND i.key IN {listed}",
+        f"LEFT JOIN ramet_tasks p ON p.id = t.parent_id WHERE i.tracking_id = ? AND i.key {listed}",
         (tracking_id, values),
     )
     demands = {
@@ -64,7 +64,7 @@ def _of_lineage(session: Session, tracking_id: str, keys: set[str]) -> list[Kind
     blocks = session.rows(
         # The primary key begins with the lineage too, and all of its blocks would be read.
         "SELECT key, kind, reason, demands, winner, first_parent, first_at FROM ramet_blocks "
-        f"INDEXED BY ramet_blocks_demanded WHERE tracking_id = ? AND key IN {listed} AND demands > 0",
+        f"INDEXED BY ramet_blocks_demanded WHERE tracking_id = ? AND key {listed} AND demands > 0",
         (tracking_id, values),
     )
     for key, kind, reason, count, winner, first_parent, first_at in blocks:
@@ -108,16 +108,15 @@ def wanted_task(text: str) -> NewTask:
     return NewTask.restored(json.loads(text))
 
 
+BLOCK_KEY = ("tracking_id", "kind", "key", "reason")
 _BLOCK = (
-    "INSERT INTO ramet_blocks (tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, "
-    "wanted, first_at, last_at, left_out) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) "
-    f"ON CONFLICT (tracking_id, kind, key, reason) DO UPDATE SET {DEMANDED}, count = ramet_blocks.count + 1, "
-    "last_parent = excluded.last_parent, last_at = excluded.last_at"
-)
-_BLOCK_COUNT = (
-    "INSERT INTO ramet_block_counts (tracking_id, parent_id, kind, reason, count, left_out) VALUES (?, ?, ?, ?, 1, ?) "
-    "ON CONFLICT (tracking_id, parent_id, kind, reason) DO UPDATE SET count = ramet_block_counts.count + 1, "
-    "left_out = ramet_block_counts.left_out + excluded.left_out"
+    *BLOCK_KEY, "detail", "count", "first_parent", "last_parent", "winner", "wanted", "first_at", "last_at", "left_out"
+)  # fmt: skip
+_BLOCK_AGAIN = (DEMANDED, "count = ramet_blocks.count + 1", "last_parent", "last_at")
+_COUNT_KEY = ("tracking_id", "parent_id", "kind", "reason")
+_COUNT_AGAIN = (
+    "count = ramet_block_counts.count + 1",
+    "left_out = ramet_block_counts.left_out + excluded.left_out",
 )
 
 
@@ -144,13 +143,15 @@ def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[s
             if name not in known:
                 left_out[item.blocked.reason.value] += item.left_out
                 if stored >= (most if item.blocked.reason in REOFFERABLE else (most + 1) // 2):
-                    overflow.append((tracking_id, item.parent.id, name[0], name[2], int(item.left_out)))
+                    overflow.append((tracking_id, item.parent.id, name[0], name[2], 1, int(item.left_out)))
                     continue
                 known.add(name)
                 stored += 1
             rows.append(_block_row(item, session.now))
-        session.run_many(_BLOCK, rows)
-        session.run_many(_BLOCK_COUNT, overflow)
+        session.insert("ramet_blocks", _BLOCK, rows, key=BLOCK_KEY, changes=_BLOCK_AGAIN)
+        session.insert(
+            "ramet_block_counts", (*_COUNT_KEY, "count", "left_out"), overflow, key=_COUNT_KEY, changes=_COUNT_AGAIN
+        )
         after = lineage._replace(blocks=stored, left_out=text_of(left_out))
         if after != lineage:
             session.run(
@@ -173,7 +174,7 @@ def _known_blocks(session: Session, tracking_id: str, several: Sequence[Refusal]
         known.update(
             (kind, key, reason)
             for key, reason in session.rows(
-                f"SELECT key, reason FROM ramet_blocks WHERE tracking_id = ? AND kind = ? AND key IN {listed}",
+                f"SELECT key, reason FROM ramet_blocks WHERE tracking_id = ? AND kind = ? AND key {listed}",
                 (tracking_id, kind, values),
             )
         )
@@ -184,6 +185,6 @@ def _block_row(item: Refusal, now: float) -> tuple[object, ...]:
     parent, new, blocked, _ = item
     wanted = wanted_text(new) if blocked.reason in REOFFERABLE else None
     return (
-        parent.tracking_id, new.kind, new.key, blocked.reason.value, blocked.detail, parent.id, parent.id,
+        parent.tracking_id, new.kind, new.key, blocked.reason.value, blocked.detail, 1, parent.id, parent.id,
         blocked.winner, wanted, now, now, int(item.left_out),
     )  # fmt: skip

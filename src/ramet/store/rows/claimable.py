@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from ramet.model.task.ordering import PULLED_RANK, is_pulled
 from ramet.model.task.task import Standing
 from ramet.store.scan_floor import Floor, Position, raised
-from ramet.store.schema.tables import LIVE_LIST
+from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
 
 _WAITING = f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' AND wait IS NULL "

@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping
 from ramet.model.flow.queues import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, CommitTimes
 from ramet.store.session import Session
 
-_ADD = (
-    "INSERT INTO ramet_commit_times (verb, bucket, commits, seconds) VALUES (?, ?, ?, ?) "
-    "ON CONFLICT (verb, bucket) DO UPDATE SET commits = ramet_commit_times.commits + excluded.commits, "
-    "seconds = ramet_commit_times.seconds + excluded.seconds"
+_ADDED = (
+    "commits = ramet_commit_times.commits + excluded.commits",
+    "seconds = ramet_commit_times.seconds + excluded.seconds",
 )
 
 Measured = Mapping[tuple[str, int], tuple[int, float]]
@@ -57,7 +56,8 @@ class CommitTimer:
 def add(session: Session, measured: Measured) -> None:
     """Add what a process measured to the sums of all."""
     # In one order, so that two workers that hand over at once never wait for each other in a ring.
-    session.run_many(_ADD, [(*at, *measured[at]) for at in sorted(measured)])
+    rows, key = [(*at, *measured[at]) for at in sorted(measured)], ("verb", "bucket")
+    session.insert("ramet_commit_times", (*key, "commits", "seconds"), rows, key=key, changes=_ADDED)
 
 
 def commit_times(session: Session) -> list[CommitTimes]:

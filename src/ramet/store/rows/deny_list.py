@@ -50,7 +50,7 @@ def concerning(session: Session, news: Iterable[NewTask]) -> StopList | None:
     hosts = {host for new in news if (host := _host(new)) is not None}
     listed, values = session.members(sorted({name for host in hosts for name in names_above(host)}))
     found = session.rows(
-        f"SELECT {_ENTRY_LIST} FROM ramet_stop_list WHERE entry_type IN ('host', 'domain') AND value IN {listed}",
+        f"SELECT {_ENTRY_LIST} FROM ramet_stop_list WHERE entry_type IN ('host', 'domain') AND value {listed}",
         (values,),
     )
     patterns = session.rows(

@@ -81,7 +81,7 @@ def read_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Li
 def _lineages(session: Session, tracking_ids: Iterable[str], ending: str) -> dict[str, Lineage]:
     listed, values = session.members(sorted(set(tracking_ids)))
     found = session.rows(
-        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id IN {listed} ORDER BY tracking_id{ending}",
+        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id {listed} ORDER BY tracking_id{ending}",
         (values,),
     )
     return {row.tracking_id: row for row in effective(session, [Lineage._make(row) for row in found])}
@@ -90,10 +90,7 @@ def _lineages(session: Session, tracking_ids: Iterable[str], ending: str) -> dic
 def insert_lineages(session: Session, rows: Sequence[Lineage]) -> None:
     """Create lineage rows."""
     if rows:
-        marks = ", ".join("?" * len(Lineage._fields))
-        session.run_many(
-            f"INSERT INTO ramet_lineages ({LINEAGE_LIST}) VALUES ({marks})", stored_deadlines(session, rows)
-        )
+        session.insert("ramet_lineages", Lineage._fields, stored_deadlines(session, rows))
 
 
 def add_tasks(session: Session, tracking_id: str, places: int, live: int, turns: str) -> None:
@@ -186,13 +183,15 @@ def take_back(session: Session, tracking_id: str, text: str, wanted: Iterable[tu
         listed, values = session.members(sorted(several))
         found += session.rows(
             "SELECT kind, key, reason FROM ramet_blocks WHERE tracking_id = ? AND kind = ? "
-            f"AND key IN {listed} AND left_out = 1",
+            f"AND key {listed} AND left_out = 1",
             (tracking_id, kind, values),
         )
     if not found:
         return text
-    session.run_many(
-        "UPDATE ramet_blocks SET left_out = 0 WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
+    session.update(
+        "ramet_blocks",
+        ("left_out = 0",),
+        ("tracking_id", "kind", "key", "reason"),
         [(tracking_id, *row) for row in found],
     )
     counts = counts_of(text)

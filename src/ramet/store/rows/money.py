@@ -33,13 +33,19 @@ from ramet.store.session import Session
 LIMIT_MAX = 1_000
 LOOKS_MAX = 20_000
 """So many calls of a lineage, the latest, are looked at for what its kinds and tasks cost."""
-INSERT = (
-    "INSERT INTO ramet_reservations (id, tracking_id, seq, fence, day, amount, actual, reserved_at, settled_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_RESERVATION = ("id", "tracking_id", "seq", "fence", "day", "amount", "actual", "reserved_at", "settled_at")
 SPENT = "CASE WHEN settled_at IS NOT NULL THEN actual WHEN closed_at IS NOT NULL THEN amount ELSE 0 END"
 RESERVED = "CASE WHEN settled_at IS NULL AND closed_at IS NULL THEN amount ELSE 0 END"
-_MOVE = "UPDATE ramet_spend SET spent = spent + ?, reserved = reserved + ? WHERE day = ?"
+
+
+def enter(session: Session, rows: Sequence[tuple[object, ...]]) -> None:
+    """Insert reservations and charges."""
+    session.insert("ramet_reservations", _RESERVATION, rows)
+
+
+def _move(session: Session, rows: Sequence[Sequence[int]]) -> None:
+    """Add (spent, reserved) to the sums of a day."""
+    session.update("ramet_spend", ("spent = spent + ?", "reserved = reserved + ?"), ("day",), rows)
 
 
 class _Sums:
@@ -57,14 +63,15 @@ class _Sums:
             self.days[name][1] += reserved
 
     def write(self, session: Session) -> None:
-        session.run_many(
-            "UPDATE ramet_lineages SET spent = spent + ?, reserved = reserved + ?, "
-            "under_reserved = under_reserved + ? WHERE tracking_id = ?",
+        session.update(
+            "ramet_lineages",
+            ("spent = spent + ?", "reserved = reserved + ?", "under_reserved = under_reserved + ?"),
+            ("tracking_id",),
             [(*sums, tracking_id) for tracking_id, sums in sorted(self.lineages.items())],
         )
         if self.days:
             hold_sums(session)
-        session.run_many(_MOVE, [(*sums, day) for day, sums in sorted(self.days.items())])
+        _move(session, [(*sums, day) for day, sums in sorted(self.days.items())])
 
 
 class _Row(NamedTuple):
@@ -121,7 +128,7 @@ def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]
             settled.append((item.amount, session.now, item.id))
         assert row.actual is not None
         answers.append(Booked(item.id, row.actual, max(0, row.actual - row.amount)))
-    session.run_many("UPDATE ramet_reservations SET actual = ?, settled_at = ? WHERE id = ?", settled)
+    session.update("ramet_reservations", ("actual", "settled_at"), ("id",), settled)
     sums.write(session)
     return answers
 
@@ -129,11 +136,11 @@ def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]
 def _hold(session: Session, ids: Iterable[str]) -> dict[str, _Row]:
     """Reservations by id, held together with the rows of their lineages, which come first in the order of locks."""
     listed, values = session.members(sorted(ids))
-    of = session.rows(f"SELECT tracking_id FROM ramet_reservations WHERE id IN {listed}", (values,))
+    of = session.rows(f"SELECT tracking_id FROM ramet_reservations WHERE id {listed}", (values,))
     lock_lineages(session, {tracking_id for (tracking_id,) in of})
     found = session.rows(
         "SELECT id, tracking_id, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
-        f"WHERE id IN {listed} ORDER BY id{session.for_update}",
+        f"WHERE id {listed} ORDER BY id{session.for_update}",
         (values,),
     )
     return {row[0]: _Row._make(row) for row in found}
@@ -144,15 +151,13 @@ def close_open(session: Session, seqs: Iterable[int]) -> None:
     listed, values = session.members(seqs)
     found = session.rows(
         "SELECT id, tracking_id, day, amount FROM ramet_reservations "
-        f"WHERE seq IN {listed} AND settled_at IS NULL AND closed_at IS NULL",
+        f"WHERE seq {listed} AND settled_at IS NULL AND closed_at IS NULL",
         (values,),
     )
     sums = _Sums()
     for _, tracking_id, day, amount in found:
         sums.add(tracking_id, day, amount, -amount)
-    session.run_many(
-        "UPDATE ramet_reservations SET closed_at = ? WHERE id = ?", [(session.now, row[0]) for row in found]
-    )
+    session.update("ramet_reservations", ("closed_at",), ("id",), [(session.now, row[0]) for row in found])
     sums.write(session)
 
 
@@ -167,8 +172,8 @@ def book_charges(
     It was spent already, so it is booked in full: what passes the lineage's ceiling raises ``under_reserved``.
     """
     day, now = day_of(session.now), session.now
-    session.run_many(
-        INSERT,
+    enter(
+        session,
         [(charge.id, tracking_id, seq, fence, day, 0, charge.amount, now, now)
          for seq, fence, tracking_id, charge in charges],
     )  # fmt: skip
@@ -193,7 +198,7 @@ def add_to_sums(session: Session, spent: int) -> None:
     if spent:
         day = day_of(session.now)
         ensure_days(session, day)
-        session.run_many(_MOVE, [(spent, 0, day), (spent, 0, ALL_DAYS)])
+        _move(session, [(spent, 0, day), (spent, 0, ALL_DAYS)])
 
 
 def hold_sums(session: Session) -> None:
@@ -203,10 +208,7 @@ def hold_sums(session: Session) -> None:
 
 def ensure_days(session: Session, day: int) -> None:
     """The rows of a day and of all days exist, and are held until the transaction ends."""
-    session.run_many(
-        "INSERT INTO ramet_spend (day, spent, reserved) VALUES (?, 0, 0) ON CONFLICT (day) DO NOTHING",
-        [(day,), (ALL_DAYS,)],
-    )
+    session.insert("ramet_spend", ("day", "spent", "reserved"), [(day, 0, 0), (ALL_DAYS, 0, 0)], key=("day",))
     hold_sums(session)
 
 

@@ -114,10 +114,12 @@ def declare(session: Session, statements: Sequence[str]) -> None:
     if not new:
         return
     [(last,)] = session.rows("SELECT COALESCE(MAX(position), 0) FROM ramet_own_tables")
-    session.run_many(
-        "INSERT INTO ramet_own_tables (name, position, statement) VALUES (?, ?, ?) "
-        "ON CONFLICT (name) DO UPDATE SET statement = excluded.statement",
+    session.insert(
+        "ramet_own_tables",
+        ("name", "position", "statement"),
         [(item.name, last + at, item.statement) for at, item in enumerate(new, 1)],
+        key=("name",),
+        changes=("statement",),
     )
 
 

@@ -61,7 +61,6 @@ class Line(NamedTuple):
 
 
 LINE_LIST = ", ".join(Line._fields)
-_MARKS = ", ".join("?" * len(Line._fields))
 
 
 def line_of(seq: int, tracking_id: str, rule: PathRule, queue: str) -> Line:
@@ -73,7 +72,7 @@ def line_of(seq: int, tracking_id: str, rule: PathRule, queue: str) -> Line:
 def load_lines(session: Session, seqs: Iterable[int]) -> dict[int, Line]:
     """The rows of these tasks, by number; those without a path are absent."""
     listed, values = session.members(seqs)
-    return {line.seq: line for line in select(session, f"seq IN {listed}", (values,))}
+    return {line.seq: line for line in select(session, f"seq {listed}", (values,))}
 
 
 def select(session: Session, where: str, parameters: Sequence[object]) -> list[Line]:
@@ -92,7 +91,7 @@ def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[li
         Their rows, and the tickets on which others wait besides.
     """
     listed, values = session.members(tickets)
-    few = select(session, f"waits_on IN {listed} LIMIT ?", (values, limit + 1))
+    few = select(session, f"waits_on {listed} LIMIT ?", (values, limit + 1))
     if len(few) <= limit:
         return sorted(few, key=_place), set()
     waiting: list[Line] = []
@@ -114,10 +113,7 @@ def _line(row: Row) -> Line:
 
 def insert(session: Session, lines: Sequence[Line]) -> None:
     """New rows, with the tickets of those that have one, and what they hold."""
-    session.run_many(
-        f"INSERT INTO ramet_paths ({LINE_LIST}) VALUES ({_MARKS})",
-        [(*line[:3], _text(line.nodes), *line[4:]) for line in lines],
-    )
+    session.insert("ramet_paths", Line._fields, [(*line[:3], _text(line.nodes), *line[4:]) for line in lines])
 
 
 def _text(nodes: Nodes) -> str:
@@ -129,20 +125,14 @@ def _nodes(text: str) -> Nodes:
     return tuple(map(int, text[1:-1].split(",")))
 
 
-_UPDATE = (
-    "UPDATE ramet_paths SET ticket = ?, waits_on = ?, behind = ?, was_ticket = ?, since = ?, returned_at = ?, "
-    "ended = ? WHERE seq = ?"
-)
-
-
 def update(session: Session, lines: Sequence[Line]) -> None:
     """Write rows that are there."""
-    session.run_many(_UPDATE, [(*line[5:], line.seq) for line in lines])
+    session.update("ramet_paths", Line._fields[5:], ("seq",), [(*line[5:], line.seq) for line in lines])
 
 
 def delete(session: Session, lines: Sequence[Line]) -> None:
     """These stand nowhere any more."""
-    session.run_many("DELETE FROM ramet_paths WHERE seq = ?", [(line.seq,) for line in lines])
+    session.delete("ramet_paths", ("seq",), [(line.seq,) for line in lines])
 
 
 # --- tickets ----------------------------------------------------------------------------------------------------
@@ -150,8 +140,9 @@ def delete(session: Session, lines: Sequence[Line]) -> None:
 
 def add_tickets(session: Session, lines: Sequence[Line]) -> None:
     """They stand in line, at every prefix of their paths."""
-    session.run_many(
-        "INSERT INTO ramet_path_tickets (node, exact, ticket, seq) VALUES (?, ?, ?, ?)",
+    session.insert(
+        "ramet_path_tickets",
+        ("node", "exact", "ticket", "seq"),
         [
             (node, int(place == len(line.nodes)), line.ticket, line.seq)
             for line in lines
@@ -162,8 +153,9 @@ def add_tickets(session: Session, lines: Sequence[Line]) -> None:
 
 def drop_tickets(session: Session, lines: Sequence[Line]) -> None:
     """They stand in line no more."""
-    session.run_many(
-        "DELETE FROM ramet_path_tickets WHERE node = ? AND exact = ? AND ticket = ?",
+    session.delete(
+        "ramet_path_tickets",
+        ("node", "exact", "ticket"),
         [
             (node, int(place == len(line.nodes)), line.ticket)
             for line in lines
@@ -217,17 +209,18 @@ def shift_holders(session: Session, left: Iterable[Line], came: Iterable[Line]) 
                 shifts[node][1] += by
     fewer = [(holders, below, node) for node, (holders, below) in shifts.items() if holders < 0 or below < 0]
     more = [(node, *by) for node, by in shifts.items() if min(by) >= 0 and max(by) > 0]
-    changed = session.run_many(
-        "UPDATE ramet_path_holders SET holders = holders + ?, below = below + ? WHERE node = ?", fewer
-    )
+    changed = session.update("ramet_path_holders", ("holders = holders + ?", "below = below + ?"), ("node",), fewer)
     assert changed == len(fewer), "a path was let go of that nobody held"
-    session.run_many(
-        "DELETE FROM ramet_path_holders WHERE node = ? AND holders = 0 AND below = 0", [(node,) for *_, node in fewer]
-    )
-    session.run_many(
-        "INSERT INTO ramet_path_holders (node, holders, below) VALUES (?, ?, ?) ON CONFLICT (node) DO UPDATE SET "
-        "holders = ramet_path_holders.holders + excluded.holders, below = ramet_path_holders.below + excluded.below",
+    session.delete("ramet_path_holders", ("node", "holders = 0", "below = 0"), [(node,) for *_, node in fewer])
+    session.insert(
+        "ramet_path_holders",
+        ("node", "holders", "below"),
         more,
+        key=("node",),
+        changes=(
+            "holders = ramet_path_holders.holders + excluded.holders",
+            "below = ramet_path_holders.below + excluded.below",
+        ),
     )
 
 
@@ -239,7 +232,7 @@ def let_in(session: Session, lines: Sequence[Line]) -> None:
     told = session.rows(
         "UPDATE ramet_live SET holds_path = 1, wait = CASE WHEN wait = 'ticket' THEN 'due' "
         "WHEN resource IS NULL OR ending IS NOT NULL THEN NULL ELSE 'resource' END "
-        f"WHERE seq IN {listed} AND wait IN ('path', 'ticket') RETURNING resource",
+        f"WHERE seq {listed} AND wait IN ('path', 'ticket') RETURNING resource",
         (values,),
     )
     touch(session, {name for (name,) in told if name is not None})
@@ -258,7 +251,7 @@ def hold_slots(session: Session, seqs: Iterable[int], rules: Iterable[tuple[Path
         return  # Only one transaction writes at a time.
     known = sorted(set(seqs))
     listed, values = session.members(known)
-    found = session.rows(f"SELECT slot FROM ramet_paths WHERE seq IN {listed}", (values,)) if known else ()
+    found = session.rows(f"SELECT slot FROM ramet_paths WHERE seq {listed}", (values,)) if known else ()
     slots = {slot for (slot,) in found}
     slots |= {line_of(0, tracking_id, rule, queue).slot for rule, queue, tracking_id in rules}
     session.hold_slots(slots)

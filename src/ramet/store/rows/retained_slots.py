@@ -29,16 +29,13 @@ def hold(session: Session, changes: Sequence[Change]) -> None:
         for c in changes
         if held_on(c, session.now)
     ]  # fmt: skip
-    session.run_many(
-        "INSERT INTO ramet_holds (seq, fence, tracking_id, queue, kind, resource, lease_until) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq, fence) DO NOTHING",
-        rows,
-    )
+    columns = ("seq", "fence", "tracking_id", "queue", "kind", "resource", "lease_until")
+    session.insert("ramet_holds", columns, rows, key=("seq", "fence"))
 
 
 def acknowledge(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
     """The worker runs these claims no longer: their slots are free. Returns how many were held on."""
-    freed = session.run_many("DELETE FROM ramet_holds WHERE seq = ? AND fence = ?", sorted(pairs))
+    freed = session.delete("ramet_holds", ("seq", "fence"), sorted(pairs))
     if freed:
         session.wake()
     return freed
@@ -55,11 +52,13 @@ def touch(session: Session, names: Collection[str]) -> None:
     if not names:
         return
     session.lock(FLOW)
-    session.run_many(
-        "INSERT INTO ramet_resources (name, ready_at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE "
-        "SET ready_at = excluded.ready_at WHERE ramet_resources.ready_at IS NULL "
-        "OR ramet_resources.ready_at > excluded.ready_at",
+    session.insert(
+        "ramet_resources",
+        ("name", "ready_at"),
         [(name, session.now) for name in sorted(set(names))],
+        key=("name",),
+        changes=("ready_at",),
+        where="ramet_resources.ready_at IS NULL OR ramet_resources.ready_at > excluded.ready_at",
     )
 
 

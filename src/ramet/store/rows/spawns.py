@@ -20,11 +20,8 @@ def keep_edges(session: Session, refusals: Iterable[Refusal]) -> None:
         for item in refusals
         if item.new.keep_edge and item.blocked.winner is not None
     ]
-    session.run_many(
-        "INSERT INTO ramet_edges (tracking_id, parent_id, child_id) VALUES (?, ?, ?) "
-        "ON CONFLICT (tracking_id, parent_id, child_id) DO NOTHING",
-        rows,
-    )
+    edge = ("tracking_id", "parent_id", "child_id")
+    session.insert("ramet_edges", edge, rows, key=edge)
 
 
 def edges(session: Session, tracking_id: str, parent_ids: Sequence[str]) -> dict[str, list[str]]:
@@ -35,7 +32,7 @@ def edges(session: Session, tracking_id: str, parent_ids: Sequence[str]) -> dict
     listed, values = session.members(parent_ids)
     found: dict[str, list[str]] = defaultdict(list)
     for parent_id, child_id in session.rows(
-        f"SELECT parent_id, child_id FROM ramet_edges WHERE tracking_id = ? AND parent_id IN {listed} "
+        f"SELECT parent_id, child_id FROM ramet_edges WHERE tracking_id = ? AND parent_id {listed} "
         "ORDER BY parent_id, child_id",
         (tracking_id, values),
     ):
@@ -56,7 +53,7 @@ def counts(session: Session, wanted: Iterable[Shape]) -> dict[Shape, int]:
     for (tracking_id, kind), shapes in by_kind.items():
         listed, values = session.members(sorted(shapes))
         for shape, count in session.rows(
-            f"SELECT shape, count FROM ramet_shapes WHERE tracking_id = ? AND kind = ? AND shape IN {listed}",
+            f"SELECT shape, count FROM ramet_shapes WHERE tracking_id = ? AND kind = ? AND shape {listed}",
             (tracking_id, kind, values),
         ):
             found[(tracking_id, kind, shape)] = count
@@ -65,8 +62,8 @@ def counts(session: Session, wanted: Iterable[Shape]) -> dict[Shape, int]:
 
 def add(session: Session, spawned: Mapping[Shape, int]) -> None:
     """Book new tasks. The lineage's row, which the guard's caller holds, keeps others from counting meanwhile."""
-    session.run_many(
-        "INSERT INTO ramet_shapes (tracking_id, kind, shape, count) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (tracking_id, kind, shape) DO UPDATE SET count = ramet_shapes.count + excluded.count",
-        [(*name, count) for name, count in sorted(spawned.items())],
+    shape = ("tracking_id", "kind", "shape")
+    rows = [(*name, count) for name, count in sorted(spawned.items())]
+    session.insert(
+        "ramet_shapes", (*shape, "count"), rows, key=shape, changes=("count = ramet_shapes.count + excluded.count",)
     )

@@ -9,33 +9,30 @@ from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import Standing
 from ramet.store.rows.paths import hold_slots
 from ramet.store.rows.turns import Turns
-from ramet.store.schema.tables import LIVE_LIST
+from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, WIDE_COLUMNS
 from ramet.store.session import Session
+
+_BEGINS_AGAIN = {"attempts", "started_at", "deadline_at"}
+_KEPT = tuple(name for name in LIVE_COLUMNS if name in WIDE_COLUMNS and name not in _BEGINS_AGAIN)
+"""What a revived task has of its first life."""
 
 
 def ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | None]:
     """The standing of an ended task, rebuilt from its wide row, and the fingerprint of its last error."""
-    found = session.rows(
-        "SELECT tracking_id, kind, queue, priority, breadth, resource, spawn_depth, state, fence, task_seconds, "
-        "max_attempts, losses, snoozes, chain_depth, max_chain_depth, fan_out, stage, on_end, fingerprint, "
-        "unique_seconds, path FROM ramet_tasks WHERE seq = ? AND state IS NOT NULL",
-        (seq,),
-    )
+    columns = (*_KEPT, "priority", "breadth", "path", "fingerprint")
+    found = session.rows(f"SELECT {', '.join(columns)} FROM ramet_tasks WHERE seq = ? AND state IS NOT NULL", (seq,))
     if not found:
         return None, None
-    (tracking_id, kind, queue, priority, breadth, resource, depth, state, fence, task_seconds, max_attempts, losses,
-     snoozes, chain, max_chain, fan_out, stage, on_end, print_, unique_seconds, path) = found[0]  # fmt: skip
-    kin = TurnClass(queue, kind, rank_of(priority, breadth, depth), resource or "")
+    wide = dict(zip(columns, found[0], strict=True))
+    rank = rank_of(wide["priority"], wide["breadth"], wide["spawn_depth"])
+    kin = TurnClass(wide["queue"], wide["kind"], rank, wide["resource"] or "")
     standing = Standing(
-        seq=seq, tracking_id=tracking_id, kind=kind, queue=queue, rank=kin.rank, spawn_depth=depth,
-        state=state, wait=None, available_at=session.now, fence=fence, lease_until=0.0, worker=None,
-        claimed_at=0.0, started_at=None, task_seconds=task_seconds, deadline_at=None, attempts=0,
-        max_attempts=max_attempts, losses=losses, losses_alone=0, snoozes=snoozes, chain_depth=chain,
-        max_chain_depth=max_chain, progressed=0, fan_out=fan_out, stage=stage, on_end=on_end, ending=None,
-        ending_reason=None, bound_to=None, turn=Turns(session).level(kin), resource=resource,
-        unique_seconds=unique_seconds, holds_path=None if path is None else 0,
+        **{name: wide[name] for name in _KEPT}, rank=rank, wait=None, available_at=session.now, lease_until=0.0,
+        worker=None, claimed_at=0.0, started_at=None, deadline_at=None, attempts=0, losses_alone=0, progressed=0,
+        ending=None, ending_reason=None, bound_to=None, turn=Turns(session).level(kin),
+        holds_path=None if wide["path"] is None else 0,
     )  # fmt: skip
-    return standing, print_
+    return standing, wide["fingerprint"]
 
 
 _RECORD = (
@@ -82,7 +79,7 @@ def take_live(session: Session, where: str, parameters: Sequence[object], limit:
         hold_slots(session, pathed)
         # Others without a path may be found now, but none whose slot is not held.
         listed, values = session.members(pathed)
-        where = where.replace("WHERE ", f"WHERE (holds_path IS NULL OR seq IN {listed}) AND ", 1)
+        where = where.replace("WHERE ", f"WHERE (holds_path IS NULL OR seq {listed}) AND ", 1)
         parameters = (values, *parameters)
     rows = session.rows(
         f"SELECT {LIVE_LIST} FROM ramet_live {where} LIMIT ?{session.skip_locked}", (*parameters, limit)

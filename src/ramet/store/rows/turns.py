@@ -108,7 +108,7 @@ def renew(session: Session, standings: Sequence[Standing]) -> None:
             continue  # Its rank says how long it waits already.
         turn = turns.level(class_of_standing(standing)) + 1
         rows.append((turn, standing.seq, turn))
-    session.run_many("UPDATE ramet_live SET turn = ? WHERE seq = ? AND turn < ?", rows)
+    session.update("ramet_live", ("turn",), ("seq", "turn < ?"), rows)
 
 
 def forget_levels(session: Session, limit: int = 100) -> None:

@@ -23,17 +23,8 @@ _TAKE = (
     "seq = excluded.seq, tracking_id = excluded.tracking_id, state = NULL, held_until = NULL "
     "WHERE ramet_uniques.held_until <= ?"
 )
-# Of tasks that have ended, the one that holds longest; what lives is never replaced.
-_TAKE_ENDED = (
-    "INSERT INTO ramet_uniques (key, kind, holder, seq, tracking_id, state, held_until) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key, kind) DO UPDATE SET holder = excluded.holder, "
-    "seq = excluded.seq, tracking_id = excluded.tracking_id, state = excluded.state, "
-    "held_until = excluded.held_until WHERE ramet_uniques.held_until < excluded.held_until"
-)
-_HAND_ON = (
-    "UPDATE ramet_uniques SET holder = ?, seq = ?, state = NULL, held_until = NULL "
-    "WHERE key = ? AND kind = ? AND holder = ?"
-)
+_KEY = ("key", "kind")
+_HELD = ("holder", "seq", "tracking_id", "state", "held_until")
 _OF_HOLDER = "key = (SELECT key FROM ramet_tasks WHERE seq = ?) AND seq = ?"
 _HOLD = f"UPDATE ramet_uniques SET state = ?, held_until = ? WHERE {_OF_HOLDER}"
 _FREE = f"DELETE FROM ramet_uniques WHERE {_OF_HOLDER}"
@@ -45,10 +36,15 @@ def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
     listed, values = session.members(sorted({key for _, key in wanted}))
     found = session.rows(
         "SELECT kind, key, holder, tracking_id, state, held_until FROM ramet_uniques "
-        f"WHERE key IN {listed} AND (held_until IS NULL OR held_until > ?)",
+        f"WHERE key {listed} AND (held_until IS NULL OR held_until > ?)",
         (values, session.now),
     )
     return {(row[0], row[1]): Elsewhere(*row[2:]) for row in found if (row[0], row[1]) in wanted}
+
+
+def insert_identities(session: Session, rows: Sequence[tuple[str, str, str, int]]) -> None:
+    """Let each (key, tracking_id, kind) name the task with this number. The database refuses one that is taken."""
+    session.insert("ramet_identities", ("key", "tracking_id", "kind", "seq"), rows)
 
 
 def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> None:
@@ -68,13 +64,16 @@ def take_ended(session: Session, tasks: Iterable[tuple[str, str, str, int, str, 
     A key that a live task holds, or one that holds it longer, stays with that one.
     """
     longest = {(key, kind): row for row in sorted(tasks, key=lambda row: row[-1]) for key, kind, *_ in [row]}
-    session.run_many(_TAKE_ENDED, sorted(row for row in longest.values() if row[-1] > session.now))
+    rows = sorted(row for row in longest.values() if row[-1] > session.now)
+    # Of tasks that have ended, the one that holds longest; what lives is never replaced.
+    longer = "ramet_uniques.held_until < excluded.held_until"
+    session.insert("ramet_uniques", _KEY + _HELD, rows, key=_KEY, changes=_HELD, where=longer)
 
 
 def hand_on(session: Session, stages: Sequence[tuple[str, int, str, str, str | None]]) -> None:
     """A later stage holds the key of its kind from now on: each (id, number, key, base kind, stage before)."""
-    if stages:
-        session.run_many(_HAND_ON, stages)
+    changes = ("holder", "seq", "state = NULL", "held_until = NULL")
+    session.update("ramet_uniques", changes, ("key", "kind", "holder"), stages)
 
 
 def take_again(session: Session, seq: int) -> None:

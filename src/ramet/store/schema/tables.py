@@ -7,15 +7,11 @@ writing (docs/decisions/0003). Both dialects share this text; types are chosen s
 
 from __future__ import annotations
 
-from ramet.model.task.task import Standing
+from ramet.store.schema.columns import HOT, WIDE, definition
 from ramet.store.schema.flow import FLOW_TABLES, SCHEDULE_TABLES
 from ramet.store.schema.guard import GUARD_TABLES
 from ramet.store.schema.monitor import COST_TABLES, IMPORT_TABLES, MONITOR_TABLES, TALLY_TABLES
 from ramet.store.schema.paths import PATH_TABLES
-
-LIVE_COLUMNS: tuple[str, ...] = Standing._fields
-"""The hot row is the standing, column for column."""
-LIVE_LIST = ", ".join(LIVE_COLUMNS)
 
 _V1 = (
     """
@@ -75,45 +71,9 @@ _V1 = (
         WHERE end_wanted = 1 AND ended_at IS NOT NULL
     """,
     "CREATE INDEX ramet_lineages_swept ON ramet_lineages (tracking_id) WHERE sweep > 0",
-    """
+    f"""
     CREATE TABLE ramet_tasks (
-        seq INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        tracking_id TEXT NOT NULL,
-        parent_id TEXT,
-        kind TEXT NOT NULL,
-        key TEXT NOT NULL,
-        queue TEXT NOT NULL,
-        priority INTEGER NOT NULL,
-        payload TEXT NOT NULL,
-        ancestry_chain TEXT NOT NULL,
-        spawn_depth INTEGER NOT NULL,
-        max_attempts INTEGER,
-        max_chain_depth INTEGER NOT NULL,
-        task_seconds REAL,
-        on_end INTEGER NOT NULL,
-        breadth INTEGER NOT NULL DEFAULT 0,
-        created_at REAL NOT NULL,
-        state TEXT,
-        reason TEXT,
-        error TEXT,
-        fingerprint TEXT,
-        result TEXT,
-        stage TEXT,
-        fence INTEGER,
-        attempts INTEGER,
-        losses INTEGER,
-        snoozes INTEGER,
-        chain_depth INTEGER,
-        fan_out INTEGER,
-        started_at REAL,
-        deadline_at REAL,
-        finished_at REAL,
-        unique_seconds REAL,
-        path TEXT,
-        path_scope TEXT,
-        on_dependency_failure TEXT,
-        resource TEXT
+        {definition(WIDE)}
     )
     """,
     # No index of this table names a column that the end of a task writes: PostgreSQL then puts the new version on the
@@ -131,42 +91,9 @@ _V1 = (
     """,
     "CREATE INDEX ramet_unsuccessful_by_lineage ON ramet_unsuccessful (tracking_id, state, seq)",
     "CREATE INDEX ramet_unsuccessful_by_depth ON ramet_unsuccessful (state, spawn_depth, seq)",
-    """
+    f"""
     CREATE TABLE ramet_live (
-        seq INTEGER PRIMARY KEY,
-        tracking_id TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        queue TEXT NOT NULL,
-        rank INTEGER NOT NULL,
-        spawn_depth INTEGER NOT NULL,
-        state TEXT NOT NULL CHECK (state IN ('pending', 'processing')),
-        wait TEXT,
-        available_at REAL NOT NULL,
-        fence INTEGER NOT NULL,
-        lease_until REAL NOT NULL,
-        worker TEXT,
-        claimed_at REAL NOT NULL,
-        started_at REAL,
-        task_seconds REAL,
-        deadline_at REAL,
-        attempts INTEGER NOT NULL,
-        max_attempts INTEGER,
-        losses INTEGER NOT NULL,
-        losses_alone INTEGER NOT NULL,
-        snoozes INTEGER NOT NULL,
-        chain_depth INTEGER NOT NULL,
-        max_chain_depth INTEGER NOT NULL,
-        progressed INTEGER NOT NULL,
-        fan_out INTEGER NOT NULL,
-        stage TEXT,
-        on_end INTEGER NOT NULL,
-        ending TEXT,
-        ending_reason TEXT,
-        bound_to TEXT,
-        turn INTEGER NOT NULL,
-        unique_seconds REAL,
-        resource TEXT,
-        holds_path INTEGER CHECK (holds_path IS NULL OR holds_path = 1 OR state = 'pending')
+        {definition(HOT)}
     )
     """,
     "CREATE INDEX ramet_live_by_lineage ON ramet_live (tracking_id)",

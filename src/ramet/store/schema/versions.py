@@ -85,8 +85,4 @@ def check_newer(found: Versions, place: str, *, whole: bool = False) -> None:
 def store_versions(session: Session, plan: Plan) -> None:
     """Write down that the database is of the plan's newest version."""
     rows = [("schema", plan.version), ("compatible_from", plan.compatible_from[-1])]
-    session.run_many(
-        "INSERT INTO ramet_counters (name, value) VALUES (?, ?) "
-        "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        rows,
-    )
+    session.insert("ramet_counters", ("name", "value"), rows, key=("name",), changes=("value",))

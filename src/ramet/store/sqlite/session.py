@@ -16,7 +16,17 @@ from typing import Any
 from ramet.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMoved, StoreUnsafe
 from ramet.store.rows import tallies
 from ramet.store.scan_floor import Floors
-from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut, TransactionUndone
+from ramet.store.session import (
+    LOOKS_MAX,
+    Noted,
+    Overtaken,
+    Row,
+    RowWriter,
+    StatementFailed,
+    StatementTimedOut,
+    TransactionUndone,
+    Write,
+)
 from ramet.store.sqlite.place import Place
 
 BUSY_SECONDS = 30.0
@@ -38,33 +48,32 @@ NULLS_WORTH_WRITING_OUT = 2
 ROWS_WORTH_LOOKING_AT = 8
 
 
-def _nulls_written_out(sql: str, rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Sequence[Any]]]:
-    """The same statement with NULL in its text wherever every row has None.
+def _nulls_written_out(write: Write, rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Sequence[Any]]]:
+    """SQL with NULL in its text wherever every row has None, and the values of the other columns.
 
     The driver asks for an adapter for every None that it binds, which takes ten times as long as binding a number;
     most of the columns of a hot row are NULL.
     """
     if len(rows) < ROWS_WORTH_LOOKING_AT:
-        return sql, rows
+        return write.one_row, rows
     nulls = [at for at, value in enumerate(rows[0]) if value is None]
     if len(nulls) < NULLS_WORTH_WRITING_OUT:
-        return sql, rows
+        return write.one_row, rows
     blank = (None,) * len(nulls)
     if any(values != blank for values in map(itemgetter(*nulls), rows)):
-        return sql, rows
-    written_out, kept = _written_out(sql, tuple(nulls))
+        return write.one_row, rows
+    written_out, kept = _written_out(write, tuple(nulls))
     return written_out, map(kept, rows)
 
 
 @cache
-def _written_out(sql: str, nulls: tuple[int, ...]) -> tuple[str, Callable[[Sequence[Any]], tuple[Any, ...]]]:
-    """The statement with those parameters written out, and what takes the others from a row."""
-    pieces = sql.split("?")
-    marks = ["NULL" if at in nulls else "?" for at in range(len(pieces) - 1)]
-    others = [at for at, mark in enumerate(marks) if mark == "?"]
+def _written_out(write: Write, nulls: tuple[int, ...]) -> tuple[str, Callable[[Sequence[Any]], tuple[Any, ...]]]:
+    """The SQL with those values written out, and what takes the others from a row."""
+    others = [at for at in range(write.width) if at not in nulls]
     if len(others) < 2:  # an itemgetter of one gives no tuple
-        return sql, tuple
-    return "".join(text + mark for text, mark in zip(pieces, [*marks, ""], strict=True)), itemgetter(*others)
+        return write.one_row, tuple
+    marks = ["NULL" if at in nulls else "?" for at in range(write.width)]
+    return write.text(marks), itemgetter(*others)
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
@@ -159,7 +168,7 @@ def _unusable(error: Exception) -> bool:
     return (getattr(error, "sqlite_errorname", "") or "").startswith(_UNUSABLE)
 
 
-class SqliteSession:
+class SqliteSession(RowWriter):
     """A transaction on a SQLite connection; see :class:`ramet.store.session.Session`."""
 
     # One transaction writes at a time, from its first statement on.
@@ -238,21 +247,25 @@ class SqliteSession:
         self._hook("after", sql)
         return count
 
+    def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
+        return self._many(write.one_row, *_nulls_written_out(write, rows))
+
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
-        if not rows:
-            return 0
+        return self._many(sql, sql, rows) if rows else 0
+
+    def _many(self, told: str, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         if self._hook is None:
-            return self._connection.executemany(*_nulls_written_out(sql, rows)).rowcount
-        self._hook("before", sql)
-        count = self._connection.executemany(*_nulls_written_out(sql, rows)).rowcount
-        self._hook("after", sql)
+            return self._connection.executemany(sql, rows).rowcount
+        self._hook("before", told)
+        count = self._connection.executemany(sql, rows).rowcount
+        self._hook("after", told)
         return count
 
     def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
         return [self.rows(sql, row) for row in rows]
 
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
-        return "(SELECT value FROM json_each(?))", json.dumps(list(values))
+        return "IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     def take_numbers(self, count: int) -> int:
         [(after,)] = self.rows(

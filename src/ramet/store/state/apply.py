@@ -13,7 +13,7 @@ from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from ramet.model.lineage.lineage import Lineage, LineageState, counted_out, reopened
+from ramet.model.lineage.lineage import Lineage, counted_out, reopened
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.task.transitions import Change, Transition
 from ramet.store.rows import tallies, uniqueness
@@ -21,17 +21,19 @@ from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
 from ramet.store.rows.retained_slots import FLOW, hold, touch, touched
 from ramet.store.rows.tasks import Record, record
-from ramet.store.schema.tables import LIVE_COLUMNS, LIVE_LIST
+from ramet.store.schema.columns import (
+    BORN_COLUMNS,
+    CLOSED_COLUMNS,
+    LIVE_COLUMNS,
+    MOVED_COLUMNS,
+    WIDE_COLUMNS,
+    picker,
+)
 from ramet.store.session import Session
 from ramet.store.state import path_changes
 
-_MUTABLE = (
-    "state wait rank available_at fence lease_until worker claimed_at started_at deadline_at attempts "
-    "losses losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to"
-).split()
-
 # The number alone finds the row: an index on states would look better to a planner whose statistics are old.
-_AS_READ = "seq = ? AND state || '' = ? AND fence = ?"
+_AS_READ = ("seq", "state || '' = ?", "fence")
 
 _SUCCESS = TaskState.SUCCESS.value
 
@@ -39,30 +41,18 @@ Values = Callable[[Standing], tuple[object, ...]]
 
 
 @cache
-def _move_of(transition: Transition) -> tuple[str, Values]:
-    """The statement that moves a hot row, and what takes its values from the standing after.
+def _moved_by(transition: Transition) -> tuple[tuple[str, ...], Values]:
+    """The columns of a hot row that a transition writes, and what takes their values from the standing after.
 
-    A column that is written costs even when it stays the same, most of all where an index looks at it; the statement
-    of a transition that happens all the time names only what that touches.
+    A column that is written costs even when it stays the same, most of all where an index looks at it; for a transition
+    that happens all the time only those are written that it touches.
     """
-    columns = transition.fields or _MUTABLE
-    written = ", ".join(f"{name} = ?" for name in columns)
-    values = [LIVE_COLUMNS.index(name) for name in columns]
-    take = itemgetter(*values) if len(values) > 1 else lambda standing: (standing[values[0]],)
-    return f"UPDATE ramet_live SET {written} WHERE {_AS_READ}", take
+    columns = transition.fields or MOVED_COLUMNS
+    return columns, picker(LIVE_COLUMNS, columns)
 
 
-_LEAVE = f"DELETE FROM ramet_live WHERE {_AS_READ}"
-_CLOSE = (
-    "UPDATE ramet_tasks SET state = ?, reason = ?, error = ?, fingerprint = ?, result = ?, stage = ?, fence = ?, "
-    "attempts = ?, losses = ?, snoozes = ?, chain_depth = ?, fan_out = ?, started_at = ?, deadline_at = ?, "
-    "finished_at = ? WHERE seq = ? AND COALESCE(state, '') = ''"
-)
-
-
-@cache
-def _close(table: str) -> str:
-    return _CLOSE.replace("ramet_tasks", table)
+_closed = picker((*LIVE_COLUMNS, "reason", "error", "fingerprint", "result", "finished_at"), (*CLOSED_COLUMNS, "seq"))
+_OPEN = ("seq", "COALESCE(state, '') = ''")
 
 
 _RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, finished_at = ? WHERE seq = ? AND state = ?"
@@ -70,14 +60,8 @@ _REOPEN = (
     "UPDATE ramet_tasks SET state = NULL, reason = NULL, error = NULL, fingerprint = NULL, result = NULL, "
     "finished_at = NULL WHERE seq = ? AND state = ?"
 )
-_UNSUCCESSFUL = (
-    "INSERT INTO ramet_unsuccessful (seq, tracking_id, state, spawn_depth) VALUES (?, ?, ?, ?) "
-    "ON CONFLICT (seq) DO UPDATE SET state = excluded.state"
-)
-_ENTER = f"INSERT INTO ramet_live ({LIVE_LIST}) VALUES ({', '.join('?' * len(LIVE_COLUMNS))})"
-_ATTEMPT = (
-    "INSERT INTO ramet_attempts (seq, fence, tracking_id, worker, claimed_at, ended_at, outcome, reason, error, "
-    "error_class, fingerprint, traceback) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ATTEMPT = tuple(
+    "seq fence tracking_id worker claimed_at ended_at outcome reason error error_class fingerprint traceback".split()
 )
 
 
@@ -124,34 +108,33 @@ def _crosses(change: Change) -> bool:
 
 def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
     """Insert the hot rows of newborn tasks (see :func:`ramet.model.task.lifecycle.newborn`)."""
-    session.run_many(_ENTER, rows)
+    session.insert("ramet_live", LIVE_COLUMNS, rows)
 
 
-HISTORY_COLUMNS = (
-    "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
-    "max_chain_depth task_seconds on_end breadth created_at state reason error stage fence attempts losses snoozes "
-    "chain_depth fan_out finished_at path unique_seconds"
-).split()
-"""Of a wide row that is written once, for a task that ended before it came here."""
-_HISTORY = f"INSERT INTO ramet_tasks ({', '.join(HISTORY_COLUMNS)}) VALUES ({', '.join('?' * len(HISTORY_COLUMNS))})"
+def _list_unsuccessful(session: Session, rows: Sequence[Sequence[object]]) -> None:
+    columns = ("seq", "tracking_id", "state", "spawn_depth")
+    session.insert("ramet_unsuccessful", columns, rows, key=("seq",), changes=("state",))
 
 
-def enter_ended(session: Session, rows: Sequence[Sequence[object]]) -> None:
-    """Insert tasks that ended elsewhere (an import): a wide row of :data:`HISTORY_COLUMNS` each, never a hot one."""
-    session.run_many(_HISTORY, rows)
-    seq, tracking_id, state, depth = map(HISTORY_COLUMNS.index, ("seq", "tracking_id", "state", "spawn_depth"))
-    unsuccessful = [(row[seq], row[tracking_id], row[state], row[depth]) for row in rows if row[state] != _SUCCESS]
-    session.run_many(_UNSUCCESSFUL, unsuccessful)
-    kind = HISTORY_COLUMNS.index("kind")
-    tallies.imported(session, map(itemgetter(kind, depth, state), rows))
+def enter_wide(session: Session, rows: Sequence[Sequence[object]]) -> None:
+    """Insert the wide rows of newborn tasks, of :data:`ramet.store.schema.columns.BORN_COLUMNS` each."""
+    session.insert("ramet_tasks", BORN_COLUMNS, rows)
+
+
+def enter_ended(session: Session, tasks: Sequence[Mapping[str, object]]) -> None:
+    """Insert tasks that ended elsewhere (an import), by column of the wide row; they never have a hot one."""
+    session.insert("ramet_tasks", WIDE_COLUMNS, [tuple(map(task.get, WIDE_COLUMNS)) for task in tasks])
+    listed = itemgetter("seq", "tracking_id", "state", "spawn_depth")
+    _list_unsuccessful(session, [listed(task) for task in tasks if task["state"] != _SUCCESS])
+    tallies.imported(session, map(itemgetter("kind", "spawn_depth", "state"), tasks))
 
 
 def _move(session: Session, moves: Sequence[Change]) -> set[int]:
     lost: set[int] = set()
     for transition, several in _by_transition(moves).items():
-        statement, values = _move_of(transition)
+        columns, values = _moved_by(transition)
         rows = [(*values(c.after), c.before.seq, c.before.state, c.before.fence) for c in several]
-        lost |= _guarded(session, statement, several, rows)
+        lost |= _missed(session, session.update("ramet_live", columns, _AS_READ, rows), several)
     return lost
 
 
@@ -166,21 +149,21 @@ def _by_transition(changes: Sequence[Change]) -> dict[Transition, Sequence[Chang
 
 
 def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | None]) -> set[int]:
-    lost = _guarded(session, _LEAVE, ends, [(c.before.seq, c.before.state, c.before.fence) for c in ends])
+    left = session.delete("ramet_live", _AS_READ, [(c.before.seq, c.before.state, c.before.fence) for c in ends])
+    lost = _missed(session, left, ends)
     rows, unsuccessful = [], []
     for c in ends:
         if c.before.seq not in lost:
             a = c.after
             if a.state != _SUCCESS:
                 unsuccessful.append((a.seq, a.tracking_id, a.state, a.spawn_depth))
-            rows.append(
-                (a.state, c.reason, c.error, c.fingerprint, results.get(a.seq), a.stage, a.fence, a.attempts,
-                 a.losses, a.snoozes, a.chain_depth, a.fan_out, a.started_at, a.deadline_at, session.now, a.seq)
-            )  # fmt: skip
+            with_end = (c.reason, c.error, c.fingerprint, results.get(a.seq), session.now)
+            rows.append(_closed(a + with_end))
     if rows:
-        written = sum(session.run_many(_close(table), part) for table, part in session.parts("ramet_tasks", rows, -1))
+        parts = session.parts("ramet_tasks", rows, -1)
+        written = sum(session.update(table, CLOSED_COLUMNS, _OPEN, part) for table, part in parts)
         assert written == len(rows), "a hot row without an open wide row"
-    session.run_many(_UNSUCCESSFUL, unsuccessful)
+    _list_unsuccessful(session, unsuccessful)
     return lost
 
 
@@ -190,21 +173,20 @@ def _reopen_or_relabel(session: Session, others: Sequence[Change]) -> set[int]:
     for c in others:
         if c.after.state in LIVE:
             if session.run(_REOPEN, (c.before.seq, c.before.state)):
-                session.run(_ENTER, c.after)
+                enter(session, [c.after])
                 session.run("DELETE FROM ramet_unsuccessful WHERE seq = ?", (c.before.seq,))
                 continue
         elif session.run(_RELABEL, (c.after.state, c.reason, session.now, c.before.seq, c.before.state)):
-            session.run(_UNSUCCESSFUL, (c.before.seq, c.before.tracking_id, c.after.state, c.before.spawn_depth))
+            before = c.before
+            _list_unsuccessful(session, [(before.seq, before.tracking_id, c.after.state, before.spawn_depth)])
             continue
         lost.add(c.before.seq)
     return lost
 
 
-def _guarded(session: Session, statement: str, changes: Sequence[Change], rows: Sequence[Sequence[object]]) -> set[int]:
-    """Run a guarded statement for all rows; find out which rows did not match only when some did not."""
-    if not rows:
-        return set()
-    if session.run_many(statement, rows) == len(rows):
+def _missed(session: Session, written: int, changes: Sequence[Change]) -> set[int]:
+    """Of a guarded write, the rows that did not match: looked up only when some did not."""
+    if written == len(changes):
         return set()
     # The caller read these standings in this very transaction, so a miss means that two changes of one batch name
     # the same task, or that the dialect let somebody in between. Neither may be papered over silently.
@@ -215,9 +197,7 @@ def _misses(session: Session, changes: Sequence[Change]) -> set[int]:
     listed, values = session.members(c.before.seq for c in changes)
     stands = {
         seq: (state, fence)
-        for seq, state, fence in session.rows(
-            f"SELECT seq, state, fence FROM ramet_live WHERE seq IN {listed}", (values,)
-        )
+        for seq, state, fence in session.rows(f"SELECT seq, state, fence FROM ramet_live WHERE seq {listed}", (values,))
     }
     missed = set()
     for c in changes:
@@ -235,7 +215,7 @@ def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
          c.traceback)
         for c in changes
     ]  # fmt: skip
-    session.run_many(_ATTEMPT, rows)
+    session.insert("ramet_attempts", _ATTEMPT, rows)
 
 
 def _write_transitions(session: Session, changes: Sequence[Change]) -> None:
@@ -271,8 +251,8 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
     for tracking_id, counts in deltas.items():
         row = lineages[tracking_id]
         row = row._replace(**{name: getattr(row, name) + by for name, by in counts.items()})
-        rows.append(_counted(row, tracking_id in revived, session.now))
-    session.run_many(_COUNTED, rows)
+        rows.append(_counts_of(_counted(row, tracking_id in revived, session.now)))
+    session.update("ramet_lineages", _COUNTED, ("tracking_id",), rows)
 
 
 def _close_reservations(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
@@ -284,24 +264,17 @@ def _close_reservations(session: Session, changes: Sequence[Change], lineages: M
         close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved])
 
 
-_COUNTED = (
-    "UPDATE ramet_lineages SET live = ?, success = ?, filtered = ?, skipped = ?, failed = ?, cancelled = ?, "
-    "state = ?, ended_at = ?, reason = ?, end_wanted = ? WHERE tracking_id = ?"
-)
+_COUNTED = tuple("live success filtered skipped failed cancelled state ended_at reason end_wanted".split())
+_counts_of = picker(Lineage._fields, (*_COUNTED, "tracking_id"))
 
 
-def _counted(row: Lineage, revived: bool, now: float) -> tuple[object, ...]:
-    """What the row of a lineage says after its tasks were counted anew."""
-    state = reopened(row) if revived else counted_out(row)
-    ended_at, reason = row.ended_at, row.reason
-    if state == LineageState.FINISHED and row.state != state:
-        ended_at = now
-    elif revived:
-        ended_at, reason = None, None
-    return (
-        row.live, row.success, row.filtered, row.skipped, row.failed, row.cancelled, state.value, ended_at,
-        reason, int(row.on_end is not None) if revived else row.end_wanted, row.tracking_id,
-    )  # fmt: skip
+def _counted(row: Lineage, revived: bool, now: float) -> Lineage:
+    """The row of a lineage after its tasks were counted again."""
+    if revived:
+        state = reopened(row)
+        return row._replace(state=state.value, ended_at=None, reason=None, end_wanted=int(row.on_end is not None))
+    state = counted_out(row)
+    return row if state == row.state else row._replace(state=state.value, ended_at=now)
 
 
 RELEASE_BATCH = 10_000
@@ -327,7 +300,7 @@ def free(session: Session, seqs: Sequence[int], waited: Wait = Wait.LINEAGE) -> 
     listed, values = session.members(seqs)
     freed = session.rows(
         "UPDATE ramet_live SET wait = CASE WHEN resource IS NULL OR ending IS NOT NULL THEN NULL ELSE 'resource' END "
-        f"WHERE seq IN {listed} AND wait = ? RETURNING resource",
+        f"WHERE seq {listed} AND wait = ? RETURNING resource",
         (values, waited.value),
     )
     touch(session, {name for (name,) in freed if name is not None})

@@ -83,15 +83,14 @@ def _release(session: Session, seqs: Sequence[int]) -> None:
     """The slots of these are held."""
     listed, values = session.members(sorted(set(seqs)))
     free = (
-        f"seq IN {listed} AND ended IS NOT NULL "
-        "AND NOT EXISTS (SELECT 1 FROM ramet_holds h WHERE h.seq = ramet_paths.seq)"
+        f"seq {listed} AND ended IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ramet_holds h WHERE h.seq = ramet_paths.seq)"
     )
     over = rows.select(session, free, (values,))
     if not over:
         return
     listed, values = session.members(line.seq for line in over)
     revived = session.rows(
-        f"UPDATE ramet_live SET available_at = ? WHERE seq IN {listed} RETURNING seq", (session.now, values)
+        f"UPDATE ramet_live SET available_at = ? WHERE seq {listed} RETURNING seq", (session.now, values)
     )
     again = [seq for (seq,) in revived]
     end(
@@ -119,7 +118,7 @@ def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[in
             given_up.append(line)
         elif line.returned_at is None:
             first.append((session.now, line.seq))
-    session.run_many("UPDATE ramet_paths SET returned_at = ? WHERE seq = ?", first)
+    session.update("ramet_paths", ("returned_at",), ("seq",), first)
     if given_up:
         surrender(session, given_up, f"back later than {hold_seconds:.0f} s")
 
@@ -149,10 +148,8 @@ def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, Lin
     rows.insert(session, fresh)
     line_up(session, fresh)
     # Who was still to be skipped because of them comes after them instead.
-    session.run_many(
-        "UPDATE ramet_path_waves SET what = 'back' WHERE seq = ? AND what = 'skip' AND because = seq",
-        [(line.seq,) for line in every],
-    )
+    key = ("seq", "what = 'skip'", "because = seq")
+    session.update("ramet_path_waves", ("what = 'back'",), key, [(line.seq,) for line in every])
     _bring_along(session, every, {change.before.seq: change for change in changes})
 
 
@@ -165,5 +162,5 @@ def _bring_along(session: Session, lines: Sequence[Line], changes: dict[int, Cha
             waves.append(
                 Wave(line.seq, REVIVE, 0, skipped[0][0] + 1, line.slot, line.node, line.seq, by=by, reason=reason)
             )
-    session.run_many("DELETE FROM ramet_path_waves WHERE seq = ? AND what = 'revive'", [(w.seq,) for w in waves])
+    session.delete("ramet_path_waves", ("seq", "what = 'revive'"), [(w.seq,) for w in waves])
     insert_waves(session, waves)

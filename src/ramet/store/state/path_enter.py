@@ -67,10 +67,8 @@ def line_up(session: Session, lines: Sequence[Line]) -> list[Line]:
     placed = place(session, fresh)
     rows.update(session, placed)
     # Whoever came behind one of these lines up now.
-    session.run_many(
-        "UPDATE ramet_path_waves SET what = 'back' WHERE seq = ? AND what = 'away'",
-        [(line.seq,) for line in lines if line.was_ticket is not None],
-    )
+    again = [(line.seq,) for line in lines if line.was_ticket is not None]
+    session.update("ramet_path_waves", ("what = 'back'",), ("seq", "what = 'away'"), again)
     wait(session, [line.seq for line in placed if not line.holds])
     rows.let_in(session, [line for line in placed if line.holds])
     return placed
@@ -78,10 +76,8 @@ def line_up(session: Session, lines: Sequence[Line]) -> list[Line]:
 
 def wait(session: Session, seqs: Sequence[int]) -> None:
     """These are due, and somebody stands before them."""
-    session.run_many(
-        "UPDATE ramet_live SET wait = 'path' WHERE seq = ? AND wait = 'ticket' AND available_at <= ?",
-        [(seq, session.now) for seq in seqs],
-    )
+    key = ("seq", "wait = 'ticket'", "available_at <= ?")
+    session.update("ramet_live", ("wait = 'path'",), key, [(seq, session.now) for seq in seqs])
 
 
 def load_rules(session: Session, seqs: Sequence[int]) -> list[Line]:
@@ -91,7 +87,7 @@ def load_rules(session: Session, seqs: Sequence[int]) -> list[Line]:
         seq: line_of(seq, tracking_id, PathRule(path_from(path), scope or "queue", rule or "skip"), queue)
         for seq, tracking_id, queue, path, scope, rule in session.rows(
             "SELECT seq, tracking_id, queue, path, path_scope, on_dependency_failure FROM ramet_tasks "
-            f"WHERE seq IN {listed} AND path IS NOT NULL",
+            f"WHERE seq {listed} AND path IS NOT NULL",
             (values,),
         )
     }

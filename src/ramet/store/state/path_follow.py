@@ -40,8 +40,7 @@ WAVE_LIST = ", ".join(Wave._fields)
 
 def insert_waves(session: Session, waves: Sequence[Wave]) -> None:
     """Write down what is left to do; maintenance does it."""
-    marks = ", ".join("?" * len(Wave._fields))
-    session.run_many(f"INSERT INTO ramet_path_waves ({WAVE_LIST}) VALUES ({marks})", waves)
+    session.insert("ramet_path_waves", Wave._fields, waves)
     if waves:
         session.wake()
 
@@ -117,7 +116,7 @@ def _look(session: Session, gone: Sequence[Line], waiting: Sequence[Line]) -> tu
     )
     _waves_below(session, AWAY, parked, [BACK])
     told = [(line, ticket) for line, ticket in before if line.seq not in verdicts]
-    session.run_many("UPDATE ramet_paths SET waits_on = ? WHERE seq = ?", [(ticket, line.seq) for line, ticket in told])
+    session.update("ramet_paths", ("waits_on",), ("seq",), [(ticket, line.seq) for line, ticket in told])
     return parked, [line._replace(waits_on=None) for line, ticket in told if ticket is None]
 
 
@@ -129,8 +128,9 @@ def wake(session: Session, limit: int) -> None:
     session.hold_slots({slot for *_, slot in found})
     waiting, left = rows.waiting_on(session, [ticket for ticket, *_ in found], limit)
     look_again(session, waiting, limit)
-    session.run_many(
-        "DELETE FROM ramet_path_waves WHERE seq = ? AND what = 'wake' AND ticket = ? AND node = ?",
+    session.delete(
+        "ramet_path_waves",
+        ("seq", "what = 'wake'", "ticket", "node"),
         [(seq, ticket, node) for ticket, seq, node, _ in found if ticket not in left],
     )
 
@@ -183,7 +183,7 @@ def end(session: Session, ended: Sequence[Line], failed: frozenset[int], looks: 
 def _covered(session: Session, lines: Sequence[Line], whats: Sequence[str]) -> dict[int, int]:
     """Up to which ticket a wave of somebody above sees to everybody below these anyway, by their numbers."""
     listed, values = session.members(whats)
-    if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE what IN {listed} LIMIT 1", (values,)):
+    if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE what {listed} LIMIT 1", (values,)):
         return {}
     looks = [(line, node) for line in lines for node in line.nodes[:-1]]
     found = session.look_up(
@@ -234,9 +234,8 @@ def _end_away(session: Session, ended: Sequence[Line], failed: frozenset[int]) -
 
 def _fall_back(session: Session, failed: Sequence[Line]) -> None:
     """Who had not been lined up again behind one that failed now is skipped, too."""
-    session.run_many(
-        "UPDATE ramet_path_waves SET what = 'skip' WHERE seq = ? AND what = 'back'", [(line.seq,) for line in failed]
-    )
+    seqs = [(line.seq,) for line in failed]
+    session.update("ramet_path_waves", ("what = 'skip'",), ("seq", "what = 'back'"), seqs)
 
 
 def give_up(session: Session, lines: Sequence[Line], looks: int = LOOKS_MAX) -> None:
@@ -247,8 +246,5 @@ def give_up(session: Session, lines: Sequence[Line], looks: int = LOOKS_MAX) -> 
     ]
     rows.update(session, after)
     _waves_below(session, AWAY, lines, [BACK])
-    session.run_many(
-        "UPDATE ramet_live SET holds_path = 0, wait = 'ticket' WHERE seq = ?",
-        [(line.seq,) for line in lines],
-    )
+    session.update("ramet_live", ("holds_path = 0", "wait = 'ticket'"), ("seq",), [(line.seq,) for line in lines])
     leave(session, lines, looks)

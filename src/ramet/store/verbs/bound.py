@@ -31,7 +31,7 @@ SETTLER_ENDED = "settler_ended"
 def numbers_of(session: Session, task_ids: Iterable[str]) -> dict[str, int]:
     """Numbers of tasks by id; unknown ones are absent."""
     listed, values = session.members(sorted(set(task_ids)))
-    found = session.rows(f"SELECT seq, id FROM ramet_tasks WHERE id IN {listed}", (values,))
+    found = session.rows(f"SELECT seq, id FROM ramet_tasks WHERE id {listed}", (values,))
     return {task_id: seq for seq, task_id in found}
 
 
@@ -159,7 +159,7 @@ def expire_polled(session: Session, limit: int) -> int:
     seqs = [seq for (seq,) in session.rows(f"SELECT b.seq {polled} LIMIT ?", (session.now, limit))]
     hold_slots(session, seqs)  # Before their rows, as everywhere.
     listed, values = session.members(seqs)
-    rows = session.rows(f"SELECT {columns} {polled} AND b.seq IN {listed}{session.skip_locked}", (session.now, values))
+    rows = session.rows(f"SELECT {columns} {polled} AND b.seq {listed}{session.skip_locked}", (session.now, values))
     return _apply(session, [(row, ev.DeadlinePassed(polled=True)) for row in map(Standing._make, rows)])
 
 

@@ -188,8 +188,7 @@ def _end_overdue(session: Session, lineages: dict[str, Lineage]) -> set[str]:
         return set()
     listed, values = session.members(over)
     found = session.rows(
-        f"SELECT tracking_id FROM ramet_lineages WHERE tracking_id IN {listed} "
-        f"ORDER BY tracking_id{session.skip_locked}",
+        f"SELECT tracking_id FROM ramet_lineages WHERE tracking_id {listed} ORDER BY tracking_id{session.skip_locked}",
         (values,),
     )
     for (tracking_id,) in found:
@@ -204,10 +203,8 @@ def _buried(session: Session, standing: Standing, marks: dict[str, int]) -> bool
 
 
 def _set_aside(session: Session, held_back: Sequence[tuple[Standing, Wait]]) -> None:
-    session.run_many(
-        "UPDATE ramet_live SET wait = ? WHERE seq = ? AND (wait IS NULL OR wait = 'resource')",
-        [(wait.value, standing.seq) for standing, wait in held_back],
-    )
+    rows = [(wait.value, standing.seq) for standing, wait in held_back]
+    session.update("ramet_live", ("wait",), ("seq", "(wait IS NULL OR wait = 'resource')"), rows)
 
 
 # NULL for a task without a path.
@@ -215,6 +212,10 @@ _RULE = (
     "'[' || t.path || ',\"' || COALESCE(t.path_scope, 'queue') || '\",\"' || "
     "COALESCE(t.on_dependency_failure, 'skip') || '\"]'"
 )
+
+
+_ELSEWHERE = {"pipeline_state": "c.pipeline_state", "max_spawn_depth": "l.max_spawn_depth", "path": _RULE}
+_WIDE_LIST = ", ".join(_ELSEWHERE.get(name) or f"t.{name}" for name in Claimed._fields[1:])
 
 
 def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
@@ -226,9 +227,8 @@ def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
     wide = {
         row[0]: row[1:]
         for row in session.rows(
-            "SELECT t.seq, t.id, t.key, t.parent_id, t.payload, t.ancestry_chain, t.created_at, c.pipeline_state, "
-            f"l.max_spawn_depth, {_RULE} FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
-            f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq IN {listed} "
+            f"SELECT t.seq, {_WIDE_LIST} FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
+            f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq {listed} "
             "AND t.seq BETWEEN ? AND ?",  # says which part of the history they are in
             (values, min(seqs), max(seqs)),
         )

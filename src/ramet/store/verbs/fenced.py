@@ -20,7 +20,7 @@ from ramet.store.requests import Settlement, Statement
 from ramet.store.rows.blobs import keep
 from ramet.store.rows.blocks import Parent, Refusal, store_blocks
 from ramet.store.rows.lineages import lock_lineages
-from ramet.store.rows.money import INSERT, ceilings, ensure_days
+from ramet.store.rows.money import ceilings, ensure_days, enter
 from ramet.store.session import Session, StatementFailed
 from ramet.store.state.apply import apply
 from ramet.store.verbs.bound import LIMIT_MAX, Items, numbers_of
@@ -111,7 +111,7 @@ def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[Reserved
 def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, tuple[int | None, bool]]:
     """Reservations that were made before, since an answer was lost: what each cost, and whether it is closed."""
     listed, values = session.members({item.id for item in wanted})
-    rows = session.rows(f"SELECT id, actual, closed_at FROM ramet_reservations WHERE id IN {listed}", (values,))
+    rows = session.rows(f"SELECT id, actual, closed_at FROM ramet_reservations WHERE id {listed}", (values,))
     return {reservation_id: (actual, closed_at is not None) for reservation_id, actual, closed_at in rows}
 
 
@@ -132,15 +132,17 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
         "AND (soft_cost IS NULL OR spent + reserved + ? <= soft_cost)",
         (item.amount, tracking_id, item.amount, item.amount),
     )
-    taken += session.run_many(
-        "UPDATE ramet_spend SET reserved = reserved + ? WHERE day = ? AND spent + reserved + ? <= ?",
+    taken += session.update(
+        "ramet_spend",
+        ("reserved = reserved + ?",),
+        ("day", "spent + reserved <= ?"),
         [
-            (item.amount, of, item.amount, NO_CEILING if bound.reservable is None else bound.reservable)
+            (item.amount, of, (NO_CEILING if bound.reservable is None else bound.reservable) - item.amount)
             for of, bound in zip((day, ALL_DAYS), bounds[1:], strict=True)
         ],
     )
     assert taken == 3, f"a ceiling of {tracking_id} changed inside the transaction that read it"
-    session.run(INSERT, (item.id, tracking_id, item.seq, item.fence, day, item.amount, None, now, None))
+    enter(session, [(item.id, tracking_id, item.seq, item.fence, day, item.amount, None, now, None)])
     lineages[tracking_id] = lineage._replace(reserved=lineage.reserved + item.amount)
     return Reserved(item.id)
 

@@ -30,26 +30,29 @@ def declare(session: Session, declared: Declared) -> None:
     session.lock(FLOW)
     for what, limits in (("queue", declared.queues), ("kind", declared.kinds)):
         table = _LIMITED[what]
-        session.run_many(
-            f"INSERT INTO {table} (name, concurrency, declared) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
-            f"declared = excluded.declared, concurrency = CASE WHEN {table}.explicit = 0 THEN excluded.concurrency "
-            f"ELSE {table}.concurrency END",
+        kept = f"CASE WHEN {table}.explicit = 0 THEN excluded.concurrency ELSE {table}.concurrency END"
+        session.insert(
+            table,
+            ("name", "concurrency", "declared"),
             [(name, most, most) for name, most in sorted(limits.items()) if most is not None],
+            key=("name",),
+            changes=("declared", f"concurrency = {kept}"),
         )
-        session.run_many(
-            f"UPDATE {table} SET declared = NULL, concurrency = CASE WHEN explicit = 0 THEN NULL ELSE concurrency END "
-            "WHERE name = ?",
+        session.update(
+            table,
+            ("declared = NULL", "concurrency = CASE WHEN explicit = 0 THEN NULL ELSE concurrency END"),
+            ("name",),
             [(name,) for name, most in sorted(limits.items()) if most is None],
         )
-    session.run_many(
-        "INSERT INTO ramet_kinds (name, limits) VALUES (?, ?) "
-        "ON CONFLICT (name) DO UPDATE SET limits = excluded.limits",
+    session.insert(
+        "ramet_kinds",
+        ("name", "limits"),
         [(name, limits) for name, limits in sorted(declared.limits.items()) if limits is not None],
+        key=("name",),
+        changes=("limits",),
     )
-    session.run_many(
-        "UPDATE ramet_kinds SET limits = NULL WHERE name = ?",
-        [(name,) for name, limits in sorted(declared.limits.items()) if limits is None],
-    )
+    gone = [(None, name) for name, limits in sorted(declared.limits.items()) if limits is None]
+    session.update("ramet_kinds", ("limits",), ("name",), gone)
     for policy in declared.policies:
         found = _words(session, policy.pattern)
         _put(session, policy.pattern, _fields(policy), {} if found is None else found[1])
@@ -151,7 +154,7 @@ def root_limits(session: Session, kinds: Sequence[str]) -> dict[str, str]:
     """Return what apps declared about lineages whose root is of one of these kinds: JSON by kind, where declared."""
     listed, values = session.members(kinds)
     return dict(
-        session.rows(f"SELECT name, limits FROM ramet_kinds WHERE name IN {listed} AND limits IS NOT NULL", (values,))
+        session.rows(f"SELECT name, limits FROM ramet_kinds WHERE name {listed} AND limits IS NOT NULL", (values,))
     )
 
 

@@ -25,7 +25,7 @@ def unfollowed(session: Session, task_ids: Sequence[str], tracking_ids: Sequence
     named, names = session.members(tracking_ids)
     rows = session.rows(
         "SELECT tracking_id FROM ramet_lineages WHERE sweep > 0 AND (tracking_id IN "
-        f"(SELECT tracking_id FROM ramet_tasks WHERE id IN {of_tasks}) OR tracking_id IN {named})",
+        f"(SELECT tracking_id FROM ramet_tasks WHERE id {of_tasks}) OR tracking_id {named})",
         (ids, names),
     )
     return [tracking_id for (tracking_id,) in rows]
@@ -47,7 +47,7 @@ def follow_ends(session: Session, limit: int, tracking_ids: Sequence[str] = ()) 
     """
     session.lock("follow")
     listed, values = session.members(tracking_ids)
-    where, of = (f" AND tracking_id IN {listed}", (values,)) if tracking_ids else ("", ())
+    where, of = (f" AND tracking_id {listed}", (values,)) if tracking_ids else ("", ())
     rows = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE sweep > 0{where} LIMIT 20", of)
     ended = followed = 0
     for row in map(Lineage._make, rows):

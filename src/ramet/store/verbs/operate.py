@@ -18,7 +18,7 @@ from ramet.store.rows import uniqueness
 from ramet.store.rows.lineages import PRUNING, count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
 from ramet.store.rows.settings import record_act
 from ramet.store.rows.tasks import ended_standing
-from ramet.store.schema.tables import LIVE_LIST
+from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, release
 from ramet.store.verbs.lineage_followup import finish_ends

@@ -86,7 +86,7 @@ def _wheres(session: Session, days: Days) -> Iterator[tuple[str, tuple[Any, ...]
         yield f"{_OF_ALL})", ()
     elif busy:
         listed, values = session.members(sorted(busy))
-        yield f"{_OF_ALL} AND r.day IN {listed})", (values,)
+        yield f"{_OF_ALL} AND r.day {listed})", (values,)
 
 
 def _ends(session: Session, found: Sequence[Standing], days: Days) -> list[tuple[Standing, ev.Event]]:
@@ -95,7 +95,7 @@ def _ends(session: Session, found: Sequence[Standing], days: Days) -> list[tuple
     listed, values = session.members([standing.seq for standing in found])
     booked: dict[int, set[int]] = defaultdict(set)
     for seq, day in session.rows(
-        f"SELECT r.seq, r.day FROM ramet_reservations r WHERE r.seq IN {listed} AND {_OPEN}", (values,)
+        f"SELECT r.seq, r.day FROM ramet_reservations r WHERE r.seq {listed} AND {_OPEN}", (values,)
     ):
         booked[seq].add(day)
 

@@ -143,7 +143,7 @@ def _shift_lineage(
         where, values = f"{where} AND queue = ?", [*values, only_queue]
     if except_queues:
         listed, members = session.members(sorted(except_queues))
-        where, values = f"{where} AND queue NOT IN {listed}", [*values, members]
+        where, values = f"{where} AND NOT queue {listed}", [*values, members]
     _shift(session, seconds, where, values)
 
 
@@ -153,6 +153,5 @@ def _shift_queue(session: Session, name: str, seconds: float) -> None:
 
 def _shift(session: Session, seconds: float, where: str, values: Sequence[str]) -> None:
     started = [row for statement in _STARTED for row in session.rows(statement + where, values)]
-    session.run_many(
-        "UPDATE ramet_live SET deadline_at = deadline_at + ? WHERE seq = ?", [(seconds, seq) for (seq,) in started]
-    )
+    rows = [(seconds, seq) for (seq,) in started]
+    session.update("ramet_live", ("deadline_at = deadline_at + ?",), ("seq",), rows)

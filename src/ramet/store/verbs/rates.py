@@ -18,11 +18,6 @@ from ramet.store.verbs.resources import load, pause_seconds_max, policies, save
 from ramet.store.verbs.settle import claim_refusal, load_standings
 
 _SHARE_LIST = ", ".join(Share._fields)
-_SAVE = (
-    f"INSERT INTO ramet_shares (resource, {_SHARE_LIST}) VALUES (?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (resource, tracking_id) DO UPDATE SET taken = excluded.taken, wanted = excluded.wanted, "
-    "asked_at = excluded.asked_at, until = excluded.until"
-)
 
 
 def take(session: Session, wanted: Sequence[TakeRequest]) -> list[Taken]:
@@ -92,7 +87,7 @@ def _shares(session: Session, names: Iterable[str]) -> dict[str, dict[str, Share
     rows = session.rows(
         "SELECT s.resource, s.tracking_id, s.taken, s.wanted, s.asked_at, s.until FROM ramet_shares s "
         "JOIN ramet_lineages l ON l.tracking_id = s.tracking_id "
-        f"WHERE s.resource IN {listed} AND s.until > ? AND s.asked_at <= ? AND l.state || '' = 'running'",
+        f"WHERE s.resource {listed} AND s.until > ? AND s.asked_at <= ? AND l.state || '' = 'running'",
         (values, session.now, session.now),
     )
     found: dict[str, dict[str, Share]] = {}
@@ -111,7 +106,8 @@ def _save(session: Session, before: dict[str, Bucket], after: dict[str, Bucket])
         for share in new.shares.values()
         if share != old.shares.get(share.tracking_id)
     ]
-    session.run_many(_SAVE, sorted(rows))
+    key = ("resource", "tracking_id")
+    session.insert("ramet_shares", ("resource", *Share._fields), sorted(rows), key=key, changes=Share._fields[1:])
 
 
 def adapted(session: Session, name: str, told: Told) -> Resource | None:

@@ -31,7 +31,7 @@ def reclaim(session: Session, limit: int, dead_workers: DeadWorkers, *, pathless
     events: list[tuple[Standing, ev.Event]] = [(standing, ev.LeaseExpired()) for standing in stale]
     if dead_workers:
         listed, values = session.members(dead_workers)
-        where = f"WHERE state = ? AND lease_until > ? AND worker IN {listed}{_ORDER}"
+        where = f"WHERE state = ? AND lease_until > ? AND worker {listed}{_ORDER}"
         found = take_live(session, where, (PROCESSING, session.now, values), limit)
         events += [(standing, _of_the_dead(standing, dead_workers)) for standing in found]
     changes = apply_events(session, events)

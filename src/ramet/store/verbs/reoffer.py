@@ -16,7 +16,7 @@ from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
 from ramet.store.answers import Reoffered, SpawnAnswer
 from ramet.store.errors import StoreError
 from ramet.store.requests import Cursor
-from ramet.store.rows.blocks import Parent, wanted_task
+from ramet.store.rows.blocks import BLOCK_KEY, Parent, wanted_task
 from ramet.store.rows.lineages import PRUNING, lock_lineages, reopen_lineage, take_back
 from ramet.store.rows.settings import record_act
 from ramet.store.session import Row, Session
@@ -113,7 +113,7 @@ def _offers(
             where, behind = f"{where} AND {name} = ?", (*behind, value)
     rows = session.rows(
         "SELECT kind, key, reason, first_parent, last_parent, wanted FROM ramet_blocks WHERE tracking_id = ? "
-        f"AND wanted IS NOT NULL AND reoffered_at IS NULL AND reason IN {listed}{where} "
+        f"AND wanted IS NOT NULL AND reoffered_at IS NULL AND reason {listed}{where} "
         "ORDER BY kind, key, reason LIMIT ?",
         (tracking_id, values, *behind, limit),
     )
@@ -149,7 +149,7 @@ def _parents(session: Session, ids: Collection[str]) -> dict[str, tuple[int, Par
     listed, values = session.members(sorted(ids))
     rows = session.rows(
         "SELECT t.id, t.seq, COALESCE(l.fan_out, t.fan_out) FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
-        f"WHERE t.id IN {listed}",
+        f"WHERE t.id {listed}",
         (values,),
     )
     about = load_parents(session, [seq for _, seq, _ in rows])
@@ -178,11 +178,7 @@ def _booked(
             marked.append((session.now, by, lineage.tracking_id, offer.kind, offer.key, offer.reason))
         else:
             still["parent_unknown" if blocked is None else blocked.value] += 1
-    session.run_many(
-        "UPDATE ramet_blocks SET reoffered_at = ?, reoffered_by = ? "
-        "WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
-        marked,
-    )
+    session.update("ramet_blocks", ("reoffered_at", "reoffered_by"), BLOCK_KEY, marked)
     [(left_out,)] = session.rows("SELECT left_out FROM ramet_lineages WHERE tracking_id = ?", (lineage.tracking_id,))
     if left_out and marked:
         take_back(session, lineage.tracking_id, left_out, [(row[3], row[4]) for row in marked])

@@ -21,7 +21,7 @@ from ramet.store.requests import Settlement
 from ramet.store.rows.retained_slots import FLOW
 from ramet.store.rows.settings import record_act
 from ramet.store.rows.tasks import take_live
-from ramet.store.schema.tables import LIVE_LIST
+from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.state.apply import apply
 from ramet.store.verbs.reclaim import reclaim
@@ -85,19 +85,15 @@ def load(session: Session, names: Iterable[str]) -> dict[str, Resource]:
     """The named resources; one that nobody has used yet stands at the beginning."""
     wanted = sorted(set(names))
     listed, values = session.members(wanted)
-    found = session.rows(f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE name IN {listed}", (values,))
+    found = session.rows(f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE name {listed}", (values,))
     stored = {row[0]: Resource._make(row) for row in found}
     return {name: stored.get(name, Resource(name)) for name in wanted}
 
 
 def save(session: Session, resources: Iterable[Resource]) -> None:
     """Write resources, known or new."""
-    marks = ", ".join("?" * len(Resource._fields))
-    changed = ", ".join(f"{name} = excluded.{name}" for name in Resource._fields[1:])
-    session.run_many(
-        f"INSERT INTO ramet_resources ({RESOURCE_LIST}) VALUES ({marks}) ON CONFLICT (name) DO UPDATE SET {changed}",
-        list(resources),
-    )
+    fields = Resource._fields
+    session.insert("ramet_resources", fields, list(resources), key=("name",), changes=fields[1:])
 
 
 # --- claiming ---------------------------------------------------------------------------------------------------
@@ -136,7 +132,7 @@ def ready(
             continue
         rows = session.rows(
             f"SELECT {LIVE_LIST} FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
-            f"AND queue IN {in_queues} AND kind IN {in_kinds} {beside}"
+            f"AND queue {in_queues} AND kind {in_kinds} {beside}"
             f"ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
             (resource.name, queue_values, kind_values, limit if space.claims is None else min(limit, space.claims)),
         )
@@ -313,7 +309,7 @@ def forget_idle(session: Session, limit: int = 100) -> int:
     names = idle_names(session, limit)
     known, stand = policies(session), load(session, names)
     full = [name for name, resource in stand.items() if rules.is_full(resource, policy_of(name, known), session.now)]
-    return session.run_many("DELETE FROM ramet_resources WHERE name = ?", [(name,) for name in full])
+    return session.delete("ramet_resources", ("name",), [(name,) for name in full])
 
 
 def open_breaker(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:

@@ -19,11 +19,12 @@ from ramet.store.verbs.submit import submit
 SLOTS_MAX = 1_000
 _TIMES = ("cron", "every_seconds", "timezone")
 _DECLARED = (*_TIMES, "kind", "task", "limits", "overlap", "catch_up", "declared_by")
-_PUT_SLOT = (
-    f"INSERT INTO ramet_slots ({SLOT_LIST}) VALUES ({', '.join('?' * len(Slot._fields))}) "
-    "ON CONFLICT (schedule, slot_at) DO UPDATE SET outcome = excluded.outcome, tracking_id = excluded.tracking_id, "
-    "reason = excluded.reason, slots = excluded.slots, decided_at = excluded.decided_at"
-)
+
+
+def _put_slots(session: Session, slots: Sequence[Slot]) -> None:
+    key = ("schedule", "slot_at")
+    rest = tuple(name for name in Slot._fields if name not in key)
+    session.insert("ramet_slots", Slot._fields, slots, key=key, changes=rest)
 
 
 def find(session: Session, name: str) -> Schedule | None:
@@ -141,7 +142,7 @@ def _hold(session: Session, names: Iterable[str]) -> dict[str, Schedule]:
     """Schedules by name, held until the transaction ends."""
     listed, values = session.members(sorted(names))
     rows = session.rows(
-        f"SELECT {SCHEDULE_LIST} FROM ramet_schedules WHERE name IN {listed} ORDER BY name{session.for_update}",
+        f"SELECT {SCHEDULE_LIST} FROM ramet_schedules WHERE name {listed} ORDER BY name{session.for_update}",
         (values,),
     )
     return {row[0]: Schedule._make(row) for row in rows}
@@ -158,7 +159,7 @@ def _take(session: Session, plan: SlotPlan) -> list[Slot]:
         slot = _run(session, seen, last_id, slot_at, lineage)
         last_id = slot.tracking_id if slot.outcome == "run" else last_id
         decided.append(slot)
-    session.run_many(_PUT_SLOT, decided)
+    _put_slots(session, decided)
     missed, ran, skipped = (
         sum(slot.slots for slot in decided if slot.outcome == name) for name in ("missed", "run", "skipped")
     )
@@ -215,7 +216,7 @@ def run_schedule(
     if slot.outcome != "run":
         raise StoreError(f"schedule {name!r} could not be run: {slot.reason}")
     slot = slot._replace(outcome="manual", reason=reason)
-    session.run(_PUT_SLOT, slot)
+    _put_slots(session, [slot])
     session.run(
         "UPDATE ramet_schedules SET last_tracking_id = ?, runs = runs + 1 WHERE name = ?", (slot.tracking_id, name)
     )

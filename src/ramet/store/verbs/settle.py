@@ -25,7 +25,7 @@ from ramet.store.rows.lineages import lock_lineages, name_deadlines, tombstones_
 from ramet.store.rows.money import add_to_sums, book_charges
 from ramet.store.rows.retained_slots import FLOW
 from ramet.store.rows.turns import renew
-from ramet.store.schema.tables import LIVE_LIST
+from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.state.apply import apply
 from ramet.store.state.path_changes import let_go
@@ -56,7 +56,7 @@ def repeated_failure(session: Session, standing: Standing, print_: str) -> str |
     if chain:
         listed, values = session.members(chain)
         found = session.rows(
-            f"SELECT id FROM ramet_tasks WHERE id IN {listed} AND state || '' = 'failed' AND fingerprint = ? LIMIT 1",
+            f"SELECT id FROM ramet_tasks WHERE id {listed} AND state || '' = 'failed' AND fingerprint = ? LIMIT 1",
             (values, print_),
         )
         if found:
@@ -77,7 +77,7 @@ def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]
     """Hot rows by task number, held until the transaction ends; a task that is not live is absent."""
     listed, values = session.members(seqs)
     found = session.rows(
-        f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq IN {listed} ORDER BY seq{session.for_update}", (values,)
+        f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq {listed} ORDER BY seq{session.for_update}", (values,)
     )
     return {row[0]: Standing._make(row) for row in found}
 
@@ -313,7 +313,7 @@ def _save_retries(session: Session, lineages: dict[str, Lineage], before: dict[s
         for tracking_id, row in lineages.items()
         if (row.retry_minute, row.retries) != before[tracking_id]
     ]
-    session.run_many("UPDATE ramet_lineages SET retry_minute = ?, retries = ? WHERE tracking_id = ?", rows)
+    session.update("ramet_lineages", ("retry_minute", "retries"), ("tracking_id",), rows)
 
 
 def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Lineage]) -> Sequence[SpawnAnswer]:
@@ -417,11 +417,14 @@ def _save_checkpoints(session: Session, items: Sequence[tuple[Settlement, Standi
         if item.pipeline_state is not None or item.progress is not None
     ]
     if rows:
-        session.run_many(
-            "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, progress, updated_at) "
-            "VALUES (?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE SET "
-            "pipeline_state = COALESCE(excluded.pipeline_state, ramet_checkpoints.pipeline_state), "
-            "progress = COALESCE(excluded.progress, ramet_checkpoints.progress), "
-            "updated_at = excluded.updated_at",
+        session.insert(
+            "ramet_checkpoints",
+            ("seq", "tracking_id", "pipeline_state", "progress", "updated_at"),
             rows,
+            key=("seq",),
+            changes=(
+                "pipeline_state = COALESCE(excluded.pipeline_state, ramet_checkpoints.pipeline_state)",
+                "progress = COALESCE(excluded.progress, ramet_checkpoints.progress)",
+                "updated_at",
+            ),
         )

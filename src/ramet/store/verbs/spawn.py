@@ -142,7 +142,7 @@ def load_parents(session: Session, seqs: Sequence[int]) -> dict[int, tuple[str, 
     """Id, tracking_id, ancestry and depth of the given tasks, by number."""
     listed, values = session.members(seqs)
     found = session.rows(
-        f"SELECT seq, id, tracking_id, ancestry_chain, spawn_depth FROM ramet_tasks WHERE seq IN {listed}",
+        f"SELECT seq, id, tracking_id, ancestry_chain, spawn_depth FROM ramet_tasks WHERE seq {listed}",
         (values,),
     )
     return {row[0]: (row[1], row[2], tuple(json.loads(row[3])), row[4]) for row in found}
@@ -267,7 +267,7 @@ def _load_holders(session: Session, wanted: Sequence[tuple[Parent, Sequence[NewT
         for key, kind, task_id, state in session.rows(
             "SELECT i.key, i.kind, t.id, COALESCE(t.state, l.state) FROM ramet_identities i "
             "JOIN ramet_tasks t ON t.seq = i.seq LEFT JOIN ramet_live l ON l.seq = i.seq "
-            f"WHERE i.tracking_id = ? AND i.key IN {listed} ORDER BY i.seq",
+            f"WHERE i.tracking_id = ? AND i.key {listed} ORDER BY i.seq",
             (tracking_id, values),
         ):
             holders[(tracking_id, key)].append(Holder(task_id, kind, state))

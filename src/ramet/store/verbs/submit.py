@@ -22,17 +22,13 @@ from ramet.store.rows.lineages import insert_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
 from ramet.store.rows.retained_slots import FLOW, touch
 from ramet.store.rows.turns import Turns
+from ramet.store.schema.columns import BORN_COLUMNS, picker
 from ramet.store.session import Session
 from ramet.store.state import path_enter
-from ramet.store.state.apply import enter
+from ramet.store.state.apply import enter, enter_wide
 
-_TASK = (
-    "INSERT INTO ramet_tasks (seq, id, tracking_id, parent_id, kind, key, queue, priority, payload, "
-    "ancestry_chain, spawn_depth, max_attempts, max_chain_depth, task_seconds, on_end, breadth, created_at, "
-    "unique_seconds, resource, path, path_scope, on_dependency_failure) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
+_GIVEN = ("seq", "created_at", "ancestry_chain", "path", "path_scope", "on_dependency_failure")
+_born = picker((*NewTask._fields, *Place._fields, *_GIVEN), BORN_COLUMNS)
 
 
 PART = 5_000
@@ -85,12 +81,8 @@ def _insert(session: Session, first: int, births: Sequence[Birth]) -> None:
     for seq, (new, place, turn) in enumerate(births, first):
         if place.ancestry_chain is not chain:
             chain, chain_text = place.ancestry_chain, json.dumps(place.ancestry_chain)
-        tasks.append(
-            (seq, new.id, place.tracking_id, place.parent_id, new.kind, new.key, new.queue, new.priority,
-             new.payload, chain_text, place.spawn_depth, new.max_attempts, new.max_chain_depth,
-             new.task_seconds, new.on_end, new.breadth, now, new.unique_seconds, new.resource,
-             *(_NO_PATH if new.path is None else _path_columns(new.path)))
-        )  # fmt: skip
+        given = (seq, now, chain_text, *(_NO_PATH if new.path is None else _path_columns(new.path)))
+        tasks.append(_born(new + place + given))
         identities.append((new.key, place.tracking_id, new.kind, seq))
         standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
         if new.base is not None:
@@ -99,10 +91,10 @@ def _insert(session: Session, first: int, births: Sequence[Birth]) -> None:
             uniques.append((new.key, new.unique_kind, new.id, seq, place.tracking_id))
         elif new.unique_seconds is not None:
             handed_on.append((new.id, seq, new.key, new.unique_kind, place.parent_id))
-    session.run_many(_IDENTITY, identities)
+    uniqueness.insert_identities(session, identities)
     uniqueness.take(session, uniques)
     uniqueness.hand_on(session, handed_on)
-    session.run_many(_TASK, tasks)
+    enter_wide(session, tasks)
     if stages:
         _enter_stages(session, stages)
     if any(birth.new.path is not None for birth in births):
@@ -124,13 +116,9 @@ def _due(birth: Birth) -> Birth:
 
 
 def _enter_stages(session: Session, rows: Sequence[tuple[int, str, str, int, str | None, float]]) -> None:
-    session.run_many(
-        "INSERT INTO ramet_stages (seq, tracking_id, base, places) VALUES (?, ?, ?, ?)", [row[:4] for row in rows]
-    )
-    session.run_many(
-        "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, updated_at) VALUES (?, ?, ?, ?)",
-        [(seq, tracking_id, state, now) for seq, tracking_id, _, _, state, now in rows if state is not None],
-    )
+    session.insert("ramet_stages", ("seq", "tracking_id", "base", "places"), [row[:4] for row in rows])
+    states = [(seq, tracking_id, state, now) for seq, tracking_id, _, _, state, now in rows if state is not None]
+    session.insert("ramet_checkpoints", ("seq", "tracking_id", "pipeline_state", "updated_at"), states)
 
 
 def _hold_slots(session: Session, births: Sequence[Birth]) -> None:
