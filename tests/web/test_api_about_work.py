@@ -13,10 +13,10 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from ramet.web.access import Access
-from ramet.web.api import costs, explain, lineages, overview, tasks
 from ramet.web.page import BadInput, NotFound
 from ramet.web.state import Dashboard
 from ramet.web.templating import environment
+from ramet.web.views import costs, explain, lineages, overview, tasks
 from tests.web.world import HOSTILE, ODD, World, database_of, world
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated
 
-from ramet import BlockPage, Client, Lineage
+from ramet import BlockPage, Client, Delay, Lineage
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
-from ramet.web.answers.shared import Answer, CountAnswer
-from ramet.web.answers.tasks import BlockAnswer
+from ramet.web.answers.shared import Answer, AsObject
 from ramet.web.page import BadInput, NotFound
 
 REOFFERED = tuple(reason.value for reason in BlockReason if reason in REOFFERABLE)
@@ -73,13 +73,8 @@ class LineageList(Answer):
     """Given as ``before`` it continues behind this page; null at the end."""
 
 
-class BlockList(Answer):
-    """Refused spawns of a lineage, by kind, key and reason."""
-
-    blocks: list[BlockAnswer]
-    """May be fewer than were asked for although there are more: see ``next_after``."""
-    next_after: str | None
-    """Given as ``after`` it continues behind this page; null at the end."""
+BlockList = Annotated[BlockPage, AsObject("BlockList")]
+DelayAnswer = Annotated[Delay, AsObject(types={"outcome": str})]
 
 
 class KindStateAnswer(Answer):
@@ -92,17 +87,6 @@ class KindStateAnswer(Answer):
     more: bool
     """There are at least so many."""
     mean_depth: float | None
-
-
-class DelayAnswer(Answer):
-    """Tasks of one kind that were put off, by what made them wait."""
-
-    kind: str
-    outcome: str
-    """Of their last attempt."""
-    reason: str | None
-    """What a snooze or a return said; of an error its class."""
-    tasks: CountAnswer
 
 
 class LineageDetail(LineageAnswer):
@@ -204,9 +188,7 @@ async def lineage_detail(client: Client, tracking_id: str) -> LineageDetail:
     ]  # fmt: skip
     # One that was never tried waits for the time that it was submitted for.
     put_off = [delay for delay in await client.delays(tracking_id) if delay.outcome is not None]
-    return LineageDetail(
-        **one.model_dump(), kinds=kinds, delays=DelayAnswer.each(put_off), refused=await refused(client, tracking_id)
-    )
+    return LineageDetail(**one.model_dump(), kinds=kinds, delays=put_off, refused=await refused(client, tracking_id))
 
 
 async def refused(client: Client, tracking_id: str) -> dict[str, int]:
@@ -232,11 +214,6 @@ async def blocks(
         return await client.block_page(tracking_id, limit=limit, after=after, **filters)
     except ValueError as wrong:
         raise BadInput(str(wrong)) from wrong
-
-
-def block_list(found: BlockPage) -> BlockList:
-    """The refusals for machines."""
-    return BlockList(blocks=BlockAnswer.each(found.blocks), next_after=found.next_after)
 
 
 STATES = tuple(state.value for state in LineageState)

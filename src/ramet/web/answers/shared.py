@@ -1,15 +1,28 @@
-"""What several answers are made of: the base of their models, JSON that can be shown, what a cause says."""
+"""Serve values of the model as JSON objects: the answer of a route is the value itself, or an :class:`Answer`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    JsonValue,
+    create_model,
+    model_validator,
+)
+from pydantic_core import CoreSchema
 
-from ramet import Cause
-from ramet.model.causes import Sentence
+from ramet import Cause, Count
+from ramet.model.causes import About, Sentence
 
 SHOWN_CHARACTERS_MAX = 20_000
 """Of one JSON value on a page."""
@@ -20,10 +33,52 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
-    @classmethod
-    def each(cls, values: Iterable[object]) -> list[Self]:
-        """One answer for each of the engine's values, whose fields it has."""
-        return [cls.model_validate(value) for value in values]
+
+_MODELS: dict[str, type[Answer]] = {}
+"""By the name of the schema: one that several routes answer with has one name in the OpenAPI document."""
+
+
+@dataclass(frozen=True, eq=False)
+class AsObject:
+    """Serve a dataclass or named tuple as a JSON object of its fields (an annotation), and the values in it likewise.
+
+    pydantic alone would write a named tuple as an array. JSON that a task brought (``Any``) is made encodable.
+    """
+
+    name: str | None = None
+    """Name of the schema; by default that of the type, and ``Answer``."""
+    without: Collection[str] = ()
+    """Fields that are left out."""
+    types: Mapping[str, Any] = field(default_factory=dict)
+    """Types of properties that are served too, or of fields that have a narrower one."""
+    inner: Mapping[Any, Any] = field(default_factory=dict)
+    """Types inside, and what they are served as."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of a model with these fields."""
+        return handler.generate_schema(self.model(source))
+
+    def model(self, value: type) -> type[Answer]:
+        """Return the model that a type is served by."""
+        name = self.name or f"{value.__name__}Answer"
+        if name not in _MODELS:
+            hints = {**get_type_hints(value), **self.types}
+            fields: Any = {key: (self._served(hint), ...) for key, hint in hints.items() if key not in self.without}
+            _MODELS[name] = create_model(name, __base__=Answer, __doc__=value.__doc__, **fields)
+        return _MODELS[name]
+
+    def _served(self, hint: Any) -> Any:
+        """Return a type with the values of the model inside it replaced by their models."""
+        if hint in self.inner:
+            return self.inner[hint]
+        if hint is Any:
+            return Annotated[JsonValue, BeforeValidator(json_value)]
+        if get_origin(hint) is not None:
+            parts = tuple(self._served(part) for part in get_args(hint))
+            origin = get_origin(hint)
+            return reduce(or_, parts) if isinstance(hint, UnionType) else origin[parts]
+        is_value = hasattr(hint, "_fields") or is_dataclass(hint)
+        return AsObject(inner=self.inner).model(hint) if is_value else hint
 
 
 class Shown(NamedTuple):
@@ -66,12 +121,8 @@ def _encodable(value: Any) -> Any:
     return value
 
 
-class AboutAnswer(Answer):
-    """What a cause leads to."""
-
-    what: str
-    """``task``, ``lineage``, ``queue``, ``kind``, ``resource`` or ``worker``."""
-    name: str
+AboutAnswer = Annotated[About, AsObject()]
+CountAnswer = Annotated[Count, AsObject()]
 
 
 class CauseAnswer(Answer):
@@ -85,33 +136,29 @@ class CauseAnswer(Answer):
     remedy: str | None
     """What a person can do about it, as a command or a setting."""
 
+    @model_validator(mode="before")
     @classmethod
-    def of(cls, cause: Cause) -> CauseAnswer:
-        """The cause for machines."""
-        facts: dict[str, JsonValue] = {
-            name: [*fact] if isinstance(fact, tuple) else fact for name, fact in cause.facts.items()
-        }
-        about = None if cause.about is None else AboutAnswer(what=cause.about.what, name=cause.about.name)
-        return cls(code=cause.code, text=cause.said(), facts=facts, about=about, remedy=cause.remedy)
+    def _of_cause(cls, cause: Any) -> Any:
+        if not isinstance(cause, Cause):
+            return cause
+        facts = {name: [*fact] if isinstance(fact, tuple) else fact for name, fact in cause.facts.items()}
+        return {**cause._asdict(), "text": cause.said(), "facts": facts}
+
+    @classmethod
+    def each(cls, causes: Sequence[Cause]) -> list[Self]:
+        """Return the causes for programs."""
+        return [cls.model_validate(cause) for cause in causes]
 
 
 class SaidCause(NamedTuple):
     """A cause as a page shows it."""
 
     words: Sentence
-    about: AboutAnswer | None
+    about: About | None
     remedy: str | None
     code: str
 
 
 def said(causes: Sequence[Cause]) -> list[SaidCause]:
     """The causes for people: moments in their words are still numbers, which a page writes as times."""
-    return [SaidCause(cause.words, CauseAnswer.of(cause).about, cause.remedy, cause.code) for cause in causes]
-
-
-class CountAnswer(Answer):
-    """How many there are, as far as was looked."""
-
-    number: int
-    more: bool
-    """The counting stopped at a bound: there are at least so many."""
+    return [SaidCause(cause.words, cause.about, cause.remedy, cause.code) for cause in causes]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import JsonValue
-
-from ramet import Branch, Client, Task, TaskCheckpoint, TaskHistory, TaskState, Twig, TwigPage
-from ramet.web.answers.shared import Answer, CountAnswer, json_value
+from ramet import Branch, Client, Task, TaskHistory, TaskState, Twig, TwigPage
+from ramet.model.task.task import Attempt, Block, TransitionRecord
+from ramet.store.base_queries import TaskPage
+from ramet.web.answers.shared import Answer, AsObject
 from ramet.web.page import NotFound
 
 LOOKS_MAX = 5
@@ -19,113 +20,48 @@ ATTEMPTS_MAX = 500
 """Attempts, transitions and blocks of one task that are told, each the newest so many."""
 
 
-class TaskLine(Answer):
-    """A task in a list."""
-
-    id: str
-    tracking_id: str
-    parent_id: str | None
-    kind: str
-    key: str
-    queue: str
-    priority: int
-    state: TaskState
-    reason: str | None
-    error: str | None
-    why: str | None
-    """Why it is in this state, on one line: of a failed task the first line of its error."""
-    spawn_depth: int
-    max_spawn_depth: int
-    created_at: float
-    available_at: float | None
-    finished_at: float | None
-    attempts: int
-    max_attempts: int | None
-    losses: int
-    snoozes: int
-    chain_depth: int
-    stage: str | None
-    fence: int
-    lease_until: float | None
-    worker: str | None
-    deadline_at: float | None
-    wait: str | None
-    bound_to: str | None
-    resource: str | None
-    path: list[str]
-    pulled: bool
-    claimed_at: float | None
-    """When its present claim began."""
+TaskLine = Annotated[
+    Task, AsObject("TaskLine", without={"payload", "ancestry_chain", "result"}, types={"why": str | None})
+]
+"""A task in a list."""
+BlockAnswer = Annotated[Block, AsObject()]
+TaskList = Annotated[TaskPage, AsObject("TaskList", inner={Task: TaskLine})]
+BranchAnswer = Annotated[Branch, AsObject()]
+TwigList = Annotated[TwigPage, AsObject("TwigList", inner={Task: TaskLine})]
 
 
-class TaskList(Answer):
-    """Tasks in the order of their numbers: the oldest first."""
-
-    tasks: list[TaskLine]
-    """May be fewer than were asked for although there are more: see ``next_after``."""
-    next_after: int | None
-    """Given as ``after`` it continues behind this page; null at the end."""
-
-
-class AttemptAnswer(Answer):
-    """One claim and its outcome."""
-
-    fence: int
-    worker: str | None
-    claimed_at: float
-    ended_at: float
-    outcome: str
-    reason: str | None
-    error: str | None
-    error_class: str | None
-    traceback: str | None
-    """Where the error came from, at most 16 KB; told of the newest 20 failed attempts."""
-
-
-class TransitionAnswer(Answer):
-    """A change of state that no attempt tells."""
-
-    name: str
-    from_state: str
-    to_state: str
-    at: float
-    by: str | None
-    reason: str | None
-
-
-class BlockAnswer(Answer):
-    """A spawn that the guard refused: one for each lineage, kind, key and reason."""
-
-    tracking_id: str
-    kind: str
-    key: str
-    reason: str
-    detail: str
-    count: int
-    first_parent: str
-    last_parent: str
-    winner: str | None
-    first_at: float
-    last_at: float
-    reoffered_at: float | None
-    reoffered_by: str | None
-
-
-class TaskAnswer(TaskLine):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDetail(Task):
     """A task with what it carries and what happened to it."""
 
-    ancestry_chain: list[str]
-    payload: JsonValue
-    result: JsonValue
-    history: list[AttemptAnswer]
-    transitions: list[TransitionAnswer]
-    blocks: list[BlockAnswer]
-    links: list[str]
+    history: tuple[Attempt, ...]
+    transitions: tuple[TransitionRecord, ...]
+    blocks: tuple[Block, ...]
+    links: tuple[str, ...]
     """Ids of existing tasks that it asked for."""
-    pipeline_state: JsonValue
-    """What its stages have gathered."""
-    progress: JsonValue
-    """What its handler last said about how far it is."""
+    pipeline_state: Any
+    """Results of its stages so far; JSON."""
+    progress: Any
+    """Progress that its handler reported last; JSON."""
+
+
+TaskAnswer = Annotated[
+    TaskDetail,
+    AsObject(
+        "TaskAnswer",
+        types={"why": str | None},
+        inner={
+            Attempt: Annotated[Attempt, AsObject(without={"fingerprint"})],
+            TransitionRecord: Annotated[TransitionRecord, AsObject("TransitionAnswer")],
+        },
+    ),
+]
+
+
+class BranchList(Answer):
+    """The branches of one level. The first 5,000 tasks are looked at; when there are more, every count says so."""
+
+    branches: list[BranchAnswer]
 
 
 class TaskQuery(NamedTuple):
@@ -141,7 +77,7 @@ class TaskQuery(NamedTuple):
     newest: bool = False
 
 
-async def tasks(client: Client, asked: TaskQuery) -> TaskList:
+async def tasks(client: Client, asked: TaskQuery) -> TaskPage:
     """A page of tasks. What no index helps with is looked for among a bounded number of them."""
     indexed = asked.key is not None
     depth = asked.min_depth if not indexed and asked.state in (None, TaskState.SUCCESS) else 0
@@ -166,7 +102,7 @@ async def tasks(client: Client, asked: TaskQuery) -> TaskList:
         after = page.next_after
         if after is None or len(found) >= asked.limit:
             break
-    return TaskList(tasks=TaskLine.each(found), next_after=after)
+    return TaskPage(tuple(found), after)
 
 
 async def history(client: Client, task_id: str) -> TaskHistory:
@@ -181,26 +117,22 @@ async def history(client: Client, task_id: str) -> TaskHistory:
     return found
 
 
-async def task(client: Client, task_id: str) -> TaskAnswer:
-    """A task with what it carries and what happened to it."""
-    return task_answer(await history(client, task_id), await client.checkpoint(task_id))
+async def task(client: Client, task_id: str) -> TaskDetail:
+    """Return a task with what it carries and what happened to it.
 
-
-def task_answer(found: TaskHistory, kept: TaskCheckpoint | None) -> TaskAnswer:
-    """What is stored about a task, for machines."""
+    Raises:
+        NotFound: there is no such task.
+    """
+    found, checkpoint = await history(client, task_id), await client.checkpoint(task_id)
     one = found.task
-    line = TaskLine.model_validate(one).model_dump()
-    return TaskAnswer(
-        **line,
-        ancestry_chain=list(one.ancestry_chain),
-        payload=json_value(one.payload),
-        result=json_value(one.result),
-        history=AttemptAnswer.each(found.attempts[-ATTEMPTS_MAX:]),
-        transitions=TransitionAnswer.each(found.transitions[-ATTEMPTS_MAX:]),
-        blocks=BlockAnswer.each(found.blocks[:ATTEMPTS_MAX]),
-        links=list(found.links[:ATTEMPTS_MAX]),
-        pipeline_state=None if kept is None else json_value(kept.pipeline_state),
-        progress=None if kept is None else json_value(kept.progress),
+    return TaskDetail(
+        **{field.name: getattr(one, field.name) for field in fields(one)},
+        history=found.attempts[-ATTEMPTS_MAX:],
+        transitions=found.transitions[-ATTEMPTS_MAX:],
+        blocks=found.blocks[:ATTEMPTS_MAX],
+        links=found.links[:ATTEMPTS_MAX],
+        pipeline_state=checkpoint and checkpoint.pipeline_state,
+        progress=checkpoint and checkpoint.progress,
     )
 
 
@@ -208,39 +140,6 @@ FEW = 25
 """A level of so many tasks is shown at once."""
 BRANCHES_MAX = 4
 """Of so many kinds and states: each costs a look."""
-
-
-class BranchAnswer(Answer):
-    """Roots of a lineage, or children of a task, of one kind in one state."""
-
-    kind: str
-    state: str
-    tasks: CountAnswer
-    depth: int
-    with_children: bool
-
-
-class BranchList(Answer):
-    """The branches of one level. The first 5,000 tasks are looked at; when there are more, every count says so."""
-
-    branches: list[BranchAnswer]
-
-
-class TwigAnswer(Answer):
-    """A task of a branch."""
-
-    task: TaskLine
-    children: CountAnswer
-    below: CountAnswer
-    """Everything that grew from it."""
-
-
-class TwigList(Answer):
-    """Tasks of a branch, in the order of their numbers."""
-
-    twigs: list[TwigAnswer]
-    next_after: int | None
-    """Given as ``after`` it continues behind this page; null at the end."""
 
 
 class Level(NamedTuple):
@@ -267,13 +166,3 @@ async def level(client: Client, *, tracking_id: str | None = None, parent_id: st
         )
         twigs += page.twigs
     return Level(of, branches, tuple(twigs))
-
-
-def branch_list(branches: tuple[Branch, ...]) -> BranchList:
-    """The branches for machines."""
-    return BranchList(branches=BranchAnswer.each(branches))
-
-
-def twig_list(page: TwigPage) -> TwigList:
-    """A page of a branch for machines."""
-    return TwigList(twigs=TwigAnswer.each(page.twigs), next_after=page.next_after)

@@ -7,10 +7,10 @@ from itertools import groupby
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import JsonValue
 
-from ramet import Act, Client, Schedule
-from ramet.web.answers.shared import Answer, json_value
+from ramet import Act, Client, Schedule, Slot, StopEntry
+from ramet.engine.client.settings import SettingInForce
+from ramet.web.answers.shared import Answer, AsObject
 from ramet.web.page import Asked, BadInput, Limit, Look, NotFound, OptionalText, Page
 
 LISTED_MAX = 1_000
@@ -43,17 +43,7 @@ class ScheduleAnswer(Answer):
     missed: int
 
 
-class SlotAnswer(Answer):
-    """What became of a slot."""
-
-    slot_at: float
-    outcome: str
-    """``run``, ``skipped``, ``missed`` or ``manual``."""
-    tracking_id: str | None
-    reason: str | None
-    slots: int
-    """How many slots it stands for."""
-    decided_at: float
+SlotAnswer = Annotated[Slot, AsObject(without={"schedule"})]
 
 
 class OneScheduleAnswer(Answer):
@@ -63,48 +53,9 @@ class OneScheduleAnswer(Answer):
     slots: list[SlotAnswer]
 
 
-class SettingAnswer(Answer):
-    """A setting and what holds now."""
-
-    name: str
-    value: JsonValue
-    default: JsonValue
-    stored: bool
-    """False: the default holds."""
-    value_type: str
-    unit: str
-    description: str
-    reader: str
-    """Who acts on it."""
-    updated_at: float | None
-
-    @property
-    def group(self) -> str:
-        """What comes before the first dot of its name."""
-        return self.name.partition(".")[0]
-
-
-class StopEntryAnswer(Answer):
-    """A host, a domain or a pattern of keys that nothing is created for."""
-
-    entry_type: str
-    value: str
-    reason: str | None
-    added_by: str
-    added_at: float
-
-
-class ActAnswer(Answer):
-    """One thing that a person did."""
-
-    seq: int
-    at: float
-    by: str
-    act: str
-    subject: str
-    tracking_id: str | None
-    reason: str | None
-    detail: JsonValue
+SettingAnswer = Annotated[SettingInForce, AsObject("SettingAnswer")]
+StopEntryAnswer = Annotated[StopEntry, AsObject()]
+ActAnswer = Annotated[Act, AsObject()]
 
 
 class ActsAnswer(Answer):
@@ -130,7 +81,7 @@ async def load_schedule(client: Client, name: str, *, limit: int = 50) -> OneSch
     if found is None:
         raise NotFound(f"no schedule {name!r}: the page of schedules lists them")
     slots = await client.schedules.slots(name, limit=limit)
-    return OneScheduleAnswer(schedule=_schedule(found), slots=SlotAnswer.each(slots))
+    return OneScheduleAnswer(schedule=_schedule(found), slots=list(slots))
 
 
 def _schedule(one: Schedule) -> ScheduleAnswer:
@@ -142,30 +93,13 @@ def _schedule(one: Schedule) -> ScheduleAnswer:
     )  # fmt: skip
 
 
-async def load_settings(client: Client) -> list[SettingAnswer]:
-    """Every setting that there is, with what holds now."""
-    return SettingAnswer.each(await client.settings.all())
-
-
-async def load_stop_list(client: Client, *, limit: int = LISTED_MAX) -> list[StopEntryAnswer]:
-    """The stop list."""
-    return StopEntryAnswer.each((await client.stop_list())[:limit])
-
-
 async def load_acts(
     client: Client, tracking_id: str | None = None, *, limit: int = 50, before: int | None = None
 ) -> ActsAnswer:
     """What people did to one lineage, or to anything; a page at a time."""
     found = await client.acts(tracking_id, limit=limit + 1, before=before)
     shown = found[:limit]
-    return ActsAnswer(acts=[_act(one) for one in shown], next_before=shown[-1].seq if len(found) > limit else None)
-
-
-def _act(one: Act) -> ActAnswer:
-    return ActAnswer(
-        seq=one.seq, at=one.at, by=one.by, act=one.act, subject=one.subject, tracking_id=one.tracking_id,
-        reason=one.reason, detail=json_value(one.detail),
-    )  # fmt: skip
+    return ActsAnswer(acts=list(shown), next_before=shown[-1].seq if len(found) > limit else None)
 
 
 router = APIRouter(tags=["kept"])
@@ -186,13 +120,13 @@ async def schedule(client: Asked, name: str, *, limit: Limit = 50) -> OneSchedul
 @router.get("/settings")
 async def settings(client: Asked) -> list[SettingAnswer]:
     """Every setting that there is, with what holds now."""
-    return await load_settings(client)
+    return list(await client.settings.all())
 
 
 @router.get("/stop-list")
 async def stop_list(client: Asked) -> list[StopEntryAnswer]:
     """Hosts, domains and patterns that nothing is created for."""
-    return await load_stop_list(client)
+    return list((await client.stop_list())[:LISTED_MAX])
 
 
 @router.get("/acts")
@@ -232,22 +166,23 @@ def _typed(value: Any) -> str:
 
 async def settings_page(look: Look) -> dict[str, Any]:
     """Every setting, by what comes before its dot."""
-    found = await load_settings(look.client)
+    found = await look.client.settings.all()
     wanted = (look.text("find", 100) or "").lower()
     named = [one for one in found if wanted in one.name.lower() or wanted in one.description.lower()]
-    ordered = sorted(named, key=lambda one: (one.group, one.name))
-    groups = [(name, list(group)) for name, group in groupby(ordered, key=lambda one: one.group)]
-    typed: dict[str, tuple[str, str]] = {one.name: _shown(one) for one in named}
+    ordered = sorted(named, key=lambda one: (_group(one), one.name))
+    groups = [(name, list(group)) for name, group in groupby(ordered, key=_group)]
+    typed: dict[str, tuple[str, str]] = {one.name: (_typed(one.value), _typed(one.default)) for one in named}
     return {"groups": groups, "typed": typed, "find": wanted, "changed": sum(one.stored for one in found)}
 
 
-def _shown(one: SettingAnswer) -> tuple[str, str]:
-    return _typed(one.value), _typed(one.default)
+def _group(setting: SettingInForce) -> str:
+    """Return what precedes the first dot of the name."""
+    return setting.name.partition(".")[0]
 
 
 async def stop_list_page(look: Look) -> dict[str, Any]:
     """What nothing is created for."""
-    return {"entries": await load_stop_list(look.client)}
+    return {"entries": (await look.client.stop_list())[:LISTED_MAX]}
 
 
 async def acts_page(look: Look) -> dict[str, Any]:

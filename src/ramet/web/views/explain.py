@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 
-from ramet import Client, Explanation, KeyExplanation, TaskState
-from ramet.web.answers.shared import Answer, CauseAnswer, said
-from ramet.web.answers.tasks import BlockAnswer, TaskLine
+from ramet import Client, Explanation, KeyExplanation, Task
+from ramet.engine.explain.explain import Wanted
+from ramet.model.lineage.guard import Elsewhere
+from ramet.web.answers.shared import Answer, AsObject, CauseAnswer, said
+from ramet.web.answers.tasks import TaskLine
 from ramet.web.page import Asked, Look, NotFound, OptionalText, Page, Text
 
-
-class WantedAnswer(Answer):
-    """A task that another one asked for, and that existed already."""
-
-    id: str
-    tracking_id: str
-    kind: str
-    key: str
-    state: TaskState
-    reasons: list[str]
+WantedAnswer = Annotated[Wanted, AsObject()]
 
 
 class ExplanationAnswer(Answer):
@@ -38,30 +31,14 @@ class ExplanationAnswer(Answer):
     """Tasks before it on its path, counted up to 1,000."""
 
 
-class HolderAnswer(Answer):
-    """Who holds a unique key over all lineages."""
-
-    id: str
-    tracking_id: str
-    state: str | None
-    held_until: float | None
-
-
-class KeyAnswer(Answer):
-    """Who has a kind and key, and who was refused it."""
-
-    kind: str
-    key: str
-    """As it is stored."""
-    tasks: list[TaskLine]
-    """The newest first; at most one of a lineage."""
-    blocks: list[BlockAnswer]
-    why: list[CauseAnswer]
-    """Of each of the blocks why."""
-    holder: HolderAnswer | None
-    holder_pruned: bool
-    more: bool
-    """There may be more than was looked at: name the lineage."""
+KeyAnswer = Annotated[
+    KeyExplanation,
+    AsObject(
+        "KeyAnswer",
+        types={"why": list[CauseAnswer]},
+        inner={Task: TaskLine, Elsewhere: Annotated[Elsewhere, AsObject("HolderAnswer")]},
+    ),
+]
 
 
 async def explanation(client: Client, task_id: str) -> Explanation:
@@ -81,10 +58,10 @@ def explanation_answer(found: Explanation) -> ExplanationAnswer:
     chain = found.path.chain
     return ExplanationAnswer(
         headline=found.headline,
-        task=TaskLine.model_validate(found.history.task),
-        why=[CauseAnswer.of(cause) for cause in found.why],
-        refused=[CauseAnswer.of(cause) for cause in found.refused],
-        wanted=WantedAnswer.each(found.wanted),
+        task=found.history.task,
+        why=CauseAnswer.each(found.why),
+        refused=CauseAnswer.each(found.refused),
+        wanted=[*found.wanted],
         waits_behind=0 if chain is None else chain.before,
     )
 
@@ -103,27 +80,13 @@ async def load_known(client: Client, kind: str, key: str, tracking_id: str | Non
     return found
 
 
-def key_answer(found: KeyExplanation) -> KeyAnswer:
-    """The same for machines."""
-    return KeyAnswer(
-        kind=found.kind,
-        key=found.key,
-        tasks=TaskLine.each(found.tasks),
-        blocks=BlockAnswer.each(found.blocks),
-        why=[CauseAnswer.of(cause) for cause in found.why],
-        holder=None if found.holder is None else HolderAnswer.model_validate(found.holder),
-        holder_pruned=found.holder_pruned,
-        more=found.more,
-    )
-
-
 router = APIRouter(tags=["explain"])
 
 
 @router.get("/explain")
 async def explain_key(client: Asked, *, kind: Text, key: Text, tracking_id: OptionalText = None) -> KeyAnswer:
     """Who has a kind and key, in any spelling of the key; without a lineage the newest are looked at."""
-    return key_answer(await load_known(client, kind, key, tracking_id))
+    return await load_known(client, kind, key, tracking_id)
 
 
 async def ask(look: Look) -> dict[str, Any]:

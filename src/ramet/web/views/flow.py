@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 
-from ramet import Backlog, Client, Count, Policy, Queue, Resource, RunningTask, WorkerSeen
+from ramet import Backlog, Client, Count, Policy, Queue, Resource, RunningTask, Unserved, WorkerSeen
 from ramet.model.flow.resources import policy_of, rate_of, refilled, room
-from ramet.web.answers.shared import Answer, CountAnswer
+from ramet.web.answers.shared import Answer, AsObject, CountAnswer
 from ramet.web.page import Asked, Limit, Look, OptionalText, Page
 from ramet.web.views.overview import WAITS
 
@@ -62,18 +62,7 @@ class FlowAnswer(Answer):
     kinds: list[KindLimitAnswer]
 
 
-class PolicyAnswer(Answer):
-    """What resources with this name, or prefix and ``*``, bear."""
-
-    pattern: str
-    concurrency: int | None
-    rate_per_second: float | None
-    burst: float
-    breaker_failures: int
-    """Failures in a row that open the breaker; 0 for none."""
-    cooldown_seconds: float | None
-    """After so long one task tries; None: only a person closes it."""
-    explicit: bool
+PolicyAnswer = Annotated[Policy, AsObject()]
 
 
 class ResourceAnswer(Answer):
@@ -134,9 +123,9 @@ async def load_flow(client: Client) -> FlowAnswer:
 def _queue(name: str, known: Queue | None, backlog: Backlog, held: int, living: Sequence[WorkerSeen]) -> QueueAnswer:
     serving = [worker for worker in living if name in worker.queues]
     return QueueAnswer(
-        name=name, waiting=CountAnswer.model_validate(backlog.waiting), oldest_waiting_at=backlog.oldest_at,
+        name=name, waiting=backlog.waiting, oldest_waiting_at=backlog.oldest_at,
         oldest_waiting=backlog.oldest,
-        held_back={wait: CountAnswer.model_validate(count) for wait, count in backlog.held_back.items()},
+        held_back=dict(backlog.held_back),
         kinds=list(backlog.kinds), workers=len(serving), slots=sum(worker.concurrency for worker in serving),
         held=held, concurrency=known and known.concurrency, explicit=bool(known and known.explicit),
         paused_at=known and known.paused_at, paused_by=known and known.paused_by,
@@ -169,9 +158,9 @@ def _resource(one: Resource, policy: Policy, held: int, now: float, *, backlog: 
         name=one.name, state=state, since=one.opened_at, until=until, by=one.opened_by, reason=reason,
         failures=one.failures, held=held, rate_per_second=None if rate is None else rate.at(now),
         in_store=None if rate is None else refilled(one, policy, now).tokens,
-        waiting=CountAnswer.model_validate(backlog.waiting), oldest_waiting_at=backlog.oldest_at,
+        waiting=backlog.waiting, oldest_waiting_at=backlog.oldest_at,
         oldest_waiting=backlog.oldest, limited_by=free.reason or None, next_at=free.until,
-        policy=PolicyAnswer.model_validate(policy),
+        policy=policy,
     )  # fmt: skip
 
 
@@ -225,14 +214,7 @@ class ClaimantAnswer(Answer):
     tasks: list[RunningAnswer]
 
 
-class NotServedAnswer(Answer):
-    """A kind in a queue, with live tasks that no living worker serves."""
-
-    queue: str
-    kind: str
-    tasks: int
-    more: bool
-    """There are at least so many tasks."""
+NotServedAnswer = Annotated[Unserved, AsObject("NotServedAnswer")]
 
 
 class WorkersAnswer(Answer):
@@ -260,7 +242,7 @@ async def load_workers(client: Client) -> WorkersAnswer:
     return WorkersAnswer(
         workers=[_worker(one, in_hand.workers.get(one.name, 0), tasks[one.name]) for one in found[:WORKERS_MAX]],
         others=others[:WORKERS_MAX],
-        unserved=NotServedAnswer.each(missing[:DISTINCT_MAX]),
+        unserved=list(missing[:DISTINCT_MAX]),
     )
 
 

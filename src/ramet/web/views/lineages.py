@@ -15,7 +15,6 @@ from ramet.model.views import LINEAGE_ORDERS
 from ramet.web.answers import lineages, tasks
 from ramet.web.answers.lineages import BlockList, LineageDetail, LineageList
 from ramet.web.page import Asked, Cursor, Id, Limit, Look, OptionalText, Page, Text
-from ramet.web.views import costs
 
 router = APIRouter(tags=["lineages"])
 
@@ -62,8 +61,7 @@ async def list_blocks(
     after: Cursor = None,
 ) -> BlockList:
     """Spawns that the guard refused in a lineage, by kind, key and reason."""
-    found = await lineages.blocks(client, tracking_id, limit, after=after, kind=kind, key=key, reason=reason)
-    return lineages.block_list(found)
+    return await lineages.blocks(client, tracking_id, limit, after=after, kind=kind, key=key, reason=reason)
 
 
 ACTS_MAX = 20
@@ -110,7 +108,7 @@ async def spend(look: Look) -> dict[str, Any]:
     """What a lineage cost, by kind and task."""
     tracking_id = look.id("tracking_id")
     await lineages.lineage(look.client, tracking_id)
-    return {"tracking_id": tracking_id, "found": await costs.load_costs(look.client, tracking_id, limit=20)}
+    return {"tracking_id": tracking_id, "found": await look.client.costs(tracking_id, limit=20)}
 
 
 async def blocks(look: Look) -> dict[str, Any]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter
 
-from ramet import Client, Present
+from ramet import Client, Count, Present, Queue, Unserved
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.money import Ceiling
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tallies, Tally
 from ramet.model.task.task import Wait
+from ramet.model.views import CLAIMABLE
 from ramet.web.answers.lineages import LineageAnswer, answers
-from ramet.web.answers.shared import Answer, CountAnswer
+from ramet.web.answers.shared import Answer, AsObject, CountAnswer
 from ramet.web.page import Asked, Look, Page
 
 WINDOW_SECONDS = 3_600.0
@@ -62,21 +63,10 @@ class KindAnswer(Answer):
     ran_p95_seconds: float | None
 
 
-class UnservedAnswer(Answer):
-    """Live tasks that no living worker serves."""
-
-    queue: str
-    kind: str
-    tasks: int
-
-
-class PausedAnswer(Answer):
-    """A queue that somebody paused."""
-
-    name: str
-    paused_at: float
-    paused_by: str | None
-    paused_reason: str | None
+UnservedAnswer = Annotated[Unserved, AsObject(without={"more"})]
+PausedAnswer = Annotated[
+    Queue, AsObject("PausedAnswer", without={"concurrency", "explicit"}, types={"paused_at": float})
+]
 
 
 class BreakerAnswer(Answer):
@@ -142,18 +132,17 @@ async def load_overview(client: Client) -> OverviewAnswer:
     return OverviewAnswer(
         **_now(present, spent.day),
         **_of_hour(hour, ever, begin, present.at),
-        unserved=UnservedAnswer.each(unserved[:50]),
-        paused=PausedAnswer.each([one for one in queues if one.paused_at is not None][:50]),
-        breakers=BreakerAnswer.each(breakers),
+        unserved=list(unserved[:50]),
+        paused=[one for one in queues if one.paused_at is not None][:50],
+        breakers=[BreakerAnswer.model_validate(one) for one in breakers],
         newest=await _newest(client),
     )
 
 
 def _now(present: Present, day: Ceiling) -> dict[str, Any]:
-    waits = {wait: CountAnswer.model_validate(count) for wait, count in present.waits.items()}
     return {
         "at": present.at,
-        "waiting": waits.get("", CountAnswer(number=0, more=False)),
+        "waiting": present.waits.get(CLAIMABLE, Count(0)),
         "oldest_waiting_at": present.oldest_waiting_at,
         "oldest_waiting": present.oldest_waiting,
         "processing": present.processing,
@@ -165,8 +154,8 @@ def _now(present: Present, day: Ceiling) -> dict[str, Any]:
         "spent_today": day.spent,
         "day_ceiling": day.most,
         "next_due_at": present.next_due_at,
-        "waits": waits,
-        "lineages": {state: CountAnswer.model_validate(count) for state, count in present.lineages.items()},
+        "waits": present.waits,
+        "lineages": present.lineages,
     }
 
 

@@ -34,22 +34,17 @@ class SearchAnswer(Answer):
 async def run_search(client: Client, text: str) -> SearchAnswer:
     """Look for a text by indexes only. A hit that can be but one is looked for first, and ends the search."""
     task, row = await client.get(text), await client.lineage(text)
-    found = SearchAnswer(task=None if task is None else TaskLine.model_validate(task),
-                         lineage=None if row is None else (await answers(client, [row]))[0],
-                         tasks=[], more_tasks=False, lineages=[], more_lineages=False)  # fmt: skip
-    if found.task is not None or found.lineage is not None:
-        return found
-    tasks, more = await _with_key(client, text)
-    page = await client.lineage_page(prefix=text, limit=LINEAGES_MAX)
-    return found.model_copy(update={
-        "tasks": tasks, "more_tasks": more, "lineages": await answers(client, page.lineages),
-        "more_lineages": page.next_before is not None,
-    })  # fmt: skip
-
-
-async def _with_key(client: Client, text: str) -> tuple[list[TaskLine], bool]:
-    found = await client.tasks_with_key(text, limit=KEYS_MAX + 1)
-    return TaskLine.each(found[:KEYS_MAX]), len(found) > KEYS_MAX
+    lineage = None if row is None else (await answers(client, [row]))[0]
+    if task is not None or lineage is not None:
+        return SearchAnswer(task=task, lineage=lineage, tasks=[], more_tasks=False, lineages=[], more_lineages=False)
+    tasks, page = (
+        await client.tasks_with_key(text, limit=KEYS_MAX + 1),
+        await client.lineage_page(prefix=text, limit=LINEAGES_MAX),
+    )
+    return SearchAnswer(
+        task=None, lineage=None, tasks=list(tasks[:KEYS_MAX]), more_tasks=len(tasks) > KEYS_MAX,
+        lineages=await answers(client, page.lineages), more_lineages=page.next_before is not None,
+    )  # fmt: skip
 
 
 router = APIRouter(tags=["search"])

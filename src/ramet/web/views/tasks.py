@@ -58,7 +58,7 @@ async def list_branches(
 ) -> BranchList:
     """The roots of a lineage, or the children of a task, by kind and state. Give one of the two."""
     _one_of(tracking_id, parent_id)
-    return tasks.branch_list(await client.branches(tracking_id=tracking_id, parent_id=parent_id))
+    return BranchList(branches=[*await client.branches(tracking_id=tracking_id, parent_id=parent_id)])
 
 
 @router.get("/twigs")
@@ -74,10 +74,9 @@ async def list_twigs(
 ) -> TwigList:
     """The tasks of one branch with how many children each has."""
     _one_of(tracking_id, parent_id)
-    page = await client.twigs(
+    return await client.twigs(
         tracking_id=tracking_id, parent_id=parent_id, kind=kind, state=state, limit=limit, after=after
     )
-    return tasks.twig_list(page)
 
 
 def _one_of(tracking_id: str | None, parent_id: str | None) -> None:
