@@ -9,8 +9,8 @@ from ramet import BlockPage, Client, Delay, Lineage
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
-from ramet.web.answers.shared import Answer, AsObject
-from ramet.web.page import BadInput, NotFound
+from ramet.web.answers.shared import Answer, AsObject, stored_lineage
+from ramet.web.page import BadInput
 
 REOFFERED = tuple(reason.value for reason in BlockReason if reason in REOFFERABLE)
 """Reasons for which a refused spawn can be offered again."""
@@ -172,10 +172,7 @@ async def lineage(client: Client, tracking_id: str) -> LineageAnswer:
     Raises:
         NotFound: there is no such lineage.
     """
-    row = await client.lineage(tracking_id)
-    if row is None:
-        raise NotFound(f"no lineage {tracking_id}: it was never there, or it was pruned")
-    return (await answers(client, [row]))[0]
+    return (await answers(client, [await stored_lineage(client, tracking_id)]))[0]
 
 
 async def lineage_detail(client: Client, tracking_id: str) -> LineageDetail:
@@ -208,8 +205,7 @@ async def blocks(
         NotFound: there is no such lineage.
         BadInput: ``after`` is not of an earlier page.
     """
-    if await client.lineage(tracking_id) is None:
-        raise NotFound(f"no lineage {tracking_id}: it was never there, or it was pruned")
+    await stored_lineage(client, tracking_id)
     try:
         return await client.block_page(tracking_id, limit=limit, after=after, **filters)
     except ValueError as wrong:

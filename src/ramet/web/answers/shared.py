@@ -21,8 +21,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from ramet import Cause, Count
+from ramet import Cause, Client, Count, Lineage
 from ramet.model.causes import About, Sentence
+from ramet.web.page import NotFound
 
 SHOWN_CHARACTERS_MAX = 20_000
 """Of one JSON value on a page."""
@@ -148,6 +149,18 @@ class CauseAnswer(Answer):
     def each(cls, causes: Sequence[Cause]) -> list[Self]:
         """Return the causes for programs."""
         return [cls.model_validate(cause) for cause in causes]
+
+
+async def stored_lineage(client: Client, tracking_id: str) -> Lineage:
+    """Return a lineage.
+
+    Raises:
+        NotFound: there is none with this tracking id.
+    """
+    row = await client.lineage(tracking_id)
+    if row is None:
+        raise NotFound(f"no lineage {tracking_id}: it was never there, or it was pruned")
+    return row
 
 
 class SaidCause(NamedTuple):

@@ -8,8 +8,7 @@ from fastapi import APIRouter
 
 from ramet import Client, Costs, TaskCalls
 from ramet.model.money import Ceiling
-from ramet.web.answers import lineages
-from ramet.web.answers.shared import AsObject
+from ramet.web.answers.shared import AsObject, stored_lineage
 from ramet.web.page import Asked, Limit, Look, NotFound, OptionalText, Page, Text
 
 CALLS_MAX = 50
@@ -39,7 +38,7 @@ router = APIRouter(tags=["costs"])
 async def read_costs(client: Asked, *, tracking_id: OptionalText = None, limit: Limit = 50) -> CostsAnswer:
     """Money of today, of all time and by lineage; of one lineage also by kind and task. Whole nano-dollars."""
     if tracking_id is not None:
-        await lineages.lineage(client, tracking_id)
+        await stored_lineage(client, tracking_id)
     return await client.costs(tracking_id, limit=limit)
 
 

@@ -14,6 +14,7 @@ from ramet.model.lineage.lineage import LineageState, OutcomeKind
 from ramet.model.views import LINEAGE_ORDERS
 from ramet.web.answers import lineages, tasks
 from ramet.web.answers.lineages import BlockList, LineageDetail, LineageList
+from ramet.web.answers.shared import stored_lineage
 from ramet.web.page import Asked, Cursor, Id, Limit, Look, OptionalText, Page, Text
 
 router = APIRouter(tags=["lineages"])
@@ -106,8 +107,7 @@ async def lineage(look: Look) -> dict[str, Any]:
 
 async def spend(look: Look) -> dict[str, Any]:
     """What a lineage cost, by kind and task."""
-    tracking_id = look.id("tracking_id")
-    await lineages.lineage(look.client, tracking_id)
+    tracking_id = (await stored_lineage(look.client, look.id("tracking_id"))).tracking_id
     return {"tracking_id": tracking_id, "found": await look.client.costs(tracking_id, limit=20)}
 
 

@@ -10,8 +10,8 @@ from fastapi import APIRouter
 
 from ramet import Client, InvalidPath, PathTask
 from ramet.model.paths import BEHIND_MAX, path_of
-from ramet.web.answers.shared import Answer
-from ramet.web.page import Asked, BadInput, Limit, Look, NotFound, OptionalText, Page
+from ramet.web.answers.shared import Answer, stored_lineage
+from ramet.web.page import Asked, BadInput, Limit, Look, OptionalText, Page
 
 
 class PathTaskAnswer(Answer):
@@ -64,8 +64,8 @@ async def load_paths(
     limit: int = 50,
 ) -> PathsAnswer:  # fmt: skip
     """Who is at, below or above a path; without one: who holds any, those with most tasks behind them first."""
-    if tracking_id is not None and await client.lineage(tracking_id) is None:
-        raise NotFound(f"no lineage {tracking_id}: the page of lineages lists them")
+    if tracking_id is not None:
+        await stored_lineage(client, tracking_id)
     page = await client.paths(path, queue=queue, tracking_id=tracking_id, limit=limit)
     return PathsAnswer(path=list(path), tasks=[_task(one) for one in page.tasks], more=page.more)
 
