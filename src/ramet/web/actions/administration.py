@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ramet import Alert, Client, Schedule
-from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, found, require
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, require
+from ramet.web.page import existing
 
 
 class OneSetting(Fields):
@@ -61,8 +62,8 @@ async def _ask_unset(client: Client, fields: OneSetting) -> str:
 
 async def _unset(client: Client, fields: OneSetting, person: Person) -> Done:
     changed = await client.settings.unset(fields.name, by=person.by, reason=person.reason)
-    told, why = f"{fields.name} has its default again", f"{fields.name} has its default already"
-    return done(changed, told, why, name=fields.name)
+    message, why = f"{fields.name} has its default again", f"{fields.name} has its default already"
+    return done(changed, message, why, name=fields.name)
 
 
 async def _ask_stop(client: Client, fields: Entry) -> str:
@@ -90,7 +91,7 @@ async def _unstop(client: Client, fields: Entry, person: Person) -> Done:
 
 
 async def _schedule(client: Client, name: str) -> Schedule:
-    return found(await client.schedules.get(name), f"no schedule {name!r}: the page of schedules lists them")
+    return existing(await client.schedules.get(name), f"no schedule {name!r}: the page of schedules lists them")
 
 
 async def _ask_pause(client: Client, fields: OneSchedule) -> str:
@@ -166,7 +167,7 @@ class OneAlert(Fields):
 
 
 async def _alert(client: Client, number: int) -> Alert:
-    return found(await client.alert(number), f"no alert {number}: it was pruned, or never was")
+    return existing(await client.alert(number), f"no alert {number}: it was pruned, or never was")
 
 
 def _otherwise(alert: Alert) -> str:

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 
 from ramet import Act, Client, Schedule, Slot, StopEntry
 from ramet.engine.client.settings import SettingInForce
-from ramet.web.answers.shared import Answer, AsObject
-from ramet.web.page import Asked, BadInput, Limit, Look, NotFound, OptionalText, Page
+from ramet.web.answer import Answer, AsObject
+from ramet.web.page import BadInput, ClientDep, Limit, OptionalText, Page, Visit, existing
 
 LISTED_MAX = 1_000
 ACT_NUMBER_MAX = 2**62
@@ -77,9 +77,7 @@ async def load_schedule(client: Client, name: str, *, limit: int = 50) -> OneSch
     Raises:
         NotFound: there is none.
     """
-    found = await client.schedules.get(name)
-    if found is None:
-        raise NotFound(f"no schedule {name!r}: the page of schedules lists them")
+    found = existing(await client.schedules.get(name), f"no schedule {name!r}: the page of schedules lists them")
     slots = await client.schedules.slots(name, limit=limit)
     return OneScheduleAnswer(schedule=_schedule(found), slots=list(slots))
 
@@ -106,32 +104,32 @@ router = APIRouter(tags=["kept"])
 
 
 @router.get("/schedules")
-async def schedules(client: Asked) -> list[ScheduleAnswer]:
+async def schedules(client: ClientDep) -> list[ScheduleAnswer]:
     """All schedules, by name."""
     return await load_schedules(client)
 
 
 @router.get("/schedules/{name:path}")
-async def schedule(client: Asked, name: str, *, limit: Limit = 50) -> OneScheduleAnswer:
+async def schedule(client: ClientDep, name: str, *, limit: Limit = 50) -> OneScheduleAnswer:
     """One schedule and what became of its newest slots."""
     return await load_schedule(client, name, limit=limit)
 
 
 @router.get("/settings")
-async def settings(client: Asked) -> list[SettingAnswer]:
+async def settings(client: ClientDep) -> list[SettingAnswer]:
     """Every setting that there is, with what holds now."""
     return list(await client.settings.all())
 
 
 @router.get("/stop-list")
-async def stop_list(client: Asked) -> list[StopEntryAnswer]:
+async def stop_list(client: ClientDep) -> list[StopEntryAnswer]:
     """Hosts, domains and patterns that nothing is created for."""
     return list((await client.stop_list())[:LISTED_MAX])
 
 
 @router.get("/acts")
 async def acts(
-    client: Asked,
+    client: ClientDep,
     *,
     tracking_id: OptionalText = None,
     before: Annotated[int | None, Query(ge=0, le=ACT_NUMBER_MAX)] = None,
@@ -144,17 +142,17 @@ async def acts(
 DETAIL_CHARACTERS_MAX = 400
 
 
-async def schedules_page(look: Look) -> dict[str, Any]:
+async def schedules_page(visit: Visit) -> dict[str, Any]:
     """All schedules."""
-    return {"schedules": await load_schedules(look.client)}
+    return {"schedules": await load_schedules(visit.client)}
 
 
-async def schedule_page(look: Look) -> dict[str, Any]:
+async def schedule_page(visit: Visit) -> dict[str, Any]:
     """One schedule with its newest slots."""
-    name = look.text("name")
+    name = visit.text("name")
     if name is None:
         raise BadInput("give the name of a schedule: the page of schedules lists them")
-    return {"found": await load_schedule(look.client, name, limit=look.number("limit", 50, 1, 200))}
+    return {"found": await load_schedule(visit.client, name, limit=visit.number("limit", 50, 1, 200))}
 
 
 def _typed(value: Any) -> str:
@@ -164,10 +162,10 @@ def _typed(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-async def settings_page(look: Look) -> dict[str, Any]:
+async def settings_page(visit: Visit) -> dict[str, Any]:
     """Every setting, by what comes before its dot."""
-    found = await look.client.settings.all()
-    wanted = (look.text("find", 100) or "").lower()
+    found = await visit.client.settings.all()
+    wanted = (visit.text("find", 100) or "").lower()
     named = [one for one in found if wanted in one.name.lower() or wanted in one.description.lower()]
     ordered = sorted(named, key=lambda one: (_group(one), one.name))
     groups = [(name, list(group)) for name, group in groupby(ordered, key=_group)]
@@ -180,16 +178,16 @@ def _group(setting: SettingInForce) -> str:
     return setting.name.partition(".")[0]
 
 
-async def stop_list_page(look: Look) -> dict[str, Any]:
+async def stop_list_page(visit: Visit) -> dict[str, Any]:
     """What nothing is created for."""
-    return {"entries": (await look.client.stop_list())[:LISTED_MAX]}
+    return {"entries": (await visit.client.stop_list())[:LISTED_MAX]}
 
 
-async def acts_page(look: Look) -> dict[str, Any]:
+async def acts_page(visit: Visit) -> dict[str, Any]:
     """What people did, newest first."""
-    tracking_id = look.text("tracking_id")
-    before = look.number("after", ACT_NUMBER_MAX, 0, ACT_NUMBER_MAX)
-    found = await load_acts(look.client, tracking_id, limit=look.number("limit", 50, 1, 200), before=before)
+    tracking_id = visit.text("tracking_id")
+    before = visit.number("after", ACT_NUMBER_MAX, 0, ACT_NUMBER_MAX)
+    found = await load_acts(visit.client, tracking_id, limit=visit.number("limit", 50, 1, 200), before=before)
     details = {one.seq: _detail(one.detail) for one in found.acts}
     return {"found": found, "tracking_id": tracking_id, "details": details}
 

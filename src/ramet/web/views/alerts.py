@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path
 
 from ramet import Alert, AlertNotice, Client
-from ramet.web.answers.shared import Answer, AsObject, json_value, pretty
-from ramet.web.page import Asked, BadInput, Cursor, Limit, Look, NotFound, OptionalText, Page
+from ramet.web.answer import Answer, AsObject, json_value, pretty
+from ramet.web.page import BadInput, ClientDep, Cursor, Limit, NotFound, OptionalText, Page, Visit, existing
 
 NOTICES_MAX = 50
 CHANNELS_MAX = 100
@@ -86,10 +86,7 @@ async def alert(client: Client, number: int) -> AlertAnswer:
     Raises:
         NotFound: there is none.
     """
-    found = await client.alert(number)
-    if found is None:
-        raise NotFound(f"no alert {number}: it was pruned, or never was")
-    return found
+    return existing(await client.alert(number), f"no alert {number}: it was pruned, or never was")
 
 
 router = APIRouter(tags=["alerts"])
@@ -97,7 +94,7 @@ router = APIRouter(tags=["alerts"])
 
 @router.get("/alerts")
 async def list_alerts(
-    client: Asked,
+    client: ClientDep,
     *,
     state: Literal["firing", "resolved"] | None = None,
     tracking_id: OptionalText = None,
@@ -109,34 +106,34 @@ async def list_alerts(
 
 
 @router.get("/alerts/{number}")
-async def one_alert(client: Asked, number: Annotated[int, Path(ge=0, le=2**62)]) -> OneAlertAnswer:
+async def one_alert(client: ClientDep, number: Annotated[int, Path(ge=0, le=2**62)]) -> OneAlertAnswer:
     """One alert, and who was told of it."""
     found = await alert(client, number)
     return OneAlertAnswer(alert=found, notices=list(await client.alert_notices(number, limit=NOTICES_MAX)))
 
 
-async def all_alerts(look: Look) -> dict[str, Any]:
+async def all_alerts(visit: Visit) -> dict[str, Any]:
     """Those that fire first."""
-    tracking_id, state = look.text("tracking_id"), look.word("state", (*STATES, "all"))
+    tracking_id, state = visit.text("tracking_id"), visit.word("state", (*STATES, "all"))
     found = await load_alerts(
-        look.client,
+        visit.client,
         state=None if state == "all" else state,
         tracking_id=tracking_id,
-        limit=look.number("limit", 50, 1, 200),
-        after=look.text("after", 50),
+        limit=visit.number("limit", 50, 1, 200),
+        after=visit.text("after", 50),
     )
-    channels = (await look.client.alert_channels())[:CHANNELS_MAX]
+    channels = (await visit.client.alert_channels())[:CHANNELS_MAX]
     return {"found": found, "channels": channels, "tracking_id": tracking_id, "state_asked": state or "all",
-            "states": ("all", *STATES), "limit_asked": look.text("limit")}  # fmt: skip
+            "states": ("all", *STATES), "limit_asked": visit.text("limit")}  # fmt: skip
 
 
-async def alert_page(look: Look) -> dict[str, Any]:
+async def alert_page(visit: Visit) -> dict[str, Any]:
     """What was found, and on what grounds."""
-    number = look.path["number"]
+    number = visit.path["number"]
     if not (number.isascii() and number.isdigit() and len(number) <= NUMBER_DIGITS_MAX):
         raise NotFound(f"no alert {number[:100]!r}: the page of alerts lists them")
-    found = await alert(look.client, int(number))
-    notices = await look.client.alert_notices(found.id, limit=NOTICES_MAX)
+    found = await alert(visit.client, int(number))
+    notices = await visit.client.alert_notices(found.id, limit=NOTICES_MAX)
     worst = json_value(found.evidence["worst"]) if isinstance(found.evidence, dict) else []
     return {"alert": found, "worst": worst, "evidence": pretty(found.evidence), "notices": notices}
 

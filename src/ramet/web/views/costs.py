@@ -8,8 +8,8 @@ from fastapi import APIRouter
 
 from ramet import Client, Costs, TaskCalls
 from ramet.model.money import Ceiling
-from ramet.web.answers.shared import AsObject, stored_lineage
-from ramet.web.page import Asked, Limit, Look, NotFound, OptionalText, Page, Text
+from ramet.web.answer import AsObject, stored_lineage
+from ramet.web.page import ClientDep, Limit, OptionalText, Page, Text, Visit, existing, no_task
 
 CALLS_MAX = 50
 """Of one task that are listed."""
@@ -25,17 +25,14 @@ async def calls(client: Client, task_id: str, *, limit: int = CALLS_MAX) -> Task
     Raises:
         NotFound: there is no such task.
     """
-    found = await client.task_calls(task_id, limit=limit)
-    if found is None:
-        raise NotFound(f"no task {task_id}: it was never there, or its lineage was pruned")
-    return found
+    return existing(await client.task_calls(task_id, limit=limit), no_task(task_id))
 
 
 router = APIRouter(tags=["costs"])
 
 
 @router.get("/costs")
-async def read_costs(client: Asked, *, tracking_id: OptionalText = None, limit: Limit = 50) -> CostsAnswer:
+async def read_costs(client: ClientDep, *, tracking_id: OptionalText = None, limit: Limit = 50) -> CostsAnswer:
     """Money of today, of all time and by lineage; of one lineage also by kind and task. Whole nano-dollars."""
     if tracking_id is not None:
         await stored_lineage(client, tracking_id)
@@ -43,14 +40,14 @@ async def read_costs(client: Asked, *, tracking_id: OptionalText = None, limit: 
 
 
 @router.get("/calls")
-async def read_calls(client: Asked, *, task_id: Text, limit: Limit = 50) -> TaskCallsAnswer:
+async def read_calls(client: ClientDep, *, task_id: Text, limit: Limit = 50) -> TaskCallsAnswer:
     """What one task reserved and was charged, with its latest calls. Whole nano-dollars."""
     return await calls(client, task_id, limit=limit)
 
 
-async def all_costs(look: Look) -> dict[str, Any]:
+async def all_costs(visit: Visit) -> dict[str, Any]:
     """Sums and ceilings."""
-    return {"found": await look.client.costs(limit=look.number("limit", 50, 1, 200))}
+    return {"found": await visit.client.costs(limit=visit.number("limit", 50, 1, 200))}
 
 
 PAGES = (Page("/costs", "costs", "costs.html", all_costs),)

@@ -10,8 +10,8 @@ from fastapi import APIRouter
 
 from ramet import Backlog, Client, Count, Policy, Queue, Resource, RunningTask, Unserved, WorkerSeen
 from ramet.model.flow.resources import policy_of, rate_of, refilled, room
-from ramet.web.answers.shared import Answer, AsObject, CountAnswer
-from ramet.web.page import Asked, Limit, Look, OptionalText, Page
+from ramet.web.answer import Answer, AsObject, CountAnswer
+from ramet.web.page import ClientDep, Limit, OptionalText, Page, Visit
 from ramet.web.views.overview import WAITS
 
 QUEUES_MAX = 1_000
@@ -260,19 +260,19 @@ router = APIRouter(tags=["flow"])
 
 
 @router.get("/queues")
-async def queues(client: Asked) -> FlowAnswer:
+async def queues(client: ClientDep) -> FlowAnswer:
     """Queues with what waits in them and who serves them; kinds that are limited or of which claims are held."""
     return await load_flow(client)
 
 
 @router.get("/resources")
-async def resources(client: Asked, *, name: OptionalText = None, limit: Limit = 50) -> list[ResourceAnswer]:
+async def resources(client: ClientDep, *, name: OptionalText = None, limit: Limit = 50) -> list[ResourceAnswer]:
     """Where resources stand and what waits for them, those with an open breaker first."""
     return await load_resources(client, name, limit=limit)
 
 
 @router.get("/workers")
-async def workers(client: Asked) -> WorkersAnswer:
+async def workers(client: ClientDep) -> WorkersAnswer:
     """Who works, on what, and what nobody serves."""
     return await load_workers(client)
 
@@ -287,25 +287,25 @@ LIMITS = {
 """What lets no task of a resource through."""
 
 
-async def queues_page(look: Look) -> dict[str, Any]:
+async def queues_page(visit: Visit) -> dict[str, Any]:
     """Queues and kinds with their limits, what waits in them and what is held of them."""
-    return {"found": await load_flow(look.client), "waits": WAITS}
+    return {"found": await load_flow(visit.client), "waits": WAITS}
 
 
-async def resources_page(look: Look) -> dict[str, Any]:
+async def resources_page(visit: Visit) -> dict[str, Any]:
     """Where resources stand, those with an open breaker first."""
-    name = look.text("name")
+    name = visit.text("name")
     return {
         "name": name,
-        "resources": await load_resources(look.client, name, limit=look.number("limit", 100, 1, 200)),
+        "resources": await load_resources(visit.client, name, limit=visit.number("limit", 100, 1, 200)),
         "limits": LIMITS,
-        "policies": (await look.client.policies())[:QUEUES_MAX],
+        "policies": (await visit.client.policies())[:QUEUES_MAX],
     }
 
 
-async def workers_page(look: Look) -> dict[str, Any]:
+async def workers_page(visit: Visit) -> dict[str, Any]:
     """Who works, on what, and what nobody serves."""
-    return {"found": await load_workers(look.client)}
+    return {"found": await load_workers(visit.client)}
 
 
 PAGES = (

@@ -14,9 +14,9 @@ from ramet.model.money import Ceiling
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tallies, Tally
 from ramet.model.task.task import Wait
 from ramet.model.views import CLAIMABLE
-from ramet.web.answers.lineages import LineageAnswer, answers
-from ramet.web.answers.shared import Answer, AsObject, CountAnswer
-from ramet.web.page import Asked, Look, Page
+from ramet.web.answer import Answer, AsObject, CountAnswer
+from ramet.web.page import ClientDep, Page, Visit
+from ramet.web.views.lineages import LineageAnswer, lineage_answers
 
 WINDOW_SECONDS = 3_600.0
 MINUTE_SECONDS = 60.0
@@ -242,7 +242,7 @@ async def _newest(client: Client) -> list[LineageAnswer]:
     newest = (await client.lineage_page(limit=LINEAGES_MAX)).lineages
     known = {row.tracking_id for row in open_ones}
     rows = [*open_ones, *(row for row in newest if row.tracking_id not in known)][:LINEAGES_MAX]
-    return await answers(client, rows)
+    return await lineage_answers(client, rows)
 
 
 WIDTH, HEIGHT = 720.0, 150.0
@@ -307,14 +307,14 @@ router = APIRouter(tags=["overview"])
 
 
 @router.get("/overview")
-async def read_overview(client: Asked) -> OverviewAnswer:
+async def read_overview(client: ClientDep) -> OverviewAnswer:
     """What runs, what waits and why, what ended in the last hour."""
     return await load_overview(client)
 
 
-async def overview_page(look: Look) -> dict[str, Any]:
+async def overview_page(visit: Visit) -> dict[str, Any]:
     """Everything at a glance."""
-    one = await load_overview(look.client)
+    one = await load_overview(visit.client)
     deepest = max((depth for depth, count in enumerate(one.depths) if count), default=0)
     return {
         "one": one,

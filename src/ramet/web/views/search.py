@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import APIRouter
 
 from ramet import Client
-from ramet.web.answers.lineages import LineageAnswer, answers
-from ramet.web.answers.shared import Answer
-from ramet.web.answers.tasks import TaskLine
-from ramet.web.page import Asked, Elsewhere, Look, Page, Text
+from ramet.web.answer import Answer
+from ramet.web.page import ClientDep, Elsewhere, Page, Text, Visit
+from ramet.web.views.lineages import LineageAnswer, lineage_answers
+from ramet.web.views.tasks import TaskLine
 
 KEYS_MAX = 50
 LINEAGES_MAX = 20
@@ -34,7 +34,7 @@ class SearchAnswer(Answer):
 async def run_search(client: Client, text: str) -> SearchAnswer:
     """Look for a text by indexes only. A hit that can be but one is looked for first, and ends the search."""
     task, row = await client.get(text), await client.lineage(text)
-    lineage = None if row is None else (await answers(client, [row]))[0]
+    lineage = None if row is None else (await lineage_answers(client, [row]))[0]
     if task is not None or lineage is not None:
         return SearchAnswer(task=task, lineage=lineage, tasks=[], more_tasks=False, lineages=[], more_lineages=False)
     tasks, page = (
@@ -43,7 +43,7 @@ async def run_search(client: Client, text: str) -> SearchAnswer:
     )
     return SearchAnswer(
         task=None, lineage=None, tasks=list(tasks[:KEYS_MAX]), more_tasks=len(tasks) > KEYS_MAX,
-        lineages=await answers(client, page.lineages), more_lineages=page.next_before is not None,
+        lineages=await lineage_answers(client, page.lineages), more_lineages=page.next_before is not None,
     )  # fmt: skip
 
 
@@ -51,17 +51,17 @@ router = APIRouter(tags=["search"])
 
 
 @router.get("/search")
-async def find(client: Asked, *, q: Text) -> SearchAnswer:
+async def find(client: ClientDep, *, q: Text) -> SearchAnswer:
     """What a text names: a task or lineage by its id, tasks by their key, lineages by the beginning of their name."""
     return await run_search(client, q)
 
 
-async def search_page(look: Look) -> dict[str, Any]:
+async def search_page(visit: Visit) -> dict[str, Any]:
     """Lead to the one thing that has this id or key, or list what has it."""
-    text = (look.text("q") or "").strip()
+    text = (visit.text("q") or "").strip()
     if not text:
         return {"text": "", "found": None}
-    found = await run_search(look.client, text)
+    found = await run_search(visit.client, text)
     if found.task is not None:
         raise Elsewhere("task", task_id=found.task.id)
     if found.lineage is not None:

@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema
 
 from ramet import Cause, Client, Count, Lineage
 from ramet.model.causes import About, Sentence
-from ramet.web.page import NotFound
+from ramet.web.page import existing
 
 SHOWN_CHARACTERS_MAX = 20_000
 """Of one JSON value on a page."""
@@ -82,7 +82,7 @@ class AsObject:
         return AsObject(inner=self.inner).model(hint) if is_value else hint
 
 
-class Shown(NamedTuple):
+class JsonText(NamedTuple):
     """A JSON value as text for people."""
 
     text: str
@@ -92,10 +92,10 @@ class Shown(NamedTuple):
     """How many there were."""
 
 
-def pretty(value: Any) -> Shown:
+def pretty(value: Any) -> JsonText:
     """A JSON value, indented; cut where it is very long."""
     text = encodable(json.dumps(value, indent=2, ensure_ascii=False, default=str))
-    return Shown(text[:SHOWN_CHARACTERS_MAX], len(text) > SHOWN_CHARACTERS_MAX, len(text))
+    return JsonText(text[:SHOWN_CHARACTERS_MAX], len(text) > SHOWN_CHARACTERS_MAX, len(text))
 
 
 def encodable(text: str) -> str:
@@ -157,13 +157,11 @@ async def stored_lineage(client: Client, tracking_id: str) -> Lineage:
     Raises:
         NotFound: there is none with this tracking id.
     """
-    row = await client.lineage(tracking_id)
-    if row is None:
-        raise NotFound(f"no lineage {tracking_id}: it was never there, or it was pruned")
-    return row
+    line = f"no lineage {tracking_id}: it was never there, or it was pruned"
+    return existing(await client.lineage(tracking_id), line)
 
 
-class SaidCause(NamedTuple):
+class CauseLine(NamedTuple):
     """A cause as a page shows it."""
 
     words: Sentence
@@ -172,6 +170,6 @@ class SaidCause(NamedTuple):
     code: str
 
 
-def said(causes: Sequence[Cause]) -> list[SaidCause]:
+def cause_lines(causes: Sequence[Cause]) -> list[CauseLine]:
     """The causes for people: moments in their words are still numbers, which a page writes as times."""
-    return [SaidCause(cause.words, cause.about, cause.remedy, cause.code) for cause in causes]
+    return [CauseLine(cause.words, cause.about, cause.remedy, cause.code) for cause in causes]
