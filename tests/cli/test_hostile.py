@@ -10,8 +10,8 @@ import unicodedata
 import pytest
 from rich.console import Console
 
-from ramet.cli.output import at, crop, moment, relative, short, span, table
-from ramet.commands.terminal import counted, plain
+from ramet.cli.output import at, crop, moment, relative, short
+from ramet.commands.terminal import counted, plain, span, table
 from ramet.engine.base.logs import JsonLines, Lines
 from tests.cli.conftest import Cli
 

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, BlockReason, Client, Reoffered, shown_key
-from ramet.cli.options import KEY_HELP, ask, compared, database_option, lineage_of, several
-from ramet.cli.output import console, number, prose, relative, table
-from ramet.commands.options import json_option, person, renamed
-from ramet.commands.terminal import counted, emit, plain
+from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, several
+from ramet.cli.output import console, number, prose, relative
+from ramet.commands.options import person, renamed
+from ramet.commands.terminal import counted, emit, plain, table
 from ramet.model.lineage.guard import REOFFERABLE
 
 REASONS = [reason.value for reason in BlockReason if reason in REOFFERABLE]
@@ -36,8 +36,7 @@ class Offered(NamedTuple):
 @click.option("--shape", help="Only keys of this shape, such as https://x.example/a/#, of kinds with a trap.")
 @click.option("--reason", help="Why, for the record.")
 @click.option("--why", hidden=True, help="The former name of --reason.")
-@database_option
-@json_option
+@database_options
 def reoffer(
     *,
     tracking_id: str,
@@ -152,8 +151,7 @@ blocks.add_command(reoffer)
 @click.option("--kind", help="Only this kind.")
 @click.option("--key", help=f"Only this key, {KEY_HELP}")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
-@database_option
-@json_option
+@database_options
 def listed(
     *,
     tracking_id: str | None,

@@ -6,18 +6,16 @@ import click
 from rich.console import Console
 
 from ramet import Client, Costs, shown_key
-from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.output import console, number, table
-from ramet.commands.options import json_option
-from ramet.commands.terminal import emit, plain
+from ramet.cli.options import ask, database_options, lineage_of
+from ramet.cli.output import console, number
+from ramet.commands.terminal import emit, plain, table
 from ramet.model.money import Ceiling, as_usd
 
 
 @click.command(short_help="What was spent and reserved.")
 @click.argument("tracking_id", required=False)
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="The dearest so many.")
-@database_option
-@json_option
+@database_options
 def costs(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
     """Money spent and reserved: today (UTC), in all, and by lineage; of one lineage also by kind and task.
 

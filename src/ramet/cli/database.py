@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from ramet import Client
 from ramet.cli.errors import CliError
-from ramet.cli.options import app_option, ask, database_option, load
+from ramet.cli.options import app_option, ask, database_options, load
 from ramet.cli.output import number
 from ramet.commands.extras import extras
 from ramet.commands.options import json_option
@@ -88,8 +88,7 @@ def _print_copied(verb: str, made: Copied, as_json: bool) -> None:
 @click.argument("target", metavar="TARGET")
 @click.option("--force", is_flag=True, help="Put the copy in the place of a file that is there.")
 @_tables_options
-@database_option
-@json_option
+@database_options
 def backup(
     *, target: str, force: bool, target_app: str | None, leave: tuple[str, ...], database: str, as_json: bool
 ) -> None:
@@ -107,8 +106,7 @@ def backup(
 @click.argument("copy", metavar="BACKUP")
 @click.option("--force", is_flag=True, help="Also where a database is; that one is kept beside it.")
 @_tables_options
-@database_option
-@json_option
+@database_options
 def restore(
     *, copy: str, force: bool, target_app: str | None, leave: tuple[str, ...], database: str, as_json: bool
 ) -> None:
@@ -125,8 +123,7 @@ EXTRAS = "extras"
 
 @click.command(short_help="What is wrong with the database, and what to do.")
 @app_option
-@database_option
-@json_option
+@database_options
 def doctor(*, target: str | None, database: str, as_json: bool) -> None:
     """Look at the database without writing: its file or server, its rows against a recount, what nobody sees to.
 
@@ -175,8 +172,7 @@ def _of_installation() -> list[Finding]:
 @click.option("--check", is_flag=True, help="Only say whether something is to be done; exit status 1 when it is.")
 @click.option("--app", "target", metavar="APP", envvar="RAMET_APP", help="Also the app's own tables: module:attribute.")
 @click.option("--grant", "grant_to", metavar="ROLE", help="Give this role what workers and commands need, and no more.")
-@database_option
-@json_option
+@database_options
 def migrate(*, check: bool, target: str | None, grant_to: str | None, database: str, as_json: bool) -> None:
     """Make the tables in an empty database, or bring them to this version of ramet.
 
@@ -233,8 +229,7 @@ def age_seconds(text: str) -> float:
 @click.command(short_help="Forget lineages that ended long ago.")
 @click.option("--older-than", "age", required=True, metavar="AGE", help="Ended at least so long ago: 30d, 12h, 90m.")
 @click.option("--dry-run", is_flag=True, help="Only say how much it is.")
-@database_option
-@json_option
+@database_options
 def prune(*, age: str, dry_run: bool, database: str, as_json: bool) -> None:
     """Delete lineages that ended long ago, with everything of theirs; their keys and tracking ids are free again.
 

@@ -12,11 +12,10 @@ from rich.text import Text
 
 from ramet import Block, Cause, Client, Explanation, KeyExplanation, PathTask, shown_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, compared, database_option, lineage_of
-from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state, table
+from ramet.cli.options import ask, compared, database_options, lineage_of
+from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state
 from ramet.cli.paths import counted_behind
-from ramet.commands.options import json_option
-from ramet.commands.terminal import counted, emit, jsonable, plain, story
+from ramet.commands.terminal import counted, emit, jsonable, plain, story, table
 from ramet.engine.explain.ends import NO_RETRY
 from ramet.model.causes import Sentence, said
 from ramet.model.paths import BEHIND_MAX, PathChain, path_key
@@ -28,8 +27,7 @@ RESULT_SHOWN = 500
 @click.command(short_help="Why a task is where it is.")
 @click.argument("words", nargs=-1, required=True, metavar="TASK_ID | KIND KEY")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Look for KIND KEY only there.")
-@database_option
-@json_option
+@database_options
 def explain(*, words: tuple[str, ...], tracking_id: str | None, database: str, as_json: bool) -> None:
     """Why a task is where it is; or, for a kind and key, who has them and which spawns were refused."""
     if len(words) > 2:

@@ -13,9 +13,9 @@ import click
 
 from ramet import App
 from ramet.cli.errors import CliError
-from ramet.cli.options import database_option, load
+from ramet.cli.options import database_options, load
 from ramet.cli.output import number
-from ramet.commands.options import json_option, person
+from ramet.commands.options import person
 from ramet.commands.terminal import counted, emit, plain
 from ramet.model.importing import FIELDS, FORMATS, RowError, Rules, parse_pairs
 from ramet.model.task.task import TaskState
@@ -60,8 +60,7 @@ HISTORY = {
 @click.option("--name", help="Of the import, for the record (default: the file's name).")
 @click.option("--check", "step", flag_value="check", help="Report what would happen and write nothing.")
 @click.option("--enforce", "step", flag_value="enforce", help="Verify every row, then close the import.")
-@database_option
-@json_option
+@database_options
 def import_command(
     *,
     file: Path,

@@ -8,9 +8,9 @@ import click
 
 from ramet import Block, Client, Lineage
 from ramet.cli.errors import CliError
-from ramet.cli.options import Dollars, Seconds, ask, database_option, lineage_of
+from ramet.cli.options import Dollars, Seconds, ask, lineage_of, operator_options
 from ramet.cli.output import moment, number
-from ramet.commands.options import json_option, person
+from ramet.commands.options import person
 from ramet.commands.terminal import counted, emit, jsonable, plain
 from ramet.model.lineage.guard import REOFFERABLE
 from ramet.model.lineage.limits import RAISABLE
@@ -50,9 +50,7 @@ def lineage() -> None:
 @click.option("--soft-cost", type=Dollars(), metavar="DOLLARS", help="What it may reserve up to.")
 @click.option("--extend", "extend_seconds", type=Seconds(above=True), metavar="SECONDS",
               help="Let it live at least so long from now.")  # fmt: skip
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def raise_limits(
     *,
     tracking_id: str,

@@ -13,10 +13,10 @@ import click
 
 from ramet import Act, BulkAct, BulkResult, BulkSelection, Client, Task, TaskFilter, TaskState, UniqueHeld, shown_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import Seconds, ask, compared, database_option, lineage_of, several
-from ramet.cli.output import console, moment, table
-from ramet.commands.options import json_option, person
-from ramet.commands.terminal import counted, emit, plain
+from ramet.cli.options import Seconds, ask, compared, database_options, lineage_of, several
+from ramet.cli.output import console, moment
+from ramet.commands.options import person
+from ramet.commands.terminal import counted, emit, plain, table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -152,8 +152,7 @@ class Revived(NamedTuple):
               help="Let the lineage live at least so long from now; needed past its deadline.")  # fmt: skip
 @click.option("--reason", help="Why, for the record.")
 @filter_options
-@database_option
-@json_option
+@database_options
 def retry(
     *,
     task_ids: tuple[str, ...],
@@ -233,8 +232,7 @@ def _print_revived(found: Revived, tracking_id: str | None) -> None:
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="A whole lineage instead of a task.")
 @click.option("--reason", help="Why, for the record.")
 @filter_options
-@database_option
-@json_option
+@database_options
 def cancel(
     *,
     task_id: str | None,
@@ -318,8 +316,7 @@ class Excluded(NamedTuple):
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Look for KIND KEY only there.")
 @click.option("--reason", required=True, help="Why, for the record.")
 @filter_options
-@database_option
-@json_option
+@database_options
 def exclude(
     *, words: tuple[str, ...], tracking_id: str | None, reason: str, database: str, as_json: bool, **wanted: Any
 ) -> None:
@@ -387,8 +384,7 @@ def _print_excluded(found: Excluded) -> None:
 @click.command(short_help="What people did, and why.")
 @click.argument("tracking_id", required=False)
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Newest so many.")
-@database_option
-@json_option
+@database_options
 def acts(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
     """What people did to a lineage, or to anything: raised limits, offered blocks again, changed the stop list.
 

@@ -35,6 +35,16 @@ database_option = options.database_option("ramet.db")
 """``--db DATABASE``."""
 
 
+def database_options(command: Command) -> Command:
+    """Add ``--db`` and ``--json``."""
+    return database_option(options.json_option(command))
+
+
+def operator_options(command: Command) -> Command:
+    """Add ``--reason``, ``--db`` and ``--json``, for what the audit log records."""
+    return click.option("--reason", help="Why, for the record.")(database_options(command))
+
+
 def app_option(command: Command) -> Command:
     """``--app APP``, for what knows only the settings of the engine and of installed packages."""
     return click.option(

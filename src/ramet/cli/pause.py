@@ -8,9 +8,9 @@ import click
 
 from ramet import Client, HeldBack, Lineage, LineageState, Queue, TaskState
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_option, lineage_of
+from ramet.cli.options import ask, lineage_of, operator_options
 from ramet.cli.output import moment
-from ramet.commands.options import json_option, person
+from ramet.commands.options import person
 from ramet.commands.terminal import counted, emit, plain
 
 
@@ -38,9 +38,7 @@ async def _held(client: Client, queue: str | None, tracking_id: str | None) -> t
 @click.command(short_help="Claim nothing more of a queue or lineage.")
 @click.option("--queue", metavar="QUEUE", help="All tasks of this queue.")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="All tasks of this lineage.")
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, database: str, as_json: bool) -> None:
     """Claim nothing more of a queue or a lineage, and stop its clocks, for at most 30 days.
 
@@ -78,9 +76,7 @@ def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, dat
 @click.command(short_help="Let a paused queue or lineage go on.")
 @click.option("--queue", metavar="QUEUE", help="A paused queue.")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="A paused lineage.")
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def resume(*, queue: str | None, tracking_id: str | None, reason: str | None, database: str, as_json: bool) -> None:
     """Claim from a paused queue or lineage again. Its deadlines move by the time it was paused."""
     _one_of(queue, tracking_id)

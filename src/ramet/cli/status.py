@@ -16,11 +16,10 @@ from rich.text import Text
 
 from ramet import Client, Count, KindState, Lineage, LineageOutcome, Queue, StageCount, TaskState, Unserved
 from ramet.cli.limits import not_served
-from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.output import at, console, number, outcome_words, relative, short, styled_state, table
+from ramet.cli.options import ask, database_options, lineage_of
+from ramet.cli.output import at, console, number, outcome_words, relative, short, styled_state
 from ramet.cli.pause import paused
-from ramet.commands.options import json_option
-from ramet.commands.terminal import counted, emit, jsonable, plain
+from ramet.commands.terminal import counted, emit, jsonable, plain, table
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
 from ramet.model.tallies import Tally
 from ramet.model.task.task import TERMINAL
@@ -240,8 +239,7 @@ WAITS = {
     type=click.Choice([kind.value for kind in OutcomeKind]),
     help="List only lineages that came to this, so far or at their end.",
 )
-@database_option
-@json_option
+@database_options
 def status(
     *, tracking_id: str | None, watch: bool, limit: int, outcome: str | None, database: str, as_json: bool
 ) -> None:
@@ -400,8 +398,7 @@ def _lineages(look: Look) -> Any:
 @click.command(short_help="How many tasks of a staged kind are at which stage.")
 @click.argument("kind")
 @click.argument("tracking_id", required=False)
-@database_option
-@json_option
+@database_options
 def stages(*, kind: str, tracking_id: str | None, database: str, as_json: bool) -> None:
     """Tasks of KIND by stage and state, in one lineage or in all; a stage of "-" is before the first checkpoint.
 

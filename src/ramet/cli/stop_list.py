@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from ramet import Client, StopEntry
-from ramet.cli.options import ask, database_option
-from ramet.cli.output import console, moment, table
-from ramet.commands.options import json_option, person
-from ramet.commands.terminal import emit, plain
+from ramet.cli.options import ask, database_options, operator_options
+from ramet.cli.output import console, moment
+from ramet.commands.options import person
+from ramet.commands.terminal import emit, plain, table
 
 TYPES = click.Choice(["host", "domain", "pattern"])
 
@@ -26,8 +26,7 @@ def stop_list() -> None:
 @click.argument("entry_type", type=TYPES, metavar="host|domain|pattern")
 @click.argument("value")
 @click.option("--reason", help="Why, for the record; blocks tell it.")
-@database_option
-@json_option
+@database_options
 def add(*, entry_type: str, value: str, reason: str | None, database: str, as_json: bool) -> None:
     """Stop a host, a domain or a pattern."""
 
@@ -45,9 +44,7 @@ def add(*, entry_type: str, value: str, reason: str | None, database: str, as_js
 @stop_list.command("remove")
 @click.argument("entry_type", type=TYPES, metavar="host|domain|pattern")
 @click.argument("value")
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def remove(*, entry_type: str, value: str, reason: str | None, database: str, as_json: bool) -> None:
     """Take an entry off the list. `ramet blocks reoffer` creates what it had blocked."""
 
@@ -66,8 +63,7 @@ def remove(*, entry_type: str, value: str, reason: str | None, database: str, as
 
 
 @stop_list.command("list")
-@database_option
-@json_option
+@database_options
 def show(*, database: str, as_json: bool) -> None:
     """The whole list."""
 

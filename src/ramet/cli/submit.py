@@ -28,7 +28,7 @@ from ramet.cli.errors import CliError, one_line
 from ramet.cli.options import (
     Row,
     Seconds,
-    database_option,
+    database_options,
     declared_limits,
     lineage_limits,
     load,
@@ -39,7 +39,6 @@ from ramet.cli.options import (
     taken_limits,
     taken_path,
 )
-from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, plain
 from ramet.model.values import InvalidNumber
 
@@ -76,8 +75,7 @@ class Order(NamedTuple):
 @click.option("--wait", is_flag=True, help="Wait for the end; exit status 1 unless all succeeded.")
 @path_options
 @lineage_limits
-@database_option
-@json_option
+@database_options
 def submit(
     *,
     words: tuple[str, ...],

@@ -13,9 +13,8 @@ from rich.text import Text
 
 from ramet import Branch, Client, Lineage, Task, TreeNode, path_key, shown_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_option
+from ramet.cli.options import ask, database_options
 from ramet.cli.output import STATE_STYLES, console, crop, number, outcome_words, unicode_out
-from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, jsonable, plain
 
 ROOTS_MAX = 1_000
@@ -50,8 +49,7 @@ class Forest(NamedTuple):
 @click.argument("wanted", required=False, metavar="[TASK_ID|TRACKING_ID]")
 @click.option("--depth", type=click.IntRange(0, 100), default=3, show_default=True, help="Levels below the first.")
 @click.option("--width", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Children of one task.")
-@database_option
-@json_option
+@database_options
 def tree(*, wanted: str | None, depth: int, width: int, database: str, as_json: bool) -> None:
     """The tree below a task or a lineage: state, kind, key and id of each task, and how many more there are.
 

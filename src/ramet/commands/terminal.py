@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 import click
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from ramet import TaskHistory
@@ -85,7 +85,7 @@ def emit(value: Any) -> None:
 
 
 def span(seconds: float) -> str:
-    """A duration in its largest fitting unit."""
+    """Return a duration in the largest unit of which it has at least two: from 48 hours on in days."""
     for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800)):
         if seconds < under:
             return f"{seconds / size:.0f} {unit}"
@@ -106,11 +106,24 @@ STOPPING_NOW = "stopping now; what was in hand is done again next time"
 """What the second signal is answered with, where nothing is lost by it."""
 
 
-def columns(*, header: str | None = "bold") -> Table:
-    """A table without a box, whose columns stand two blanks apart; `header` is the style of their names, None: none."""
-    return Table(
+def table(*names: str, header: str | None = "bold") -> Table:
+    """Return a table without a box, two blanks between its columns.
+
+    Args:
+        names: of columns; ``>`` before a name aligns it to the right, only columns with ``*`` give way and wrap.
+        header: style of the names; None hides them.
+    """
+    made = Table(
         box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=header is not None, header_style=header or ""
     )
+    for name in names:
+        justify: JustifyMethod = "right" if name.startswith(">") else "left"
+        made.add_column(name.lstrip(">*"), justify=justify, no_wrap=not name.startswith("*"), overflow="fold")
+    return made
+
+
+columns = table
+"""The former name."""
 
 
 class Lines:
