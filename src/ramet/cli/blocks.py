@@ -1,4 +1,4 @@
-"""``ramet blocks``: refused spawns, and offering them again."""
+"""``ramet blocks``: refused spawns, and offering them again; ``ramet deny-list``: keys that nothing is created for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, BlockReason, Client, Reoffered, shown_key
-from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, several
-from ramet.cli.output import console, number, prose, relative
+from ramet import Block, BlockReason, Client, Reoffered, StopEntry, shown_key
+from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, operator_options, several
+from ramet.cli.output import console, moment, number, prose, relative
 from ramet.commands.options import person, renamed
 from ramet.commands.terminal import counted, emit, plain, table
 from ramet.model.lineage.guard import REOFFERABLE
@@ -47,7 +47,7 @@ def reoffer(
     as_json: bool,
     **only: str | None,
 ) -> None:
-    """Offer spawns again that a limit, the stop list or a trap had blocked, after a person changed that.
+    """Offer spawns again that a limit, the deny list or a trap had blocked, after a person changed that.
 
     Each goes through the whole guard, as a child of the first task that asked for it. What passes is created; what
     fails keeps its block. A lineage that had finished runs again.
@@ -279,3 +279,79 @@ def totals(found: Refused) -> Any:
         made.add_row(plain(reason), number(found.times[reason]), number(rows[reason]))
     made.add_row(Text("all", style="bold"), number(found.times.total()), number(rows.total()))
     return made
+
+
+ENTRY_TYPES = click.Choice(["host", "domain", "pattern"])
+
+
+@click.group("deny-list", short_help="Hosts, domains and patterns that nothing is created for.")
+def deny_list() -> None:
+    """Hosts, domains and patterns of keys that nothing is created for.
+
+    A host is exactly that one, a domain also everything below it, a pattern any canonical key that it matches (* any
+    text, ? any character). Spawns are blocked with the reason stop_list, submits refused; tasks that exist go on.
+    """
+
+
+@deny_list.command("add")
+@click.argument("entry_type", type=ENTRY_TYPES, metavar="host|domain|pattern")
+@click.argument("value")
+@click.option("--reason", help="Why, for the record; blocks tell it.")
+@database_options
+def add_entry(*, entry_type: str, value: str, reason: str | None, database: str, as_json: bool) -> None:
+    """Stop a host, a domain or a pattern."""
+
+    async def act(client: Client) -> tuple[StopEntry, bool]:
+        return await client.store.stop(entry_type, value, by=person(), reason=reason)
+
+    entry, new = ask(database, act)
+    if as_json:
+        emit({"added": new, **entry._asdict()})
+        return
+    name = f"{entry.entry_type} {plain(entry.value)}"
+    click.echo(f"stopped {name}" if new else f"{name} is on the list already, added by {plain(entry.added_by)}")
+
+
+@deny_list.command("remove")
+@click.argument("entry_type", type=ENTRY_TYPES, metavar="host|domain|pattern")
+@click.argument("value")
+@operator_options
+def remove_entry(*, entry_type: str, value: str, reason: str | None, database: str, as_json: bool) -> None:
+    """Take an entry off the list. `ramet blocks reoffer` creates what it had blocked."""
+
+    async def act(client: Client) -> bool:
+        return await client.unstop(entry_type, value, by=person(), reason=reason)
+
+    removed = ask(database, act)
+    if as_json:
+        emit({"removed": removed, "entry_type": entry_type, "value": value})
+    elif removed:
+        click.echo(f"removed {entry_type} {plain(value)}")
+    else:
+        click.echo(f"ramet: {entry_type} {plain(value)} is not on the list: `ramet deny-list list` shows it", err=True)
+    if not removed:
+        click.get_current_context().exit(2)
+
+
+@deny_list.command("list")
+@database_options
+def show_entries(*, database: str, as_json: bool) -> None:
+    """The whole list."""
+
+    async def question(client: Client) -> list[StopEntry]:
+        return await client.stop_list()
+
+    entries = ask(database, question)
+    if as_json:
+        for entry in entries:
+            emit(entry)
+        return
+    screen = console()
+    if not entries:
+        screen.print("the deny list is empty")
+        return
+    made = table("type", "*value", "*why", "by", "added")
+    for entry in entries:
+        why = plain(entry.reason or "")
+        made.add_row(entry.entry_type, plain(entry.value), why, plain(entry.added_by), moment(entry.added_at))
+    screen.print(made)

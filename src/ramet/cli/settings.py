@@ -22,8 +22,8 @@ def settings() -> None:
     """Look at settings and change them; workers and clients act on a change within a few seconds.
 
     A stored setting replaces a built-in default. Where an app gives a value of its own, the stricter of the two holds.
-    Lineages and tasks that exist keep their limits. Every change is recorded: `ramet acts`. Installed packages can have
-    settings of their own, and so can an app (--app).
+    Lineages and tasks that exist keep their limits. Every change is recorded: `ramet audit-log`. Installed packages can
+    have settings of their own, and so can an app (--app).
     """
 
 

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from ramet import Client, Count, KindState, Lineage, LineageOutcome, Queue, StageCount, TaskState, Unserved
 from ramet.cli.limits import not_served
+from ramet.cli.operations import pause_lines
 from ramet.cli.options import ask, database_options, lineage_of
 from ramet.cli.output import at, console, number, outcome_words, relative, short, styled_state
-from ramet.cli.pause import paused
 from ramet.commands.terminal import counted, emit, jsonable, plain, table
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
 from ramet.model.tallies import Tally
@@ -327,7 +327,7 @@ def rendered(look: Look) -> Group:
         parts.append(
             Text(f"{counted(look.stale, 'claim')} stale: the next sweep of a worker reclaims them", style="red")
         )
-    parts += [Text(line, style="yellow") for line in paused(look.queues, look.lineages, look.now)]
+    parts += [Text(line, style="yellow") for line in pause_lines(look.queues, look.lineages, look.now)]
     parts += [Text(line, style="yellow") for line in not_served(look.unserved)]
     waits = [f"{_what(wait)} {_at_least(count)}" for wait, count in look.waits.items() if count.number]
     if waits:

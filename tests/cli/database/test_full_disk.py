@@ -44,7 +44,7 @@ def integrity(path: Path) -> str:
 
 READS = [
     ("status",),
-    ("acts",),
+    ("audit-log",),
     ("settings", "list"),
     ("schedule", "list"),
     ("prune", "--older-than", "1d", "--dry-run"),

@@ -347,7 +347,7 @@ def _refuse_closed(session: Session, name: str) -> None:
 
 
 def end(session: Session, name: str, by: str, did: ImportDone, *, close: bool) -> None:
-    """Add what a run did to the record, which people can read in ``ramet acts`` too."""
+    """Add what a run did to the record, which people can read in ``ramet audit-log`` too."""
     begin(session, name, by)
     _refuse_closed(session, name)
     session.run(

@@ -252,6 +252,6 @@ ACTIONS = (
     Action("resume-lineage", "Resume lineage", "Let a paused lineage go on.", OneLineage, _ask_resume, _resume),
     Action("raise-limits", "Raise limits", "Raise limits of a lineage, or let it live longer.", Raised, _ask_raise,
            _raise),
-    Action("reoffer", "Offer blocked spawns again", "Offer spawns again that a limit, the stop list or a trap refused.",
+    Action("reoffer", "Offer blocked spawns again", "Offer spawns again that a limit, the deny list or a trap refused.",
            Reoffers, _ask_reoffer, _reoffer),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is kept beside the work: schedules, settings, the stop list, the record of what people did."""
+"""What is kept beside the work: schedules, settings, the deny list, the record of what people did."""
 
 from __future__ import annotations
 
