@@ -31,8 +31,8 @@ async def api(made: World) -> AsyncIterator[httpx.AsyncClient]:
     """The routers by themselves: what stands around them is tested elsewhere."""
     application = FastAPI()
     application.state.dashboard = Dashboard(made.client, Access(), environment())
-    for module in (overview, lineages, tasks, tasks, costs):
-        application.include_router(module.router)
+    for router in (overview.router, lineages.router, tasks.router, tasks.explain_router, costs.router):
+        application.include_router(router)
 
     async def refused(request: Request, error: Exception) -> JSONResponse:
         return JSONResponse({"message": str(error)}, 404 if isinstance(error, NotFound) else 400)

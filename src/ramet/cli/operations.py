@@ -1,4 +1,4 @@
-"""What operators do: ``ramet retry``, ``cancel``, ``exclude``, ``pause``, ``resume``, and ``audit-log`` which lists it."""
+"""``ramet retry``, ``cancel``, ``exclude``, ``pause``, ``resume`` and ``audit-log``: what operators do, and did."""
 
 from __future__ import annotations
 

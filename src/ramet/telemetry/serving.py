@@ -10,8 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from ramet import Client
-from ramet.telemetry.metrics import Exposition
-from ramet.telemetry.snapshot import Snapshots
+from ramet.telemetry.metrics import Exposition, Snapshots
 
 
 def routes(client_of: Callable[[Request], Client]) -> list[BaseRoute]:
