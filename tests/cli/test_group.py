@@ -130,6 +130,14 @@ def test_the_help_fits_a_narrow_terminal_and_cuts_no_own_line() -> None:
     assert [line for line in lines[1:] if line.endswith("...")] == []
 
 
+def test_the_former_name_of_a_command_is_taken_with_a_word_about_the_new_one() -> None:
+    for before, now in commands.FORMER_NAMES.items():
+        result = CliRunner().invoke(main, [before, "--help"])
+        assert result.exit_code == 0
+        assert f"{before} is called {now} here" in result.stderr
+        assert result.stdout.splitlines()[0].startswith(f"Usage: ramet {before} ")
+
+
 def test_no_arguments_show_the_help() -> None:
     assert CliRunner().invoke(main, []).stdout == CliRunner().invoke(main, ["--help"]).stdout
 

@@ -159,13 +159,13 @@ def _show(found: Sequence[Alert], as_json: bool, nothing: str) -> None:
         if alert.tracking_id is not None:
             prose(screen, f"lineage {alert.tracking_id}", 2)
         prose(screen, alert.subject, 2)
-        prose(screen, _told(alert), 2)
+        prose(screen, _notified_line(alert), 2)
         if alert.link is not None:
             prose(screen, alert.link, 2)
         _worst(screen, alert.evidence["worst"])
 
 
-def _told(alert: Alert) -> str:
+def _notified_line(alert: Alert) -> str:
     """Its number, and what people know of it."""
     told = f"alert {alert.id}, not told to anybody"
     if alert.notified_at is not None:

@@ -23,7 +23,7 @@ REASONS = [reason.value for reason in BlockReason if reason in REOFFERABLE]
 class Offered(NamedTuple):
     """What became of the blocks of a lineage."""
 
-    told: Reoffered
+    result: Reoffered
     uncounted: int
     """Refusals that no row remembers."""
 
@@ -52,26 +52,26 @@ def reoffer(
     Each goes through the whole guard, as a child of the first task that asked for it. What passes is created; what
     fails keeps its block. A lineage that had finished runs again.
     """
-    wanted, reason = _as_before(wanted, reason, why)
+    wanted, reason = _accept_former_names(wanted, reason, why)
 
     async def act(client: Client) -> Offered:
         await lineage_of(client, tracking_id)
-        told = await client.reoffer(tracking_id, reasons=wanted, by=person(), reason=reason, **only)
+        result = await client.reoffer(tracking_id, reasons=wanted, by=person(), reason=reason, **only)
         among = set(wanted or REASONS)
         blocks = await client.blocks(tracking_id, limit=100_000)
         totals = await client.block_totals(tracking_id)
         stored = sum(block.count for block in blocks if block.reason in among)
         if any(only.values()):
-            return Offered(told, 0)  # What no row remembers has no key.
-        return Offered(told, sum(count for (_, reason), count in totals.items() if reason in among) - stored)
+            return Offered(result, 0)  # What no row remembers has no key.
+        return Offered(result, sum(count for (_, reason), count in totals.items() if reason in among) - stored)
 
     found = ask(database, act)
-    told = found.told
+    result = found.result
     if as_json:
         emit({
-            "created": told.created,
-            "there_already": told.there_already,
-            "still_blocked": dict(told.still_blocked),
+            "created": result.created,
+            "there_already": result.there_already,
+            "still_blocked": dict(result.still_blocked),
             "not_remembered": found.uncounted,
         })  # fmt: skip
         return
@@ -79,18 +79,20 @@ def reoffer(
 
 
 def _print_offered(found: Offered) -> None:
-    told = found.told
-    click.echo(f"created {counted(len(told.created), 'task')}")
-    if told.there_already:
-        click.echo(f"{counted(told.there_already, 'other exists', 'others exist')} by now")
-    for reason, count in sorted(told.still_blocked.items()):
+    result = found.result
+    click.echo(f"created {counted(len(result.created), 'task')}")
+    if result.there_already:
+        click.echo(f"{counted(result.there_already, 'other exists', 'others exist')} by now")
+    for reason, count in sorted(result.still_blocked.items()):
         click.echo(f"still blocked, {plain(reason)}: {number(count)}")
     if found.uncounted:
         more = counted(found.uncounted, "more refusal")
         click.echo(f"{more} went beyond the rows that the lineage may store, and cannot be offered")
 
 
-def _as_before(wanted: tuple[str, ...], reason: str | None, why: str | None) -> tuple[tuple[str, ...], str | None]:
+def _accept_former_names(
+    wanted: tuple[str, ...], reason: str | None, why: str | None
+) -> tuple[tuple[str, ...], str | None]:
     """The filter and the record, as they are named now: until the next release the former names are taken too."""
     words = tuple(dict.fromkeys(word.strip() for word in (reason or "").split(",") if word.strip()))
     named = bool(words) and set(words) <= set(REASONS)
@@ -109,13 +111,13 @@ DETAIL_FROM_WIDTH = 120
 """Narrower terminals have no room for the guard's own words; `ramet explain KIND KEY` shows them."""
 
 
-class Refused(NamedTuple):
+class RefusedSpawns(NamedTuple):
     """What the guard refused."""
 
     blocks: list[Block]
     times: Counter[str]
     """How often by reason, beyond the stored rows included."""
-    asked: str = ""
+    keys: str = ""
     """The canonical forms of the key that were looked up."""
 
 
@@ -168,7 +170,7 @@ def listed(
         reasons = reasons or reasons_before
     filters = {name: value for name, value in wanted.items() if value is not None}
 
-    async def question(client: Client) -> Refused:
+    async def question(client: Client) -> RefusedSpawns:
         return await refused(client, tracking_id, filters, reasons)
 
     found = ask(database, question)
@@ -178,15 +180,15 @@ def listed(
         return
     screen = console()
     if not found.blocks:
-        asked = f": {plain(found.asked)}" if found.asked else " like that" if filters or reasons else ""
-        screen.print(f"no refused spawns{asked}", highlight=False)
+        what = f": {plain(found.keys)}" if found.keys else " like that" if filters or reasons else ""
+        screen.print(f"no refused spawns{what}", highlight=False)
         return
     _print(screen, found, limit, tracking_id)
 
 
 async def refused(
     client: Client, tracking_id: str | None, filters: dict[str, str], reasons: Collection[str] = ()
-) -> Refused:
+) -> RefusedSpawns:
     """Blocks of one lineage, or of the newest thousand.
 
     Raises:
@@ -210,7 +212,7 @@ async def refused(
         found += part[: FETCHED_MAX - len(found)]
         times += await _times(client, lineage.tracking_id, part, filters, reasons)
     key = filters.get("key")
-    return Refused(found, times, "" if key is None else compared(client, filters.get("kind"), key))
+    return RefusedSpawns(found, times, "" if key is None else compared(client, filters.get("kind"), key))
 
 
 def _place(block: Block) -> tuple[str, str, str]:
@@ -232,7 +234,7 @@ async def _times(
     return times
 
 
-def _print(screen: Console, found: Refused, limit: int, tracking_id: str | None) -> None:
+def _print(screen: Console, found: RefusedSpawns, limit: int, tracking_id: str | None) -> None:
     blocks = found.blocks
     # What was refused most often is what one looks for.
     screen.print(block_table(screen, sorted(blocks, key=lambda block: -block.count)[:limit]))
@@ -270,7 +272,7 @@ def block_table(screen: Console, found: Sequence[Block]) -> Any:
     return made
 
 
-def totals(found: Refused) -> Any:
+def totals(found: RefusedSpawns) -> Any:
     """Refusals and stored rows by reason, in the guard's order."""
     rows = Counter(block.reason for block in found.blocks)
     order = [reason.value for reason in BlockReason]

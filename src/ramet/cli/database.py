@@ -183,13 +183,13 @@ def migrate(*, check: bool, target: str | None, grant_to: str | None, database: 
     if as_json:
         emit({**made._asdict(), "needed": made.needed})
     else:
-        click.echo(_told(made))
+        click.echo(_migration_line(made))
         if grant_to is not None and not check:
             click.echo(f"{plain(grant_to)} may read and change rows, and make no tables")
     click.get_current_context().exit(1 if check and made.needed else 0)
 
 
-def _told(made: Migrated) -> str:
+def _migration_line(made: Migrated) -> str:
     place = plain(made.database)
     if not made.needed:
         return f"{place} has schema {made.before}: nothing to do"
@@ -206,7 +206,7 @@ _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 
-class Found(NamedTuple):
+class PruneResult(NamedTuple):
     """What is old enough, and how much of it is gone."""
 
     lineages: int
@@ -237,13 +237,13 @@ def prune(*, age: str, dry_run: bool, database: str, as_json: bool) -> None:
     """
     seconds = age_seconds(age)
 
-    async def question(client: Client) -> Found:
+    async def question(client: Client) -> PruneResult:
         before = client.clock.now() - seconds
         lineages, tasks, _ = await client.store.prunable(before)
         gone = 0
         while not dry_run and any(await client.store.prunable(before, limit=1)):
             gone += await client.store.prune(before)
-        return Found(lineages, tasks, gone)
+        return PruneResult(lineages, tasks, gone)
 
     found = ask(database, question)
     if as_json:

@@ -50,7 +50,7 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
 
     found = ask(database, question)
     if as_json:
-        document = {"headline": found.headline, "timeline": _told(found), "path": path_document(found)}
+        document = {"headline": found.headline, "timeline": _timeline(found), "path": path_document(found)}
         causes = {"why": causes_document(found.why), "refused": causes_document(found.refused)}
         emit({**document, **causes, **jsonable(found.history), "wanted": jsonable(found.wanted)})
         return
@@ -70,7 +70,7 @@ def _print_task(screen: Console, found: Explanation) -> None:
     print_chain(screen, found, now)
     screen.print(Text("\ntimeline:"))
     made = table("at", "what", "*detail")
-    for event in _told(found):
+    for event in _timeline(found):
         made.add_row(at(event["at"]), plain(event["what"]), plain(event["detail"]))
     screen.print(made)
     _print_traceback(screen, found)
@@ -114,7 +114,7 @@ def _print_cause(screen: Console, cause: Cause, now: float) -> None:
         prose(screen, Text(plain(cause.remedy), style="dim"), 2)
 
 
-def _told(found: Explanation) -> list[dict[str, Any]]:
+def _timeline(found: Explanation) -> list[dict[str, Any]]:
     """Its story: when (Unix seconds), what, in detail."""
     return [
         {
@@ -295,8 +295,8 @@ def print_chain(screen: Console, found: Explanation, now: float) -> None:
 
 
 def _step(step: PathTask, does: Sentence | None, now: float) -> str:
-    told = "waits" if does is None else said(does, lambda when: moment(when, now))
-    return f"{plain(path_key(step.path))}: task {step.task_id} ({step.kind} {shown_key(step.key)}) {told}"
+    state = "waits" if does is None else said(does, lambda when: moment(when, now))
+    return f"{plain(path_key(step.path))}: task {step.task_id} ({step.kind} {shown_key(step.key)}) {state}"
 
 
 def path_document(found: Explanation) -> dict[str, Any] | None:

@@ -107,7 +107,7 @@ def import_command(
     if as_json:
         emit(report)
     else:
-        _tell(report, source)
+        _print_report(report, source)
 
 
 def _states(words: tuple[str, ...]) -> dict[str, TaskState]:
@@ -168,7 +168,7 @@ class _Progress:
             self._next = time.monotonic() + PROGRESS_SECONDS
 
 
-def _tell(report: Report, source: Source) -> None:
+def _print_report(report: Report, source: Source) -> None:
     rows = counted(report.rows, "row")
     if report.step == "enforce":
         click.echo(f"all {rows} of {plain(source.path)} are sound tasks; the import {plain(source.title)} is closed")

@@ -346,10 +346,10 @@ _LIMIT_OPTIONS = (
 
 def lineage_limits(command: Command) -> Command:
     """Options for every limit that a submit gives a lineage; :func:`taken_limits` takes them."""
-    for flag, name, kind, shown, told in reversed(_LIMIT_OPTIONS):
-        command = click.option(flag, name, type=kind, metavar=shown, help=told)(command)
-    told = "A shape of honest pages that --max-shape does not bound, such as https://x.example/a/#; may be repeated."
-    command = click.option("--allow-shape", "allow_shapes", multiple=True, metavar="SHAPE", help=told)(command)
+    for flag, name, kind, shown, help_text in reversed(_LIMIT_OPTIONS):
+        command = click.option(flag, name, type=kind, metavar=shown, help=help_text)(command)
+    shapes = "A shape of honest pages that --max-shape does not bound, such as https://x.example/a/#; may be repeated."
+    command = click.option("--allow-shape", "allow_shapes", multiple=True, metavar="SHAPE", help=shapes)(command)
     return PRESET(command)
 
 

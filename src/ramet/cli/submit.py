@@ -202,14 +202,14 @@ async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bo
                 may_raise=True,
             )
         if not wait:
-            _tell(order, answers, as_json)
+            _print_submitted(order, answers, as_json)
             return
         if not as_json:
-            _tell(order, answers, as_json)
+            _print_submitted(order, answers, as_json)
         await _wait(client, answers, as_json)
 
 
-def _tell(order: Order, answers: Sequence[Submitted], as_json: bool) -> None:
+def _print_submitted(order: Order, answers: Sequence[Submitted], as_json: bool) -> None:
     if as_json:
         for answer in answers:
             emit(answer)

@@ -25,7 +25,7 @@ class Listed(NamedTuple):
 
     tasks: Sequence[Task]
     next_after: int | None = None
-    asked: str = ""
+    keys: str = ""
     """The canonical forms of the key that were looked up, when no task has any of them."""
 
 
@@ -87,7 +87,7 @@ def tasks(
 def _show(found: Listed) -> None:
     screen = console()
     if not found.tasks:
-        screen.print(f"no such task: {plain(found.asked)}" if found.asked else "no such task", highlight=False)
+        screen.print(f"no such task: {plain(found.keys)}" if found.keys else "no such task", highlight=False)
         return
     if screen.width < TABLE_WIDTH_MIN:
         for task in found.tasks:

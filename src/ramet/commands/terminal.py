@@ -133,18 +133,18 @@ class Lines:
         """`seconds` is the shortest time between two lines; `clock` is monotonic."""
         self._seconds = seconds
         self._clock = clock
-        self._told: object = None
+        self._shown: object = None
         self._next_at = 0.0
 
-    def is_due(self, told: object) -> bool:
-        """Whether `told`, which stands for what a line would say, is to be said now; then it counts as said."""
-        if told == self._told or self._clock() < self._next_at:
+    def is_due(self, content: object) -> bool:
+        """Whether `content`, which stands for what a line would say, is to be said now; then it counts as said."""
+        if content == self._shown or self._clock() < self._next_at:
             return False
-        self._told, self._next_at = told, self._clock() + self._seconds
+        self._shown, self._next_at = content, self._clock() + self._seconds
         return True
 
 
-class Told(Protocol):
+class Progress(Protocol):
     """How far something is."""
 
     @property
@@ -161,11 +161,11 @@ class EventLines:
     def __init__(self) -> None:
         self._lines = Lines(seconds=0.0)
 
-    def begin(self, status: Told, *, resumed: bool) -> None:
+    def begin(self, status: Progress, *, resumed: bool) -> None:
         """Work begins."""
         emit({"event": "begin", "resumed": resumed, **status.as_json()})
 
-    def look(self, status: Told) -> None:
+    def look(self, status: Progress) -> None:
         """A moment later."""
         if self._lines.is_due(dict(status.states)):
             emit({"event": "progress", **status.as_json()})
