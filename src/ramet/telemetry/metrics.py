@@ -158,18 +158,18 @@ class Exposition:
 
     def families(self, snapshot: Snapshot | None) -> list[Metric]:
         """All of it as the official client's values; only that the database is away when nothing could be read."""
-        told: dict[str, Numbers] = {"ramet_up": {(): float(snapshot is not None)}}
+        numbers: dict[str, Numbers] = {"ramet_up": {(): float(snapshot is not None)}}
         spreads: dict[str, dict[tuple[str, ...], Spread]] = {}
         if snapshot is not None:
-            told |= self._numbers(snapshot)
+            numbers |= self._numbers(snapshot)
             spreads = self._spreads(snapshot)
-        told["ramet_build_info"] = {(ramet.__version__,): 1.0}
+        numbers["ramet_build_info"] = {(ramet.__version__,): 1.0}
         made = []
         for family in FAMILIES:
             if family.type == "histogram" and family.name in spreads:
                 made.append(_histogram(family.name, family.help, family.labels, spreads[family.name]))
-            elif family.name in told:
-                made.append(_MAKERS[family.type](family.name, family.help, family.labels, told[family.name]))
+            elif family.name in numbers:
+                made.append(_MAKERS[family.type](family.name, family.help, family.labels, numbers[family.name]))
         return made
 
     def _numbers(self, snapshot: Snapshot) -> dict[str, Numbers]:
@@ -211,13 +211,13 @@ class Exposition:
         }
 
     def _of_reasons(self, snapshot: Snapshot) -> dict[str, Numbers]:
-        told = {}
+        numbers = {}
         for family, what in REASONS.items():
             reasons = [reason for reason in snapshot.tallies.reasons if reason.what == what]
             names = self._reasons[family]
             names.admit({name: count for (name,), count in _sums(((r.reason,), r.count) for r in reasons).items()})
-            told[family] = _sums(((self._kinds.of(r.kind), names.of(r.reason)), r.count) for r in reasons)
-        return told
+            numbers[family] = _sums(((self._kinds.of(r.kind), names.of(r.reason)), r.count) for r in reasons)
+        return numbers
 
     def _spreads(self, snapshot: Snapshot) -> dict[str, dict[tuple[str, ...], Spread]]:
         rows = snapshot.tallies.rows
@@ -348,7 +348,7 @@ REQUEST_SECONDS_MAX = 15.0
 """A visitor who says nothing for so long is hung up on."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
-Told = tuple[bytes, str]
+Body = tuple[bytes, str]
 """The text and its content type."""
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -375,7 +375,7 @@ def check_address(host: str, token: str | None) -> None:
         raise UserError(f"whoever reaches {host} could read the metrics: give --token-file, or listen on 127.0.0.1")
 
 
-def application(tell: Callable[[str], Told], token: str | None, host: str) -> Application:
+def application(tell: Callable[[str], Body], token: str | None, host: str) -> Application:
     """``GET /metrics`` and nothing else.
 
     Args:
@@ -394,7 +394,7 @@ def application(tell: Callable[[str], Told], token: str | None, host: str) -> Ap
 
 
 def _answered(
-    environ: dict[str, Any], tell: Callable[[str], Told], token: str | None, host: str
+    environ: dict[str, Any], tell: Callable[[str], Body], token: str | None, host: str
 ) -> tuple[str, list[tuple[str, str]], bytes]:
     plain = [("Content-Type", "text/plain; charset=utf-8")]
     if token is None:
@@ -451,11 +451,11 @@ def _server_of(host: str) -> type[WSGIServer]:
     return type("_Server6", (_Server,), {"address_family": socket.AF_INET6}) if ":" in host else _Server
 
 
-def from_loop(loop: asyncio.AbstractEventLoop, tell: Callable[[str], Any]) -> Callable[[str], Told]:
+def from_loop(loop: asyncio.AbstractEventLoop, tell: Callable[[str], Any]) -> Callable[[str], Body]:
     """A coroutine function of the loop, for the server's threads."""
 
-    def told(accept: str) -> Told:
-        found: Told = asyncio.run_coroutine_threadsafe(tell(accept), loop).result()
+    def answer(accept: str) -> Body:
+        found: Body = asyncio.run_coroutine_threadsafe(tell(accept), loop).result()
         return found
 
-    return told
+    return answer

@@ -121,14 +121,14 @@ def terminate_backends(url: str) -> int:
         ServerError: one did not end in time.
     """
     with connect(url) as connection:
-        told = connection.execute(
+        ended = connection.execute(
             "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
             (int(ENDED_SECONDS_MAX * 1_000),),
         ).fetchall()
-    if (False,) in told:
+    if (False,) in ended:
         raise ServerError(f"a connection did not end within {ENDED_SECONDS_MAX:g} seconds")
-    return len(told)
+    return len(ended)
 
 
 def quoted_name(name: str) -> str:

@@ -140,22 +140,12 @@ async def load_overview(client: Client) -> OverviewAnswer:
 
 
 def _now(present: Present, day: Ceiling) -> dict[str, Any]:
+    shared = set(OverviewAnswer.model_fields).intersection(present._fields)
     return {
-        "at": present.at,
+        **{name: getattr(present, name) for name in shared},
         "waiting": present.waits.get(CLAIMABLE, Count(0)),
-        "oldest_waiting_at": present.oldest_waiting_at,
-        "oldest_waiting": present.oldest_waiting,
-        "processing": present.processing,
-        "stale": present.stale,
-        "oldest_claimed_at": present.oldest_claimed_at,
-        "workers_alive": present.workers_alive,
-        "alerts_firing": present.alerts_firing,
-        "breakers_open": present.breakers_open,
         "spent_today": day.spent,
         "day_ceiling": day.most,
-        "next_due_at": present.next_due_at,
-        "waits": present.waits,
-        "lineages": present.lineages,
     }
 
 

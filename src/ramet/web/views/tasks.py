@@ -43,7 +43,6 @@ TaskLine = Annotated[
     Task, AsObject("TaskLine", without={"payload", "ancestry_chain", "result"}, types={"why": str | None})
 ]
 """A task in a list."""
-BlockAnswer = Annotated[Block, AsObject()]
 TaskList = Annotated[TaskPage, AsObject("TaskList", inner={Task: TaskLine})]
 BranchAnswer = Annotated[Branch, AsObject()]
 TwigList = Annotated[TwigPage, AsObject("TwigList", inner={Task: TaskLine})]
