@@ -294,8 +294,7 @@ def start(*, folder: Path, port: int | None, as_json: bool) -> None:
 
     It goes on until `ramet postgres stop DIR` or the end of the system. A server that runs is left as it is.
     """
-    from ramet.testing.postgres_server.databases import ensure_database, need_driver
-    from ramet.testing.postgres_server.server import Server
+    from ramet.testing.postgres_server.server import Server, ensure_database, need_driver
 
     need_driver()
     server = Server(folder, port=port)
