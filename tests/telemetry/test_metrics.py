@@ -12,7 +12,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from ramet import App, Client, Limits, StoreError
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.model.tallies import ZERO, Reason, Tallies, tally_of
 from ramet.store.base import Store
 from ramet.telemetry.families import BY_NAME, DEEPER, FAMILIES, KINDS_MAX, OTHER, REASONS_MAX

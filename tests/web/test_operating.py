@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from ramet import Client, Policy
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.testing import drain
 from ramet.web.access import Access
 from ramet.web.application import make_application

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from ramet.model.flow.queues import CommitTimes, Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
-from ramet.model.flow.resources import Policy, Resource, Told
+from ramet.model.flow.resources import (
+    CommitTimes,
+    Declared,
+    KindLimit,
+    Policy,
+    Queue,
+    Resource,
+    Told,
+    Unserved,
+    Usage,
+    WorkerSeen,
+)
 from ramet.model.flow.shares import Taken, TakeRequest
 
 

@@ -23,7 +23,7 @@ import ramet
 from ramet import Alert, Client, Costs, Lineage, StoreError, Usage
 from ramet.commands.errors import UserError
 from ramet.engine.base.logs import own_logger
-from ramet.model.flow.queues import COMMIT_BUCKETS_SECONDS, CommitTimes
+from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, CommitTimes
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.money import NANO_DOLLARS, Ceiling
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tallies, Tally

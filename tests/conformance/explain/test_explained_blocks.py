@@ -13,7 +13,7 @@ from ramet import App, Limits
 from ramet.engine.explain.explain import Explanation, explain
 from ramet.engine.tools.import_tasks import Importer, Source
 from ramet.model.causes import CODES, REFUSED
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.model.importing import Rules
 from ramet.model.keys import shape_of
 from ramet.model.money import Charge, ReserveRequest

@@ -6,8 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ramet.model.flow.queues import CommitTimes, Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
-from ramet.model.flow.resources import Policy, Resource, Told
+from ramet.model.flow.resources import (
+    CommitTimes,
+    Declared,
+    KindLimit,
+    Policy,
+    Queue,
+    Resource,
+    Told,
+    Unserved,
+    Usage,
+    WorkerSeen,
+)
 from ramet.model.flow.shares import Taken, TakeRequest
 from ramet.store.errors import StoreUncertain
 from ramet.store.facade.runs import Verbs

@@ -27,7 +27,7 @@ class Verbs(ABC):
     async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
         """Run a verb that holds every row it decides about, so that others may write at the same time.
 
-        ``name``: the one of :data:`ramet.model.flow.queues.COMMIT_VERBS` under which its commit is measured.
+        ``name``: the one of :data:`ramet.model.flow.resources.COMMIT_VERBS` under which its commit is measured.
         """
 
     @abstractmethod
