@@ -1,4 +1,8 @@
-"""Databases on a PostgreSQL server: made empty or after a template, dropped, their connections ended."""
+"""One PostgreSQL server in a folder of its own: made, started, stopped, ended the hard way; and databases on it.
+
+It listens on the loopback address and on a socket in its folder, and lets nobody in without its password, which is
+random and kept beside the data, readable by its owner only.
+"""
 
 from __future__ import annotations
 
