@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.horizon import own_database
 from ramet import App, Context
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.model.money import Charge
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev

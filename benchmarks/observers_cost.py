@@ -34,7 +34,7 @@ from benchmarks.engine import app
 from benchmarks.engine.processes import cpu_seconds
 from benchmarks.horizon import own_database
 from ramet import Client
-from ramet.telemetry.snapshot import read_snapshot
+from ramet.telemetry.metrics import read_snapshot
 
 TARGET = "benchmarks.engine.app:app"
 KIND = "bench.noop"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.engine.processes import cpu_seconds, postmaster
-from ramet.testing.postgres_server.databases import connect, create_database, database_of, drop_database
+from ramet.testing.postgres_server.server import connect, create_database, database_of, drop_database
 
 
 class Database(Protocol):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from docs.generate_shared import PROJECT, REFERENCE
-from ramet.telemetry.families import FAMILIES, KINDS_MAX, REASONS_MAX
-from ramet.telemetry.grafana_board import board
+from ramet.telemetry.families import FAMILIES, KINDS_MAX, REASONS_MAX, board
 
 PAGE = REFERENCE / "metrics.md"
 BOARD = PROJECT / "src" / "ramet" / "telemetry" / "files" / "grafana.json"

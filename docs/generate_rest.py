@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from docs.generate_shared import REFERENCE, code, page_of, table, written_by
-from ramet.web.api import make_api
+from ramet.web.application import make_api
 
 PAGE = REFERENCE / "rest.md"
 
@@ -32,7 +32,7 @@ def page() -> str:
     ]  # fmt: skip
     return page_of(
         "# REST API",
-        written_by("generate_rest", "the routes of `ramet.web.api`"),
+        written_by("generate_rest", "the routes of `ramet.web.application`"),
         "Served by `ramet dashboard` ([who may do what](../guides/dashboard.md#who-may-do-what)). What is sent and "
         "answered is JSON; types and bounds are in the document `/api/openapi.json`, and `/api/docs` is a page of "
         "it. A path with `{tracking_id}` or `{task_id}` takes it as one segment.",

@@ -13,8 +13,8 @@ from benchmarks.engine import bare_loop
 from benchmarks.engine.processes import cpu_seconds, postmaster
 from ramet.cli.errors import CliError
 from ramet.store.address import shown
-from ramet.testing.postgres_server.databases import connect, create_database, database_of, drop_database
 from ramet.testing.postgres_server.programs import ServerError
+from ramet.testing.postgres_server.server import connect, create_database, database_of, drop_database
 
 MAY_CREATE = "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
 

@@ -25,8 +25,8 @@ from benchmarks.engine.paths import Sizes
 from benchmarks.engine.pinned import Phases
 from benchmarks.engine.places import BareRun, Place, Spot
 from ramet import Client
-from ramet.cli.output import console, number, table
-from ramet.commands.terminal import emit
+from ramet.cli.output import console, number
+from ramet.commands.terminal import emit, table
 
 BATCH = 1_000
 

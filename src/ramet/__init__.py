@@ -29,8 +29,7 @@ from ramet.engine.worker.worker import Worker
 from ramet.model.alerts.notifications import AlertChannel, AlertNotice
 from ramet.model.alerts.rules import Alert
 from ramet.model.causes import About, Cause
-from ramet.model.flow.queues import KindLimit, Queue, Unserved, Usage, WorkerSeen
-from ramet.model.flow.resources import Policy, Resource
+from ramet.model.flow.resources import KindLimit, Policy, Queue, Resource, Unserved, Usage, WorkerSeen
 from ramet.model.keys import InvalidKey, shown_key, text_key, title_key, url_key
 from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
 from ramet.model.lineage.guard import BlockReason

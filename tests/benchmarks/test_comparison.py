@@ -19,7 +19,7 @@ from benchmarks.engine.processes import cpu_seconds, tree
 from benchmarks.entrants import ENTRANTS, PROJECT, Entrant, Failed
 from benchmarks.peers.record import Record
 from benchmarks.places import fresh
-from ramet.testing.postgres_server.databases import connect
+from ramet.testing.postgres_server.server import connect
 from tests.postgres.servers import databases
 
 pytestmark = pytest.mark.proof

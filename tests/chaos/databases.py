@@ -12,7 +12,7 @@ import pytest
 
 from ramet.store.errors import StoreError
 from ramet.testing.postgres import Cluster
-from ramet.testing.postgres_server.databases import connect, database_of, terminate_backends
+from ramet.testing.postgres_server.server import connect, database_of, terminate_backends
 from tests.postgres.full_disk import servers_disk
 from tests.postgres.proxy import Proxy
 from tests.store.sqlite.test_full_disk import Disk, small_disk

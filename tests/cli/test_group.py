@@ -24,7 +24,7 @@ OWN = {
     "import",
     "exclude",
     "lineage",
-    "stop-list",
+    "deny-list",
     "worker",
     "submit",
     "status",
@@ -42,7 +42,7 @@ OWN = {
     "resources",
     "resource",
     "workers",
-    "acts",
+    "audit-log",
     "costs",
     "schedule",
     "settings",
@@ -128,6 +128,14 @@ def test_the_help_fits_a_narrow_terminal_and_cuts_no_own_line() -> None:
     lines = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert [line for line in lines[1:] if line.endswith("...")] == []
+
+
+def test_the_former_name_of_a_command_is_taken_with_a_word_about_the_new_one() -> None:
+    for before, now in commands.FORMER_NAMES.items():
+        result = CliRunner().invoke(main, [before, "--help"])
+        assert result.exit_code == 0
+        assert f"{before} is called {now} here" in result.stderr
+        assert "--json" in result.stdout or "COMMAND" in result.stdout
 
 
 def test_no_arguments_show_the_help() -> None:

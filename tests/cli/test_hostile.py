@@ -10,8 +10,8 @@ import unicodedata
 import pytest
 from rich.console import Console
 
-from ramet.cli.output import at, crop, moment, relative, short, span, table
-from ramet.commands.terminal import counted, plain
+from ramet.cli.output import at, crop, moment, relative, short
+from ramet.commands.terminal import counted, plain, span, table
 from ramet.engine.base.logs import JsonLines, Lines
 from tests.cli.conftest import Cli
 
@@ -144,7 +144,7 @@ def test_a_traceback_follows_its_line() -> None:
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [(0.4, "now"), (-0.4, "now"), (12, "in 12 s"), (-100, "100 s ago"), (600, "in 10 min"), (-9_000, "2 h ago"),
-     (172_800, "in 48 h"), (864_000, "in 10 d")],
+     (172_800, "in 2 d"), (864_000, "in 10 d")],
 )  # fmt: skip
 def test_times_are_relative_in_the_largest_fitting_unit(seconds: float, said: str) -> None:
     assert relative(1_000_000 + seconds, 1_000_000) == said

@@ -43,8 +43,8 @@ def test_what_people_store_is_shown_harmless_by_every_command(cli: Cli, text: st
     pending, other = cli.submit("node", {"name": "second"})
     said = ("--reason", name)
     outputs = [
-        cli.good("stop-list", "add", "pattern", f"x{name}*", *said),
-        cli.good("stop-list", "list"),
+        cli.good("deny-list", "add", "pattern", f"x{name}*", *said),
+        cli.good("deny-list", "list"),
         cli.good("schedule", "add", "node", '{"name": "s"}', "--app", APP, "--name", "nightly", "--key", f"k {name}"),
         cli.good("schedule", "pause", "nightly", *said),
         cli.good("schedule", "list"),
@@ -58,8 +58,8 @@ def test_what_people_store_is_shown_harmless_by_every_command(cli: Cli, text: st
         cli.good("explain", pending),
         cli.good("tasks"),
         cli.good("tasks", lineage),
-        cli.good("acts"),
-        cli.good("acts", lineage),
+        cli.good("audit-log"),
+        cli.good("audit-log", lineage),
         cli.good("workers"),
         cli.good("alerts", "--all"),
         cli.good("blocks", "reoffer", other),
@@ -67,9 +67,9 @@ def test_what_people_store_is_shown_harmless_by_every_command(cli: Cli, text: st
     for output in outputs:
         assert harmless(output), output
     for words in (
-        ["acts"],
+        ["audit-log"],
         ["resources"],
-        ["stop-list", "list"],
+        ["deny-list", "list"],
         ["schedule", "list"],
         ["tasks"],
         ["settings", "list"],
@@ -101,8 +101,8 @@ def test_what_an_import_meets_is_shown_harmless(cli: Cli, text: str, tmp_path: P
 
 
 BAD = [
-    ["acts", "nope"],
-    ["acts", "--limit", "0"],
+    ["audit-log", "nope"],
+    ["audit-log", "--limit", "0"],
     ["alerts", "--lineage", "nope"],
     ["alerts", "--limit", "x"],
     ["alerts", "nope"],
@@ -163,10 +163,10 @@ BAD = [
     ["settings", "preset", "reckless"],
     ["stages"],
     ["stages", "node", "x", "y"],
-    ["stop-list", "add", "planet", "x"],
-    ["stop-list", "add", "host", "a b"],
-    ["stop-list", "add", "host", ""],
-    ["stop-list", "remove", "host", "example.com"],
+    ["deny-list", "add", "planet", "x"],
+    ["deny-list", "add", "host", "a b"],
+    ["deny-list", "add", "host", ""],
+    ["deny-list", "remove", "host", "example.com"],
     ["tasks", "--state", "asleep"],
     ["tasks", "--limit", "0"],
     ["tasks", "nope"],
@@ -180,9 +180,9 @@ BAD = [
 @pytest.mark.parametrize("words", BAD, ids=" ".join)
 def test_bad_input_is_one_line_and_changes_nothing(cli: Cli, words: list[str]) -> None:
     cli.submit("node", {"name": "a"}, "--tracking-id", "known")
-    acts, status = cli.good("acts", "--json"), cli.documents("status", "known")
+    acts, status = cli.good("audit-log", "--json"), cli.documents("status", "known")
     line = cli.bad(*words)
     assert harmless(line)
     assert len(line) < 400
-    assert cli.good("acts", "--json") == acts
+    assert cli.good("audit-log", "--json") == acts
     assert cli.documents("status", "known")[0]["tasks"] == status[0]["tasks"]

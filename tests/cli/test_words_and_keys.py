@@ -105,12 +105,12 @@ def test_exclude_and_the_stop_list_take_any_spelling(cli: Cli) -> None:
     task_id, _ = submit(cli, "page", url="https://example.com/a")
     [done] = cli.documents("exclude", "page", "HTTPS://example.com/x/../a", "--reason", "not wanted")
     assert done["excluded"] == [task_id]
-    [added] = cli.documents("stop-list", "add", "pattern", "https://Example.org")
+    [added] = cli.documents("deny-list", "add", "pattern", "https://Example.org")
     assert added["value"] == "https://example.org/"
     assert "is on the stop list" in cli.bad(
         "submit", "tests.cli.apps.guard_app:app", "page", '{"url": "https://example.org"}'
     )
-    [removed] = cli.documents("stop-list", "remove", "pattern", "https://Example.org/")
+    [removed] = cli.documents("deny-list", "remove", "pattern", "https://Example.org/")
     assert removed["removed"] is True
 
 

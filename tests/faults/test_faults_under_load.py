@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from ramet.testing.postgres import Cluster
-from ramet.testing.postgres_server.databases import connect
+from ramet.testing.postgres_server.server import connect
 from tests.faults.load import Load, under_load
 from tests.postgres.full_disk import small_log, small_tables
 from tests.postgres.proxy import Proxy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.flow.queues import CommitTimes
+from ramet.model.flow.resources import CommitTimes
 from ramet.model.tallies import (
     BUCKETS_SECONDS,
     CHAINS,

@@ -10,9 +10,8 @@ from typing import Self
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ramet.testing.postgres import guard, temporary_folder
-from ramet.testing.postgres_server.databases import connect, with_database
 from ramet.testing.postgres_server.programs import Programs, ServerError, until
-from ramet.testing.postgres_server.server import HOST, free_port
+from ramet.testing.postgres_server.server import HOST, connect, free_port, with_database
 
 PROGRAM = "pgbouncer"
 MISSING = "pgbouncer is not installed (Debian: apt-get install pgbouncer)"

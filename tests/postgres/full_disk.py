@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ramet.testing.postgres import Cluster, temporary_folder
-from ramet.testing.postgres_server.databases import connect
 from ramet.testing.postgres_server.programs import owner
+from ramet.testing.postgres_server.server import connect
 from tests.store.sqlite.test_full_disk import Disk, small_disk
 
 TABLE_BYTES = 40_000_000

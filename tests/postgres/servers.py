@@ -16,7 +16,7 @@ from typing import Protocol
 from ramet.store.address import shown
 from ramet.store.postgres.store import PostgresStore
 from ramet.testing.postgres import Cluster, ServerError
-from ramet.testing.postgres_server.databases import connect, create_database, database_of, drop_database, value
+from ramet.testing.postgres_server.server import connect, create_database, database_of, drop_database, value
 from tests.gate.needs import uses
 from tests.gate.targets import SERVER
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from ramet.store.postgres.listen import channel_of
-from ramet.testing.postgres_server.databases import connect, value
+from ramet.testing.postgres_server.server import connect, value
 from tests.postgres.bouncer import Bouncer
 from tests.store.postgres.listener import Listener
 from tests.support.waiting import HANG_SECONDS, until_now

@@ -12,7 +12,7 @@ import pytest
 
 from ramet.store.errors import StoreFull
 from ramet.store.postgres.store import PostgresStore
-from ramet.testing.postgres_server.databases import connect
+from ramet.testing.postgres_server.server import connect
 from tests.invariants.check import violations
 from tests.postgres.full_disk import small_log, small_tables
 from tests.store.sqlite.test_full_disk import lineage, submit_until_full

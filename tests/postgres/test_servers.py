@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from ramet.testing.postgres import Cluster, ServerError
-from ramet.testing.postgres_server.databases import connect, value
+from ramet.testing.postgres_server.server import connect, value
 from tests.postgres.servers import OBJECTS, NamedDatabase, NamedServer, named
 
 PASSWORD = "a-password-of-no-worth"

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from ramet.testing.postgres import Cluster, ServerError, either
-from ramet.testing.postgres_server.databases import connect, value
+from ramet.testing.postgres_server.server import connect, value
 from tests.support.waiting import HANG_SECONDS, until_now
 
 

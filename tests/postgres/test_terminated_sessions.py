@@ -21,7 +21,7 @@ from ramet.store.postgres.session import PostgresSession
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.session import Session, Update
 from ramet.testing.postgres import terminate_backends
-from ramet.testing.postgres_server.databases import connect, value
+from ramet.testing.postgres_server.server import connect, value
 from tests.postgres.servers import databases
 from tests.support.waiting import until_now
 from tests.support.world import EFFECTS, LEASE_SECONDS, SettableClock, World, checkpoint, effect, failing, settlement

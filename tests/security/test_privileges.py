@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ramet.testing.postgres_server.databases import connect, quoted_name
+from ramet.testing.postgres_server.server import connect, quoted_name
 from tests.cli.conftest import Cli
 from tests.cli.database.test_postgres_unreachable import changed
 from tests.docs.pages import DOCS, blocks_of, text_of

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from ramet.model.flow import resources
-from ramet.model.flow.queues import Usage
-from ramet.model.flow.resources import Policy, Resource, Room
+from ramet.model.flow.resources import Policy, Resource, Room, Usage
 from ramet.model.lineage.guard import Facts, Verdict, check_spawn
 from ramet.model.task import events as ev
 from ramet.model.task import lifecycle

@@ -17,7 +17,7 @@ from ramet.store.backup.copies import backup, restore
 from ramet.store.errors import StoreError
 from ramet.store.opening import migrate
 from ramet.store.rows.own_tables import check_harmless, definitions
-from ramet.testing.postgres_server.databases import connect
+from ramet.testing.postgres_server.server import connect
 from tests.support.backends import BACKENDS
 
 AUTHORS = "CREATE TABLE IF NOT EXISTS authors (id BIGINT PRIMARY KEY, name TEXT NOT NULL, of_note INTEGER)"

@@ -22,7 +22,7 @@ from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import NewLineage
 from ramet.store.schema import versions
 from ramet.store.sqlite.store import SqliteStore
-from ramet.testing.postgres_server.databases import connect, terminate_backends
+from ramet.testing.postgres_server.server import connect, terminate_backends
 from tests.invariants.check import violations
 from tests.support.waiting import until
 from tests.support.world import SettableClock, World, settlement

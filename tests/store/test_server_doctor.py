@@ -19,7 +19,7 @@ from ramet.store.postgres.store import PostgresStore
 from ramet.store.schema import versions
 from ramet.store.session import Session
 from ramet.testing.postgres import Cluster, terminate_backends
-from ramet.testing.postgres_server.databases import connect, database_of, quoted_name, value
+from ramet.testing.postgres_server.server import connect, database_of, quoted_name, value
 from tests.postgres.bouncer import Bouncer
 from tests.support.world import SettableClock, World
 from tests.upgrade.plans import NEXT, NOW

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from ramet import App
 from ramet.commands.errors import UserError
 from ramet.telemetry.commands import metrics
-from ramet.telemetry.metrics_server import address_of, application, check_address, served
+from ramet.telemetry.metrics import address_of, application, check_address, served
 from tests.support.waiting import HANG_SECONDS
 
 TOKEN = "a token of some length"

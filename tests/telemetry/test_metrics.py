@@ -12,12 +12,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from ramet import App, Client, Limits, StoreError
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.model.tallies import ZERO, Reason, Tallies, tally_of
 from ramet.store.store import Store
 from ramet.telemetry.families import BY_NAME, DEEPER, FAMILIES, KINDS_MAX, OTHER, REASONS_MAX
-from ramet.telemetry.metrics import Exposition, Names
-from ramet.telemetry.snapshot import FRESH_SECONDS, Snapshot, Snapshots, read_snapshot
+from ramet.telemetry.metrics import FRESH_SECONDS, Exposition, Names, Snapshot, Snapshots, read_snapshot
 from tests.support.backends import BACKENDS, Backend
 from tests.support.world import LEASE_SECONDS, SettableClock, World, failing
 

@@ -20,7 +20,7 @@ import psycopg
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.model.lineage.limits import Limits
 from ramet.store.postgres.migrate import translated_steps
 from ramet.store.schema.versions import PLAN

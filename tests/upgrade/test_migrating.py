@@ -20,7 +20,7 @@ from ramet.store.postgres.session import PostgresSession
 from ramet.store.processes.registry import Neighbours
 from ramet.store.schema import versions
 from ramet.store.schema.versions import Migrated, Plan
-from ramet.testing.postgres_server.databases import connect
+from ramet.testing.postgres_server.server import connect
 from tests.support.backends import Backend
 from tests.support.world import SettableClock, World
 from tests.upgrade.plans import NEXT, NOW, WITHOUT_US

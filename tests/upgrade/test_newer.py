@@ -28,7 +28,7 @@ __all__ = ["cli"]
 
 REFUSED = f"has schema {NOW + 1}, this ramet knows {NOW}: upgrade ramet"
 COMMANDS = """
-acts | alerts | alerts ack 1 | alerts channels | alerts check | alerts test | backup {copy} | blocks list
+audit-log | alerts | alerts ack 1 | alerts channels | alerts check | alerts test | backup {copy} | blocks list
 blocks reoffer x | cancel x --reason r | costs | dashboard | doctor | exclude x --reason r | explain x | import {rows}
 jobs company add https://a.example | jobs company list | jobs export csv | jobs init --sample | jobs matches
 jobs rejected | jobs run --unscored | jobs sources add https://boards.greenhouse.io/a | jobs sources approve x
@@ -40,7 +40,7 @@ migrate | migrate --check | paths | pause --queue a | prune --older-than 9d | re
 resource open a | resources | resume --queue a | retry x | schedule add node {json} --app {app} --every 60 --name n
 schedule list | schedule pause n | schedule remove n | schedule resume n | schedule run n | settings get max_tasks
 settings list | settings preset balanced | settings set max_tasks 9 | settings unset max_tasks | stages node | status
-stop-list add domain a.example | stop-list list | stop-list remove domain a.example | submit {app} node {json} | tasks
+deny-list add domain a.example | deny-list list | deny-list remove domain a.example | submit {app} node {json} | tasks
 tree x | wiki exclude x --reason r | wiki expand x --source {titles} --no-embed | wiki export csv | wiki neighbors x
 wiki refresh | wiki retry | wiki search x | wiki status | wiki work | worker {app} | workers
 """

@@ -13,10 +13,9 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from ramet.web.access import Access
-from ramet.web.views import costs, explain, lineages, overview, tasks
-from ramet.web.page import BadInput, NotFound
-from ramet.web.state import Dashboard
+from ramet.web.page import BadInput, Dashboard, NotFound
 from ramet.web.templating import environment
+from ramet.web.views import costs, lineages, overview, tasks
 from tests.web.world import HOSTILE, ODD, World, database_of, world
 
 
@@ -32,8 +31,8 @@ async def api(made: World) -> AsyncIterator[httpx.AsyncClient]:
     """The routers by themselves: what stands around them is tested elsewhere."""
     application = FastAPI()
     application.state.dashboard = Dashboard(made.client, Access(), environment())
-    for module in (overview, lineages, tasks, explain, costs):
-        application.include_router(module.router)
+    for router in (overview.router, lineages.router, tasks.router, tasks.explain_router, costs.router):
+        application.include_router(router)
 
     async def refused(request: Request, error: Exception) -> JSONResponse:
         return JSONResponse({"message": str(error)}, 404 if isinstance(error, NotFound) else 400)

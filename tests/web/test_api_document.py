@@ -10,8 +10,7 @@ from starlette.applications import Starlette
 from ramet import App, Client
 from ramet.testing import fresh_client
 from ramet.web.access import Access
-from ramet.web.api import make_api
-from ramet.web.application import make_application
+from ramet.web.application import make_api, make_application
 from ramet.web.errors import PROBLEMS
 from ramet.web.page import BadInput, NotFound
 from ramet.web.views.api_docs import type_words

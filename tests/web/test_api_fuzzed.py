@@ -17,8 +17,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 from ramet import App, Client, Context
 from ramet.testing import drain, fresh_client
 from ramet.web.access import Access
-from ramet.web.api import make_api
-from ramet.web.application import make_application
+from ramet.web.application import make_api, make_application
 
 TOKEN = "a-token-of-the-fuzzer"
 READ_TOKEN = "a-read-token-of-the-fuzzer"
@@ -68,7 +67,7 @@ def origin() -> Iterator[str]:
             ready.set()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ramet.web.session.GUESSES_MAX", 1_000_000)  # Wrong tokens are among what is tried.
+        patch.setattr("ramet.web.access.GUESSES_MAX", 1_000_000)  # Wrong tokens are among what is tried.
         thread = threading.Thread(target=run)
         thread.start()
         ready.wait()

@@ -14,12 +14,10 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from ramet import App, Client
 from ramet.testing import fresh_client
-from ramet.web.access import Access
+from ramet.web.access import GUESSES_MAX, Access
 from ramet.web.actions import ACTIONS
-from ramet.web.api import VERSION
-from ramet.web.application import make_application
+from ramet.web.application import VERSION, make_application
 from ramet.web.guard import BODY_BYTES_MAX, HEADERS, TARGET_BYTES_MAX
-from ramet.web.session import GUESSES_MAX
 
 ADMIN, READ = "admin-token-of-the-test", "read-token-of-the-test"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "MADE-UP")

@@ -9,7 +9,7 @@ import httpx
 from ramet import Client
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from ramet.web.state import KEPT_SECONDS, LINE_CHARACTERS_MAX, SESSIONS_MAX, Flashes
+from ramet.web.page import FLASH_SECONDS, LINE_CHARACTERS_MAX, SESSIONS_MAX, Flashes
 from tests.web.in_process_client import visiting
 from tests.web.test_actions import told_on
 
@@ -67,7 +67,7 @@ def test_a_line_waits_for_a_minute_at_most_and_few_lines_wait() -> None:
     flashes.tell("", "to a machine")
     assert flashes.take("") is None
     flashes.tell("late", "done")
-    now[0] = KEPT_SECONDS + 1
+    now[0] = FLASH_SECONDS + 1
     assert flashes.take("late") is None
     flashes.tell("first", "done")
     for number in range(SESSIONS_MAX):

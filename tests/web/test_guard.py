@@ -9,9 +9,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ramet.web.access import Access, Scope, Visitor, name_of
+from ramet.web.access import (
+    ADDRESSES_MAX,
+    GUESSES_MAX,
+    SESSION_SECONDS,
+    Access,
+    Guesses,
+    Scope,
+    Sessions,
+    Visitor,
+    name_of,
+)
 from ramet.web.guard import BODY_BYTES_MAX, TARGET_BYTES_MAX, Guard, form_of, local
-from ramet.web.session import ADDRESSES_MAX, GUESSES_MAX, SESSION_SECONDS, Guesses, Sessions
 from ramet.web.templating import environment
 
 ADMIN, READ = "admin-token-of-the-test", "read-token-of-the-test"

@@ -13,7 +13,7 @@ import pytest
 
 from ramet import Client, Policy
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.model.lineage.limits import BALANCED
 from ramet.model.money import Actual, Charge, ReserveRequest
 from ramet.model.task import events as ev

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from ramet import Client, Policy
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.testing import drain
 from ramet.web.access import Access
 from ramet.web.application import make_application
@@ -60,7 +60,7 @@ async def test_an_empty_database_has_pages_that_say_so(on_file: Client) -> None:
     said = {
         "/paths": "Nobody holds a path", "/resources": "No task has a resource", "/queues": "No queue is limited",
         "/workers": "No worker", "/schedules": "There are no schedules", "/alerts": "No alert",
-        "/stop-list": "The stop list is empty", "/acts": "Nobody did anything", "/settings": "0 settings changed",
+        "/stop-list": "The deny list is empty", "/acts": "Nobody did anything", "/settings": "0 settings changed",
     }  # fmt: skip
     for address in PAGES:
         assert said[address] in await shown(on_file, address)

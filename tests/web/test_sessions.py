@@ -14,11 +14,10 @@ from starlette.routing import Route
 
 from ramet import App, StoreUnreachable
 from ramet.testing import fresh_client
-from ramet.web.access import Access, Scope
+from ramet.web.access import COOKIE, ENDED_MAX, Access, Scope, Sessions
 from ramet.web.events import Feeds
 from ramet.web.guard import Guard
-from ramet.web.page import look_of
-from ramet.web.session import COOKIE, ENDED_MAX, Sessions
+from ramet.web.page import visit_of
 from ramet.web.templating import environment
 from tests.web.in_process_client import visiting
 
@@ -125,7 +124,7 @@ async def test_the_api_takes_nothing_but_json() -> None:
 async def test_a_database_that_is_away_is_said_on_the_page_and_in_the_log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("ramet.web.application.look_of", lambda request: _Away(look_of(request)))
+    monkeypatch.setattr("ramet.web.application.visit_of", lambda request: _Away(visit_of(request)))
     async with fresh_client(App()) as client, visiting(client) as visitor:
         answer = await visitor.get("/", headers={"Accept": "text/html"})
         machine = await visitor.get("/")
@@ -139,13 +138,13 @@ async def test_a_database_that_is_away_is_said_on_the_page_and_in_the_log(
 class _Away:
     """A look at a database that is away."""
 
-    def __init__(self, look: object) -> None:
-        self._look = look
+    def __init__(self, visit: object) -> None:
+        self._visit = visit
 
     def __getattr__(self, name: str) -> object:
         if name == "client":
             raise StoreUnreachable("the server at db.internal is away")
-        return getattr(self._look, name)
+        return getattr(self._visit, name)
 
 
 async def test_streams_end_at_once_when_the_server_stops_and_none_begins() -> None:

@@ -11,10 +11,10 @@ from rich.text import Text
 
 from ramet import Alert, Client
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.output import console, moment, prose, relative, table
-from ramet.commands.options import json_option, person
-from ramet.commands.terminal import emit, plain
+from ramet.cli.options import ask, database_options, lineage_of
+from ramet.cli.output import console, moment, prose, relative
+from ramet.commands.options import person
+from ramet.commands.terminal import emit, plain, table
 from ramet.engine.alerts.channels import configured
 from ramet.model.alerts.notifications import LOG
 
@@ -27,8 +27,7 @@ SHOWN_MAX = 3
 @click.option("--all", "everything", is_flag=True, help="Also alerts that are resolved.")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Of this lineage only.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=100, show_default=True, help="Newest so many.")
-@database_option
-@json_option
+@database_options
 @click.pass_context
 def alerts(
     context: click.Context, *, everything: bool, tracking_id: str | None, limit: int, database: str, as_json: bool
@@ -56,8 +55,7 @@ def _parents(context: click.Context, database: str) -> str:
 
 
 @alerts.command(short_help="Look now; exit status 1 when an alert fires.")
-@database_option
-@json_option
+@database_options
 @click.pass_context
 def check(context: click.Context, *, database: str, as_json: bool) -> None:
     """Run the monitor now instead of waiting for a worker to; exit status 1 when an alert fires."""
@@ -75,8 +73,7 @@ def check(context: click.Context, *, database: str, as_json: bool) -> None:
 @alerts.command(short_help="Take notice of an alert: it is not sent again while it fires.")
 @click.argument("alert_id", type=click.IntRange(1, 2**62))
 @click.option("--reason", help="What you do about it, for the record.")
-@database_option
-@json_option
+@database_options
 @click.pass_context
 def ack(context: click.Context, *, alert_id: int, reason: str | None, database: str, as_json: bool) -> None:
     """Take notice of a firing alert. It is recorded who did; people are told of its end all the same."""
@@ -99,8 +96,7 @@ def ack(context: click.Context, *, alert_id: int, reason: str | None, database: 
 
 
 @alerts.command(short_help="Ways to people: which are set up here, and which workers have.")
-@database_option
-@json_option
+@database_options
 @click.pass_context
 def channels(context: click.Context, *, database: str, as_json: bool) -> None:
     """Ways to people. Those of workers count: they send what the monitor finds."""
@@ -124,8 +120,7 @@ def channels(context: click.Context, *, database: str, as_json: bool) -> None:
 
 @alerts.command("test", short_help="Send a test through the channels that are set up here.")
 @click.option("--channel", metavar="CHANNEL", help="Through this one only.")
-@database_option
-@json_option
+@database_options
 @click.pass_context
 def trial(context: click.Context, *, channel: str | None, database: str, as_json: bool) -> None:
     """Send a test through the channels that are set up in this environment; exit status 1 when one fails."""
@@ -164,13 +159,13 @@ def _show(found: Sequence[Alert], as_json: bool, nothing: str) -> None:
         if alert.tracking_id is not None:
             prose(screen, f"lineage {alert.tracking_id}", 2)
         prose(screen, alert.subject, 2)
-        prose(screen, _told(alert), 2)
+        prose(screen, _notified_line(alert), 2)
         if alert.link is not None:
             prose(screen, alert.link, 2)
         _worst(screen, alert.evidence["worst"])
 
 
-def _told(alert: Alert) -> str:
+def _notified_line(alert: Alert) -> str:
     """Its number, and what people know of it."""
     told = f"alert {alert.id}, not told to anybody"
     if alert.notified_at is not None:

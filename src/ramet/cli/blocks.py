@@ -1,4 +1,4 @@
-"""``ramet blocks``: refused spawns, and offering them again."""
+"""``ramet blocks``: refused spawns, and offering them again; ``ramet deny-list``: keys that nothing is created for."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, BlockReason, Client, Reoffered, shown_key
-from ramet.cli.options import KEY_HELP, ask, compared, database_option, lineage_of, several
-from ramet.cli.output import console, number, prose, relative, table
-from ramet.commands.options import json_option, person, renamed
-from ramet.commands.terminal import counted, emit, plain
+from ramet import Block, BlockReason, Client, Reoffered, StopEntry, shown_key
+from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, operator_options, several
+from ramet.cli.output import console, moment, number, prose, relative
+from ramet.commands.options import person, renamed
+from ramet.commands.terminal import counted, emit, plain, table
 from ramet.model.lineage.guard import REOFFERABLE
 
 REASONS = [reason.value for reason in BlockReason if reason in REOFFERABLE]
@@ -23,7 +23,7 @@ REASONS = [reason.value for reason in BlockReason if reason in REOFFERABLE]
 class Offered(NamedTuple):
     """What became of the blocks of a lineage."""
 
-    told: Reoffered
+    result: Reoffered
     uncounted: int
     """Refusals that no row remembers."""
 
@@ -36,8 +36,7 @@ class Offered(NamedTuple):
 @click.option("--shape", help="Only keys of this shape, such as https://x.example/a/#, of kinds with a trap.")
 @click.option("--reason", help="Why, for the record.")
 @click.option("--why", hidden=True, help="The former name of --reason.")
-@database_option
-@json_option
+@database_options
 def reoffer(
     *,
     tracking_id: str,
@@ -48,31 +47,31 @@ def reoffer(
     as_json: bool,
     **only: str | None,
 ) -> None:
-    """Offer spawns again that a limit, the stop list or a trap had blocked, after a person changed that.
+    """Offer spawns again that a limit, the deny list or a trap had blocked, after a person changed that.
 
     Each goes through the whole guard, as a child of the first task that asked for it. What passes is created; what
     fails keeps its block. A lineage that had finished runs again.
     """
-    wanted, reason = _as_before(wanted, reason, why)
+    wanted, reason = _accept_former_names(wanted, reason, why)
 
     async def act(client: Client) -> Offered:
         await lineage_of(client, tracking_id)
-        told = await client.reoffer(tracking_id, reasons=wanted, by=person(), reason=reason, **only)
+        result = await client.reoffer(tracking_id, reasons=wanted, by=person(), reason=reason, **only)
         among = set(wanted or REASONS)
         blocks = await client.blocks(tracking_id, limit=100_000)
         totals = await client.block_totals(tracking_id)
         stored = sum(block.count for block in blocks if block.reason in among)
         if any(only.values()):
-            return Offered(told, 0)  # What no row remembers has no key.
-        return Offered(told, sum(count for (_, reason), count in totals.items() if reason in among) - stored)
+            return Offered(result, 0)  # What no row remembers has no key.
+        return Offered(result, sum(count for (_, reason), count in totals.items() if reason in among) - stored)
 
     found = ask(database, act)
-    told = found.told
+    result = found.result
     if as_json:
         emit({
-            "created": told.created,
-            "there_already": told.there_already,
-            "still_blocked": dict(told.still_blocked),
+            "created": result.created,
+            "there_already": result.there_already,
+            "still_blocked": dict(result.still_blocked),
             "not_remembered": found.uncounted,
         })  # fmt: skip
         return
@@ -80,18 +79,20 @@ def reoffer(
 
 
 def _print_offered(found: Offered) -> None:
-    told = found.told
-    click.echo(f"created {counted(len(told.created), 'task')}")
-    if told.there_already:
-        click.echo(f"{counted(told.there_already, 'other exists', 'others exist')} by now")
-    for reason, count in sorted(told.still_blocked.items()):
+    result = found.result
+    click.echo(f"created {counted(len(result.created), 'task')}")
+    if result.there_already:
+        click.echo(f"{counted(result.there_already, 'other exists', 'others exist')} by now")
+    for reason, count in sorted(result.still_blocked.items()):
         click.echo(f"still blocked, {plain(reason)}: {number(count)}")
     if found.uncounted:
         more = counted(found.uncounted, "more refusal")
         click.echo(f"{more} went beyond the rows that the lineage may store, and cannot be offered")
 
 
-def _as_before(wanted: tuple[str, ...], reason: str | None, why: str | None) -> tuple[tuple[str, ...], str | None]:
+def _accept_former_names(
+    wanted: tuple[str, ...], reason: str | None, why: str | None
+) -> tuple[tuple[str, ...], str | None]:
     """The filter and the record, as they are named now: until the next release the former names are taken too."""
     words = tuple(dict.fromkeys(word.strip() for word in (reason or "").split(",") if word.strip()))
     named = bool(words) and set(words) <= set(REASONS)
@@ -110,13 +111,13 @@ DETAIL_FROM_WIDTH = 120
 """Narrower terminals have no room for the guard's own words; `ramet explain KIND KEY` shows them."""
 
 
-class Refused(NamedTuple):
+class RefusedSpawns(NamedTuple):
     """What the guard refused."""
 
     blocks: list[Block]
     times: Counter[str]
     """How often by reason, beyond the stored rows included."""
-    asked: str = ""
+    keys: str = ""
     """The canonical forms of the key that were looked up."""
 
 
@@ -152,8 +153,7 @@ blocks.add_command(reoffer)
 @click.option("--kind", help="Only this kind.")
 @click.option("--key", help=f"Only this key, {KEY_HELP}")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
-@database_option
-@json_option
+@database_options
 def listed(
     *,
     tracking_id: str | None,
@@ -170,7 +170,7 @@ def listed(
         reasons = reasons or reasons_before
     filters = {name: value for name, value in wanted.items() if value is not None}
 
-    async def question(client: Client) -> Refused:
+    async def question(client: Client) -> RefusedSpawns:
         return await refused(client, tracking_id, filters, reasons)
 
     found = ask(database, question)
@@ -180,15 +180,15 @@ def listed(
         return
     screen = console()
     if not found.blocks:
-        asked = f": {plain(found.asked)}" if found.asked else " like that" if filters or reasons else ""
-        screen.print(f"no refused spawns{asked}", highlight=False)
+        what = f": {plain(found.keys)}" if found.keys else " like that" if filters or reasons else ""
+        screen.print(f"no refused spawns{what}", highlight=False)
         return
     _print(screen, found, limit, tracking_id)
 
 
 async def refused(
     client: Client, tracking_id: str | None, filters: dict[str, str], reasons: Collection[str] = ()
-) -> Refused:
+) -> RefusedSpawns:
     """Blocks of one lineage, or of the newest thousand.
 
     Raises:
@@ -212,7 +212,7 @@ async def refused(
         found += part[: FETCHED_MAX - len(found)]
         times += await _times(client, lineage.tracking_id, part, filters, reasons)
     key = filters.get("key")
-    return Refused(found, times, "" if key is None else compared(client, filters.get("kind"), key))
+    return RefusedSpawns(found, times, "" if key is None else compared(client, filters.get("kind"), key))
 
 
 def _place(block: Block) -> tuple[str, str, str]:
@@ -234,7 +234,7 @@ async def _times(
     return times
 
 
-def _print(screen: Console, found: Refused, limit: int, tracking_id: str | None) -> None:
+def _print(screen: Console, found: RefusedSpawns, limit: int, tracking_id: str | None) -> None:
     blocks = found.blocks
     # What was refused most often is what one looks for.
     screen.print(block_table(screen, sorted(blocks, key=lambda block: -block.count)[:limit]))
@@ -272,7 +272,7 @@ def block_table(screen: Console, found: Sequence[Block]) -> Any:
     return made
 
 
-def totals(found: Refused) -> Any:
+def totals(found: RefusedSpawns) -> Any:
     """Refusals and stored rows by reason, in the guard's order."""
     rows = Counter(block.reason for block in found.blocks)
     order = [reason.value for reason in BlockReason]
@@ -281,3 +281,79 @@ def totals(found: Refused) -> Any:
         made.add_row(plain(reason), number(found.times[reason]), number(rows[reason]))
     made.add_row(Text("all", style="bold"), number(found.times.total()), number(rows.total()))
     return made
+
+
+ENTRY_TYPES = click.Choice(["host", "domain", "pattern"])
+
+
+@click.group("deny-list", short_help="Hosts, domains and patterns that nothing is created for.")
+def deny_list() -> None:
+    """Hosts, domains and patterns of keys that nothing is created for.
+
+    A host is exactly that one, a domain also everything below it, a pattern any canonical key that it matches (* any
+    text, ? any character). Spawns are blocked with the reason stop_list, submits refused; tasks that exist go on.
+    """
+
+
+@deny_list.command("add")
+@click.argument("entry_type", type=ENTRY_TYPES, metavar="host|domain|pattern")
+@click.argument("value")
+@click.option("--reason", help="Why, for the record; blocks tell it.")
+@database_options
+def add_entry(*, entry_type: str, value: str, reason: str | None, database: str, as_json: bool) -> None:
+    """Stop a host, a domain or a pattern."""
+
+    async def act(client: Client) -> tuple[StopEntry, bool]:
+        return await client.store.stop(entry_type, value, by=person(), reason=reason)
+
+    entry, new = ask(database, act)
+    if as_json:
+        emit({"added": new, **entry._asdict()})
+        return
+    name = f"{entry.entry_type} {plain(entry.value)}"
+    click.echo(f"stopped {name}" if new else f"{name} is on the list already, added by {plain(entry.added_by)}")
+
+
+@deny_list.command("remove")
+@click.argument("entry_type", type=ENTRY_TYPES, metavar="host|domain|pattern")
+@click.argument("value")
+@operator_options
+def remove_entry(*, entry_type: str, value: str, reason: str | None, database: str, as_json: bool) -> None:
+    """Take an entry off the list. `ramet blocks reoffer` creates what it had blocked."""
+
+    async def act(client: Client) -> bool:
+        return await client.unstop(entry_type, value, by=person(), reason=reason)
+
+    removed = ask(database, act)
+    if as_json:
+        emit({"removed": removed, "entry_type": entry_type, "value": value})
+    elif removed:
+        click.echo(f"removed {entry_type} {plain(value)}")
+    else:
+        click.echo(f"ramet: {entry_type} {plain(value)} is not on the list: `ramet deny-list list` shows it", err=True)
+    if not removed:
+        click.get_current_context().exit(2)
+
+
+@deny_list.command("list")
+@database_options
+def show_entries(*, database: str, as_json: bool) -> None:
+    """The whole list."""
+
+    async def question(client: Client) -> list[StopEntry]:
+        return await client.stop_list()
+
+    entries = ask(database, question)
+    if as_json:
+        for entry in entries:
+            emit(entry)
+        return
+    screen = console()
+    if not entries:
+        screen.print("the deny list is empty")
+        return
+    made = table("type", "*value", "*why", "by", "added")
+    for entry in entries:
+        why = plain(entry.reason or "")
+        made.add_row(entry.entry_type, plain(entry.value), why, plain(entry.added_by), moment(entry.added_at))
+    screen.print(made)

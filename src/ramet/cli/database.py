@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from ramet import Client
 from ramet.cli.errors import CliError
-from ramet.cli.options import app_option, ask, database_option, load
+from ramet.cli.options import app_option, ask, database_options, load
 from ramet.cli.output import number
 from ramet.commands.extras import extras
 from ramet.commands.options import json_option
@@ -88,8 +88,7 @@ def _print_copied(verb: str, made: Copied, as_json: bool) -> None:
 @click.argument("target", metavar="TARGET")
 @click.option("--force", is_flag=True, help="Put the copy in the place of a file that is there.")
 @_tables_options
-@database_option
-@json_option
+@database_options
 def backup(
     *, target: str, force: bool, target_app: str | None, leave: tuple[str, ...], database: str, as_json: bool
 ) -> None:
@@ -107,8 +106,7 @@ def backup(
 @click.argument("copy", metavar="BACKUP")
 @click.option("--force", is_flag=True, help="Also where a database is; that one is kept beside it.")
 @_tables_options
-@database_option
-@json_option
+@database_options
 def restore(
     *, copy: str, force: bool, target_app: str | None, leave: tuple[str, ...], database: str, as_json: bool
 ) -> None:
@@ -125,8 +123,7 @@ EXTRAS = "extras"
 
 @click.command(short_help="What is wrong with the database, and what to do.")
 @app_option
-@database_option
-@json_option
+@database_options
 def doctor(*, target: str | None, database: str, as_json: bool) -> None:
     """Look at the database without writing: its file or server, its rows against a recount, what nobody sees to.
 
@@ -175,8 +172,7 @@ def _of_installation() -> list[Finding]:
 @click.option("--check", is_flag=True, help="Only say whether something is to be done; exit status 1 when it is.")
 @click.option("--app", "target", metavar="APP", envvar="RAMET_APP", help="Also the app's own tables: module:attribute.")
 @click.option("--grant", "grant_to", metavar="ROLE", help="Give this role what workers and commands need, and no more.")
-@database_option
-@json_option
+@database_options
 def migrate(*, check: bool, target: str | None, grant_to: str | None, database: str, as_json: bool) -> None:
     """Make the tables in an empty database, or bring them to this version of ramet.
 
@@ -187,13 +183,13 @@ def migrate(*, check: bool, target: str | None, grant_to: str | None, database: 
     if as_json:
         emit({**made._asdict(), "needed": made.needed})
     else:
-        click.echo(_told(made))
+        click.echo(_migration_line(made))
         if grant_to is not None and not check:
             click.echo(f"{plain(grant_to)} may read and change rows, and make no tables")
     click.get_current_context().exit(1 if check and made.needed else 0)
 
 
-def _told(made: Migrated) -> str:
+def _migration_line(made: Migrated) -> str:
     place = plain(made.database)
     if not made.needed:
         return f"{place} has schema {made.before}: nothing to do"
@@ -210,7 +206,7 @@ _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 
-class Found(NamedTuple):
+class PruneResult(NamedTuple):
     """What is old enough, and how much of it is gone."""
 
     lineages: int
@@ -233,8 +229,7 @@ def age_seconds(text: str) -> float:
 @click.command(short_help="Forget lineages that ended long ago.")
 @click.option("--older-than", "age", required=True, metavar="AGE", help="Ended at least so long ago: 30d, 12h, 90m.")
 @click.option("--dry-run", is_flag=True, help="Only say how much it is.")
-@database_option
-@json_option
+@database_options
 def prune(*, age: str, dry_run: bool, database: str, as_json: bool) -> None:
     """Delete lineages that ended long ago, with everything of theirs; their keys and tracking ids are free again.
 
@@ -242,13 +237,13 @@ def prune(*, age: str, dry_run: bool, database: str, as_json: bool) -> None:
     """
     seconds = age_seconds(age)
 
-    async def question(client: Client) -> Found:
+    async def question(client: Client) -> PruneResult:
         before = client.clock.now() - seconds
         lineages, tasks, _ = await client.store.prunable(before)
         gone = 0
         while not dry_run and any(await client.store.prunable(before, limit=1)):
             gone += await client.store.prune(before)
-        return Found(lineages, tasks, gone)
+        return PruneResult(lineages, tasks, gone)
 
     found = ask(database, question)
     if as_json:
@@ -299,8 +294,7 @@ def start(*, folder: Path, port: int | None, as_json: bool) -> None:
 
     It goes on until `ramet postgres stop DIR` or the end of the system. A server that runs is left as it is.
     """
-    from ramet.testing.postgres_server.databases import ensure_database, need_driver
-    from ramet.testing.postgres_server.server import Server
+    from ramet.testing.postgres_server.server import Server, ensure_database, need_driver
 
     need_driver()
     server = Server(folder, port=port)

@@ -12,11 +12,10 @@ from rich.text import Text
 
 from ramet import Block, Cause, Client, Explanation, KeyExplanation, PathTask, shown_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, compared, database_option, lineage_of
-from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state, table
+from ramet.cli.options import ask, compared, database_options, lineage_of
+from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state
 from ramet.cli.paths import counted_behind
-from ramet.commands.options import json_option
-from ramet.commands.terminal import counted, emit, jsonable, plain, story
+from ramet.commands.terminal import counted, emit, jsonable, plain, story, table
 from ramet.engine.explain.ends import NO_RETRY
 from ramet.model.causes import Sentence, said
 from ramet.model.paths import BEHIND_MAX, PathChain, path_key
@@ -28,8 +27,7 @@ RESULT_SHOWN = 500
 @click.command(short_help="Why a task is where it is.")
 @click.argument("words", nargs=-1, required=True, metavar="TASK_ID | KIND KEY")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Look for KIND KEY only there.")
-@database_option
-@json_option
+@database_options
 def explain(*, words: tuple[str, ...], tracking_id: str | None, database: str, as_json: bool) -> None:
     """Why a task is where it is; or, for a kind and key, who has them and which spawns were refused."""
     if len(words) > 2:
@@ -52,7 +50,7 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
 
     found = ask(database, question)
     if as_json:
-        document = {"headline": found.headline, "timeline": _told(found), "path": path_document(found)}
+        document = {"headline": found.headline, "timeline": _timeline(found), "path": path_document(found)}
         causes = {"why": causes_document(found.why), "refused": causes_document(found.refused)}
         emit({**document, **causes, **jsonable(found.history), "wanted": jsonable(found.wanted)})
         return
@@ -72,7 +70,7 @@ def _print_task(screen: Console, found: Explanation) -> None:
     print_chain(screen, found, now)
     screen.print(Text("\ntimeline:"))
     made = table("at", "what", "*detail")
-    for event in _told(found):
+    for event in _timeline(found):
         made.add_row(at(event["at"]), plain(event["what"]), plain(event["detail"]))
     screen.print(made)
     _print_traceback(screen, found)
@@ -116,7 +114,7 @@ def _print_cause(screen: Console, cause: Cause, now: float) -> None:
         prose(screen, Text(plain(cause.remedy), style="dim"), 2)
 
 
-def _told(found: Explanation) -> list[dict[str, Any]]:
+def _timeline(found: Explanation) -> list[dict[str, Any]]:
     """Its story: when (Unix seconds), what, in detail."""
     return [
         {
@@ -297,8 +295,8 @@ def print_chain(screen: Console, found: Explanation, now: float) -> None:
 
 
 def _step(step: PathTask, does: Sentence | None, now: float) -> str:
-    told = "waits" if does is None else said(does, lambda when: moment(when, now))
-    return f"{plain(path_key(step.path))}: task {step.task_id} ({step.kind} {shown_key(step.key)}) {told}"
+    state = "waits" if does is None else said(does, lambda when: moment(when, now))
+    return f"{plain(path_key(step.path))}: task {step.task_id} ({step.kind} {shown_key(step.key)}) {state}"
 
 
 def path_document(found: Explanation) -> dict[str, Any] | None:

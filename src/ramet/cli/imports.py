@@ -13,9 +13,9 @@ import click
 
 from ramet import App
 from ramet.cli.errors import CliError
-from ramet.cli.options import database_option, load
+from ramet.cli.options import database_options, load
 from ramet.cli.output import number
-from ramet.commands.options import json_option, person
+from ramet.commands.options import person
 from ramet.commands.terminal import counted, emit, plain
 from ramet.model.importing import FIELDS, FORMATS, RowError, Rules, parse_pairs
 from ramet.model.task.task import TaskState
@@ -60,8 +60,7 @@ HISTORY = {
 @click.option("--name", help="Of the import, for the record (default: the file's name).")
 @click.option("--check", "step", flag_value="check", help="Report what would happen and write nothing.")
 @click.option("--enforce", "step", flag_value="enforce", help="Verify every row, then close the import.")
-@database_option
-@json_option
+@database_options
 def import_command(
     *,
     file: Path,
@@ -108,7 +107,7 @@ def import_command(
     if as_json:
         emit(report)
     else:
-        _tell(report, source)
+        _print_report(report, source)
 
 
 def _states(words: tuple[str, ...]) -> dict[str, TaskState]:
@@ -169,7 +168,7 @@ class _Progress:
             self._next = time.monotonic() + PROGRESS_SECONDS
 
 
-def _tell(report: Report, source: Source) -> None:
+def _print_report(report: Report, source: Source) -> None:
     rows = counted(report.rows, "row")
     if report.step == "enforce":
         click.echo(f"all {rows} of {plain(source.path)} are sound tasks; the import {plain(source.title)} is closed")

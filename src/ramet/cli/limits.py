@@ -11,10 +11,10 @@ from rich.console import Console
 
 from ramet import PRESETS, Client, KindLimit, Limits, Policy, Queue, Resource, Unserved, Usage, WorkerSeen
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_option
-from ramet.cli.output import console, database_clock, moment, number, table
-from ramet.commands.options import json_option, person
-from ramet.commands.terminal import emit, jsonable, plain
+from ramet.cli.options import ask, database_options, operator_options
+from ramet.cli.output import console, database_clock, moment, number
+from ramet.commands.options import person
+from ramet.commands.terminal import emit, jsonable, plain, table
 from ramet.engine.kinds.options import checked_policy
 from ramet.engine.settings.setting import LIMITS_PREFIX, SETTINGS
 from ramet.model.flow.resources import policy_of, rate_of, refilled
@@ -74,9 +74,7 @@ def _limit_command(what: str) -> click.Command:
     @click.argument("name")
     @click.option("--concurrency", type=Concurrency(), help="Claims at once over all workers.")
     @RESET
-    @click.option("--reason", help="Why, for the record.")
-    @database_option
-    @json_option
+    @operator_options
     def command(
         *, name: str, concurrency: int | str | None, reset: bool, reason: str | None, database: str, as_json: bool
     ) -> None:
@@ -116,9 +114,7 @@ limit.add_command(_limit_command("kind"))
 @click.option("--cooldown", type=Amount(min=0, min_open=True), metavar="SECONDS|none",
               help="After so long one task tries; with none only a person closes the breaker.")  # fmt: skip
 @RESET
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def limit_resource(
     *, pattern: str, per_minute: float | None, reset: bool, reason: str | None, database: str, as_json: bool,
     **options: Any,
@@ -204,8 +200,7 @@ class ResourceReport(NamedTuple):
 @click.option(
     "--limit", "most", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Resources to list."
 )
-@database_option
-@json_option
+@database_options
 def resources(*, name: str | None, most: int, database: str, as_json: bool) -> None:
     """Where resources stand, and the limits of queues and kinds; those with an open breaker first."""
 
@@ -276,9 +271,7 @@ def _breaker_command(verb: str) -> click.Command:
         verb, help=told, short_help="Switch it off: nothing of it is claimed." if off else "Switch it on again."
     )
     @click.argument("name")
-    @click.option("--reason", help="Why, for the record.")
-    @database_option
-    @json_option
+    @operator_options
     def command(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
         async def question(client: Client) -> bool:
             act = client.open_breaker if off else client.close_breaker
@@ -299,8 +292,7 @@ resource.add_command(_breaker_command("close"))
 
 
 @click.command(short_help="Who works, and what nobody serves.")
-@database_option
-@json_option
+@database_options
 def workers(*, database: str, as_json: bool) -> None:
     """Workers with what they serve, and live kinds that no living worker serves."""
 
@@ -360,8 +352,7 @@ def limits() -> None:
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="Of a preset, instead of those in force.")
 @click.option("--price", "prices", type=click.FloatRange(0, 1_000_000), multiple=True, metavar="DOLLARS",
               help="What 1,000 calls cost; may be given more than once. [default: 0.5 and 2]")  # fmt: skip
-@database_option
-@json_option
+@database_options
 def show(*, preset: str | None, prices: tuple[float, ...], database: str, as_json: bool) -> None:
     """Every limit in force in the database, or of a preset, and what they allow at worst in an hour.
 

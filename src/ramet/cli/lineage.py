@@ -1,19 +1,21 @@
-"""``ramet lineage``: what a person may change about one."""
+"""``ramet lineage``: raise its limits; ``ramet costs``: money spent and reserved, under which ceilings."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import click
+from rich.console import Console
 
-from ramet import Block, Client, Lineage
+from ramet import Block, Client, Costs, Lineage, shown_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import Dollars, Seconds, ask, database_option, lineage_of
-from ramet.cli.output import moment, number
-from ramet.commands.options import json_option, person
-from ramet.commands.terminal import counted, emit, jsonable, plain
+from ramet.cli.options import Dollars, Seconds, ask, database_options, lineage_of, operator_options
+from ramet.cli.output import console, moment, number
+from ramet.commands.options import person
+from ramet.commands.terminal import counted, emit, jsonable, plain, table
 from ramet.model.lineage.guard import REOFFERABLE
 from ramet.model.lineage.limits import RAISABLE
+from ramet.model.money import Ceiling, as_usd
 
 COUNT = click.IntRange(min=0)
 
@@ -50,9 +52,7 @@ def lineage() -> None:
 @click.option("--soft-cost", type=Dollars(), metavar="DOLLARS", help="What it may reserve up to.")
 @click.option("--extend", "extend_seconds", type=Seconds(above=True), metavar="SECONDS",
               help="Let it live at least so long from now.")  # fmt: skip
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def raise_limits(
     *,
     tracking_id: str,
@@ -90,10 +90,10 @@ def raise_limits(
             }
         )
         return
-    _print(found)
+    _print_raised(found)
 
 
-def _print(found: Raised) -> None:
+def _print_raised(found: Raised) -> None:
     tracking_id = found.after.tracking_id
     for name, (before, after) in _changes(found).items():
         show = moment if name == "deadline_at" else number
@@ -124,3 +124,64 @@ def _changes(found: Raised) -> dict[str, tuple[float, float]]:
     names = sorted(RAISABLE | {"deadline_at"})
     values = {name: (getattr(found.before, name), getattr(found.after, name)) for name in names}
     return {name: (before, after) for name, (before, after) in values.items() if before != after}
+
+
+@click.command(short_help="What was spent and reserved.")
+@click.argument("tracking_id", required=False)
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="The dearest so many.")
+@database_options
+def costs(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
+    """Money spent and reserved: today (UTC), in all, and by lineage; of one lineage also by kind and task.
+
+    What a task left open when it ended counts as spent until its call is settled. JSON has whole nano-dollars.
+    """
+
+    async def question(client: Client) -> Costs:
+        if tracking_id is not None:
+            await lineage_of(client, tracking_id)
+        return await client.costs(tracking_id, limit=limit)
+
+    found = ask(database, question)
+    if as_json:
+        emit(found)
+        return
+    screen = console()
+    _print_sums(screen, found)
+    if found.kinds:
+        _print_parts(screen, found)
+    if found.more:
+        screen.print("\nkinds and tasks: of the latest 20,000 calls only")
+    if not any(lineage.spent or lineage.reserved for lineage in found.lineages):
+        screen.print("\nnothing was spent" + (" by this lineage" if tracking_id else ""))
+
+
+def _sums(of: Ceiling) -> list[str]:
+    bounds = ["-" if most is None else as_usd(most) for most in (of.soft, of.most)]
+    return [as_usd(of.spent), as_usd(of.reserved), *bounds]
+
+
+def _print_sums(screen: Console, found: Costs) -> None:
+    made = table("*of", ">spent", ">reserved", ">soft ceiling", ">ceiling", ">beyond what was reserved")
+    for name, ceiling in (("today (UTC)", found.day), ("all lineages", found.total)):
+        made.add_row(name, *_sums(ceiling), "")
+    for row in found.lineages:
+        over = as_usd(row.under_reserved) if row.under_reserved else ""
+        of = Ceiling("lineage", row.spent, row.reserved, row.max_cost, row.soft_cost)
+        made.add_row(plain(row.tracking_id), *_sums(of), over)
+    screen.print(made)
+
+
+def _print_parts(screen: Console, found: Costs) -> None:
+    made = table("*kind", ">calls", ">spent", ">reserved")
+    for kind in found.kinds:
+        made.add_row(plain(kind.kind), number(kind.calls), as_usd(kind.spent), as_usd(kind.reserved))
+    screen.print()
+    screen.print(made)
+    made = table("task", "kind", "*key", ">calls", ">spent", ">reserved")
+    for task in found.tasks:
+        made.add_row(
+            task.task_id, plain(task.kind), plain(shown_key(task.key)), number(task.calls), as_usd(task.spent),
+            as_usd(task.reserved),
+        )  # fmt: skip
+    screen.print()
+    screen.print(made)

@@ -1,27 +1,42 @@
-"""``ramet retry``, ``cancel``, ``exclude`` (one task, or many by a filter) and ``acts``, the audit log."""
+"""``ramet retry``, ``cancel``, ``exclude``, ``pause``, ``resume`` and ``audit-log``: what operators do, and did."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from ramet import Act, BulkAct, BulkResult, BulkSelection, Client, Task, TaskFilter, TaskState, UniqueHeld, shown_key
+from ramet import (
+    Act,
+    BulkAct,
+    BulkResult,
+    BulkSelection,
+    Client,
+    HeldBack,
+    Lineage,
+    LineageState,
+    Queue,
+    Task,
+    TaskFilter,
+    TaskState,
+    UniqueHeld,
+    shown_key,
+)
 from ramet.cli.errors import CliError
-from ramet.cli.options import Seconds, ask, compared, database_option, lineage_of, several
-from ramet.cli.output import console, moment, table
-from ramet.commands.options import json_option, person
-from ramet.commands.terminal import counted, emit, plain
+from ramet.cli.options import Seconds, ask, compared, database_options, lineage_of, operator_options, several
+from ramet.cli.output import console, moment
+from ramet.commands.options import person
+from ramet.commands.terminal import counted, emit, plain, table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILTERS = ("states", "kind", "error", "since", "lineage_prefix")
-TOLD_MAX = 5
+LINES_MAX = 5
 KINDS_MAX = 10
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)(?:\s+ago)?")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
@@ -106,10 +121,10 @@ def _print_bulk_result(selection: BulkSelection, result: BulkResult) -> None:
         click.echo("no such task")
         return
     click.echo(f"{_DONE[selection.act]} {counted(len(result.done), 'task')}")
-    for task_id, why in list(result.left.items())[:TOLD_MAX]:
+    for task_id, why in list(result.left.items())[:LINES_MAX]:
         click.echo(f"ramet: task {task_id} was left: {plain(why)}", err=True)
-    if len(result.left) > TOLD_MAX:
-        click.echo(f"ramet: and {counted(len(result.left) - TOLD_MAX, 'more task')} like these", err=True)
+    if len(result.left) > LINES_MAX:
+        click.echo(f"ramet: and {counted(len(result.left) - LINES_MAX, 'more task')} like these", err=True)
 
 
 def moment_of(text: str, now: float) -> float:
@@ -135,7 +150,7 @@ BATCH = 1_000
 SWEEPS_MAX = 100
 
 
-class Revived(NamedTuple):
+class RetryResult(NamedTuple):
     """What became of the tasks named."""
 
     revived: list[str]
@@ -152,8 +167,7 @@ class Revived(NamedTuple):
               help="Let the lineage live at least so long from now; needed past its deadline.")  # fmt: skip
 @click.option("--reason", help="Why, for the record.")
 @filter_options
-@database_option
-@json_option
+@database_options
 def retry(
     *,
     task_ids: tuple[str, ...],
@@ -177,7 +191,7 @@ def retry(
         )
         return
 
-    async def question(client: Client) -> Revived:
+    async def question(client: Client) -> RetryResult:
         wanted = list(dict.fromkeys(task_ids)) or await _failed(client, tracking_id or "")
         revived: list[str] = []
         held: dict[str, str] = {}
@@ -188,7 +202,7 @@ def retry(
             revived += await _revive(client, part, noted, reason=reason, extend_seconds=extend_seconds)
         done = set(revived)
         left = [task for task_id in wanted if task_id not in done and (task := await client.get(task_id))]
-        return Revived(revived, left, held)
+        return RetryResult(revived, left, held)
 
     found = ask(database, question)
     if as_json:
@@ -216,15 +230,15 @@ async def _failed(client: Client, tracking_id: str) -> list[str]:
     return [task.id async for task in client.all_tasks(tracking_id=tracking_id, states=[TaskState.FAILED])]
 
 
-def _print_revived(found: Revived, tracking_id: str | None) -> None:
+def _print_revived(found: RetryResult, tracking_id: str | None) -> None:
     if found.revived or not found.left:
         of = f" of lineage {plain(tracking_id)}" if tracking_id else ""
         click.echo(f"revived {counted(len(found.revived), 'task')}{of}" if found.revived else f"no failed task{of}")
-    for task in found.left[:TOLD_MAX]:
+    for task in found.left[:LINES_MAX]:
         why = f"task {task.id} is {task.state}: only an ended, unsuccessful task can be revived"
         click.echo(f"ramet: {found.held.get(task.id, why)}", err=True)
-    if len(found.left) > TOLD_MAX:
-        click.echo(f"ramet: and {counted(len(found.left) - TOLD_MAX, 'more task')} like these", err=True)
+    if len(found.left) > LINES_MAX:
+        click.echo(f"ramet: and {counted(len(found.left) - LINES_MAX, 'more task')} like these", err=True)
 
 
 @click.command(short_help="Cancel a task, a tree, a lineage, or many tasks.")
@@ -233,8 +247,7 @@ def _print_revived(found: Revived, tracking_id: str | None) -> None:
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="A whole lineage instead of a task.")
 @click.option("--reason", help="Why, for the record.")
 @filter_options
-@database_option
-@json_option
+@database_options
 def cancel(
     *,
     task_id: str | None,
@@ -273,7 +286,7 @@ def cancel(
         else:
             done = await client.cancel(task_id or "", tree=tree, by=person(), reason=reason)
         if done and (tree or tracking_id is not None):
-            await _follow(client)
+            await _sweep_all(client)
         return done
 
     done = ask(database, act)
@@ -295,7 +308,7 @@ async def _described(client: Client, task_id: str | None, tracking_id: str | Non
     return f"task {task.id} ({plain(task.kind)} {plain(shown_key(task.key))}){below}"
 
 
-async def _follow(client: Client) -> None:
+async def _sweep_all(client: Client) -> None:
     """The row that was flipped is the truth; let the tasks' own rows follow now, also when no worker runs."""
     counts: Sequence[int] = (1,)
     for _ in range(SWEEPS_MAX):
@@ -305,7 +318,7 @@ async def _follow(client: Client) -> None:
         counts = (swept.ended, swept.lineages_ended)
 
 
-class Excluded(NamedTuple):
+class ExcludeResult(NamedTuple):
     """What became of the tasks named."""
 
     excluded: list[str]
@@ -318,8 +331,7 @@ class Excluded(NamedTuple):
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Look for KIND KEY only there.")
 @click.option("--reason", required=True, help="Why, for the record.")
 @filter_options
-@database_option
-@json_option
+@database_options
 def exclude(
     *, words: tuple[str, ...], tracking_id: str | None, reason: str, database: str, as_json: bool, **wanted: Any
 ) -> None:
@@ -341,11 +353,11 @@ def exclude(
     if len(words) == 1 and tracking_id is not None:
         raise CliError("--lineage goes with KIND KEY: a task id names its lineage itself")
 
-    async def act(client: Client) -> Excluded:
+    async def act(client: Client) -> ExcludeResult:
         one = len(words) == 1
         tasks = [await _task(client, words[0])] if one else await _tasks(client, words[0], words[1], tracking_id)
         done = set(await client.exclude([task.id for task in tasks], by=person(), reason=reason))
-        return Excluded(sorted(done), [task for task in tasks if task.id not in done])
+        return ExcludeResult(sorted(done), [task for task in tasks if task.id not in done])
 
     found = ask(database, act)
     if as_json:
@@ -370,27 +382,26 @@ async def _tasks(client: Client, kind: str, key: str, tracking_id: str | None) -
     found = [task async for task in client.all_tasks(kind=kind, key=key, tracking_id=tracking_id)]
     if not found:
         tried = compared(client, kind, key)
-        raise CliError(f"no task of kind {kind!r}, {tried}: `ramet stop-list add` stops what does not exist yet")
+        raise CliError(f"no task of kind {kind!r}, {tried}: `ramet deny-list add` stops what does not exist yet")
     return found
 
 
-def _print_excluded(found: Excluded) -> None:
+def _print_excluded(found: ExcludeResult) -> None:
     if found.excluded:
         click.echo(f"excluded {counted(len(found.excluded), 'task')}")
-    for task in found.left[:TOLD_MAX]:
+    for task in found.left[:LINES_MAX]:
         hint = "cancel it first" if not task.state.terminal else "only a failed or cancelled one can be excluded"
         click.echo(f"ramet: task {task.id} is {plain(task.state)}: {hint}", err=True)
-    if len(found.left) > TOLD_MAX:
-        click.echo(f"ramet: and {counted(len(found.left) - TOLD_MAX, 'more task')} like these", err=True)
+    if len(found.left) > LINES_MAX:
+        click.echo(f"ramet: and {counted(len(found.left) - LINES_MAX, 'more task')} like these", err=True)
 
 
-@click.command(short_help="What people did, and why.")
+@click.command("audit-log", short_help="What operators did, and why.")
 @click.argument("tracking_id", required=False)
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Newest so many.")
-@database_option
-@json_option
-def acts(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
-    """What people did to a lineage, or to anything: raised limits, offered blocks again, changed the stop list.
+@database_options
+def audit_log(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
+    """List what operators did to a lineage, or to anything: raised limits, offered blocks again, changed the deny list.
 
     What was done to a single task (cancel, revive, exclude) stands with the task: `ramet explain TASK_ID`.
     """
@@ -414,3 +425,102 @@ def acts(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -
         detail = "" if act.detail is None else plain(json.dumps(act.detail, ensure_ascii=False))
         made.add_row(moment(act.at), plain(act.by), plain(act.act), plain(act.subject), plain(act.reason or ""), detail)
     screen.print(made)
+
+
+def _one_of(queue: str | None, tracking_id: str | None) -> None:
+    if (queue is None) == (tracking_id is None):
+        raise CliError("give either --queue or --lineage")
+
+
+def _subject(queue: str | None, tracking_id: str | None) -> str:
+    return f"queue {plain(queue)}" if queue is not None else f"lineage {plain(tracking_id or '')}"
+
+
+async def _waiting_and_running(client: Client, queue: str | None, tracking_id: str | None) -> tuple[int, int]:
+    """How many tasks wait and how many run in it."""
+    if tracking_id is not None:
+        found = await client.counts(tracking_id)
+        waiting = sum(item.tasks for item in found if item.state == TaskState.PENDING)
+        return waiting, sum(item.tasks for item in found if item.state == TaskState.PROCESSING)
+    rows = dict(
+        await client.read("SELECT state, COUNT(*) FROM ramet_live WHERE queue = ? GROUP BY state", (queue or "",))
+    )
+    return rows.get(TaskState.PENDING, 0), rows.get(TaskState.PROCESSING, 0)
+
+
+@click.command(short_help="Claim nothing more of a queue or lineage.")
+@click.option("--queue", metavar="QUEUE", help="All tasks of this queue.")
+@click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="All tasks of this lineage.")
+@operator_options
+def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, database: str, as_json: bool) -> None:
+    """Claim nothing more of a queue or a lineage, and stop its clocks, for at most 30 days.
+
+    Handlers that run go on to their end; what they spawn waits. Tasks of a lineage keep their places in line on their
+    paths: it is told how many tasks of other lineages that holds back.
+    """
+    _one_of(queue, tracking_id)
+
+    async def question(client: Client) -> tuple[bool, int, int, HeldBack]:
+        back = HeldBack(0, False)
+        if tracking_id is not None:
+            lineage = await lineage_of(client, tracking_id)
+            if lineage.state not in (LineageState.RUNNING, LineageState.PAUSED):
+                raise CliError(f"lineage {tracking_id} is {lineage.state}: only a running one can be paused")
+            done = await client.pause_lineage(tracking_id, by=person(), reason=reason)
+            back = await client.held_back(tracking_id)
+        else:
+            done = await client.pause_queue(queue or "", by=person(), reason=reason)
+        return (done, *await _waiting_and_running(client, queue, tracking_id), back)
+
+    done, waiting, running, back = ask(database, question)
+    if as_json:
+        told = {"paused": done, "queue": queue, "tracking_id": tracking_id, "waiting": waiting, "processing": running}
+        emit(told | {"holds_back": back.tasks, "holds_back_more": back.more})
+        return
+    what = _subject(queue, tracking_id)
+    said = "paused" if done else "was paused before:"
+    click.echo(f"{said} {what}: {counted(waiting, 'task')} held, {running} running to their end")
+    if back.tasks or back.more:
+        least = "at least " if back.more else ""
+        verb = "waits" if back.tasks == 1 else "wait"
+        click.echo(f"{least}{counted(back.tasks, 'task')} of other lineages {verb} behind its places in line")
+
+
+@click.command(short_help="Let a paused queue or lineage go on.")
+@click.option("--queue", metavar="QUEUE", help="A paused queue.")
+@click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="A paused lineage.")
+@operator_options
+def resume(*, queue: str | None, tracking_id: str | None, reason: str | None, database: str, as_json: bool) -> None:
+    """Claim from a paused queue or lineage again. Its deadlines move by the time it was paused."""
+    _one_of(queue, tracking_id)
+
+    async def question(client: Client) -> tuple[bool, int, int]:
+        if tracking_id is not None:
+            await lineage_of(client, tracking_id)
+            done = await client.resume_lineage(tracking_id, by=person(), reason=reason)
+        else:
+            done = await client.resume_queue(queue or "", by=person(), reason=reason)
+        return (done, *await _waiting_and_running(client, queue, tracking_id))
+
+    done, waiting, running = ask(database, question)
+    if as_json:
+        emit({"resumed": done, "queue": queue, "tracking_id": tracking_id, "waiting": waiting, "processing": running})
+        return
+    what = _subject(queue, tracking_id)
+    click.echo(f"resumed {what}: {counted(waiting, 'task')} waiting" if done else f"{what} is not paused")
+
+
+def pause_lines(queues: Sequence[Queue], lineages: Sequence[Lineage], now: float) -> Iterator[str]:
+    """A line for every pause: what, since when, by whom and why."""
+    for queue in queues:
+        if queue.paused_at is not None:
+            by, why = queue.paused_by, queue.paused_reason
+            yield _paused_line(_subject(queue.name, None), moment(queue.paused_at, now), by, why)
+    for lineage in lineages:
+        if lineage.paused_at is not None:
+            by, why = lineage.paused_by, lineage.paused_reason
+            yield _paused_line(_subject(None, lineage.tracking_id), moment(lineage.paused_at, now), by, why)
+
+
+def _paused_line(what: str, since: str, by: str | None, why: str | None) -> str:
+    return f"{what} paused {since} by {plain(by or '')}" + (f": {plain(why)}" if why else "")

@@ -35,6 +35,16 @@ database_option = options.database_option("ramet.db")
 """``--db DATABASE``."""
 
 
+def database_options(command: Command) -> Command:
+    """Add ``--db`` and ``--json``."""
+    return database_option(options.json_option(command))
+
+
+def operator_options(command: Command) -> Command:
+    """Add ``--reason``, ``--db`` and ``--json``, for what the audit log records."""
+    return click.option("--reason", help="Why, for the record.")(database_options(command))
+
+
 def app_option(command: Command) -> Command:
     """``--app APP``, for what knows only the settings of the engine and of installed packages."""
     return click.option(
@@ -336,10 +346,10 @@ _LIMIT_OPTIONS = (
 
 def lineage_limits(command: Command) -> Command:
     """Options for every limit that a submit gives a lineage; :func:`taken_limits` takes them."""
-    for flag, name, kind, shown, told in reversed(_LIMIT_OPTIONS):
-        command = click.option(flag, name, type=kind, metavar=shown, help=told)(command)
-    told = "A shape of honest pages that --max-shape does not bound, such as https://x.example/a/#; may be repeated."
-    command = click.option("--allow-shape", "allow_shapes", multiple=True, metavar="SHAPE", help=told)(command)
+    for flag, name, kind, shown, help_text in reversed(_LIMIT_OPTIONS):
+        command = click.option(flag, name, type=kind, metavar=shown, help=help_text)(command)
+    shapes = "A shape of honest pages that --max-shape does not bound, such as https://x.example/a/#; may be repeated."
+    command = click.option("--allow-shape", "allow_shapes", multiple=True, metavar="SHAPE", help=shapes)(command)
     return PRESET(command)
 
 

@@ -9,12 +9,11 @@ from functools import partial
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ramet import LineageOutcome
 from ramet.commands import terminal
-from ramet.commands.terminal import plain
+from ramet.commands.terminal import plain, span
 from ramet.engine.base.clock import SystemClock
 
 PIPE_WIDTH = 10_000
@@ -77,14 +76,6 @@ def relative(moment: float, now: float | None = None) -> str:
     return f"in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} ago"
 
 
-def span(seconds: float) -> str:
-    """A duration in its largest fitting unit."""
-    for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 259_200)):
-        if seconds < under:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86_400:,.0f} d"
-
-
 def moment(when: float, now: float | None = None) -> str:
     """A moment in both forms."""
     return f"{at(when)} ({relative(when, now)})"
@@ -105,20 +96,6 @@ def short(count: int) -> str:
 
 console = partial(terminal.console, pipe_width=PIPE_WIDTH)
 """A console that takes every string literally and, where there is no terminal, cuts nothing."""
-
-
-def table(*columns: str) -> Table:
-    """An unboxed table. ``>`` before a name sets it to the right; columns with ``*`` give way and wrap, no other."""
-    made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for name in columns:
-        gives_way = name.startswith("*")
-        made.add_column(
-            name.lstrip(">*"),
-            justify="right" if name.startswith(">") else "left",
-            no_wrap=not gives_way,
-            overflow="fold",
-        )
-    return made
 
 
 def prose(screen: Console, line: str | Text, indent: int = 0) -> None:

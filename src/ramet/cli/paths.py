@@ -15,10 +15,9 @@ from rich.text import Text
 
 from ramet import Client, PathPage, PathTask
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.output import console, database_clock, number, span, table
-from ramet.commands.options import json_option
-from ramet.commands.terminal import emit, jsonable, plain
+from ramet.cli.options import ask, database_options, lineage_of
+from ramet.cli.output import console, database_clock, number
+from ramet.commands.terminal import emit, jsonable, plain, span, table
 from ramet.model.paths import BEHIND_MAX, path_key, path_of
 
 WATCH_SECONDS = 1.0
@@ -37,8 +36,7 @@ PLACE_STYLES = {"runs": "blue", "next": "cyan", "gave up": "yellow"}
               help="Paths of scope `lineage` in it; without a path, what its tasks hold.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many tasks.")
 @click.option("--watch", is_flag=True, help="Look again and again until nobody is there, or Ctrl-C.")
-@database_option
-@json_option
+@database_options
 def paths(
     *,
     elements: tuple[str, ...],

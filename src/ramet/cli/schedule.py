@@ -12,18 +12,19 @@ from ramet import Client, Schedule, Slot
 from ramet.cli.errors import CliError
 from ramet.cli.options import (
     ask,
-    database_option,
+    database_options,
     declared_limits,
     lineage_limits,
     load,
+    operator_options,
     parse_payload,
     path_options,
     taken_limits,
     taken_path,
 )
-from ramet.cli.output import console, moment, table
-from ramet.commands.options import json_option, person
-from ramet.commands.terminal import counted, emit, plain
+from ramet.cli.output import console, moment
+from ramet.commands.options import person
+from ramet.commands.terminal import counted, emit, plain, table
 
 
 @click.group(short_help="Periodic triggers: add, list, pause, run.")
@@ -52,8 +53,7 @@ def schedule() -> None:
 @click.option("--replace", is_flag=True, help="Change a schedule of this name.")
 @path_options
 @lineage_limits
-@database_option
-@json_option
+@database_options
 def add(*, kind: str, payload: str | None, target: str, database: str, as_json: bool, **options: Any) -> None:
     """Let a task of KIND with a JSON payload start a lineage at every slot; by default every 5 minutes.
 
@@ -84,8 +84,7 @@ def add(*, kind: str, payload: str | None, target: str, database: str, as_json: 
 @schedule.command("list", short_help="All schedules, or the slots of one.")
 @click.argument("name", required=False)
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Newest so many slots.")
-@database_option
-@json_option
+@database_options
 def list_(*, name: str | None, limit: int, database: str, as_json: bool) -> None:
     """All schedules; with NAME what became of its slots, the newest first, and why."""
 
@@ -149,9 +148,7 @@ def _act(name: str, verb: str, reason: str | None, *, database: str, as_json: bo
 
 @schedule.command("pause", short_help="Let no slot run.")
 @click.argument("name")
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def pause(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
     """Let no slot of NAME run until it is resumed. A run that has begun goes on."""
     _act(name, "pause", reason, database=database, as_json=as_json, said=("is paused", "was paused already"))
@@ -159,9 +156,7 @@ def pause(*, name: str, reason: str | None, database: str, as_json: bool) -> Non
 
 @schedule.command("resume", short_help="Let it go on.")
 @click.argument("name")
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def resume(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
     """Let NAME go on with its next slot; what came while it was paused is not run."""
     _act(name, "resume", reason, database=database, as_json=as_json, said=("goes on", "was not paused"))
@@ -169,9 +164,7 @@ def resume(*, name: str, reason: str | None, database: str, as_json: bool) -> No
 
 @schedule.command("remove", short_help="Forget a schedule; its runs stay.")
 @click.argument("name")
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def remove(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
     """Forget NAME and its slots.
 
@@ -194,9 +187,7 @@ def remove(*, name: str, reason: str | None, database: str, as_json: bool) -> No
 
 @schedule.command("run", short_help="Run it once now.")
 @click.argument("name")
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def run(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
     """Start a run of NAME now, paused or not; refused while the last run is not over, unless runs may overlap."""
 

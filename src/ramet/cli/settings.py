@@ -10,10 +10,10 @@ import click
 
 from ramet import PRESETS, Client
 from ramet.cli.errors import CliError
-from ramet.cli.options import app_option, ask, database_option
-from ramet.cli.output import at, console, crop, table
-from ramet.commands.options import json_option, person
-from ramet.commands.terminal import emit, plain
+from ramet.cli.options import app_option, ask, database_options, operator_options
+from ramet.cli.output import at, console, crop
+from ramet.commands.options import person
+from ramet.commands.terminal import emit, plain, table
 from ramet.engine.client.settings import SettingInForce
 
 
@@ -22,8 +22,8 @@ def settings() -> None:
     """Look at settings and change them; workers and clients act on a change within a few seconds.
 
     A stored setting replaces a built-in default. Where an app gives a value of its own, the stricter of the two holds.
-    Lineages and tasks that exist keep their limits. Every change is recorded: `ramet acts`. Installed packages can have
-    settings of their own, and so can an app (--app).
+    Lineages and tasks that exist keep their limits. Every change is recorded: `ramet audit-log`. Installed packages can
+    have settings of their own, and so can an app (--app).
     """
 
 
@@ -51,8 +51,7 @@ def value_text(value: Any, value_type: str = "") -> str:
 @click.option("--stored", is_flag=True, help="Only those that differ from their default by a stored row.")
 @click.option("--prefix", default="", help="Only those whose names begin so, such as limits. or jobs.")
 @app_option
-@database_option
-@json_option
+@database_options
 def list_(*, stored: bool, prefix: str, target: str | None, database: str, as_json: bool) -> None:
     """All settings with what holds now, its default, unit and reader; the engine's come first."""
 
@@ -83,8 +82,7 @@ def list_(*, stored: bool, prefix: str, target: str | None, database: str, as_js
 @settings.command("get", short_help="What holds now.")
 @click.argument("name")
 @app_option
-@database_option
-@json_option
+@database_options
 def get(*, name: str, target: str | None, database: str, as_json: bool) -> None:
     """The value of NAME that holds now: what is stored, else the default."""
 
@@ -103,8 +101,7 @@ def get(*, name: str, target: str | None, database: str, as_json: bool) -> None:
 @click.argument("value")
 @click.option("--reason", help="Why, for the record.")
 @app_option
-@database_option
-@json_option
+@database_options
 def set_(*, name: str, value: str, reason: str | None, target: str | None, database: str, as_json: bool) -> None:
     """Store VALUE for NAME; `none` lifts a limit that may be lifted."""
 
@@ -124,8 +121,7 @@ def set_(*, name: str, value: str, reason: str | None, target: str | None, datab
 @click.argument("name")
 @click.option("--reason", help="Why, for the record.")
 @app_option
-@database_option
-@json_option
+@database_options
 def unset(*, name: str, reason: str | None, target: str | None, database: str, as_json: bool) -> None:
     """Remove what is stored for NAME, so that its default holds again."""
 
@@ -141,9 +137,7 @@ def unset(*, name: str, reason: str | None, target: str | None, database: str, a
 
 @settings.command("preset", short_help="conservative, balanced or aggressive limits.")
 @click.argument("name", type=click.Choice(list(PRESETS)))
-@click.option("--reason", help="Why, for the record.")
-@database_option
-@json_option
+@operator_options
 def preset(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
     """Store the limits of a preset and unset those that it leaves at their default, all at once."""
 

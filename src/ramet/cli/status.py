@@ -16,11 +16,10 @@ from rich.text import Text
 
 from ramet import Client, Count, KindState, Lineage, LineageOutcome, Queue, StageCount, TaskState, Unserved
 from ramet.cli.limits import not_served
-from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.output import at, console, number, outcome_words, relative, short, styled_state, table
-from ramet.cli.pause import paused
-from ramet.commands.options import json_option
-from ramet.commands.terminal import counted, emit, jsonable, plain
+from ramet.cli.operations import pause_lines
+from ramet.cli.options import ask, database_options, lineage_of
+from ramet.cli.output import at, console, number, outcome_words, relative, short, styled_state
+from ramet.commands.terminal import counted, emit, jsonable, plain, table
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
 from ramet.model.tallies import Tally
 from ramet.model.task.task import TERMINAL
@@ -34,7 +33,7 @@ NOTHING: Mapping[str, Count] = {}
 NONE: Mapping[str, int] = {}
 
 
-class Look(NamedTuple):
+class StatusSnapshot(NamedTuple):
     """What one look at the database saw."""
 
     database: str
@@ -128,20 +127,24 @@ def _flat(item: KindState) -> dict[str, Any]:
     return {**jsonable(item), "tasks": item.tasks.number, "more": item.tasks.more}
 
 
-async def full_look(client: Client, tracking_id: str | None, limit: int, outcome: str | None = None) -> Look:
+async def full_snapshot(
+    client: Client, tracking_id: str | None, limit: int, outcome: str | None = None
+) -> StatusSnapshot:
     """Count every task, of a lineage or of the database."""
     now = client.clock.now()
     lineages, more = await _read_lineages(client, tracking_id, limit, outcome)
     counts = [KindState(*row[:3], Count(row.tasks), row.mean_depth) for row in await client.counts(tracking_id)]
     states = {state.value: _tasks(counts, state) for state in TaskState}
-    return Look(
+    return StatusSnapshot(
         client.place, tracking_id, now, counts, states, _claimable(counts),
         sum(item.tasks.number for item in counts if item.wait == STALE), lineages, more,
         **await _around(client, tracking_id), refused=await _refused(client, tracking_id),
     )  # fmt: skip
 
 
-async def brief_look(client: Client, tracking_id: str | None, limit: int, outcome: str | None = None) -> Look:
+async def brief_snapshot(
+    client: Client, tracking_id: str | None, limit: int, outcome: str | None = None
+) -> StatusSnapshot:
     """The same from tallies and bounded counts, so that watching costs the same however many tasks there are."""
     now = client.clock.now()
     lineages, more = await _read_lineages(client, tracking_id, limit, outcome)
@@ -152,10 +155,12 @@ async def brief_look(client: Client, tracking_id: str | None, limit: int, outcom
         ended = {state.value: getattr(one, state.value) for state in TERMINAL}
         states = _states(ended, one.live, _tasks(counts, TaskState.PROCESSING))
         stale = sum(item.tasks.number for item in counts if item.wait == STALE)
-        return Look(client.place, tracking_id, now, counts, states, _claimable(counts), stale, lineages, more, **around)
+        return StatusSnapshot(
+            client.place, tracking_id, now, counts, states, _claimable(counts), stale, lineages, more, **around
+        )
     present, ever = await client.present(), await client.tallies()
     total = ever.total()
-    return Look(
+    return StatusSnapshot(
         client.place, None, now, [row for tally in ever.rows for row in _rows(tally)],
         _states(total.ended, total.live, present.processing),
         present.waits[CLAIMABLE], present.stale, lineages, more, **around,
@@ -240,8 +245,7 @@ WAITS = {
     type=click.Choice([kind.value for kind in OutcomeKind]),
     help="List only lineages that came to this, so far or at their end.",
 )
-@database_option
-@json_option
+@database_options
 def status(
     *, tracking_id: str | None, watch: bool, limit: int, outcome: str | None, database: str, as_json: bool
 ) -> None:
@@ -253,13 +257,13 @@ def status(
 
     async def question(client: Client) -> None:
         if watch:
-            await _watch(partial(brief_look, client, tracking_id, limit, outcome), as_json)
+            await _watch(partial(brief_snapshot, client, tracking_id, limit, outcome), as_json)
             return
-        look = await full_look(client, tracking_id, limit, outcome)
+        seen = await full_snapshot(client, tracking_id, limit, outcome)
         if as_json:
-            emit(look.document())
+            emit(seen.document())
         else:
-            console().print(rendered(look))
+            console().print(rendered(seen))
 
     try:
         ask(database, question)
@@ -271,7 +275,7 @@ def status(
 # --- watching
 
 
-async def _watch(brief: Callable[[], Awaitable[Look]], as_json: bool) -> None:
+async def _watch(brief: Callable[[], Awaitable[StatusSnapshot]], as_json: bool) -> None:
     screen = console()
     if as_json or not screen.is_terminal:
         await _watch_lines(brief, as_json)
@@ -279,27 +283,27 @@ async def _watch(brief: Callable[[], Awaitable[Look]], as_json: bool) -> None:
     with Live(console=screen, auto_refresh=False, transient=False) as shown:
         while True:
             began = time.monotonic()
-            look = await brief()
-            shown.update(rendered(look), refresh=True)
-            if look.over:
+            seen = await brief()
+            shown.update(rendered(seen), refresh=True)
+            if seen.over:
                 return
             await _pause(began)
 
 
-async def _watch_lines(brief: Callable[[], Awaitable[Look]], as_json: bool) -> None:
+async def _watch_lines(brief: Callable[[], Awaitable[StatusSnapshot]], as_json: bool) -> None:
     """One line for every look that saw something new."""
     before = None
     while True:
         began = time.monotonic()
-        look = await brief()
-        if look.seen != before:
+        seen = await brief()
+        if seen.seen != before:
             if as_json:
-                emit(look.document())
+                emit(seen.document())
             else:
-                click.echo(f"{at(look.now)}  {_in_a_line(look)}")
-        if look.over:
+                click.echo(f"{at(seen.now)}  {_in_a_line(seen)}")
+        if seen.over:
             return
-        before = look.seen
+        before = seen.seen
         await _pause(began)
 
 
@@ -310,54 +314,54 @@ async def _pause(began: float) -> None:
 # --- for people
 
 
-def _in_a_line(look: Look) -> str:
-    states = ", ".join(f"{number(look.total(state))} {state}" for state in TaskState if look.total(state))
-    return f"{states or 'no tasks'}; {_percent(look)}"
+def _in_a_line(seen: StatusSnapshot) -> str:
+    states = ", ".join(f"{number(seen.total(state))} {state}" for state in TaskState if seen.total(state))
+    return f"{states or 'no tasks'}; {_percent(seen)}"
 
 
-def _percent(look: Look) -> str:
+def _percent(seen: StatusSnapshot) -> str:
     # Rounded down, so that only a whole is called 100.
-    return f"{int(look.percent * 10) / 10:g} % complete"
+    return f"{int(seen.percent * 10) / 10:g} % complete"
 
 
-def rendered(look: Look) -> Group:
+def rendered(seen: StatusSnapshot) -> Group:
     """The two tables with their headlines."""
-    parts: list[Any] = [Text(f"{plain(look.database)}  {at(look.now)}"), Text(_headline(look))]
-    if not look.outcome.clean:
-        parts.append(outcome_words(look.outcome))
-    if look.stale:
+    parts: list[Any] = [Text(f"{plain(seen.database)}  {at(seen.now)}"), Text(_headline(seen))]
+    if not seen.outcome.clean:
+        parts.append(outcome_words(seen.outcome))
+    if seen.stale:
         parts.append(
-            Text(f"{counted(look.stale, 'claim')} stale: the next sweep of a worker reclaims them", style="red")
+            Text(f"{counted(seen.stale, 'claim')} stale: the next sweep of a worker reclaims them", style="red")
         )
-    parts += [Text(line, style="yellow") for line in paused(look.queues, look.lineages, look.now)]
-    parts += [Text(line, style="yellow") for line in not_served(look.unserved)]
-    waits = [f"{_what(wait)} {_at_least(count)}" for wait, count in look.waits.items() if count.number]
+    parts += [Text(line, style="yellow") for line in pause_lines(seen.queues, seen.lineages, seen.now)]
+    parts += [Text(line, style="yellow") for line in not_served(seen.unserved)]
+    waits = [f"{_what(wait)} {_at_least(count)}" for wait, count in seen.waits.items() if count.number]
     if waits:
         parts.append(Text(f"waiting: {', '.join(waits)}"))
-    if look.counts:
-        parts += [Text(), _kinds(look)]
-    if look.lineages:
-        parts += [Text(), _lineages(look)]
-    if look.more_lineages:
+    if seen.counts:
+        parts += [Text(), _kinds(seen)]
+    if seen.lineages:
+        parts += [Text(), _lineages(seen)]
+    if seen.more_lineages:
         parts.append(Text("... and more lineages: --limit, or give a tracking id"))
-    if look.refused:
-        told = ", ".join(f"{plain(reason)} {number(count)}" for reason, count in sorted(look.refused.items()))
-        which = "" if look.tracking_id is None else f" {plain(look.tracking_id)}"
+    if seen.refused:
+        told = ", ".join(f"{plain(reason)} {number(count)}" for reason, count in sorted(seen.refused.items()))
+        which = "" if seen.tracking_id is None else f" {plain(seen.tracking_id)}"
         parts.append(Text(f"refused spawns: {told}; which: ramet blocks{which}"))
-    if look.tracking_id is not None and look.lineages and look.lineages[0].reason:
-        parts.append(Text(f"{look.lineages[0].state}: {plain(look.lineages[0].reason)}"))
+    if seen.tracking_id is not None and seen.lineages and seen.lineages[0].reason:
+        parts.append(Text(f"{seen.lineages[0].state}: {plain(seen.lineages[0].reason)}"))
     return Group(*parts)
 
 
-def _headline(look: Look) -> str:
-    if not look.counts:
+def _headline(seen: StatusSnapshot) -> str:
+    if not seen.counts:
         return "no tasks yet: `ramet submit APP KIND '{...}'` starts a lineage"
-    pending, running = look.total(TaskState.PENDING), look.total(TaskState.PROCESSING)
-    waiting = pending - look.claimable.number
-    most = "at most " if look.claimable.more else ""
+    pending, running = seen.total(TaskState.PENDING), seen.total(TaskState.PROCESSING)
+    waiting = pending - seen.claimable.number
+    most = "at most " if seen.claimable.more else ""
     told = f", {most}{number(waiting)} of them waiting" if waiting > 0 else ""
     return (
-        f"{counted(look.total(), 'task')}, {_percent(look)}; "
+        f"{counted(seen.total(), 'task')}, {_percent(seen)}; "
         f"{number(running)} processing, {number(pending)} in the queue{told}"
     )
 
@@ -366,10 +370,10 @@ def _at_least(count: Count) -> str:
     return f"{number(count.number)}{'+' if count.more else ''}"
 
 
-def _kinds(look: Look) -> Any:
+def _kinds(seen: StatusSnapshot) -> Any:
     made = table("*kind", "state", ">tasks", ">mean depth", "waits for")
-    for item in look.counts:
-        known = item.state == TaskState.PENDING and not look.waits
+    for item in seen.counts:
+        known = item.state == TaskState.PENDING and not seen.waits
         wait = _what(item.wait) if item.wait else "a worker" if known else ""
         depth = "" if item.mean_depth is None else f"{item.mean_depth:.1f}"
         made.add_row(plain(item.kind), styled_state(item.state), _at_least(item.tasks), depth, Text(wait))
@@ -380,18 +384,18 @@ def _what(wait: str) -> str:
     return plain(WAITS.get(wait, wait))
 
 
-def _lineages(look: Look) -> Any:
+def _lineages(seen: StatusSnapshot) -> Any:
     """``end`` is when a lineage ended, or its deadline while it has not."""
-    unclean = any(not item.outcome.clean for item in look.lineages)
+    unclean = any(not item.outcome.clean for item in seen.lineages)
     made = table("*lineage", "state", ">tasks/most", ">live", ">end", *(["*outcome"] if unclean else []))
-    for item in look.lineages:
+    for item in seen.lineages:
         end = item.deadline_at if item.state in OPEN or item.ended_at is None else item.ended_at
         made.add_row(
             plain(item.tracking_id),
             styled_state(item.state, clean=item.outcome.clean),
             f"{number(item.tasks)}/{short(item.max_tasks)}",
             number(item.live),
-            relative(end, look.now),
+            relative(end, seen.now),
             *([outcome_words(item.outcome)] if unclean else []),
         )
     return made
@@ -400,8 +404,7 @@ def _lineages(look: Look) -> Any:
 @click.command(short_help="How many tasks of a staged kind are at which stage.")
 @click.argument("kind")
 @click.argument("tracking_id", required=False)
-@database_option
-@json_option
+@database_options
 def stages(*, kind: str, tracking_id: str | None, database: str, as_json: bool) -> None:
     """Tasks of KIND by stage and state, in one lineage or in all; a stage of "-" is before the first checkpoint.
 

@@ -28,7 +28,7 @@ from ramet.cli.errors import CliError, one_line
 from ramet.cli.options import (
     Row,
     Seconds,
-    database_option,
+    database_options,
     declared_limits,
     lineage_limits,
     load,
@@ -39,7 +39,6 @@ from ramet.cli.options import (
     taken_limits,
     taken_path,
 )
-from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, plain
 from ramet.model.values import InvalidNumber
 
@@ -76,8 +75,7 @@ class Order(NamedTuple):
 @click.option("--wait", is_flag=True, help="Wait for the end; exit status 1 unless all succeeded.")
 @path_options
 @lineage_limits
-@database_option
-@json_option
+@database_options
 def submit(
     *,
     words: tuple[str, ...],
@@ -204,14 +202,14 @@ async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bo
                 may_raise=True,
             )
         if not wait:
-            _tell(order, answers, as_json)
+            _print_submitted(order, answers, as_json)
             return
         if not as_json:
-            _tell(order, answers, as_json)
+            _print_submitted(order, answers, as_json)
         await _wait(client, answers, as_json)
 
 
-def _tell(order: Order, answers: Sequence[Submitted], as_json: bool) -> None:
+def _print_submitted(order: Order, answers: Sequence[Submitted], as_json: bool) -> None:
     if as_json:
         for answer in answers:
             emit(answer)

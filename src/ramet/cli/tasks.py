@@ -12,10 +12,9 @@ from rich.text import Text
 
 from ramet import Client, Task, TaskState, path_key, shown_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import KEY_HELP, ask, compared, database_option, lineage_of, several
-from ramet.cli.output import console, prose, relative, styled_state, table
-from ramet.commands.options import json_option
-from ramet.commands.terminal import counted, emit, plain
+from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, several
+from ramet.cli.output import console, prose, relative, styled_state
+from ramet.commands.terminal import counted, emit, plain, table
 
 TABLE_WIDTH_MIN = 140
 """Columns of a screen on which the table fits without breaking ids and errors into pieces."""
@@ -26,7 +25,7 @@ class Listed(NamedTuple):
 
     tasks: Sequence[Task]
     next_after: int | None = None
-    asked: str = ""
+    keys: str = ""
     """The canonical forms of the key that were looked up, when no task has any of them."""
 
 
@@ -41,8 +40,7 @@ class Listed(NamedTuple):
 @click.option("--after", type=click.IntRange(min=0), default=0, metavar="NUMBER",
               help="Go on behind the page whose last line named this number.")  # fmt: skip
 @click.option("--oldest", is_flag=True, help="The oldest first, not the newest.")
-@database_option
-@json_option
+@database_options
 def tasks(
     *,
     tracking_id: str | None,
@@ -89,7 +87,7 @@ def tasks(
 def _show(found: Listed) -> None:
     screen = console()
     if not found.tasks:
-        screen.print(f"no such task: {plain(found.asked)}" if found.asked else "no such task", highlight=False)
+        screen.print(f"no such task: {plain(found.keys)}" if found.keys else "no such task", highlight=False)
         return
     if screen.width < TABLE_WIDTH_MIN:
         for task in found.tasks:
@@ -145,8 +143,7 @@ def _when(task: Task) -> str:
 
 
 @click.command(short_help="Make stale claims pending again, now.")
-@database_option
-@json_option
+@database_options
 def reclaim(*, database: str, as_json: bool) -> None:
     """Make tasks pending again whose claim outlived its lease. A running worker does so every few seconds anyway."""
     count = ask(database, Client.reclaim)

@@ -13,9 +13,8 @@ from rich.text import Text
 
 from ramet import Branch, Client, Lineage, Task, TreeNode, path_key, shown_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_option
+from ramet.cli.options import ask, database_options
 from ramet.cli.output import STATE_STYLES, console, crop, number, outcome_words, unicode_out
-from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, jsonable, plain
 
 ROOTS_MAX = 1_000
@@ -38,7 +37,7 @@ class Forest(NamedTuple):
     """Ids of existing tasks that a shown task wanted and kept the edge to, by its id."""
     ends: Sequence[TreeNode] = ()
     """The tasks of the lineage's ends, which run in lineages of their own."""
-    told: Mapping[str, str] = {}
+    summaries: Mapping[str, str] = {}
     """Kinds and states of children that are not shown, by the parent's id."""
     roots_told: str = ""
     lineage: Lineage | None = None
@@ -47,20 +46,19 @@ class Forest(NamedTuple):
 
 
 @click.command(short_help="What grew from a task or a lineage.")
-@click.argument("wanted", required=False, metavar="[TASK_ID|TRACKING_ID]")
+@click.argument("start_id", required=False, metavar="[TASK_ID|TRACKING_ID]")
 @click.option("--depth", type=click.IntRange(0, 100), default=3, show_default=True, help="Levels below the first.")
 @click.option("--width", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Children of one task.")
-@database_option
-@json_option
-def tree(*, wanted: str | None, depth: int, width: int, database: str, as_json: bool) -> None:
+@database_options
+def tree(*, start_id: str | None, depth: int, width: int, database: str, as_json: bool) -> None:
     """The tree below a task or a lineage: state, kind, key and id of each task, and how many more there are.
 
     Without an id, that of the newest lineage; a line says which it is.
     """
 
     async def question(client: Client) -> Forest:
-        newest = "" if wanted is not None else await _newest(client)
-        return (await _grown(client, wanted or newest, depth, width))._replace(newest=newest)
+        newest = "" if start_id is not None else await _newest(client)
+        return (await _load_forest(client, start_id or newest, depth, width))._replace(newest=newest)
 
     forest = ask(database, question)
     if as_json:
@@ -97,34 +95,36 @@ async def _newest(client: Client) -> str:
     return lineages[0].tracking_id
 
 
-async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
-    first = await client.tree(wanted, depth=depth, width=width)
+async def _load_forest(client: Client, start_id: str, depth: int, width: int) -> Forest:
+    first = await client.tree(start_id, depth=depth, width=width)
     if first is not None:
         more = await _left_out(client, [first])
-        told = await _told(client, [first], more)
+        summaries = await _child_summaries(client, [first], more)
         lineage = await client.lineage(first.task.tracking_id)
-        return Forest([first], 0, more, await _links(client, [first]), told=told, lineage=lineage)
-    lineage = await client.lineage(wanted)
+        return Forest([first], 0, more, await _links(client, [first]), summaries=summaries, lineage=lineage)
+    lineage = await client.lineage(start_id)
     if lineage is None:
-        raise CliError(f"no task and no lineage {wanted}: `ramet status` lists lineages")
-    roots = await client.roots(wanted)
+        raise CliError(f"no task and no lineage {start_id}: `ramet status` lists lineages")
+    roots = await client.roots(start_id)
     grown = [await client.tree(root.id, depth=depth, width=width) for root in roots[:width]]
     nodes = [node for node in grown if node is not None]
     left_out = await _left_out(client, nodes)
-    ends = [TreeNode(root, (), 0) for end in await client.ends(wanted) for root in await client.roots(end.tracking_id)]
+    ends = [
+        TreeNode(end, (), 0) for ended in await client.ends(start_id) for end in await client.roots(ended.tracking_id)
+    ]
     return Forest(
         nodes,
         max(0, len(roots) - width),
         left_out,
         await _links(client, nodes),
         ends,
-        await _told(client, nodes, left_out),
-        groups(await client.branches(tracking_id=wanted), nodes) if len(roots) > width else "",
+        await _child_summaries(client, nodes, left_out),
+        groups(await client.branches(tracking_id=start_id), nodes) if len(roots) > width else "",
         lineage,
     )
 
 
-async def _told(client: Client, nodes: Sequence[TreeNode], more: Mapping[str, int]) -> dict[str, str]:
+async def _child_summaries(client: Client, nodes: Sequence[TreeNode], more: Mapping[str, int]) -> dict[str, str]:
     """Of which kinds and states the children are that are not shown, for the first of those who have some."""
     having = [node for top in nodes for node in _every(top) if more.get(node.task.id)]
     return {
@@ -183,8 +183,8 @@ def _lines(screen: Console, node: TreeNode, forest: Forest, guide: str, below: s
         last = at == len(node.children) and not more
         yield from _lines(screen, child, forest, below + (corner if last else fork), below + ("   " if last else bar))
     if more:
-        told = forest.told.get(node.task.id, "")
-        yield Text(f"{below}{corner}... {counted(more, 'more child', 'more children')}{told}", style="dim")
+        summary = forest.summaries.get(node.task.id, "")
+        yield Text(f"{below}{corner}... {counted(more, 'more child', 'more children')}{summary}", style="dim")
 
 
 def _task_lines(screen: Console, task: Task, guide: str, under: str) -> Iterator[Text]:

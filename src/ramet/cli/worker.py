@@ -35,7 +35,7 @@ class Drainable(Protocol):
     def stop(self) -> None: ...
 
 
-class Wanted(NamedTuple):
+class WorkerOptions(NamedTuple):
     """What the command line asked for."""
 
     target: str
@@ -78,8 +78,8 @@ def worker(log_level: str, as_json: bool, **options: Any) -> None:
     second Ctrl-C or SIGTERM stops at once; what ran goes back too and will run again.
     """
     logs.configure(logs.Format(log_level, as_json))
-    wanted = Wanted(**options)
-    code = asyncio.run(_serve(load(wanted.target), wanted))
+    arguments = WorkerOptions(**options)
+    code = asyncio.run(_serve(load(arguments.target), arguments))
     click.get_current_context().exit(code)
 
 
@@ -89,8 +89,8 @@ class Signals:
     def __init__(self, worker: Drainable, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._worker = worker
         self._monotonic = monotonic
-        self._asked_at = 0.0
-        self.asked: signal.Signals | None = None
+        self._first_at = 0.0
+        self.first: signal.Signals | None = None
         """The signal that asked for the drain."""
         self.stopped: signal.Signals | None = None
         """The one that asked not to wait for it."""
@@ -104,64 +104,64 @@ class Signals:
     def heard(self, number: signal.Signals) -> None:
         """The first drains, a later one stops; a closing terminal may hang up as often as it likes."""
         in_hand = counted(self._worker.in_hand, "task")
-        if self.asked is None:
-            self.asked, self._asked_at = number, self._monotonic()
+        if self.first is None:
+            self.first, self._first_at = number, self._monotonic()
             log.warning("%s: draining, %s in hand; once more stops at once", number.name, in_hand)
             self._worker.drain()
         elif number == getattr(signal, "SIGHUP", None) or self.stopped is not None:
             return
-        elif self._monotonic() - self._asked_at >= SAME_SIGNAL_SECONDS:
+        elif self._monotonic() - self._first_at >= SAME_SIGNAL_SECONDS:
             self.stopped = number
             log.warning("%s again: stopping, %s in hand go back", number.name, in_hand)
             self._worker.stop()
 
 
-async def _serve(app: App, wanted: Wanted) -> int:
-    async with app.client(wanted.database) as client:
-        worker = _worker(app, client, wanted)
+async def _serve(app: App, arguments: WorkerOptions) -> int:
+    async with app.client(arguments.database) as client:
+        worker = _worker(app, client, arguments)
         signals = Signals(worker)
         signals.listen()
         log.info(
             "worker %s (pid %d) serves %s from %s, %d at once",
             worker.name,
             os.getpid(),
-            ", ".join(wanted.kinds or [kind.name for kind in app.registry.kinds]),
+            ", ".join(arguments.kinds or [kind.name for kind in app.registry.kinds]),
             plain(client.place),
-            wanted.concurrency,
+            arguments.concurrency,
         )
         try:
             await worker.run()
         except RuntimeError as error:
             # A terminal's Ctrl-C can reach the handler process before it is ready.
-            if signals.asked is None:
+            if signals.first is None:
                 raise CliError(str(error)) from error
         log.info("worker %s ended; %s settled", worker.name, counted(worker.settled, "task"))
-        return await _exit_code(app, client, wanted, signals)
+        return await _exit_code(app, client, arguments, signals)
 
 
-def _worker(app: App, client: Client, wanted: Wanted) -> Worker:
-    for name in wanted.kinds:
+def _worker(app: App, client: Client, arguments: WorkerOptions) -> Worker:
+    for name in arguments.kinds:
         app.registry.get(name)
     try:
         return Worker(
             app,
             client,
-            target=None if wanted.in_process else wanted.target,
-            kinds=wanted.kinds or None,
-            queues=wanted.queues or None,
-            concurrency=wanted.concurrency,
-            lease_seconds=wanted.lease_seconds,
-            until_idle=wanted.until_idle,
+            target=None if arguments.in_process else arguments.target,
+            kinds=arguments.kinds or None,
+            queues=arguments.queues or None,
+            concurrency=arguments.concurrency,
+            lease_seconds=arguments.lease_seconds,
+            until_idle=arguments.until_idle,
         )
     except ValueError as error:
-        raise CliError(f"{wanted.target}: {error}") from error
+        raise CliError(f"{arguments.target}: {error}") from error
 
 
-async def _exit_code(app: App, client: Client, wanted: Wanted, signals: Signals) -> int:
+async def _exit_code(app: App, client: Client, arguments: WorkerOptions, signals: Signals) -> int:
     """0 for a drain or nothing left, 128 + the signal for a stop, 1 when the handlers' process could not go on."""
     if signals.stopped is not None:
         return 128 + signals.stopped
-    if signals.asked is not None:
+    if signals.first is not None:
         return 0
-    kinds = wanted.kinds or [kind.name for kind in app.registry.kinds]
-    return 0 if wanted.until_idle and await client.store.idle(kinds) else 1
+    kinds = arguments.kinds or [kind.name for kind in app.registry.kinds]
+    return 0 if arguments.until_idle and await client.store.idle(kinds) else 1

@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 import click
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from ramet import TaskHistory
@@ -85,7 +85,7 @@ def emit(value: Any) -> None:
 
 
 def span(seconds: float) -> str:
-    """A duration in its largest fitting unit."""
+    """Return a duration in the largest unit of which it has at least two: from 48 hours on in days."""
     for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800)):
         if seconds < under:
             return f"{seconds / size:.0f} {unit}"
@@ -106,11 +106,24 @@ STOPPING_NOW = "stopping now; what was in hand is done again next time"
 """What the second signal is answered with, where nothing is lost by it."""
 
 
-def columns(*, header: str | None = "bold") -> Table:
-    """A table without a box, whose columns stand two blanks apart; `header` is the style of their names, None: none."""
-    return Table(
+def table(*names: str, header: str | None = "bold") -> Table:
+    """Return a table without a box, two blanks between its columns.
+
+    Args:
+        names: of columns; ``>`` before a name aligns it to the right, only columns with ``*`` give way and wrap.
+        header: style of the names; None hides them.
+    """
+    made = Table(
         box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=header is not None, header_style=header or ""
     )
+    for name in names:
+        justify: JustifyMethod = "right" if name.startswith(">") else "left"
+        made.add_column(name.lstrip(">*"), justify=justify, no_wrap=not name.startswith("*"), overflow="fold")
+    return made
+
+
+columns = table
+"""The former name."""
 
 
 class Lines:
@@ -120,18 +133,18 @@ class Lines:
         """`seconds` is the shortest time between two lines; `clock` is monotonic."""
         self._seconds = seconds
         self._clock = clock
-        self._told: object = None
+        self._shown: object = None
         self._next_at = 0.0
 
-    def is_due(self, told: object) -> bool:
-        """Whether `told`, which stands for what a line would say, is to be said now; then it counts as said."""
-        if told == self._told or self._clock() < self._next_at:
+    def is_due(self, content: object) -> bool:
+        """Whether `content`, which stands for what a line would say, is to be said now; then it counts as said."""
+        if content == self._shown or self._clock() < self._next_at:
             return False
-        self._told, self._next_at = told, self._clock() + self._seconds
+        self._shown, self._next_at = content, self._clock() + self._seconds
         return True
 
 
-class Told(Protocol):
+class Progress(Protocol):
     """How far something is."""
 
     @property
@@ -148,11 +161,11 @@ class EventLines:
     def __init__(self) -> None:
         self._lines = Lines(seconds=0.0)
 
-    def begin(self, status: Told, *, resumed: bool) -> None:
+    def begin(self, status: Progress, *, resumed: bool) -> None:
         """Work begins."""
         emit({"event": "begin", "resumed": resumed, **status.as_json()})
 
-    def look(self, status: Told) -> None:
+    def look(self, status: Progress) -> None:
         """A moment later."""
         if self._lines.is_due(dict(status.states)):
             emit({"event": "progress", **status.as_json()})

@@ -132,7 +132,7 @@ class Act:
     act: str
     """What was done: ``raise_limits``, ``reoffer``, ``stop_list_add``, ..."""
     subject: str
-    """What it was done to: a tracking id, a setting, an entry of the stop list."""
+    """What it was done to: a tracking id, a setting, an entry of the deny list."""
     tracking_id: str | None
     """The lineage that it concerns; it is pruned with that lineage. None for what concerns all."""
     reason: str | None

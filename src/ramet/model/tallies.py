@@ -33,8 +33,6 @@ RETRIED = ("success", "error")
 WORDS_MAX = 50
 """Reasons of one sort that are told apart; what comes later counts as :data:`OTHER`."""
 OTHER = "other"
-WHATS = ("failed", "skipped", "filtered", "cancelled", "retry", "blocked")
-"""What a :class:`Reason` is a reason of."""
 
 _RESERVE = "reserve"
 _BUCKETS = tuple(range(len(BUCKETS_SECONDS) + 1))

@@ -80,7 +80,7 @@ def writes_beside(
 ) -> Callable[Concatenate[Store, P], Running[Answer]]:
     """Return the verb that runs ``function``, which locks every row it decides about, while others write too.
 
-    ``name``: the one of :data:`ramet.model.flow.queues.COMMIT_VERBS` under which its commit is measured.
+    ``name``: the one of :data:`ramet.model.flow.resources.COMMIT_VERBS` under which its commit is measured.
     """
     ask = _asking(function)
 

@@ -70,17 +70,14 @@ def _token(path: Path | None) -> str | None:
 
 
 async def _once(client: Client) -> tuple[str, bool]:
-    from ramet.telemetry.metrics import Exposition
-    from ramet.telemetry.snapshot import Snapshots
+    from ramet.telemetry.metrics import Exposition, Snapshots
 
     snapshot = await Snapshots(client).get()
     return Exposition().text(snapshot)[0].decode(), snapshot is not None
 
 
 async def _listen(database: str, listen: str, token: str | None) -> None:
-    from ramet.telemetry.metrics import Exposition
-    from ramet.telemetry.metrics_server import address_of, application, check_address, from_loop, served
-    from ramet.telemetry.snapshot import Snapshots
+    from ramet.telemetry.metrics import Exposition, Snapshots, address_of, application, check_address, from_loop, served
 
     host, port = address_of(listen)
     check_address(host, token)

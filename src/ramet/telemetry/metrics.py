@@ -1,10 +1,17 @@
-"""Metrics of a reading, as Prometheus takes them: the text format or OpenMetrics, whichever is asked for."""
+"""Metrics: readings of the database, their text for Prometheus or OpenMetrics, and a server without a dashboard."""
 
 from __future__ import annotations
 
+import asyncio
+import hmac
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
-from typing import Any
+from socketserver import ThreadingMixIn
+from typing import Any, NamedTuple
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily
@@ -13,12 +20,94 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 import ramet
-from ramet.model.flow.queues import COMMIT_BUCKETS_SECONDS
+from ramet import Alert, Client, Costs, Lineage, StoreError, Usage
+from ramet.commands.errors import UserError
+from ramet.engine.base.logs import own_logger
+from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, CommitTimes
+from ramet.model.lineage.lineage import OPEN
 from ramet.model.money import NANO_DOLLARS, Ceiling
-from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tally
-from ramet.model.views import CLAIMABLE
+from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tallies, Tally
+from ramet.model.views import CLAIMABLE, Present
 from ramet.telemetry.families import DEEPER, FAMILIES, KINDS_MAX, OTHER, REASONS_MAX
-from ramet.telemetry.snapshot import Snapshot
+
+log = own_logger("ramet.metrics")
+
+FRESH_SECONDS = 5.0
+"""The database is read no oftener, however many ask."""
+READ_SECONDS_MAX = 10.0
+"""Prometheus gives a scrape ten seconds by default."""
+LINEAGES_MAX = 100
+ALERTS_MAX = 1_000
+
+
+class Snapshot(NamedTuple):
+    """What one reading saw."""
+
+    tallies: Tallies
+    present: Present
+    usage: Usage
+    costs: Costs
+    lineages: Sequence[Lineage]
+    """The newest that are open."""
+    alerts: Sequence[Alert]
+    commit_times: Sequence[CommitTimes]
+    seconds: float = 0.0
+    """How long the reading took."""
+
+
+async def read_snapshot(client: Client) -> Snapshot:
+    """Read everything once.
+
+    Raises:
+        StoreError: the database cannot be used.
+    """
+    began = time.monotonic()
+    read = Snapshot(
+        await client.tallies(),
+        await client.present(),
+        await client.usage(),
+        await client.costs(limit=1),
+        await client.lineages(states=[state.value for state in OPEN], limit=LINEAGES_MAX),
+        await client.alerts(limit=ALERTS_MAX),
+        await client.commit_times(),
+    )
+    return read._replace(seconds=time.monotonic() - began)
+
+
+class Snapshots:
+    """Readings of one database, each told to all who ask within five seconds. For one event loop."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        seconds_max: float = READ_SECONDS_MAX,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Nothing is read before :meth:`get`."""
+        self._client = client
+        self._seconds_max = seconds_max
+        self._monotonic = monotonic
+        self._reading = asyncio.Lock()
+        self._read_at: float | None = None
+        self._latest: Snapshot | None = None
+
+    async def get(self) -> Snapshot | None:
+        """The latest reading, at most five seconds old; None when the database did not answer in time."""
+        async with self._reading:
+            if self._read_at is None or self._monotonic() - self._read_at >= FRESH_SECONDS:
+                self._latest = await self._read()
+                self._read_at = self._monotonic()
+            return self._latest
+
+    async def _read(self) -> Snapshot | None:
+        try:
+            async with asyncio.timeout(self._seconds_max):
+                return await read_snapshot(self._client)
+        except (StoreError, TimeoutError) as error:
+            log.warning("the database cannot be read for metrics: %s", str(error) or "no answer in time")
+            return None
+
 
 WORKER = "worker"
 """What a task waits for that waits for nothing else."""
@@ -69,18 +158,18 @@ class Exposition:
 
     def families(self, snapshot: Snapshot | None) -> list[Metric]:
         """All of it as the official client's values; only that the database is away when nothing could be read."""
-        told: dict[str, Numbers] = {"ramet_up": {(): float(snapshot is not None)}}
+        numbers: dict[str, Numbers] = {"ramet_up": {(): float(snapshot is not None)}}
         spreads: dict[str, dict[tuple[str, ...], Spread]] = {}
         if snapshot is not None:
-            told |= self._numbers(snapshot)
+            numbers |= self._numbers(snapshot)
             spreads = self._spreads(snapshot)
-        told["ramet_build_info"] = {(ramet.__version__,): 1.0}
+        numbers["ramet_build_info"] = {(ramet.__version__,): 1.0}
         made = []
         for family in FAMILIES:
             if family.type == "histogram" and family.name in spreads:
                 made.append(_histogram(family.name, family.help, family.labels, spreads[family.name]))
-            elif family.name in told:
-                made.append(_MAKERS[family.type](family.name, family.help, family.labels, told[family.name]))
+            elif family.name in numbers:
+                made.append(_MAKERS[family.type](family.name, family.help, family.labels, numbers[family.name]))
         return made
 
     def _numbers(self, snapshot: Snapshot) -> dict[str, Numbers]:
@@ -122,13 +211,13 @@ class Exposition:
         }
 
     def _of_reasons(self, snapshot: Snapshot) -> dict[str, Numbers]:
-        told = {}
+        numbers = {}
         for family, what in REASONS.items():
             reasons = [reason for reason in snapshot.tallies.reasons if reason.what == what]
             names = self._reasons[family]
             names.admit({name: count for (name,), count in _sums(((r.reason,), r.count) for r in reasons).items()})
-            told[family] = _sums(((self._kinds.of(r.kind), names.of(r.reason)), r.count) for r in reasons)
-        return told
+            numbers[family] = _sums(((self._kinds.of(r.kind), names.of(r.reason)), r.count) for r in reasons)
+        return numbers
 
     def _spreads(self, snapshot: Snapshot) -> dict[str, dict[tuple[str, ...], Spread]]:
         rows = snapshot.tallies.rows
@@ -253,3 +342,120 @@ def _histogram(name: str, text: str, labels: Sequence[str], spreads: Mapping[tup
 
 
 _MAKERS = {"counter": _counter, "gauge": _gauge, "info": _info}
+
+
+REQUEST_SECONDS_MAX = 15.0
+"""A visitor who says nothing for so long is hung up on."""
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+Body = tuple[bytes, str]
+"""The text and its content type."""
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """Host and port of ``host:port``.
+
+    Raises:
+        UserError: it is no such thing.
+    """
+    host, colon, port = text.rpartition(":")
+    if not (colon and host and port.isascii() and port.isdigit() and int(port) <= 65_535):
+        raise UserError(f"{text!r} is no address: give HOST:PORT, such as 127.0.0.1:9464")
+    return host.strip("[]"), int(port)
+
+
+def check_address(host: str, token: str | None) -> None:
+    """Refuse to tell the whole network without a token.
+
+    Raises:
+        UserError: the host is not this machine alone and there is no token.
+    """
+    if host not in LOOPBACK and not token:
+        raise UserError(f"whoever reaches {host} could read the metrics: give --token-file, or listen on 127.0.0.1")
+
+
+def application(tell: Callable[[str], Body], token: str | None, host: str) -> Application:
+    """``GET /metrics`` and nothing else.
+
+    Args:
+        tell: the exposition for an Accept header.
+        token: what a visitor presents as ``Authorization: Bearer``; None answers everybody.
+        host: where it listens; without a token another name in the Host header is refused, so that no web page can
+            read it through a name that it made point here.
+    """
+
+    def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        status, headers, body = _answered(environ, tell, token, host)
+        start(status, [*headers, ("Content-Length", str(len(body))), ("Cache-Control", "no-store")])
+        return [body]
+
+    return answer
+
+
+def _answered(
+    environ: dict[str, Any], tell: Callable[[str], Body], token: str | None, host: str
+) -> tuple[str, list[tuple[str, str]], bytes]:
+    plain = [("Content-Type", "text/plain; charset=utf-8")]
+    if token is None:
+        named = str(environ.get("HTTP_HOST", "")).rpartition(":")[0].strip("[]") or str(environ.get("HTTP_HOST", ""))
+        if named not in LOOPBACK | {host}:
+            return "403 Forbidden", plain, b"this Host is not served\n"
+    else:
+        given = str(environ.get("HTTP_AUTHORIZATION", "")).encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(given, f"Bearer {token}".encode()):
+            return "401 Unauthorized", [*plain, ("WWW-Authenticate", "Bearer")], b"a token is needed\n"
+    if environ.get("PATH_INFO") != "/metrics":
+        return "404 Not Found", plain, b"metrics are at /metrics\n"
+    if environ.get("REQUEST_METHOD") != "GET":
+        return "405 Method Not Allowed", [*plain, ("Allow", "GET")], b"only GET\n"
+    body, content_type = tell(str(environ.get("HTTP_ACCEPT", "")))
+    return "200 OK", [("Content-Type", content_type)], body
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = REQUEST_SECONDS_MAX
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Scrapes come every few seconds: none of them is news."""
+
+
+@contextmanager
+def served(made: Application, host: str, port: int) -> Iterator[int]:
+    """Serve it in threads while this lasts; gives the port, which the system chooses for port 0.
+
+    Raises:
+        UserError: the address cannot be listened on.
+    """
+    try:
+        server = make_server(host, port, made, server_class=_server_of(host), handler_class=_Handler)
+    except OSError as error:
+        raise UserError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+    thread = threading.Thread(target=server.serve_forever, name="ramet metrics", daemon=True)
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _server_of(host: str) -> type[WSGIServer]:
+    import socket
+
+    return type("_Server6", (_Server,), {"address_family": socket.AF_INET6}) if ":" in host else _Server
+
+
+def from_loop(loop: asyncio.AbstractEventLoop, tell: Callable[[str], Any]) -> Callable[[str], Body]:
+    """A coroutine function of the loop, for the server's threads."""
+
+    def answer(accept: str) -> Body:
+        found: Body = asyncio.run_coroutine_threadsafe(tell(accept), loop).result()
+        return found
+
+    return answer

@@ -215,14 +215,14 @@ class Traces:
         below = self.below(work.tracking_id, attempt_span_id(work.id, work.fence))
         span = self.span(f"spawn {work.kind}", work.tracking_id, None, below, attributes=attributes)
         for answer in answers[:EVENTS_MAX]:
-            told: Attributes = {"ramet.kind": _text(answer.kind), "ramet.key": _key(answer.key)}
+            details: Attributes = {"ramet.kind": _text(answer.kind), "ramet.key": _key(answer.key)}
             if answer.reason is None:
-                span.add_event("granted", told | {"ramet.task_id": str(answer.id)})
+                span.add_event("granted", details | {"ramet.task_id": str(answer.id)})
             else:
-                told |= {"ramet.reason": answer.reason.value}
+                details |= {"ramet.reason": answer.reason.value}
                 if answer.reason is not BlockReason.TRAP:  # Its words quote the key.
-                    told["ramet.detail"] = _text(answer.detail)
-                span.add_event("blocked", told | ({"ramet.winner": answer.winner} if answer.winner else {}))
+                    details["ramet.detail"] = _text(answer.detail)
+                span.add_event("blocked", details | ({"ramet.winner": answer.winner} if answer.winner else {}))
         span.end()
 
 
@@ -288,12 +288,12 @@ def _outcome(span: Span, event: ev.Event, *, lost: bool) -> None:
         span.set_attribute("ramet.claim_lost", True)
     if isinstance(event, ev.Error):
         name, _, message = event.message.partition(": ")
-        told: Attributes = {"exception.type": _text(name)}
+        details: Attributes = {"exception.type": _text(name)}
         if name not in _WITH_INPUT:
-            told["exception.message"] = _text(message)
+            details["exception.message"] = _text(message)
         if event.traceback is not None:
-            told["exception.stacktrace"] = _without_input(event.traceback)
-        span.add_event("exception", told)
+            details["exception.stacktrace"] = _without_input(event.traceback)
+        span.add_event("exception", details)
         span.set_attribute("ramet.error_class", event.error_class)
         span.set_status(Status(StatusCode.ERROR, _text(name)))
     elif isinstance(event, ev.Fail):
@@ -307,12 +307,12 @@ def _without_input(trace: str) -> str:
     """A traceback; of one in which an error quotes what a task carries, only its calls."""
     if not any(name in trace for name in _WITH_INPUT):
         return trace
-    lines, kept = trace.splitlines(), list[str]()
+    lines, calls = trace.splitlines(), list[str]()
     for at, line in enumerate(lines):
         words = line.lstrip(" |+-")
         if words.startswith(("File ", "Traceback ")) or (at and lines[at - 1].lstrip(" |").startswith("File ")):
-            kept.append(line)
-    return "\n".join(kept)
+            calls.append(line)
+    return "\n".join(calls)
 
 
 def _of_work(work: Work) -> Attributes:
@@ -327,8 +327,8 @@ def _of_work(work: Work) -> Attributes:
 
 
 def _ended(state: str, reason: str | None) -> Attributes:
-    told: Attributes = {"ramet.state": state}
-    return told if reason is None else told | {"ramet.reason": _text(reason)}
+    details: Attributes = {"ramet.state": state}
+    return details if reason is None else details | {"ramet.reason": _text(reason)}
 
 
 def _key(key: str) -> str:
@@ -350,14 +350,14 @@ DELAY_MILLISECONDS = 1_000.0
 CLOSE_SECONDS_MAX = 2.0
 
 
-class Kept(InMemorySpanExporter):
+class MemoryExporter(InMemorySpanExporter):
     """Spans that stay where they are when their provider ends."""
 
     def shutdown(self) -> None:
         """Nothing to release."""
 
 
-MEMORY = Kept()
+MEMORY = MemoryExporter()
 """Where spans go with ``RAMET_TRACES=memory``, for tests."""
 _NOISY = ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk._shared_internal")
 """These tell of every batch that was not taken; it is told once here."""
@@ -387,7 +387,7 @@ class DerivedIds(RandomIdGenerator):
         return getattr(self._next, "span_id", None) or super().generate_span_id()
 
 
-class TellsOnce(SpanExporter):
+class LogOnceExporter(SpanExporter):
     """Hands spans on; says once that they are not taken, and once that they are again."""
 
     def __init__(self, exporter: SpanExporter) -> None:
@@ -447,7 +447,7 @@ def _batches() -> BatchSpanProcessor:
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     delay = None if "OTEL_BSP_SCHEDULE_DELAY" in os.environ else DELAY_MILLISECONDS
-    return BatchSpanProcessor(TellsOnce(OTLPSpanExporter()), schedule_delay_millis=delay)
+    return BatchSpanProcessor(LogOnceExporter(OTLPSpanExporter()), schedule_delay_millis=delay)
 
 
 def close(provider: TracerProvider) -> None:

@@ -19,7 +19,10 @@ from types import TracebackType
 from typing import Self
 
 from ramet.testing.postgres_server import guard as server_guard
-from ramet.testing.postgres_server.databases import (
+from ramet.testing.postgres_server.programs import Owner, Programs, ServerError, owner, reachable, until
+from ramet.testing.postgres_server.server import (
+    Server,
+    Setting,
     connect,
     create_database,
     database_of,
@@ -28,8 +31,6 @@ from ramet.testing.postgres_server.databases import (
     terminate_backends,
     value,
 )
-from ramet.testing.postgres_server.programs import Owner, Programs, ServerError, owner, reachable, until
-from ramet.testing.postgres_server.server import Server, Setting
 
 __all__ = ["Cluster", "ServerError", "either", "terminate_backends"]
 

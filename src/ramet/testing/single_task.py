@@ -158,7 +158,7 @@ async def run_task(
     """Call one handler as a worker would, and tell what came of it; nothing is stored.
 
     Spawns are refused as cycles and as duplicates of each other or of the task, as in a database. What only a database
-    knows (its other tasks, limits, the stop list) refuses nothing here.
+    knows (its other tasks, limits, the deny list) refuses nothing here.
 
     Args:
         app: where the handler is registered.

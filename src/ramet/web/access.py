@@ -1,9 +1,16 @@
-"""Who may see and do what: scopes, tokens, and the visitor that a request turned out to be."""
+"""Scopes, tokens, visitors, and sessions in a signed cookie: nothing is stored, and a restart ends every session."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import hmac
+import json
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -66,3 +73,92 @@ def name_of(text: str, default: str) -> str:
     """A name that somebody gave for the record: visible characters only, and not too many."""
     shown = "".join(character for character in text if character.isprintable()).strip()
     return shown[:NAME_CHARACTERS_MAX] or default
+
+
+COOKIE = "ramet_session"
+SESSION_SECONDS = 12 * 3_600
+COOKIE_CHARACTERS_MAX = 2_000
+GUESSES_MAX = 10
+GUESS_SECONDS = 60.0
+ADDRESSES_MAX = 1_000
+ENDED_MAX = 10_000
+"""So many sessions that somebody ended are remembered; the oldest are forgotten first."""
+
+
+class Session(NamedTuple):
+    """What a cookie says."""
+
+    scope: Scope
+    by: str
+    nonce: str
+    until: float
+    """Unix seconds."""
+
+
+class Sessions:
+    """Makes and reads the cookies of one dashboard."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._key = secrets.token_bytes(32)
+        self._clock = clock
+        self._ended: OrderedDict[str, None] = OrderedDict()
+
+    def begin(self, scope: Scope, by: str) -> Session:
+        """A new session."""
+        return Session(scope, by, secrets.token_urlsafe(16), self._clock() + SESSION_SECONDS)
+
+    def cookie(self, session: Session) -> str:
+        """The session as a cookie's value."""
+        body = base64.urlsafe_b64encode(json.dumps(session).encode()).decode()
+        return f"{body}.{self._sign('session', body)}"
+
+    def read(self, cookie: str | None) -> Session | None:
+        """The session of a cookie; None for one that is not ours, changed, or over."""
+        if cookie is None or len(cookie) > COOKIE_CHARACTERS_MAX:
+            return None
+        body, _, signature = cookie.partition(".")
+        if not hmac.compare_digest(signature.encode(), self._sign("session", body).encode()):
+            return None
+        try:
+            scope, by, nonce, until = json.loads(base64.urlsafe_b64decode(body))
+        except (ValueError, binascii.Error):
+            return None
+        session = Session(Scope(scope), by, nonce, until)
+        return session if self.is_live(session) else None
+
+    def is_live(self, session: Session) -> bool:
+        """Whether it is neither over nor ended."""
+        return session.until > self._clock() and session.nonce not in self._ended
+
+    def end(self, session: Session) -> None:
+        """From now on its cookie is worth nothing, whoever kept a copy."""
+        self._ended[session.nonce] = None
+        while len(self._ended) > ENDED_MAX:
+            self._ended.popitem(last=False)
+
+    def visitor(self, session: Session) -> Visitor:
+        """Who comes with it."""
+        return Visitor(session.scope, session.by, self._sign("csrf", session.nonce))
+
+    def _sign(self, what: str, text: str) -> str:
+        return hmac.new(self._key, f"{what}:{text}".encode(), hashlib.sha256).hexdigest()
+
+
+class Guesses:
+    """Wrong tokens of late, by where they came from: so many, and that address has to wait. Bounded in memory."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._wrong: OrderedDict[str, list[float]] = OrderedDict()
+
+    def wait_seconds(self, address: str) -> float:
+        """How long this address has to wait before it is listened to; 0.0 for not at all."""
+        recent = [at for at in self._wrong.get(address, ()) if at > self._clock() - GUESS_SECONDS]
+        return 0.0 if len(recent) < GUESSES_MAX else recent[0] + GUESS_SECONDS - self._clock()
+
+    def wrong(self, address: str) -> None:
+        """It gave a token that is none."""
+        recent = [at for at in self._wrong.pop(address, ()) if at > self._clock() - GUESS_SECONDS]
+        self._wrong[address] = [*recent[-GUESSES_MAX:], self._clock()]
+        while len(self._wrong) > ADDRESSES_MAX:
+            self._wrong.popitem(last=False)

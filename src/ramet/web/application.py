@@ -1,11 +1,13 @@
-"""The dashboard as one ASGI application: pages, event streams, the API, what extensions add; a guard before all."""
+"""The dashboard as one ASGI application: pages, event streams, the REST API below ``/api/v1``, and extensions."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import entry_points
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -13,16 +15,53 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ramet import Client, StoreError
-from ramet.web.access import Access
-from ramet.web.api import make_api
-from ramet.web.errors import ERROR, led_on, refused, unavailable
+from ramet import Client, StoreError, __version__
+from ramet.web.access import COOKIE, Access
+from ramet.web.errors import ERROR, PROBLEMS, add_handlers, led_on, refused, unavailable
 from ramet.web.guard import Guard
-from ramet.web.page import BadInput, Elsewhere, NotFound, Page, look_of
-from ramet.web.state import Dashboard, dashboard_of
+from ramet.web.page import BadInput, Dashboard, Elsewhere, NotFound, Page, dashboard_of, visit_of
 from ramet.web.templating import environment, render, render_live
-from ramet.web.views import PAGES
+from ramet.web.views import PAGES, ROUTERS
 from ramet.web.views.action import action_routes
+
+VERSION = "/v1"
+
+
+def make_api(extra: Sequence[APIRouter] = ()) -> FastAPI:
+    """The API as an application of its own, with routers of others if need be; the guard stands before it."""
+    api = FastAPI(
+        title="ramet", openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
+        strict_content_type=True,
+    )  # fmt: skip
+    for router in [*ROUTERS, *extra]:
+        api.include_router(router, prefix=VERSION, responses=PROBLEMS)
+    add_handlers(api)
+    api.openapi = lambda: document_of(api)  # type: ignore[method-assign]  # so FastAPI lets one write the document
+    return api
+
+
+ABOUT = """What the pages of the dashboard show, for machines. JSON only.
+
+Give a token as `Authorization: Bearer TOKEN`; `X-Ramet-By: NAME` says under which name acts are recorded. With the
+read token only GET is allowed. Times are Unix seconds, durations seconds. A list says with which parameter its next
+page is asked for. Everything that is wrong is answered as `{"error": {"code", "message"}}`."""
+
+Document = dict[str, Any]
+
+
+def document_of(api: FastAPI) -> Document:
+    """The document; made once."""
+    if api.openapi_schema is None:
+        made = get_openapi(title="ramet", version=__version__, description=ABOUT, routes=api.routes)
+        made["servers"] = [{"url": "/api"}]
+        made.setdefault("components", {})["securitySchemes"] = {
+            "bearer": {"type": "http", "scheme": "bearer"},
+            "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+        }
+        made["security"] = [{"bearer": []}, {"session": []}]
+        api.openapi_schema = made
+    return api.openapi_schema
+
 
 GROUP = "ramet.dashboard"
 """Entry points that add routes; see :func:`extension_routes`."""
@@ -70,8 +109,8 @@ def page_routes(pages: Sequence[Page]) -> list[BaseRoute]:
 
 def _shown(page: Page) -> Endpoint:
     async def show(request: Request) -> Response:
-        look = look_of(request)
-        return render(look, page, await page.view(look))
+        visit = visit_of(request)
+        return render(visit, page, await page.view(visit))
 
     return show
 
@@ -80,14 +119,14 @@ def _followed(page: Page) -> Endpoint:
     async def follow(request: Request) -> Response:
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")  # A stream without a body would have no end.
-        look = look_of(request)
+        visit = visit_of(request)
         # Before the stream begins: what is wrong with the address is said as an ordinary answer.
-        first = [await page.view(look)]
+        first = [await page.view(visit)]
 
         async def produce() -> str:
-            return render_live(look, page, first.pop() if first else await page.view(look))
+            return render_live(visit, page, first.pop() if first else await page.view(visit))
 
-        address = f"{look.visitor.scope} {request.url.path}?{request.url.query}"
+        address = f"{visit.visitor.scope} {request.url.path}?{request.url.query}"
         stream = dashboard_of(request).feeds.follow(address, produce)
         return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from ramet import StoreError
 from ramet.commands.errors import one_line
 from ramet.engine.base.logs import own_logger
-from ramet.web.page import BadInput, Elsewhere, Look, NotFound, NothingDone, Page, look_of
+from ramet.web.page import BadInput, Elsewhere, NotFound, NothingDone, Page, Visit, visit_of
 from ramet.web.templating import address_of, render
 
 log = own_logger("ramet.dashboard")
@@ -22,7 +22,7 @@ log = own_logger("ramet.dashboard")
 UNAVAILABLE = "the database cannot be read at the moment: the log of the dashboard says why; try again later"
 
 
-async def _nothing(look: Look) -> dict[str, Any]:
+async def _nothing(visit: Visit) -> dict[str, Any]:
     return {}
 
 
@@ -38,7 +38,7 @@ async def refused(request: Request, error: Exception) -> Response:
         status, line = error.status_code, f"{error.detail}: there is nothing at this address"
     else:
         assert isinstance(error, BadInput)
-    return render(look_of(request), ERROR, {"status": status, "line": line}, status)
+    return render(visit_of(request), ERROR, {"status": status, "line": line}, status)
 
 
 async def led_on(request: Request, error: Exception) -> Response:
@@ -54,7 +54,7 @@ async def unavailable(request: Request, error: Exception) -> Response:
     if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith(("/api/", "/live")):
         return JSONResponse(problem(503, UNAVAILABLE), 503, headers)
     # The frame of a page is made without the database.
-    answer = render(look_of(request), ERROR, {"status": 503, "line": UNAVAILABLE}, 503)
+    answer = render(visit_of(request), ERROR, {"status": 503, "line": UNAVAILABLE}, 503)
     answer.headers.update(headers)
     return answer
 

@@ -20,9 +20,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Send
 
 from ramet.engine.base.logs import own_logger
-from ramet.web.access import Access, Scope, Visitor, name_of
+from ramet.web.access import COOKIE, SESSION_SECONDS, Access, Guesses, Scope, Session, Sessions, Visitor, name_of
 from ramet.web.errors import problem
-from ramet.web.session import COOKIE, SESSION_SECONDS, Guesses, Session, Sessions
 
 log = own_logger("ramet.dashboard")
 
@@ -71,7 +70,7 @@ class SessionOver(Exception):
     """The session that an answer is sent to has ended before the answer did."""
 
 
-class Known(NamedTuple):
+class Authenticated(NamedTuple):
     """Who was found behind a request."""
 
     visitor: Visitor
@@ -100,7 +99,7 @@ class Guard:
             return
         answers = _Answers(send, connection)
         try:
-            await self._let_in(connection, receive, answers)
+            await self._admit(connection, receive, answers)
         except Refused as refused:
             await self._refusal(connection, refused)(connection, receive, answers)
         except SessionOver:
@@ -111,15 +110,15 @@ class Guard:
                 broken = Refused(500, "error", "something went wrong here: the log of the dashboard says what")
                 await self._refusal(connection, broken)(connection, receive, answers)
 
-    async def _let_in(self, connection: Connection, receive: Receive, answers: _Answers) -> None:
+    async def _admit(self, connection: Connection, receive: Receive, answers: _Answers) -> None:
         headers = Headers(scope=connection)
-        self._check_target(connection, headers)
+        self._check_host(connection, headers)
         unsafe = connection["method"] not in SAFE
         body = await _body(headers, receive) if unsafe else b""
         if unsafe and connection["path"] == LOGIN:
             await self._log_in(connection, headers, body)(connection, receive, answers)
             return
-        known = self._who(connection, headers)
+        known = self._authenticate(connection, headers)
         if unsafe:
             self._check_unsafe(connection, headers, body, known)
             receive = _replayed(body, receive)
@@ -137,7 +136,7 @@ class Guard:
 
     # --- who
 
-    def _check_target(self, connection: Connection, headers: Headers) -> None:
+    def _check_host(self, connection: Connection, headers: Headers) -> None:
         host = headers.get("host", "")
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if name.lower() not in self._access.hosts:
@@ -147,17 +146,17 @@ class Guard:
         if len(connection.get("raw_path") or b"") + len(connection["query_string"]) > TARGET_BYTES_MAX:
             raise Refused(414, "too_long", f"the address is too long: at most {TARGET_BYTES_MAX} bytes")
 
-    def _who(self, connection: Connection, headers: Headers) -> Known:
+    def _authenticate(self, connection: Connection, headers: Headers) -> Authenticated:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             scope = self._scope_of(connection, token.strip())
-            return Known(Visitor(scope, name_of(headers.get("x-ramet-by", ""), "api"), ""))
+            return Authenticated(Visitor(scope, name_of(headers.get("x-ramet-by", ""), "api"), ""))
         session = self._sessions.read(cookie_parser(headers.get("cookie", "")).get(COOKIE))
         if session is not None:
-            return Known(self._sessions.visitor(session), session)
+            return Authenticated(self._sessions.visitor(session), session)
         if self._access.open:
             session = self._sessions.begin(Scope.ADMIN, self._access.person)
-            return Known(self._sessions.visitor(session), session, fresh=True)
+            return Authenticated(self._sessions.visitor(session), session, fresh=True)
         raise Refused(401, "unauthorized", "give the dashboard's token", {"www-authenticate": 'Bearer realm="ramet"'})
 
     def _scope_of(self, connection: Connection, token: str) -> Scope:
@@ -172,7 +171,7 @@ class Guard:
                           {"www-authenticate": 'Bearer realm="ramet"'})  # fmt: skip
         return scope
 
-    def _check_unsafe(self, connection: Connection, headers: Headers, body: bytes, known: Known) -> None:
+    def _check_unsafe(self, connection: Connection, headers: Headers, body: bytes, known: Authenticated) -> None:
         fields = fields_of(headers, body)
         leaves = known.session is not None and connection["path"] == LOGOUT
         if not known.visitor.may_act and not leaves:
@@ -281,13 +280,13 @@ async def _body(headers: Headers, receive: Receive) -> bytes:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    told = False
+    replayed = False
 
     async def again() -> Message:
-        nonlocal told
-        if told:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        told = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again

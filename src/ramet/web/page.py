@@ -1,18 +1,75 @@
-"""A page: where it is, what it reads, how it looks; and what a view may ask of the request."""
+"""Pages and the state they share: address, template and view of a page, its request, and checked parameters."""
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from fastapi import Depends, Path, Query
-from starlette.requests import Request
+from jinja2 import Environment
+from starlette.requests import HTTPConnection, Request
 
 from ramet import Client
-from ramet.web.access import Visitor
-from ramet.web.state import Dashboard, dashboard_of
+from ramet.web.access import Access, Visitor
+from ramet.web.events import Feeds
+
+LINE_CHARACTERS_MAX = 500
+FLASH_SECONDS = 60.0
+"""A line that no page has shown by then is about something long gone."""
+SESSIONS_MAX = 1_000
+"""So many sessions have a line that waits; the oldest are forgotten first."""
+
+
+class Flashes:
+    """The newest line of each session that no page has shown yet. Bounded in memory."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lines: OrderedDict[str, tuple[float, str]] = OrderedDict()
+
+    def tell(self, session: str, line: str) -> None:
+        """Keep a line for the next page of a session, instead of one that still waits.
+
+        Args:
+            session: what only the server and that session know of it; empty for who has none, and is told nothing.
+            line: cut to 500 characters.
+        """
+        if not session:
+            return
+        self._lines.pop(session, None)
+        self._lines[session] = (self._clock(), line[:LINE_CHARACTERS_MAX])
+        while len(self._lines) > SESSIONS_MAX:
+            self._lines.popitem(last=False)
+
+    def take(self, session: str) -> str | None:
+        """The line that waits for a session, which is forgotten with this; None where there is none."""
+        at, line = self._lines.pop(session, (0.0, ""))
+        return line if line and self._clock() - at <= FLASH_SECONDS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """One dashboard over one database."""
+
+    client: Client
+    access: Access
+    templates: Environment
+    feeds: Feeds = field(default_factory=Feeds)
+    flashes: Flashes = field(default_factory=Flashes)
+
+
+def dashboard_of(connection: HTTPConnection) -> Dashboard:
+    """The dashboard that a request came to."""
+    found = connection.app.state.dashboard
+    assert isinstance(found, Dashboard)
+    return found
+
+
+Thing = TypeVar("Thing")
 
 TEXT_MAX = 2_000
 """Characters of one parameter of an address."""
@@ -27,7 +84,23 @@ class NothingDone(BadInput):
 
 
 class NotFound(LookupError):
-    """There is no such thing (any more); one line says where to look. Answered with 404."""
+    """There is no such thing (any more); one line says where to visit. Answered with 404."""
+
+
+def existing(thing: Thing | None, line: str) -> Thing:
+    """Return what was read.
+
+    Raises:
+        NotFound: there is nothing; says the line.
+    """
+    if thing is None:
+        raise NotFound(line)
+    return thing
+
+
+def no_task(task_id: str) -> str:
+    """Return what to say where there is no such task."""
+    return f"no task {task_id}: it was never there, or its lineage was pruned"
 
 
 class Elsewhere(Exception):
@@ -40,7 +113,7 @@ class Elsewhere(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Visit:
     """One request for a page, as its view sees it. Parameters are bounded here, whatever the address says."""
 
     request: Request
@@ -69,7 +142,7 @@ class Look:
         path = raw.decode("latin-1").partition("?")[0]
         return f"{path}?{self.request.url.query}" if self.request.url.query else path
 
-    def take_told(self) -> str | None:
+    def take_flash(self) -> str | None:
         """What was done by this visitor just now; told by the first whole page after it, and by no other."""
         if self.request.method != "GET":
             return None
@@ -128,7 +201,7 @@ class Look:
         return value
 
 
-View = Callable[[Look], Awaitable[dict[str, Any]]]
+View = Callable[[Visit], Awaitable[dict[str, Any]]]
 
 
 class Page(NamedTuple):
@@ -145,16 +218,16 @@ class Page(NamedTuple):
     """Whether the block ``live`` of the template is sent again while somebody looks."""
 
 
-def look_of(request: Request) -> Look:
+def visit_of(request: Request) -> Visit:
     """What a view gets."""
-    return Look(request, dashboard_of(request), request.state.visitor)
+    return Visit(request, dashboard_of(request), request.state.visitor)
 
 
 def _client(request: Request) -> Client:
     return dashboard_of(request).client
 
 
-Asked = Annotated[Client, Depends(_client)]
+ClientDep = Annotated[Client, Depends(_client)]
 """The database that is asked."""
 Limit = Annotated[int, Query(ge=1, le=200, description="At most so many.")]
 After = Annotated[int, Query(ge=0, le=2**62, description="`next_after` of the page before this one.")]

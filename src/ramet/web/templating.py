@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse
 from ramet import __version__, shown_key
 from ramet.commands.terminal import counted, span
 from ramet.model.money import as_usd
-from ramet.web.page import Look, Page
+from ramet.web.page import Page, Visit
 
 
 def environment() -> Environment:
@@ -32,19 +32,19 @@ def environment() -> Environment:
     return made
 
 
-def render(look: Look, page: Page, context: dict[str, Any], status: int = 200) -> HTMLResponse:
+def render(visit: Visit, page: Page, context: dict[str, Any], status: int = 200) -> HTMLResponse:
     """The whole page."""
-    return HTMLResponse(_rendered(look, page, context, "base.html"), status_code=status)
+    return HTMLResponse(_rendered(visit, page, context, "base.html"), status_code=status)
 
 
-def render_live(look: Look, page: Page, context: dict[str, Any]) -> str:
+def render_live(visit: Visit, page: Page, context: dict[str, Any]) -> str:
     """Only what changes while somebody looks: the block ``live``."""
-    return _rendered(look, page, context, "live.html")
+    return _rendered(visit, page, context, "live.html")
 
 
-def _rendered(look: Look, page: Page, context: dict[str, Any], layout: str) -> str:
-    about = {"look": look, "page": page, "visitor": look.visitor, "now": look.now, "place": look.client.place}
-    return look.dashboard.templates.get_template(page.template).render({**about, "layout": layout, **context})
+def _rendered(visit: Visit, page: Page, context: dict[str, Any], layout: str) -> str:
+    about = {"visit": visit, "page": page, "visitor": visit.visitor, "now": visit.now, "place": visit.client.place}
+    return visit.dashboard.templates.get_template(page.template).render({**about, "layout": layout, **context})
 
 
 @pass_context
@@ -54,7 +54,7 @@ def url(context: Context, name: str, /, **parts: Any) -> str:
     Parts of the path are percent-encoded, slashes too, so any id works: people choose those of lineages. ``.`` and
     ``..`` mean something in a path however they are written, so they go into the query, and the path stays empty there.
     """
-    return address_of(context["look"].request, name, **parts)
+    return address_of(context["visit"].request, name, **parts)
 
 
 def address_of(request: Request, name: str, /, **parts: Any) -> str:
@@ -71,7 +71,7 @@ def address_of(request: Request, name: str, /, **parts: Any) -> str:
 @pass_context
 def page_names(context: Context) -> set[str]:
     """The names of the pages that there are."""
-    return {*_paths(context["look"].request)}
+    return {*_paths(context["visit"].request)}
 
 
 def _paths(request: Any) -> dict[str, str]:

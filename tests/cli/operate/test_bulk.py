@@ -22,7 +22,7 @@ def test_a_filter_counts_and_asks_before_it_does_anything(cli: Cli, failed: list
     assert [one["state"] for one in cli.documents("tasks", "--kind", "fails")] == ["failed", "failed"]
     assert cli.good("retry", "--kind", "fails", "--since", "1h", "--yes", "--reason", "over") == "revived 2 tasks\n"
     assert [one["state"] for one in cli.documents("tasks", "--kind", "fails")] == ["pending", "pending"]
-    [act] = cli.documents("acts")
+    [act] = cli.documents("audit-log")
     assert (act["act"], act["reason"], act["detail"]["kind"]) == ("bulk_retry", "over", "fails")
     [done] = cli.documents("cancel", "--kind", "fails", "--state", "pending,processing", "--yes")
     assert sorted(done["done"]) == sorted(failed)

@@ -1,4 +1,4 @@
-"""What people do about refused spawns: `exclude`, `lineage raise`, `blocks reoffer`, `stop-list`, `acts`."""
+"""What people do about refused spawns: `exclude`, `lineage raise`, `blocks reoffer`, `deny-list`, `audit-log`."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def test_a_raised_limit_lets_what_it_blocked_be_offered_again(cli: Cli) -> None:
     [root] = cli.documents("tree", lineage)[0]["roots"]
     assert len(root["children"]) == 4
     assert "offered again" in cli.good("explain", "page", f"{SITE}/d", "--lineage", lineage)
-    acts = [(act["act"], act["by"], act["reason"]) for act in cli.documents("acts", lineage)]
+    acts = [(act["act"], act["by"], act["reason"]) for act in cli.documents("audit-log", lineage)]
     assert acts == [("reoffer", "tester", "honest"), ("raise_limits", "tester", "honest")]
-    assert "raise_limits" in cli.good("acts")
+    assert "raise_limits" in cli.good("audit-log")
     assert cli.good("blocks", "reoffer", lineage) == "created 0 tasks\n"
 
 
@@ -80,7 +80,7 @@ def test_former_names_of_options_are_taken_until_the_next_release(cli: Cli) -> N
         result = cli.run(*words)
         assert result.exit_code == 0
         assert result.stderr.startswith(said)
-    assert cli.documents("acts", lineage) == [], "nothing is blocked by depth"
+    assert cli.documents("audit-log", lineage) == [], "nothing is blocked by depth"
 
 
 def test_honest_pages_of_one_shape_are_let_in_and_the_rest_stays_out(cli: Cli) -> None:
@@ -127,17 +127,17 @@ def test_honest_pages_of_one_shape_are_let_in_and_the_rest_stays_out(cli: Cli) -
         (["exclude", "a", "--lineage", "LINE", "--reason", "x"], "--lineage goes with KIND KEY"),
         (["exclude", "page", "nope", "--reason", "x"], "no task of kind 'page', key 'nope'"),
         (["exclude", "a"], "Missing option '--reason'"),
-        (["stop-list", "add", "host", "https://example.com/"], "is no host"),
-        (["stop-list", "add", "domain", "com"], "no domain that has others below it"),
-        (["stop-list", "add", "site", "a"], "'site' is not one of"),
-        (["stop-list", "remove", "host", "example.com"], "is not on the list"),
-        (["acts", "nope"], "no lineage nope"),
+        (["deny-list", "add", "host", "https://example.com/"], "is no host"),
+        (["deny-list", "add", "domain", "com"], "no domain that has others below it"),
+        (["deny-list", "add", "site", "a"], "'site' is not one of"),
+        (["deny-list", "remove", "host", "example.com"], "is not on the list"),
+        (["audit-log", "nope"], "no lineage nope"),
     ],
 )
 def test_bad_input_is_one_line_and_changes_nothing(cli: Cli, words: list[str], message: str) -> None:
     _, lineage = submit(cli, "page", options=("--max-tasks", "3"))
     assert message in cli.bad(*[lineage if word == "LINE" else word for word in words])
-    assert cli.documents("acts") == []
+    assert cli.documents("audit-log") == []
 
 
 # --- exclude
@@ -174,20 +174,20 @@ def test_a_submit_of_a_held_key_names_the_holder(cli: Cli) -> None:
     assert submit(cli, "company") == first
 
 
-# --- stop list
+# --- deny list
 
 
 def test_the_stop_list_is_kept_by_people_and_refuses_submits(cli: Cli) -> None:
     submit(cli, "page")
-    assert cli.good("stop-list", "list") == "the stop list is empty\n"
-    assert cli.good("stop-list", "add", "domain", "Example.ORG", "--reason", "robots") == "stopped domain example.org\n"
-    assert "is on the list already, added by tester" in cli.good("stop-list", "add", "domain", "example.org")
-    [entry] = cli.documents("stop-list", "list")
+    assert cli.good("deny-list", "list") == "the deny list is empty\n"
+    assert cli.good("deny-list", "add", "domain", "Example.ORG", "--reason", "robots") == "stopped domain example.org\n"
+    assert "is on the list already, added by tester" in cli.good("deny-list", "add", "domain", "example.org")
+    [entry] = cli.documents("deny-list", "list")
     assert (entry["entry_type"], entry["value"], entry["reason"]) == ("domain", "example.org", "robots")
-    assert "example.org" in cli.good("stop-list", "list")
+    assert "example.org" in cli.good("deny-list", "list")
     refused = cli.bad("submit", APP, "page", '{"url": "https://a.example.org/x"}')
     assert "domain example.org (robots) is on the stop list" in refused
-    assert cli.documents("stop-list", "remove", "domain", "example.org") == [
+    assert cli.documents("deny-list", "remove", "domain", "example.org") == [
         {"removed": True, "entry_type": "domain", "value": "example.org"}
     ]
     assert cli.good("submit", APP, "page", '{"url": "https://a.example.org/x"}')

@@ -18,7 +18,7 @@ def test_limits_are_set_shown_and_lifted(cli: Cli) -> None:
     assert "default" in shown
     [told] = cli.documents("limit", "kind", "node", "--concurrency", "none")
     assert told == {"what": "kind", "name": "node", "concurrency": None}
-    acts = [(act["act"], act["subject"], act["by"]) for act in cli.documents("acts")]
+    acts = [(act["act"], act["subject"], act["by"]) for act in cli.documents("audit-log")]
     assert acts == [
         ("limit_kind", "node", "tester"), ("limit_queue", "default", "tester"), ("limit_kind", "node", "tester"),
     ]  # fmt: skip

@@ -20,7 +20,7 @@ def test_a_paused_lineage_does_not_run_until_it_goes_on(cli: Cli) -> None:
     assert cli.good("resume", "--lineage", lineage) == f"resumed lineage {lineage}: 1 task waiting\n"
     cli.work()
     assert cli.documents("explain", task)[0]["task"]["state"] == "success"
-    acts = [(act["act"], act["by"], act["reason"]) for act in cli.documents("acts")]
+    acts = [(act["act"], act["by"], act["reason"]) for act in cli.documents("audit-log")]
     assert acts == [("resume_lineage", "tester", None), ("pause_lineage", "tester", "look first")]
 
 

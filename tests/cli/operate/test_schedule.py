@@ -47,7 +47,7 @@ def test_a_schedule_is_made_listed_paused_resumed_run_and_removed(cli: Cli) -> N
     assert cli.good("schedule", "resume", "nightly") == "schedule nightly goes on\n"
     assert cli.good("schedule", "remove", "nightly") == "schedule nightly is removed\n"
     assert "there are no schedules" in cli.good("schedule", "list")
-    assert [act["act"] for act in cli.documents("acts")] == [
+    assert [act["act"] for act in cli.documents("audit-log")] == [
         "remove_schedule", "resume_schedule", "run_schedule", "pause_schedule", "put_schedule",
     ]  # fmt: skip
 

@@ -28,7 +28,7 @@ def test_a_setting_is_listed_set_got_and_unset(cli: Cli) -> None:
     assert "limits.max_tasks" in cli.good("settings", "list")
     assert cli.good("settings", "unset", "max_tasks") == "max_tasks is at its default\n"
     assert cli.good("settings", "unset", "max_tasks") == "max_tasks is at its default already\n"
-    assert [(act["act"], act["by"]) for act in cli.documents("acts")] == [
+    assert [(act["act"], act["by"]) for act in cli.documents("audit-log")] == [
         ("unset_setting", "tester"), ("set_setting", "tester"), ("set_setting", "tester"),
     ]  # fmt: skip
 

@@ -66,7 +66,7 @@ def test_who_takes_notice_is_shown_and_only_once(cli: Cli) -> None:
     assert cli.good("alerts", "ack", number, "--reason", "known").startswith("acknowledged: ")
     assert " acknowledged it " in cli.good("alerts", "ack", number)
     assert ", acknowledged by " in cli.good("alerts")
-    [act] = cli.documents("acts")
+    [act] = cli.documents("audit-log")
     assert (act["act"], act["subject"], act["reason"]) == ("acknowledge_alert", f"alert {number}", "known")
 
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from ramet import Branch, Count
-from ramet.cli.status import Look, brief_look, full_look
+from ramet.cli.status import StatusSnapshot, brief_snapshot, full_snapshot
 from ramet.cli.tree import groups
 from ramet.store.requests import ClaimRequest
 from tests.cli.apps.sample_app import app
@@ -120,12 +120,12 @@ def test_watching_sees_without_counting_what_a_full_look_counts(grown: tuple[Cli
     cli.submit("node", {"name": "later"}, "--delay", "5000")
     cli.submit("node", {"name": "now"})
 
-    async def looks(tracking_id: str | None) -> tuple[Look, Look]:
+    async def looks(tracking_id: str | None) -> tuple[StatusSnapshot, StatusSnapshot]:
         async with app.client(cli.address) as client:
             client.store.counts = None  # type: ignore[assignment, method-assign]  # a brief look may not count
-            brief = await brief_look(client, tracking_id, 10)
+            brief = await brief_snapshot(client, tracking_id, 10)
         async with app.client(cli.address) as client:
-            return brief, await full_look(client, tracking_id, 10)
+            return brief, await full_snapshot(client, tracking_id, 10)
 
     async def claim_and_forget() -> None:
         async with app.client(cli.address) as client:

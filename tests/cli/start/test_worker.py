@@ -122,7 +122,7 @@ def test_one_wish_told_twice_is_one_wish() -> None:
     assert worker.told == ["drain"]
     signals.heard(signal.SIGINT)
     signals.heard(signal.SIGINT)
-    assert (worker.told, signals.asked, signals.stopped) == (["drain", "stop"], signal.SIGTERM, signal.SIGINT)
+    assert (worker.told, signals.first, signals.stopped) == (["drain", "stop"], signal.SIGTERM, signal.SIGINT)
 
 
 def test_until_idle_ends_when_nothing_it_serves_is_live(cli: Cli, start: Start) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.model.alerts.rules import Alert, MonitorLimits
-from ramet.model.flow.queues import WorkerSeen
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import Policy, WorkerSeen
 from ramet.model.money import DAY_SETTING, GLOBAL_SETTING, Actual, ReserveRequest
 from ramet.store.rows.paths import REPAIRS_COUNTER
 from tests.support.world import World

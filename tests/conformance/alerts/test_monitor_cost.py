@@ -14,7 +14,7 @@ from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
 from ramet.model.alerts.rules import MonitorLimits, Pattern
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.model.lineage.limits import Limits
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.task import events as ev

@@ -10,8 +10,7 @@ import pytest
 from ramet.engine.explain.explain import Explanation, explain
 from ramet.engine.explain.key import explain_key
 from ramet.model.causes import CODES, About, Cause
-from ramet.model.flow.queues import WorkerSeen
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import Policy, WorkerSeen
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from tests.support.world import LEASE_SECONDS, World, failing

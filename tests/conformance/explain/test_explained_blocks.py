@@ -13,7 +13,7 @@ from ramet import App, Limits
 from ramet.engine.explain.explain import Explanation, explain
 from ramet.engine.tools.import_tasks import Importer, Source
 from ramet.model.causes import CODES, REFUSED
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.model.importing import Rules
 from ramet.model.keys import shape_of
 from ramet.model.money import Charge, ReserveRequest
@@ -147,7 +147,7 @@ REFUSALS: list[tuple[Script, str, str, str | None]] = [
     (deadline, "deadline", "the deadline of the lineage has passed", AGAIN.format("extend SECONDS", "deadline")),
     (spent, "cost", "the lineage has spent $0.00000006 of $0.00000006", AGAIN.format("max-cost DOLLARS", "cost")),
     (stop_list, "stop_list", "domain example.com is on the stop list",
-     "ramet stop-list remove, then ramet blocks reoffer line --blocked-by stop_list"),
+     "ramet deny-list remove, then ramet blocks reoffer line --blocked-by stop_list"),
     (trap, "trap", "the lineage has 2 keys of the shape example.com/list?page: if they are honest, allow the shape",
      AGAIN.format("allow-shape 'example.com/list?page'", "trap --shape 'example.com/list?page'")),
     (reserve, "reserve", "the ceiling of the lineage is $0.000000005: $0.00 spent, $0.00 reserved, $0.000000005 left, "

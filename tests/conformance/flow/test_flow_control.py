@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.flow.queues import Declared
-from ramet.model.flow.resources import Policy, Told
+from ramet.model.flow.resources import Declared, Policy, Told
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed

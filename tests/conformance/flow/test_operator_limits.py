@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.flow.queues import Declared
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import Declared, Policy
 from ramet.store.store import Store
 
 APP = Policy("host:*", 2, 5.0, 2.0, 7, 30.0)

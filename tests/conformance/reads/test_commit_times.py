@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.flow.queues import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, WorkerSeen
+from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, WorkerSeen
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.errors import StoreError, StoreUncertain

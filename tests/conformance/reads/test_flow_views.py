@@ -6,8 +6,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from ramet.model.flow.queues import Declared
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import Declared, Policy
 from ramet.model.money import Actual, Charge, ReserveRequest
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev

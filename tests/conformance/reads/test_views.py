@@ -8,8 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.queues import Declared, Unserved, WorkerSeen
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import Declared, Policy, Unserved, WorkerSeen
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev

@@ -9,8 +9,7 @@ import pytest
 
 from ramet.engine.explain.explain import Explanation, explain
 from ramet.model.causes import said
-from ramet.model.flow.queues import WorkerSeen
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import Policy, WorkerSeen
 from ramet.model.paths import HeldBack, PathRule
 from ramet.model.task import events as ev
 from ramet.store.sqlite.store import SqliteStore

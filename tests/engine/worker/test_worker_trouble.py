@@ -12,7 +12,7 @@ import pytest
 
 from ramet import App, ClaimLost, Client, Context, StoreError, Worker
 from ramet.engine.base.clock import SystemClock
-from ramet.model.flow.queues import Declared
+from ramet.model.flow.resources import Declared
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed, Settled
 from ramet.store.errors import StoreFull

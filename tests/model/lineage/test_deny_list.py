@@ -1,4 +1,4 @@
-"""What may stand on the stop list, and what an entry covers (DESIGN §5, check 7)."""
+"""What may stand on the deny list, and what an entry covers (DESIGN §5, check 7)."""
 
 from __future__ import annotations
 

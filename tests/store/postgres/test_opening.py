@@ -17,7 +17,7 @@ from ramet.store.postgres import session
 from ramet.store.postgres.connect import connect_error, open_connection
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import NewLineage
-from ramet.testing.postgres_server.databases import connect, quoted_name, terminate_backends, value
+from ramet.testing.postgres_server.server import connect, quoted_name, terminate_backends, value
 from tests.cli.database.test_postgres_unreachable import changed
 from tests.postgres.servers import databases
 from tests.support.waiting import until_now

@@ -9,8 +9,7 @@ from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
 from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.queues import Declared, WorkerSeen
-from ramet.model.flow.resources import Policy, Told
+from ramet.model.flow.resources import Declared, Policy, Told, WorkerSeen
 from ramet.model.flow.shares import TakeRequest
 from ramet.model.lineage.limits import Limits
 from ramet.model.money import Actual, Charge, ReserveRequest

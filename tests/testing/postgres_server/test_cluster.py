@@ -15,10 +15,9 @@ import psycopg
 import pytest
 
 from ramet.testing.postgres import Cluster, ServerError, terminate_backends
-from ramet.testing.postgres_server import databases, server
-from ramet.testing.postgres_server.databases import connect, value
+from ramet.testing.postgres_server import server
 from ramet.testing.postgres_server.programs import alive, family
-from ramet.testing.postgres_server.server import HOST
+from ramet.testing.postgres_server.server import HOST, connect, value
 from tests.support.waiting import until_now
 
 
@@ -93,7 +92,7 @@ def test_terminated_backends_have_ended_and_those_of_other_databases_have_not(cl
 
 def test_a_backend_that_does_not_end_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     url = cluster.create_database()
-    monkeypatch.setattr(databases, "ENDED_SECONDS_MAX", 0.01)
+    monkeypatch.setattr(server, "ENDED_SECONDS_MAX", 0.01)
     with closing(connect(url)) as held:
         os.kill(held.info.backend_pid, signal.SIGSTOP)
         try:

@@ -11,9 +11,8 @@ import pytest
 
 from ramet.testing.postgres import Cluster, temporary_folder
 from ramet.testing.postgres_server import programs
-from ramet.testing.postgres_server.databases import value
 from ramet.testing.postgres_server.programs import Owner, Programs, ServerError, owner, packaged, reachable
-from ramet.testing.postgres_server.server import Server
+from ramet.testing.postgres_server.server import Server, value
 
 ROOT = os.geteuid() == 0
 NOBODY = Owner(65_533, 65_533, "a stranger")

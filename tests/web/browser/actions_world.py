@@ -113,7 +113,7 @@ async def policy(client: Client, name: str) -> int | None:
 
 
 async def stopped(client: Client, value: str) -> bool:
-    """Whether something is on the stop list."""
+    """Whether something is on the deny list."""
     return any(one.value == value for one in await client.stop_list())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ramet import App, Client, Context, Limits, Permanent, Policy, Transient
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.testing import drain
 from tests.web.browser.payloads import ALL, PAYLOADS
 

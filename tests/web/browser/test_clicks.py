@@ -158,11 +158,11 @@ CLICKS: dict[str, Click] = {
         (page("Settings"), row("limits.max_fan_out", "Default")), part(value_of, "limits.max_fan_out"), 77, 5_000
     ),
     "stop": Click(
-        (page("Stop list"), button("Add to the stop list")), part(world.stopped, "stop.org"), False, True,
+        (page("Deny list"), button("Add to the deny list")), part(world.stopped, "stop.org"), False, True,
         {"Value": "stop.org"},
     ),
     "unstop": Click(
-        (page("Stop list"), row("unstop.org", "Take off")), part(world.stopped, "unstop.org"), True, False
+        (page("Deny list"), row("unstop.org", "Take off")), part(world.stopped, "unstop.org"), True, False
     ),
     "pause-schedule": Click(
         of_schedule("pause-schedule", "Pause"), part(world.schedule, "pause-schedule", "state"), "active", "paused"

@@ -13,8 +13,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ramet.testing.postgres_server.databases import connect
 from ramet.testing.postgres_server.programs import until
+from ramet.testing.postgres_server.server import connect
 from ramet.wiki.pipeline import TARGET
 from ramet.wiki.runs import EMBEDDING, FETCHING, LOADING, PARSING
 from tests.support.waiting import HANG_SECONDS

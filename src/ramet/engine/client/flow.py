@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ramet.engine.kinds.options import at_least_one, checked_policy
-from ramet.model.flow.queues import CommitTimes, KindLimit, Queue, Unserved, Usage, WorkerSeen
-from ramet.model.flow.resources import Policy, Resource
+from ramet.model.flow.resources import CommitTimes, KindLimit, Policy, Queue, Resource, Unserved, Usage, WorkerSeen
 from ramet.store.store import Store
 
 

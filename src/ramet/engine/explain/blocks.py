@@ -88,7 +88,7 @@ def _remedy(reason: BlockReason, block: Block, winner: Task | None) -> str | Non
         return f"{raised}, then {again}" if reason in REOFFERABLE else raised
     match reason:
         case BlockReason.STOP_LIST:
-            return f"ramet stop-list remove, then {again}"
+            return f"ramet deny-list remove, then {again}"
         case BlockReason.CYCLE if winner is not None and winner.kind != block.kind:
             return f"register {block.kind!r} with cycle_on='kind+key', where only its own kind closes a cycle"
         case BlockReason.DONE | BlockReason.ELSEWHERE if winner is not None and _revivable(winner):

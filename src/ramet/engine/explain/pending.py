@@ -11,8 +11,7 @@ from collections.abc import AsyncIterator
 from shlex import quote
 
 from ramet.model.causes import About, Cause, Fact, Sentence
-from ramet.model.flow.queues import Queue
-from ramet.model.flow.resources import Policy, Resource, policy_of, rate_of, room
+from ramet.model.flow.resources import Policy, Queue, Resource, policy_of, rate_of, room
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.money import as_usd

@@ -11,7 +11,7 @@ from ramet.engine.app.app import App
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.retrying import Reach, sleep_unless
 from ramet.engine.client.new_lineage import declared_text
-from ramet.model.flow.queues import Declared, WorkerSeen
+from ramet.model.flow.resources import Declared, WorkerSeen
 from ramet.store.errors import StoreError, StoreFull
 from ramet.store.loggers import own_logger
 from ramet.store.store import Store

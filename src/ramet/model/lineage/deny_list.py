@@ -1,4 +1,4 @@
-"""The stop list: hosts, domains and patterns of keys that nothing is created for (DESIGN §5, check 7)."""
+"""The deny list: hosts, domains and patterns of keys that nothing is created for (DESIGN §5, check 7)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"\[.*\]|[0-9.]+")
 
 
 class EntryType(StrEnum):
-    """What an entry of the stop list covers."""
+    """What an entry of the deny list covers."""
 
     HOST = "host"
     """Exactly this host."""
@@ -29,11 +29,11 @@ class EntryType(StrEnum):
 
 
 class InvalidEntry(ValueError):
-    """Raised by ``client.stop``: the entry cannot be on the stop list; the message is one line and says what to do."""
+    """Raised by ``client.stop``: the entry cannot be on the deny list; the message is one line and says what to do."""
 
 
 class StopEntry(NamedTuple):
-    """One entry of the stop list."""
+    """One entry of the deny list."""
 
     entry_type: str
     value: str

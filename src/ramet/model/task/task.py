@@ -183,7 +183,7 @@ class NewTask(NamedTuple):
     shape: str | None = None
     """For ``trap=True`` the shape of the key (:func:`ramet.model.keys.shape_of`)."""
     url: str | None = None
-    """What the stop list's hosts and domains are compared with, where the key itself is no URL."""
+    """What the deny list's hosts and domains are compared with, where the key itself is no URL."""
     keep_edge: int = 0
     """1 to keep the edge to the task that exists already, when the spawn is refused because of it."""
     resource: str | None = None

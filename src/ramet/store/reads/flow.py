@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import islice
 
-from ramet.model.flow.queues import Unserved
+from ramet.model.flow.resources import Unserved
 from ramet.model.task.task import TaskState, Wait
 from ramet.model.views import COUNT_MAX, HELD_BACK_LOOKS_MAX, Backlog, Count, InHand, RunningTask
 from ramet.store.reads.live import classes, counted, first_in_line, id_of

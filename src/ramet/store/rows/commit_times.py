@@ -11,7 +11,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
-from ramet.model.flow.queues import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, CommitTimes
+from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, CommitTimes
 from ramet.store.session import Session
 
 _ADDED = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ramet.model.flow.queues import WorkerSeen
+from ramet.model.flow.resources import WorkerSeen
 from ramet.store.rows.commit_times import Measured, add
 from ramet.store.session import Session
 

@@ -102,7 +102,7 @@ FLOW_TABLES = (
         seen_at REAL NOT NULL
     )
     """,
-    # How long commits took, as all workers measured them; the buckets are those of ramet.model.flow.queues.
+    # How long commits took, as all workers measured them; the buckets are those of ramet.model.flow.resources.
     """
     CREATE TABLE ramet_commit_times (
         verb TEXT NOT NULL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramet.model.flow.queues import Usage
+from ramet.model.flow.resources import Usage
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.task import events as ev

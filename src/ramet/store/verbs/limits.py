@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ramet.model.flow.queues import Declared, KindLimit
-from ramet.model.flow.resources import Policy, policy_of
+from ramet.model.flow.resources import Declared, KindLimit, Policy, policy_of
 from ramet.store.rows.retained_slots import FLOW
 from ramet.store.rows.settings import record_act
 from ramet.store.session import Session

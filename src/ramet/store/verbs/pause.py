@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 
-from ramet.model.flow.queues import Queue
+from ramet.model.flow.resources import Queue
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import LineageState
 from ramet.store.rows.lineages import lock_lineages, stood_still, stopped_since

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ramet.model.flow import resources as rules
-from ramet.model.flow.queues import Usage
-from ramet.model.flow.resources import LOOK_SECONDS, Policy, Resource, policy_of
+from ramet.model.flow.resources import LOOK_SECONDS, Policy, Resource, Usage, policy_of
 from ramet.model.lineage.limits import RESOURCE_PAUSE_SECONDS_MAX, RESOURCE_PAUSE_SETTING
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide

@@ -206,7 +206,7 @@ def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
         if entry is not None:
             raise Stopped(
                 f"{new.kind} {shown_key(new.key)!r} is not accepted, {entry} is on the stop list: leave it out, or "
-                f"`ramet stop-list remove {entry.entry_type} {entry.value}`"
+                f"`ramet deny-list remove {entry.entry_type} {entry.value}`"
             )
 
 

@@ -54,13 +54,13 @@ class Apprise:
             if not service.tags or service.tags & {severity, "always", "all"}
         ]
         for number in meant:
-            if number not in took and await asyncio.to_thread(self._tell, self._services[number], notice, severity):
+            if number not in took and await asyncio.to_thread(self._send, self._services[number], notice, severity):
                 took.add(number)
         failed = [str(self._services[number].service_name) for number in meant if number not in took]
         if failed:
             raise NotDelivered(f"{len(failed)} of {len(meant)} did not take it: {', '.join(sorted(set(failed)))}")
 
-    def _tell(self, service: Any, notice: AlertNotice, severity: str) -> bool:
+    def _send(self, service: Any, notice: AlertNotice, severity: str) -> bool:
         link = notice.body.get("alert", {}).get("link")
         text = harmless(notice.body["text"]) + (f"\n{link}" if link else "")
         kind = self._kinds.SUCCESS if notice.event == "resolved" else self._kinds.WARNING

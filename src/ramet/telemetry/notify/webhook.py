@@ -37,8 +37,8 @@ _PLAIN = re.compile(r"[!-~]+")
 
 def sign(secret: str, body: bytes, at: int) -> str:
     """The header ``X-Ramet-Signature`` of a body that is sent at this time (Unix seconds)."""
-    told = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
-    return f"t={at},v1={told}"
+    signature = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={at},v1={signature}"
 
 
 def verify(secret: str, header: str, body: bytes, now: float, tolerance_seconds: float = TOLERANCE_SECONDS) -> bool:

@@ -210,8 +210,8 @@ class Programs:
 
 def environment() -> dict[str, str]:
     """Ours without PostgreSQL's variables, which would change what its programs do; messages in English."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
-    return {**kept, "LC_ALL": "C"}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
+    return {**variables, "LC_ALL": "C"}
 
 
 def packaged() -> Path:

@@ -13,10 +13,9 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from ramet import Client, StoreError, StoreUncertain, StoreUnreachable
-from ramet.web.page import BadInput, NotFound, NothingDone
+from ramet.web.page import BadInput, NothingDone
 
 Answer = TypeVar("Answer")
-Thing = TypeVar("Thing")
 
 REASON_CHARACTERS_MAX = 500
 NAME_CHARACTERS_MAX = 500
@@ -58,7 +57,7 @@ class Person(NamedTuple):
 class Done(NamedTuple):
     """What an action did."""
 
-    told: str
+    message: str
     """One line for people."""
     result: Mapping[str, Any] = MappingProxyType({})
     """The same for machines."""
@@ -145,14 +144,14 @@ def missing(action: Action, given: Mapping[str, str]) -> bool:
     return any(field.is_required() and not given.get(name) for name, field in action.fields.model_fields.items())
 
 
-def done(changed: bool, told: str, otherwise: str, **result: Any) -> Done:
+def done(changed: bool, message: str, otherwise: str, **result: Any) -> Done:
     """What was done.
 
     Raises:
         NothingDone: nothing, and why.
     """
     require(changed, otherwise)
-    return Done(told, result)
+    return Done(message, result)
 
 
 def require(possible: bool, otherwise: str) -> None:
@@ -163,14 +162,3 @@ def require(possible: bool, otherwise: str) -> None:
     """
     if not possible:
         raise NothingDone(otherwise)
-
-
-def found(thing: Thing | None, line: str) -> Thing:
-    """What was looked for.
-
-    Raises:
-        NotFound: there is none.
-    """
-    if thing is None:
-        raise NotFound(line)
-    return thing

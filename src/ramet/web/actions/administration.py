@@ -1,4 +1,4 @@
-"""What people do to what is kept beside the work: settings, the stop list, schedules."""
+"""What people do to what is kept beside the work: settings, the deny list, schedules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ramet import Alert, Client, Schedule
-from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, found, require
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, require
+from ramet.web.page import existing
 
 
 class OneSetting(Fields):
@@ -23,7 +24,7 @@ class NewValue(OneSetting):
 
 
 class Entry(Fields):
-    """An entry of the stop list."""
+    """An entry of the deny list."""
 
     entry_type: Annotated[Literal["host", "domain", "pattern"], Field(title="Type")]
     value: Annotated[Name, Field(title="Value", description="A host, a domain, or a pattern of keys with * and ?.")]
@@ -61,8 +62,8 @@ async def _ask_unset(client: Client, fields: OneSetting) -> str:
 
 async def _unset(client: Client, fields: OneSetting, person: Person) -> Done:
     changed = await client.settings.unset(fields.name, by=person.by, reason=person.reason)
-    told, why = f"{fields.name} has its default again", f"{fields.name} has its default already"
-    return done(changed, told, why, name=fields.name)
+    message, why = f"{fields.name} has its default again", f"{fields.name} has its default already"
+    return done(changed, message, why, name=fields.name)
 
 
 async def _ask_stop(client: Client, fields: Entry) -> str:
@@ -79,18 +80,18 @@ async def _stop(client: Client, fields: Entry, person: Person) -> Done:
 
 async def _ask_unstop(client: Client, fields: Entry) -> str:
     listed = any((one.entry_type, one.value) == (fields.entry_type, fields.value) for one in await client.stop_list())
-    require(listed, f"{fields.entry_type} {fields.value} is not on the stop list")
-    return f"Takes {fields.entry_type} {fields.value} off the stop list. What it had blocked can be offered again then."
+    require(listed, f"{fields.entry_type} {fields.value} is not on the deny list")
+    return f"Takes {fields.entry_type} {fields.value} off the deny list. What it had blocked can be offered again then."
 
 
 async def _unstop(client: Client, fields: Entry, person: Person) -> Done:
     removed = await client.unstop(fields.entry_type, fields.value, by=person.by, reason=person.reason)
     what = f"{fields.entry_type} {fields.value}"
-    return done(removed, f"took {what} off the stop list", f"{what} is not on the stop list", value=fields.value)
+    return done(removed, f"took {what} off the deny list", f"{what} is not on the deny list", value=fields.value)
 
 
 async def _schedule(client: Client, name: str) -> Schedule:
-    return found(await client.schedules.get(name), f"no schedule {name!r}: the page of schedules lists them")
+    return existing(await client.schedules.get(name), f"no schedule {name!r}: the page of schedules lists them")
 
 
 async def _ask_pause(client: Client, fields: OneSchedule) -> str:
@@ -145,9 +146,9 @@ ACTIONS = (
            _set, open=frozenset({"value"})),
     Action("unset-setting", "Back to default", "Let the default of a setting hold again.", OneSetting, _ask_unset,
            _unset),
-    Action("stop", "Add to the stop list", "Create nothing more for a host, a domain or a pattern of keys.", Entry,
+    Action("stop", "Add to the deny list", "Create nothing more for a host, a domain or a pattern of keys.", Entry,
            _ask_stop, _stop),
-    Action("unstop", "Take off the stop list", "Take an entry off the stop list.", Entry, _ask_unstop, _unstop),
+    Action("unstop", "Take off the deny list", "Take an entry off the deny list.", Entry, _ask_unstop, _unstop),
     Action("pause-schedule", "Pause schedule", "Let no slot of a schedule run.", OneSchedule, _ask_pause, _pause),
     Action("resume-schedule", "Resume schedule", "Let a paused schedule go on.", OneSchedule, _ask_resume, _resume),
     Action("run-schedule", "Run now", "Start one run of a schedule now.", OneSchedule, _ask_run, _run),
@@ -166,7 +167,7 @@ class OneAlert(Fields):
 
 
 async def _alert(client: Client, number: int) -> Alert:
-    return found(await client.alert(number), f"no alert {number}: it was pruned, or never was")
+    return existing(await client.alert(number), f"no alert {number}: it was pruned, or never was")
 
 
 def _otherwise(alert: Alert) -> str:

@@ -10,7 +10,8 @@ from pydantic import Field, field_validator
 from ramet import Client, Policy
 from ramet.commands.terminal import counted
 from ramet.model.flow.resources import FAILURES_MAX, NAME_LENGTH_MAX
-from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, found, require
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, require
+from ramet.web.page import existing
 
 LARGEST = 1_000_000
 Concurrency = Annotated[
@@ -160,7 +161,7 @@ async def _open(client: Client, fields: OneResource, person: Person) -> Done:
 async def _ask_close(client: Client, fields: OneResource) -> str:
     name = fields.resource
     known = await client.resources(name)
-    one = found(known[0] if known else None, f"no task ever named resource {name}")
+    one = existing(known[0] if known else None, f"no task ever named resource {name}")
     stopped = one.opened_at is not None or one.paused_until > client.clock.now()
     require(stopped, f"resource {name} is on already")
     why = one.opened_reason if one.opened_at is not None else one.paused_reason

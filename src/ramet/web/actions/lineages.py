@@ -11,8 +11,9 @@ from ramet.commands.terminal import counted
 from ramet.model.lineage.guard import REOFFERABLE
 from ramet.model.lineage.limits import RAISABLE
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, as_usd
-from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, found, require
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, require
 from ramet.web.actions.tasks import Extend
+from ramet.web.page import existing
 
 RETRIED_MAX = 1_000
 """Failed tasks that one action revives, in one transaction."""
@@ -96,7 +97,7 @@ class Reoffers(OneLineage):
 
 
 async def _lineage(client: Client, tracking_id: str) -> Lineage:
-    return found(await client.lineage(tracking_id), f"no lineage {tracking_id}: the page of lineages lists them")
+    return existing(await client.lineage(tracking_id), f"no lineage {tracking_id}: the page of lineages lists them")
 
 
 async def _ask_retry(client: Client, fields: RetriedLineage) -> str:
@@ -123,11 +124,11 @@ async def _retry(client: Client, fields: RetriedLineage, person: Person) -> Done
             wanted.remove(error.task_id)
             held += 1
     left = (await _lineage(client, lineage.tracking_id)).failed
-    told = f"revived {counted(len(revived), 'task')} of lineage {lineage.tracking_id}"
-    told += f"; {counted(left, 'failed task')} left" if left else ""
-    told += f", {held} of them without their unique key" if held else ""
+    message = f"revived {counted(len(revived), 'task')} of lineage {lineage.tracking_id}"
+    message += f"; {counted(left, 'failed task')} left" if left else ""
+    message += f", {held} of them without their unique key" if held else ""
     why = f"no failed task of lineage {lineage.tracking_id} can be retried"
-    return done(bool(revived), told, why, revived=len(revived), left=left)
+    return done(bool(revived), message, why, revived=len(revived), left=left)
 
 
 async def _ask_cancel(client: Client, fields: OneLineage) -> str:
@@ -141,9 +142,9 @@ async def _ask_cancel(client: Client, fields: OneLineage) -> str:
 async def _cancel(client: Client, fields: OneLineage, person: Person) -> Done:
     lineage = await _lineage(client, fields.tracking_id)
     cancelled = await client.cancel_lineage(lineage.tracking_id, by=person.by, reason=person.reason)
-    told = f"cancelled lineage {lineage.tracking_id} with {counted(lineage.live, 'live task')}"
+    message = f"cancelled lineage {lineage.tracking_id} with {counted(lineage.live, 'live task')}"
     why = f"nothing to cancel: lineage {lineage.tracking_id} is over already"
-    return done(cancelled, told, why, tracking_id=lineage.tracking_id, live=lineage.live)
+    return done(cancelled, message, why, tracking_id=lineage.tracking_id, live=lineage.live)
 
 
 async def _ask_pause(client: Client, fields: OneLineage) -> str:
@@ -182,12 +183,12 @@ async def _resume(client: Client, fields: OneLineage, person: Person) -> Done:
 
 async def _ask_raise(client: Client, fields: Raised) -> str:
     lineage = await _lineage(client, fields.tracking_id)
-    said = [f"{name} from {_shown(name, getattr(lineage, name))} to {_shown(name, value)}"
+    changes = [f"{name} from {_shown(name, getattr(lineage, name))} to {_shown(name, value)}"
             for name, value in fields.limits.items()]  # fmt: skip
-    said += [f"allowing the shape {shape}" for shape in fields.shapes]
+    changes += [f"allowing the shape {shape}" for shape in fields.shapes]
     if fields.extend_seconds is not None:
-        said.append(f"its end to {fields.extend_seconds:g} s from now, where that is later")
-    what = f": {'; '.join(said)}" if said else ""
+        changes.append(f"its end to {fields.extend_seconds:g} s from now, where that is later")
+    what = f": {'; '.join(changes)}" if changes else ""
     return f"Raises limits of lineage {lineage.tracking_id}{what}. A limit is never lowered by this."
 
 
@@ -207,8 +208,8 @@ async def _raise(client: Client, fields: Raised, person: Person) -> Done:
     )  # fmt: skip
     raised = {name: getattr(after, name) for name in (*sorted(RAISABLE), "allowed_shapes", "deadline_at")
               if getattr(after, name) != getattr(lineage, name)}  # fmt: skip
-    told = f"raised {', '.join(sorted(raised))} of lineage {lineage.tracking_id}"
-    return done(bool(raised), told, f"lineage {lineage.tracking_id} has these limits already", raised=raised)
+    message = f"raised {', '.join(sorted(raised))} of lineage {lineage.tracking_id}"
+    return done(bool(raised), message, f"lineage {lineage.tracking_id} has these limits already", raised=raised)
 
 
 async def _ask_reoffer(client: Client, fields: Reoffers) -> str:
@@ -227,16 +228,16 @@ async def _ask_reoffer(client: Client, fields: Reoffers) -> str:
 
 async def _reoffer(client: Client, fields: Reoffers, person: Person) -> Done:
     lineage = await _lineage(client, fields.tracking_id)
-    told = await client.reoffer(
+    result = await client.reoffer(
         lineage.tracking_id, reasons=fields.wanted, by=person.by, reason=person.reason, **fields.only
     )
-    still = sum(told.still_blocked.values())
+    created, still = len(result.created), sum(result.still_blocked.values())
     return Done(
-        f"created {counted(len(told.created), 'task')}; {told.there_already:,} existed by now, {still:,} still blocked",
+        f"created {counted(created, 'task')}; {result.there_already:,} existed by now, {still:,} still blocked",
         {
-            "created": len(told.created),
-            "there_already": told.there_already,
-            "still_blocked": dict(told.still_blocked),
+            "created": created,
+            "there_already": result.there_already,
+            "still_blocked": dict(result.still_blocked),
         },
     )
 
@@ -251,6 +252,6 @@ ACTIONS = (
     Action("resume-lineage", "Resume lineage", "Let a paused lineage go on.", OneLineage, _ask_resume, _resume),
     Action("raise-limits", "Raise limits", "Raise limits of a lineage, or let it live longer.", Raised, _ask_raise,
            _raise),
-    Action("reoffer", "Offer blocked spawns again", "Offer spawns again that a limit, the stop list or a trap refused.",
+    Action("reoffer", "Offer blocked spawns again", "Offer spawns again that a limit, the deny list or a trap refused.",
            Reoffers, _ask_reoffer, _reoffer),
 )  # fmt: skip

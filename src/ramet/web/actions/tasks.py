@@ -8,7 +8,8 @@ from pydantic import Field
 
 from ramet import Client, Task, TaskState, shown_key
 from ramet.commands.terminal import counted
-from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, found, require
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, require
+from ramet.web.page import existing
 
 EXTEND_SECONDS_MAX = 366 * 86_400.0
 Extend = Annotated[
@@ -34,19 +35,19 @@ class Retried(OneTask):
 
 
 async def _task(client: Client, task_id: str) -> Task:
-    return found(await client.get(task_id), f"no task {task_id}: its lineage lists tasks with their ids")
+    return existing(await client.get(task_id), f"no task {task_id}: its lineage lists tasks with their ids")
 
 
-def said(task: Task) -> str:
+def label_of(task: Task) -> str:
     """A task in words."""
     return f"task {task.id} ({task.kind} {shown_key(task.key)})"
 
 
 async def _ask_retry(client: Client, fields: Retried) -> str:
     task = await _task(client, fields.task_id)
-    why = f"{said(task)} is {task.state}: only an ended, unsuccessful task can be retried"
+    why = f"{label_of(task)} is {task.state}: only an ended, unsuccessful task can be retried"
     require(task.state.terminal and task.state is not TaskState.SUCCESS, why)
-    return f"Gives {said(task)}, which is {task.state}, new attempts under its old identity."
+    return f"Gives {label_of(task)}, which is {task.state}, new attempts under its old identity."
 
 
 async def _retry(client: Client, fields: Retried, person: Person) -> Done:
@@ -54,22 +55,22 @@ async def _retry(client: Client, fields: Retried, person: Person) -> Done:
     revived = await client.revive(
         [task.id], by=person.by, reason=person.reason, extend_seconds=fields.extend_seconds
     )  # fmt: skip
-    why = f"{said(task)} is {task.state}: only an ended, unsuccessful task can be retried"
-    return done(bool(revived), f"revived {said(task)}", why, revived=revived)
+    why = f"{label_of(task)} is {task.state}: only an ended, unsuccessful task can be retried"
+    return done(bool(revived), f"revived {label_of(task)}", why, revived=revived)
 
 
 async def _ask_cancel(client: Client, fields: OneTask) -> str:
     task = await _task(client, fields.task_id)
-    require(not task.state.terminal, f"nothing to cancel: {said(task)} is {task.state} already")
+    require(not task.state.terminal, f"nothing to cancel: {label_of(task)} is {task.state} already")
     running = " Its handler is told; a late result is refused." if task.state is TaskState.PROCESSING else ""
-    return f"Cancels {said(task)}, which is {task.state}.{running} What grew from it goes on."
+    return f"Cancels {label_of(task)}, which is {task.state}.{running} What grew from it goes on."
 
 
 async def _cancel(client: Client, fields: OneTask, person: Person) -> Done:
     task = await _task(client, fields.task_id)
     cancelled = await client.cancel(task.id, by=person.by, reason=person.reason)
-    why = f"nothing to cancel: {said(task)} is over already"
-    return done(cancelled, f"cancelled {said(task)}", why, task_id=task.id)
+    why = f"nothing to cancel: {label_of(task)} is over already"
+    return done(cancelled, f"cancelled {label_of(task)}", why, task_id=task.id)
 
 
 async def _ask_cancel_tree(client: Client, fields: OneTask) -> str:
@@ -79,7 +80,7 @@ async def _ask_cancel_tree(client: Client, fields: OneTask) -> str:
     require(live > 0, f"nothing to cancel: no task of lineage {task.tracking_id} is live any more")
     children = (await client.child_counts([task.id])).get(task.id, 0)
     return (
-        f"Cancels {said(task)} and everything that grew from it ({counted(children, 'child', 'children')} and all "
+        f"Cancels {label_of(task)} and everything that grew from it ({counted(children, 'child', 'children')} and all "
         f"below), now and later. Its lineage has {counted(live, 'live task')}. Handlers that run are told; late "
         "results are refused."
     )
@@ -88,25 +89,25 @@ async def _ask_cancel_tree(client: Client, fields: OneTask) -> str:
 async def _cancel_tree(client: Client, fields: OneTask, person: Person) -> Done:
     task = await _task(client, fields.task_id)
     cancelled = await client.cancel(task.id, tree=True, by=person.by, reason=person.reason)
-    why = f"nothing to cancel: {said(task)} and everything below it is over already"
-    return done(cancelled, f"cancelled {said(task)} and everything below it", why, task_id=task.id)
+    why = f"nothing to cancel: {label_of(task)} and everything below it is over already"
+    return done(cancelled, f"cancelled {label_of(task)} and everything below it", why, task_id=task.id)
 
 
 async def _ask_exclude(client: Client, fields: OneTask) -> str:
     task = await _task(client, fields.task_id)
     can = task.state in (TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED)
-    require(can, f"{said(task)} is {task.state}: only a pending, failed or cancelled task can be excluded")
+    require(can, f"{label_of(task)} is {task.state}: only a pending, failed or cancelled task can be excluded")
     return (
-        f"Takes {said(task)}, which is {task.state}, out for good: it is skipped, and nothing of its kind and key is "
-        "spawned again in its lineage, nor elsewhere where the kind is unique over all lineages. A retry undoes it."
+        f"Takes {label_of(task)}, which is {task.state}, out for good: it is skipped, and nothing of its kind and key "
+        "is spawned again in its lineage, nor elsewhere where the kind is unique over all lineages. A retry undoes it."
     )
 
 
 async def _exclude(client: Client, fields: OneTask, person: Person) -> Done:
     task = await _task(client, fields.task_id)
     excluded = await client.exclude([task.id], by=person.by, reason=person.reason)
-    why = f"{said(task)} is {task.state}: only a pending, failed or cancelled task can be excluded"
-    return done(bool(excluded), f"excluded {said(task)}", why, excluded=excluded)
+    why = f"{label_of(task)} is {task.state}: only a pending, failed or cancelled task can be excluded"
+    return done(bool(excluded), f"excluded {label_of(task)}", why, excluded=excluded)
 
 
 ACTIONS = (

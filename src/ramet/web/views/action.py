@@ -31,8 +31,7 @@ from ramet.web.actions.action import (
 )
 from ramet.web.actions.tasks import Extend
 from ramet.web.guard import form_of, local
-from ramet.web.page import BadInput, Look, NotFound, NothingDone, Page, look_of
-from ramet.web.state import dashboard_of
+from ramet.web.page import BadInput, NotFound, NothingDone, Page, Visit, dashboard_of, visit_of
 from ramet.web.templating import render
 
 Reason = Annotated[Value | None, Field(max_length=REASON_CHARACTERS_MAX, description="Why, for the record.")]
@@ -84,7 +83,7 @@ def _endpoint(action: Action) -> Callable[..., Awaitable[DoneAnswer]]:
         reason = given.pop("reason")
         fields = action.fields.model_validate(given)
         done = await perform(dashboard_of(request).client, action, fields, Person(visitor.by, reason))
-        return DoneAnswer(told=done.told, result=dict(done.result))
+        return DoneAnswer(told=done.message, result=dict(done.result))
 
     # Each route has a body of its own type, which the document shows.
     act.__annotations__.update({"request": Request, "asked": _asked(action), "return": DoneAnswer})
@@ -178,7 +177,7 @@ OWN = frozenset({"reason", "back", "csrf"})
 BACK_CHARACTERS_MAX = 2_000
 
 
-async def _nothing(look: Look) -> dict[str, Any]:
+async def _nothing(visit: Visit) -> dict[str, Any]:
     return {}
 
 
@@ -208,30 +207,30 @@ class Input(NamedTuple):
 
 async def asked(request: Request) -> Response:
     """What will happen, and a button."""
-    look = look_of(request)
-    action, given = _action(look), _given(request.query_params)
+    visit = visit_of(request)
+    action, given = _action(visit), _given(request.query_params)
     try:
-        _may(look)
-        return await _form(look, action, given, given)
+        _require_admin(visit)
+        return await _form(visit, action, given, given)
     except (BadInput, NotFound) as error:
-        return _refusal(look, action, given, error)
+        return _refusal(visit, action, given, error)
 
 
 async def acted(request: Request) -> Response:
     """Do it, and go back to where the visitor came from."""
-    look = look_of(request)
-    action = _action(look)
+    visit = visit_of(request)
+    action = _action(visit)
     form = await form_of(request)
     given = _given(form)
     try:
-        _may(look)
+        _require_admin(visit)
         reason = form.get("reason", "").strip() or None
         if reason is not None and (len(reason) > REASON_CHARACTERS_MAX or "\x00" in reason):
             raise BadInput(f"reason: give at most {REASON_CHARACTERS_MAX} characters, and no NUL")
-        done = await perform(look.client, action, read_fields(action, given), Person(look.visitor.by, reason))
+        done = await perform(visit.client, action, read_fields(action, given), Person(visit.visitor.by, reason))
     except (BadInput, NotFound) as error:
-        return _refusal(look, action, given, error, form)
-    look.dashboard.flashes.tell(look.visitor.csrf, done.told)
+        return _refusal(visit, action, given, error, form)
+    visit.dashboard.flashes.tell(visit.visitor.csrf, done.message)
     return RedirectResponse(back_to(form.get("back", "")), status_code=303)
 
 
@@ -247,13 +246,13 @@ class _Forbidden(BadInput):
     """A reader asks to act."""
 
 
-def _may(look: Look) -> None:
-    if not look.visitor.may_act:
+def _require_admin(visit: Visit) -> None:
+    if not visit.visitor.may_act:
         raise _Forbidden("you may look, not act: come in with the admin token")
 
 
-def _action(look: Look) -> Action:
-    name = look.path["name"]
+def _action(visit: Visit) -> Action:
+    name = visit.path["name"]
     if name not in ACTIONS:
         raise NotFound(f"no action {name[:100]!r}")
     return ACTIONS[name]
@@ -263,18 +262,18 @@ def _given(parts: ImmutableMultiDict[str, str] | Mapping[str, str]) -> dict[str,
     return {name: value for name, value in parts.items() if name not in OWN}
 
 
-async def _form(look: Look, action: Action, given: Mapping[str, str], fixed: Mapping[str, str]) -> Response:
+async def _form(visit: Visit, action: Action, given: Mapping[str, str], fixed: Mapping[str, str]) -> Response:
     known = set(action.fields.model_fields)
     if not set(given) <= known:
         raise BadInput(f"{action.name} has no field {sorted(set(given) - known)[0][:100]!r}")
     words = action.about
     if not missing(action, given):
-        words = await question(look.client, action, read_fields(action, given))
-    return render(look, PAGE, _context(look, action, given, fixed, words=words))
+        words = await question(visit.client, action, read_fields(action, given))
+    return render(visit, PAGE, _context(visit, action, given, fixed, words=words))
 
 
 def _context(
-    look: Look,
+    visit: Visit,
     action: Action,
     given: Mapping[str, str],
     fixed: Mapping[str, str],
@@ -284,7 +283,7 @@ def _context(
     reason: str = "",
     back: str | None = None,
 ) -> dict[str, Any]:
-    where = look.request.query_params.get("back", "") if back is None else back
+    where = visit.request.query_params.get("back", "") if back is None else back
     inputs = [_input(action, name, field, given, fixed) for name, field in action.fields.model_fields.items()]
     return {"action": action, "inputs": inputs, "words": words, "line": line, "reason": reason,
             "back": back_to(where), "reason_most": REASON_CHARACTERS_MAX}  # fmt: skip
@@ -302,14 +301,14 @@ def _input(action: Action, name: str, field: FieldInfo, given: Mapping[str, str]
 
 
 def _refusal(
-    look: Look, action: Action, given: Mapping[str, str], error: Exception, form: Mapping[str, str] | None = None
+    visit: Visit, action: Action, given: Mapping[str, str], error: Exception, form: Mapping[str, str] | None = None
 ) -> Response:
     status = 403 if isinstance(error, _Forbidden) else 404 if isinstance(error, NotFound) else 400
     if isinstance(error, NothingDone):
         status = 409
     form = form or {}
     context = _context(
-        look, action, given, {}, line=one_line(error), reason=form.get("reason", "")[:REASON_CHARACTERS_MAX],
+        visit, action, given, {}, line=one_line(error), reason=form.get("reason", "")[:REASON_CHARACTERS_MAX],
         back=form.get("back"),
     )  # fmt: skip
-    return render(look, PAGE, context, status)
+    return render(visit, PAGE, context, status)

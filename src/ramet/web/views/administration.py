@@ -1,4 +1,4 @@
-"""What is kept beside the work: schedules, settings, the stop list, the record of what people did."""
+"""What is kept beside the work: schedules, settings, the deny list, the record of what people did."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import JsonValue
 
-from ramet import Act, Client, Schedule
-from ramet.web.answers.shared import Answer, json_value
-from ramet.web.page import Asked, BadInput, Limit, Look, NotFound, OptionalText, Page
+from ramet import Act, Client, Schedule, Slot, StopEntry
+from ramet.engine.client.settings import SettingInForce
+from ramet.web.answer import Answer, AsObject
+from ramet.web.page import BadInput, ClientDep, Limit, OptionalText, Page, Visit, existing
 
 LISTED_MAX = 1_000
 ACT_NUMBER_MAX = 2**62
@@ -43,17 +43,7 @@ class ScheduleAnswer(Answer):
     missed: int
 
 
-class SlotAnswer(Answer):
-    """What became of a slot."""
-
-    slot_at: float
-    outcome: str
-    """``run``, ``skipped``, ``missed`` or ``manual``."""
-    tracking_id: str | None
-    reason: str | None
-    slots: int
-    """How many slots it stands for."""
-    decided_at: float
+SlotAnswer = Annotated[Slot, AsObject(without={"schedule"})]
 
 
 class OneScheduleAnswer(Answer):
@@ -63,48 +53,9 @@ class OneScheduleAnswer(Answer):
     slots: list[SlotAnswer]
 
 
-class SettingAnswer(Answer):
-    """A setting and what holds now."""
-
-    name: str
-    value: JsonValue
-    default: JsonValue
-    stored: bool
-    """False: the default holds."""
-    value_type: str
-    unit: str
-    description: str
-    reader: str
-    """Who acts on it."""
-    updated_at: float | None
-
-    @property
-    def group(self) -> str:
-        """What comes before the first dot of its name."""
-        return self.name.partition(".")[0]
-
-
-class StopEntryAnswer(Answer):
-    """A host, a domain or a pattern of keys that nothing is created for."""
-
-    entry_type: str
-    value: str
-    reason: str | None
-    added_by: str
-    added_at: float
-
-
-class ActAnswer(Answer):
-    """One thing that a person did."""
-
-    seq: int
-    at: float
-    by: str
-    act: str
-    subject: str
-    tracking_id: str | None
-    reason: str | None
-    detail: JsonValue
+SettingAnswer = Annotated[SettingInForce, AsObject("SettingAnswer")]
+StopEntryAnswer = Annotated[StopEntry, AsObject()]
+ActAnswer = Annotated[Act, AsObject()]
 
 
 class ActsAnswer(Answer):
@@ -126,11 +77,9 @@ async def load_schedule(client: Client, name: str, *, limit: int = 50) -> OneSch
     Raises:
         NotFound: there is none.
     """
-    found = await client.schedules.get(name)
-    if found is None:
-        raise NotFound(f"no schedule {name!r}: the page of schedules lists them")
+    found = existing(await client.schedules.get(name), f"no schedule {name!r}: the page of schedules lists them")
     slots = await client.schedules.slots(name, limit=limit)
-    return OneScheduleAnswer(schedule=_schedule(found), slots=SlotAnswer.each(slots))
+    return OneScheduleAnswer(schedule=_schedule(found), slots=list(slots))
 
 
 def _schedule(one: Schedule) -> ScheduleAnswer:
@@ -142,62 +91,45 @@ def _schedule(one: Schedule) -> ScheduleAnswer:
     )  # fmt: skip
 
 
-async def load_settings(client: Client) -> list[SettingAnswer]:
-    """Every setting that there is, with what holds now."""
-    return SettingAnswer.each(await client.settings.all())
-
-
-async def load_stop_list(client: Client, *, limit: int = LISTED_MAX) -> list[StopEntryAnswer]:
-    """The stop list."""
-    return StopEntryAnswer.each((await client.stop_list())[:limit])
-
-
 async def load_acts(
     client: Client, tracking_id: str | None = None, *, limit: int = 50, before: int | None = None
 ) -> ActsAnswer:
     """What people did to one lineage, or to anything; a page at a time."""
     found = await client.acts(tracking_id, limit=limit + 1, before=before)
     shown = found[:limit]
-    return ActsAnswer(acts=[_act(one) for one in shown], next_before=shown[-1].seq if len(found) > limit else None)
-
-
-def _act(one: Act) -> ActAnswer:
-    return ActAnswer(
-        seq=one.seq, at=one.at, by=one.by, act=one.act, subject=one.subject, tracking_id=one.tracking_id,
-        reason=one.reason, detail=json_value(one.detail),
-    )  # fmt: skip
+    return ActsAnswer(acts=list(shown), next_before=shown[-1].seq if len(found) > limit else None)
 
 
 router = APIRouter(tags=["kept"])
 
 
 @router.get("/schedules")
-async def schedules(client: Asked) -> list[ScheduleAnswer]:
+async def schedules(client: ClientDep) -> list[ScheduleAnswer]:
     """All schedules, by name."""
     return await load_schedules(client)
 
 
 @router.get("/schedules/{name:path}")
-async def schedule(client: Asked, name: str, *, limit: Limit = 50) -> OneScheduleAnswer:
+async def schedule(client: ClientDep, name: str, *, limit: Limit = 50) -> OneScheduleAnswer:
     """One schedule and what became of its newest slots."""
     return await load_schedule(client, name, limit=limit)
 
 
 @router.get("/settings")
-async def settings(client: Asked) -> list[SettingAnswer]:
+async def settings(client: ClientDep) -> list[SettingAnswer]:
     """Every setting that there is, with what holds now."""
-    return await load_settings(client)
+    return list(await client.settings.all())
 
 
 @router.get("/stop-list")
-async def stop_list(client: Asked) -> list[StopEntryAnswer]:
+async def stop_list(client: ClientDep) -> list[StopEntryAnswer]:
     """Hosts, domains and patterns that nothing is created for."""
-    return await load_stop_list(client)
+    return list((await client.stop_list())[:LISTED_MAX])
 
 
 @router.get("/acts")
 async def acts(
-    client: Asked,
+    client: ClientDep,
     *,
     tracking_id: OptionalText = None,
     before: Annotated[int | None, Query(ge=0, le=ACT_NUMBER_MAX)] = None,
@@ -210,17 +142,17 @@ async def acts(
 DETAIL_CHARACTERS_MAX = 400
 
 
-async def schedules_page(look: Look) -> dict[str, Any]:
+async def schedules_page(visit: Visit) -> dict[str, Any]:
     """All schedules."""
-    return {"schedules": await load_schedules(look.client)}
+    return {"schedules": await load_schedules(visit.client)}
 
 
-async def schedule_page(look: Look) -> dict[str, Any]:
+async def schedule_page(visit: Visit) -> dict[str, Any]:
     """One schedule with its newest slots."""
-    name = look.text("name")
+    name = visit.text("name")
     if name is None:
         raise BadInput("give the name of a schedule: the page of schedules lists them")
-    return {"found": await load_schedule(look.client, name, limit=look.number("limit", 50, 1, 200))}
+    return {"found": await load_schedule(visit.client, name, limit=visit.number("limit", 50, 1, 200))}
 
 
 def _typed(value: Any) -> str:
@@ -230,31 +162,32 @@ def _typed(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-async def settings_page(look: Look) -> dict[str, Any]:
+async def settings_page(visit: Visit) -> dict[str, Any]:
     """Every setting, by what comes before its dot."""
-    found = await load_settings(look.client)
-    wanted = (look.text("find", 100) or "").lower()
+    found = await visit.client.settings.all()
+    wanted = (visit.text("find", 100) or "").lower()
     named = [one for one in found if wanted in one.name.lower() or wanted in one.description.lower()]
-    ordered = sorted(named, key=lambda one: (one.group, one.name))
-    groups = [(name, list(group)) for name, group in groupby(ordered, key=lambda one: one.group)]
-    typed: dict[str, tuple[str, str]] = {one.name: _shown(one) for one in named}
+    ordered = sorted(named, key=lambda one: (_group(one), one.name))
+    groups = [(name, list(group)) for name, group in groupby(ordered, key=_group)]
+    typed: dict[str, tuple[str, str]] = {one.name: (_typed(one.value), _typed(one.default)) for one in named}
     return {"groups": groups, "typed": typed, "find": wanted, "changed": sum(one.stored for one in found)}
 
 
-def _shown(one: SettingAnswer) -> tuple[str, str]:
-    return _typed(one.value), _typed(one.default)
+def _group(setting: SettingInForce) -> str:
+    """Return what precedes the first dot of the name."""
+    return setting.name.partition(".")[0]
 
 
-async def stop_list_page(look: Look) -> dict[str, Any]:
+async def stop_list_page(visit: Visit) -> dict[str, Any]:
     """What nothing is created for."""
-    return {"entries": await load_stop_list(look.client)}
+    return {"entries": (await visit.client.stop_list())[:LISTED_MAX]}
 
 
-async def acts_page(look: Look) -> dict[str, Any]:
+async def acts_page(visit: Visit) -> dict[str, Any]:
     """What people did, newest first."""
-    tracking_id = look.text("tracking_id")
-    before = look.number("after", ACT_NUMBER_MAX, 0, ACT_NUMBER_MAX)
-    found = await load_acts(look.client, tracking_id, limit=look.number("limit", 50, 1, 200), before=before)
+    tracking_id = visit.text("tracking_id")
+    before = visit.number("after", ACT_NUMBER_MAX, 0, ACT_NUMBER_MAX)
+    found = await load_acts(visit.client, tracking_id, limit=visit.number("limit", 50, 1, 200), before=before)
     details = {one.seq: _detail(one.detail) for one in found.acts}
     return {"found": found, "tracking_id": tracking_id, "details": details}
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import JsonValue
 
-from ramet import Alert, Client
-from ramet.web.answers.shared import Answer, json_value, pretty
-from ramet.web.page import Asked, BadInput, Cursor, Limit, Look, NotFound, OptionalText, Page
+from ramet import Alert, AlertNotice, Client
+from ramet.web.answer import Answer, AsObject, json_value, pretty
+from ramet.web.page import BadInput, ClientDep, Cursor, Limit, NotFound, OptionalText, Page, Visit, existing
 
 NOTICES_MAX = 50
 CHANNELS_MAX = 100
@@ -18,37 +17,7 @@ STATES = ("firing", "resolved")
 """In the order in which they are listed."""
 
 
-class AlertAnswer(Answer):
-    """One finding."""
-
-    id: int
-    pattern: str
-    tracking_id: str | None
-    """None where it is about no lineage."""
-    subject: str
-    """The worst of it, in words."""
-    evidence: JsonValue
-    """``limit``, and ``worst``: at most 20 entries, the worst first."""
-    severity: str
-    """``warning`` or ``critical``."""
-    first_at: float
-    last_at: float
-    resolved_at: float | None
-    state: str
-    """``firing`` or ``resolved``."""
-    count: int
-    """Looks that found something new."""
-    notified_at: float | None
-    """When people were last told of it."""
-    acknowledged_at: float | None
-    """When a person took notice; it is not repeated from then on."""
-    acknowledged_by: str | None
-
-    @property
-    def worst(self) -> list[dict[str, JsonValue]]:
-        """The entries of its evidence."""
-        found = self.evidence.get("worst") if isinstance(self.evidence, dict) else None
-        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+AlertAnswer = Annotated[Alert, AsObject(without={"link", "notified_state"})]
 
 
 class AlertList(Answer):
@@ -59,30 +28,14 @@ class AlertList(Answer):
     """Given as ``after`` it continues behind this page; null at the end."""
 
 
-class NoticeAnswer(Answer):
-    """What people were told through one channel, or are to be told."""
-
-    id: int
-    event: str
-    """``fired``, ``repeated``, ``resolved``, ``summary`` or ``test``."""
-    channel: str
-    state: str
-    """``waiting``, ``delivered`` or ``given_up``."""
-    created_at: float
-    attempts: int
-    next_at: float | None
-    delivered_at: float | None
-    error: str | None
-    """Why the last attempt failed, without secrets."""
-
-
-class ChannelAnswer(Answer):
-    """A way to people."""
-
-    name: str
-    target: str
-    """Where it leads to, without secrets."""
-    seen_at: float
+NoticeAnswer = Annotated[
+    AlertNotice,
+    AsObject(
+        "NoticeAnswer",
+        without={"alert_id", "tracking_id", "delivery_id", "body", "claimed_until", "given_up_at"},
+        types={"state": str},
+    ),
+]
 
 
 class OneAlertAnswer(Answer):
@@ -117,7 +70,7 @@ async def load_alerts(
             )  # fmt: skip
     page = found[:limit]
     following = f"{page[-1].state} {page[-1].id}" if len(found) > limit else None
-    return AlertList(alerts=[_alert(one) for one in page], next_after=following)
+    return AlertList(alerts=page, next_after=following)
 
 
 def _position(after: str) -> tuple[str, int]:
@@ -133,29 +86,7 @@ async def alert(client: Client, number: int) -> AlertAnswer:
     Raises:
         NotFound: there is none.
     """
-    found = await client.alert(number)
-    if found is None:
-        raise NotFound(f"no alert {number}: it was pruned, or never was")
-    return _alert(found)
-
-
-async def notices(client: Client, number: int) -> list[NoticeAnswer]:
-    """What people were told of an alert, or are to be told; newest first."""
-    return NoticeAnswer.each(await client.alert_notices(number, limit=NOTICES_MAX))
-
-
-async def channels(client: Client) -> list[ChannelAnswer]:
-    """Ways to people that workers had within the last week."""
-    return ChannelAnswer.each((await client.alert_channels())[:CHANNELS_MAX])
-
-
-def _alert(one: Alert) -> AlertAnswer:
-    return AlertAnswer(
-        id=one.id, pattern=one.pattern, tracking_id=one.tracking_id, subject=one.subject,
-        evidence=json_value(one.evidence), severity=one.severity, first_at=one.first_at, last_at=one.last_at,
-        resolved_at=one.resolved_at, state=one.state, count=one.count,
-        notified_at=one.notified_at, acknowledged_at=one.acknowledged_at, acknowledged_by=one.acknowledged_by,
-    )  # fmt: skip
+    return existing(await client.alert(number), f"no alert {number}: it was pruned, or never was")
 
 
 router = APIRouter(tags=["alerts"])
@@ -163,7 +94,7 @@ router = APIRouter(tags=["alerts"])
 
 @router.get("/alerts")
 async def list_alerts(
-    client: Asked,
+    client: ClientDep,
     *,
     state: Literal["firing", "resolved"] | None = None,
     tracking_id: OptionalText = None,
@@ -175,35 +106,36 @@ async def list_alerts(
 
 
 @router.get("/alerts/{number}")
-async def one_alert(client: Asked, number: Annotated[int, Path(ge=0, le=2**62)]) -> OneAlertAnswer:
+async def one_alert(client: ClientDep, number: Annotated[int, Path(ge=0, le=2**62)]) -> OneAlertAnswer:
     """One alert, and who was told of it."""
     found = await alert(client, number)
-    return OneAlertAnswer(alert=found, notices=await notices(client, number))
+    return OneAlertAnswer(alert=found, notices=list(await client.alert_notices(number, limit=NOTICES_MAX)))
 
 
-async def all_alerts(look: Look) -> dict[str, Any]:
+async def all_alerts(visit: Visit) -> dict[str, Any]:
     """Those that fire first."""
-    tracking_id, state = look.text("tracking_id"), look.word("state", (*STATES, "all"))
+    tracking_id, state = visit.text("tracking_id"), visit.word("state", (*STATES, "all"))
     found = await load_alerts(
-        look.client,
+        visit.client,
         state=None if state == "all" else state,
         tracking_id=tracking_id,
-        limit=look.number("limit", 50, 1, 200),
-        after=look.text("after", 50),
+        limit=visit.number("limit", 50, 1, 200),
+        after=visit.text("after", 50),
     )
-    ways = await channels(look.client)
-    return {"found": found, "channels": ways, "tracking_id": tracking_id, "state_asked": state or "all",
-            "states": ("all", *STATES), "limit_asked": look.text("limit")}  # fmt: skip
+    channels = (await visit.client.alert_channels())[:CHANNELS_MAX]
+    return {"found": found, "channels": channels, "tracking_id": tracking_id, "state_asked": state or "all",
+            "states": ("all", *STATES), "limit_asked": visit.text("limit")}  # fmt: skip
 
 
-async def alert_page(look: Look) -> dict[str, Any]:
+async def alert_page(visit: Visit) -> dict[str, Any]:
     """What was found, and on what grounds."""
-    number = look.path["number"]
+    number = visit.path["number"]
     if not (number.isascii() and number.isdigit() and len(number) <= NUMBER_DIGITS_MAX):
         raise NotFound(f"no alert {number[:100]!r}: the page of alerts lists them")
-    found = await alert(look.client, int(number))
-    told = await notices(look.client, found.id)
-    return {"alert": found, "evidence": pretty(found.evidence), "notices": told}
+    found = await alert(visit.client, int(number))
+    notices = await visit.client.alert_notices(found.id, limit=NOTICES_MAX)
+    worst = json_value(found.evidence["worst"]) if isinstance(found.evidence, dict) else []
+    return {"alert": found, "worst": worst, "evidence": pretty(found.evidence), "notices": notices}
 
 
 PAGES = (

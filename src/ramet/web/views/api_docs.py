@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ramet.web.page import Look, Page
+from ramet.web.page import Page, Visit
 
 
-async def api_docs(look: Look) -> dict[str, Any]:
+async def api_docs(visit: Visit) -> dict[str, Any]:
     """The routes of the document by what they are about."""
-    document = look.request.app.state.api.openapi()
+    document = visit.request.app.state.api.openapi()
     subjects: dict[str, list[dict[str, Any]]] = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():

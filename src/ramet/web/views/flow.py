@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 
-from ramet import Backlog, Client, Count, Policy, Queue, Resource, RunningTask, WorkerSeen
+from ramet import Backlog, Client, Count, Policy, Queue, Resource, RunningTask, Unserved, WorkerSeen
 from ramet.model.flow.resources import policy_of, rate_of, refilled, room
-from ramet.web.answers.shared import Answer, CountAnswer
-from ramet.web.page import Asked, Limit, Look, OptionalText, Page
+from ramet.web.answer import Answer, AsObject, CountAnswer
+from ramet.web.page import ClientDep, Limit, OptionalText, Page, Visit
 from ramet.web.views.overview import WAITS
 
 QUEUES_MAX = 1_000
@@ -62,18 +62,7 @@ class FlowAnswer(Answer):
     kinds: list[KindLimitAnswer]
 
 
-class PolicyAnswer(Answer):
-    """What resources with this name, or prefix and ``*``, bear."""
-
-    pattern: str
-    concurrency: int | None
-    rate_per_second: float | None
-    burst: float
-    breaker_failures: int
-    """Failures in a row that open the breaker; 0 for none."""
-    cooldown_seconds: float | None
-    """After so long one task tries; None: only a person closes it."""
-    explicit: bool
+PolicyAnswer = Annotated[Policy, AsObject()]
 
 
 class ResourceAnswer(Answer):
@@ -134,9 +123,9 @@ async def load_flow(client: Client) -> FlowAnswer:
 def _queue(name: str, known: Queue | None, backlog: Backlog, held: int, living: Sequence[WorkerSeen]) -> QueueAnswer:
     serving = [worker for worker in living if name in worker.queues]
     return QueueAnswer(
-        name=name, waiting=CountAnswer.model_validate(backlog.waiting), oldest_waiting_at=backlog.oldest_at,
+        name=name, waiting=backlog.waiting, oldest_waiting_at=backlog.oldest_at,
         oldest_waiting=backlog.oldest,
-        held_back={wait: CountAnswer.model_validate(count) for wait, count in backlog.held_back.items()},
+        held_back=dict(backlog.held_back),
         kinds=list(backlog.kinds), workers=len(serving), slots=sum(worker.concurrency for worker in serving),
         held=held, concurrency=known and known.concurrency, explicit=bool(known and known.explicit),
         paused_at=known and known.paused_at, paused_by=known and known.paused_by,
@@ -169,9 +158,9 @@ def _resource(one: Resource, policy: Policy, held: int, now: float, *, backlog: 
         name=one.name, state=state, since=one.opened_at, until=until, by=one.opened_by, reason=reason,
         failures=one.failures, held=held, rate_per_second=None if rate is None else rate.at(now),
         in_store=None if rate is None else refilled(one, policy, now).tokens,
-        waiting=CountAnswer.model_validate(backlog.waiting), oldest_waiting_at=backlog.oldest_at,
+        waiting=backlog.waiting, oldest_waiting_at=backlog.oldest_at,
         oldest_waiting=backlog.oldest, limited_by=free.reason or None, next_at=free.until,
-        policy=PolicyAnswer.model_validate(policy),
+        policy=policy,
     )  # fmt: skip
 
 
@@ -225,14 +214,7 @@ class ClaimantAnswer(Answer):
     tasks: list[RunningAnswer]
 
 
-class NotServedAnswer(Answer):
-    """A kind in a queue, with live tasks that no living worker serves."""
-
-    queue: str
-    kind: str
-    tasks: int
-    more: bool
-    """There are at least so many tasks."""
+NotServedAnswer = Annotated[Unserved, AsObject("NotServedAnswer")]
 
 
 class WorkersAnswer(Answer):
@@ -260,7 +242,7 @@ async def load_workers(client: Client) -> WorkersAnswer:
     return WorkersAnswer(
         workers=[_worker(one, in_hand.workers.get(one.name, 0), tasks[one.name]) for one in found[:WORKERS_MAX]],
         others=others[:WORKERS_MAX],
-        unserved=NotServedAnswer.each(missing[:DISTINCT_MAX]),
+        unserved=list(missing[:DISTINCT_MAX]),
     )
 
 
@@ -278,19 +260,19 @@ router = APIRouter(tags=["flow"])
 
 
 @router.get("/queues")
-async def queues(client: Asked) -> FlowAnswer:
+async def queues(client: ClientDep) -> FlowAnswer:
     """Queues with what waits in them and who serves them; kinds that are limited or of which claims are held."""
     return await load_flow(client)
 
 
 @router.get("/resources")
-async def resources(client: Asked, *, name: OptionalText = None, limit: Limit = 50) -> list[ResourceAnswer]:
+async def resources(client: ClientDep, *, name: OptionalText = None, limit: Limit = 50) -> list[ResourceAnswer]:
     """Where resources stand and what waits for them, those with an open breaker first."""
     return await load_resources(client, name, limit=limit)
 
 
 @router.get("/workers")
-async def workers(client: Asked) -> WorkersAnswer:
+async def workers(client: ClientDep) -> WorkersAnswer:
     """Who works, on what, and what nobody serves."""
     return await load_workers(client)
 
@@ -305,25 +287,25 @@ LIMITS = {
 """What lets no task of a resource through."""
 
 
-async def queues_page(look: Look) -> dict[str, Any]:
+async def queues_page(visit: Visit) -> dict[str, Any]:
     """Queues and kinds with their limits, what waits in them and what is held of them."""
-    return {"found": await load_flow(look.client), "waits": WAITS}
+    return {"found": await load_flow(visit.client), "waits": WAITS}
 
 
-async def resources_page(look: Look) -> dict[str, Any]:
+async def resources_page(visit: Visit) -> dict[str, Any]:
     """Where resources stand, those with an open breaker first."""
-    name = look.text("name")
+    name = visit.text("name")
     return {
         "name": name,
-        "resources": await load_resources(look.client, name, limit=look.number("limit", 100, 1, 200)),
+        "resources": await load_resources(visit.client, name, limit=visit.number("limit", 100, 1, 200)),
         "limits": LIMITS,
-        "policies": (await look.client.policies())[:QUEUES_MAX],
+        "policies": (await visit.client.policies())[:QUEUES_MAX],
     }
 
 
-async def workers_page(look: Look) -> dict[str, Any]:
+async def workers_page(visit: Visit) -> dict[str, Any]:
     """Who works, on what, and what nobody serves."""
-    return {"found": await load_workers(look.client)}
+    return {"found": await load_workers(visit.client)}
 
 
 PAGES = (

@@ -1,28 +1,233 @@
-"""Lineages: lists, one, its refused spawns.
-
-A tracking id may hold slashes, and be no more than dots: besides ``/lineages/ID``, in which it is percent-encoded,
-``/lineage?tracking_id=ID`` takes any.
-"""
+"""Lineages: what they used of their limits, what was refused in them, what people did to them."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from ramet.model.lineage.lineage import LineageState, OutcomeKind
+from ramet import BlockPage, Client, Delay, Lineage
+from ramet.model.lineage.guard import REOFFERABLE, BlockReason
+from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
+from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
 from ramet.model.views import LINEAGE_ORDERS
-from ramet.web.answers import lineages, tasks
-from ramet.web.answers.lineages import BlockList, LineageDetail, LineageList
-from ramet.web.page import Asked, Cursor, Id, Limit, Look, OptionalText, Page, Text
-from ramet.web.views import costs
+from ramet.web.answer import Answer, AsObject, stored_lineage
+from ramet.web.page import BadInput, ClientDep, Cursor, Id, Limit, OptionalText, Page, Text, Visit
+from ramet.web.views import tasks
+
+REOFFERED = tuple(reason.value for reason in BlockReason if reason in REOFFERABLE)
+"""Reasons for which a refused spawn can be offered again."""
+
+
+class OutcomeAnswer(Answer):
+    """What a lineage came to, so far or at its end."""
+
+    clean: bool
+    """Nothing failed, and nothing was left out."""
+    failures: int
+    """Tasks that are failed."""
+    left_out: dict[str, int]
+    """What was wanted and does not exist, by reason: refused spawns and cancelled tasks."""
+    words: str
+
+
+class LineageAnswer(Answer):
+    """A lineage and what it used of its limits. Money is whole nano-dollars."""
+
+    tracking_id: str
+    state: str
+    outcome: OutcomeAnswer
+    reason: str | None
+    queue: str
+    created_at: float
+    deadline_at: float
+    ended_at: float | None
+    left_seconds: float | None
+    """Until its deadline, net of pauses; null when it ended."""
+    seconds: float
+    """From its beginning to its deadline, as it would be if a pause ended now."""
+    tasks: int
+    max_tasks: int
+    live: int
+    ended: dict[str, int]
+    """Tasks by terminal state."""
+    depth: int | None
+    """The largest spawn depth of its tasks; null while it has none."""
+    max_spawn_depth: int
+    max_fan_out: int
+    spent: int
+    reserved: int
+    max_cost: int | None
+    soft_cost: int | None
+    under_reserved: int
+    """Spent beyond what had been reserved."""
+    blocks: int
+    """Stored refusals."""
+    paused_at: float | None
+    paused_by: str | None
+    paused_reason: str | None
+
+
+class LineageList(Answer):
+    """Lineages in an order."""
+
+    lineages: list[LineageAnswer]
+    next_before: str | None
+    """Given as ``before`` it continues behind this page; null at the end."""
+
+
+BlockList = Annotated[BlockPage, AsObject("BlockList")]
+DelayAnswer = Annotated[Delay, AsObject(types={"outcome": str})]
+
+
+class KindStateAnswer(Answer):
+    """Tasks of one kind in one state."""
+
+    kind: str
+    state: str
+    wait: str | None
+    number: int
+    more: bool
+    """There are at least so many."""
+    mean_depth: float | None
+
+
+class LineageDetail(LineageAnswer):
+    """A lineage with its tasks by kind and state, and its refusals by reason."""
+
+    kinds: list[KindStateAnswer]
+    delays: list[DelayAnswer]
+    """Tasks that were put off, the most frequent reasons first."""
+    refused: dict[str, int]
+    """How often spawns were refused, by reason."""
+
+
+async def lineage_answers(client: Client, rows: Sequence[Lineage]) -> list[LineageAnswer]:
+    """What lineages used of their limits."""
+    depths = await client.deepest([row.tracking_id for row in rows])
+    now, paused = client.clock.now(), await _paused_queues(client)
+    return [_lineage_answer(row, now, paused, depths.get(row.tracking_id)) for row in rows]
+
+
+def _lineage_answer(row: Lineage, now: float, paused_queues: Mapping[str, float], depth: int | None) -> LineageAnswer:
+    """What the row says, for pages and machines.
+
+    Args:
+        paused_queues: since when a queue is paused: the clock of its lineages stands still since then.
+        depth: the largest spawn depth of its tasks.
+    """
+    # While a clock stands still, the deadline includes the whole of the longest pause.
+    pauses = [at for at in (row.paused_at, paused_queues.get(row.queue)) if at is not None]
+    deadline_at = row.deadline_at - sum(PAUSE_SECONDS_MAX - max(0.0, now - at) for at in pauses)
+    names = set(LineageAnswer.model_fields) - {"left_seconds", "seconds", "ended", "tasks", "depth", "outcome"}
+    outcome = row.outcome
+    return LineageAnswer(
+        outcome=OutcomeAnswer(
+            clean=outcome.clean, failures=outcome.failures, left_out=dict(outcome.left_out), words=str(outcome)
+        ),
+        **{name: getattr(row, name) for name in names},
+        tasks=row.created,
+        depth=depth,
+        left_seconds=deadline_at - now if row.state in OPEN else None,
+        seconds=deadline_at - row.created_at,
+        ended={
+            "success": row.success,
+            "filtered": row.filtered,
+            "skipped": row.skipped,
+            "failed": row.failed,
+            "cancelled": row.cancelled,
+        },
+    )
+
+
+async def _paused_queues(client: Client) -> dict[str, float]:
+    """Paused queues, since when."""
+    return {queue.name: queue.paused_at for queue in await client.queues() if queue.paused_at is not None}
+
+
+async def load_lineages(
+    client: Client,
+    *,
+    states: Collection[str] = (),
+    limit: int = 50,
+    before: str | None = None,
+    order: str = "newest",
+    prefix: str | None = None,
+    outcome: str | None = None,
+) -> LineageList:
+    """A page of lineages in an order, or by name those whose tracking id begins so.
+
+    Raises:
+        BadInput: ``before`` is not of an earlier page.
+    """
+    try:
+        page = await client.lineage_page(
+            states=states, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome
+        )
+    except ValueError as wrong:
+        raise BadInput(str(wrong)) from wrong
+    return LineageList(lineages=await lineage_answers(client, page.lineages), next_before=page.next_before)
+
+
+async def load_lineage(client: Client, tracking_id: str) -> LineageAnswer:
+    """One lineage.
+
+    Raises:
+        NotFound: there is no such lineage.
+    """
+    return (await lineage_answers(client, [await stored_lineage(client, tracking_id)]))[0]
+
+
+async def load_detail(client: Client, tracking_id: str) -> LineageDetail:
+    """One lineage with its tasks by kind and state, and its refusals by reason."""
+    one = await load_lineage(client, tracking_id)
+    kinds = [
+        KindStateAnswer(kind=item.kind, state=item.state, wait=item.wait, number=item.tasks.number,
+                        more=item.tasks.more, mean_depth=item.mean_depth)
+        for item in await client.lineage_counts(tracking_id)
+    ]  # fmt: skip
+    # One that was never tried waits for the time that it was submitted for.
+    put_off = [delay for delay in await client.delays(tracking_id) if delay.outcome is not None]
+    return LineageDetail(
+        **one.model_dump(), kinds=kinds, delays=put_off, refused=await load_refused(client, tracking_id)
+    )
+
+
+async def load_refused(client: Client, tracking_id: str) -> dict[str, int]:
+    """How often spawns were refused in a lineage, by reason, the most frequent first."""
+    totals: dict[str, int] = {}
+    for (_, reason), times in (await client.block_totals(tracking_id)).items():
+        totals[reason] = totals.get(reason, 0) + times
+    return dict(sorted(totals.items(), key=lambda item: (-item[1], item[0])))
+
+
+async def load_blocks(
+    client: Client, tracking_id: str, limit: int = 50, *, after: str | None = None, **filters: str | None
+) -> BlockPage:
+    """A page of the refused spawns of a lineage, filtered by ``kind``, ``key`` or ``reason`` where given.
+
+    Raises:
+        NotFound: there is no such lineage.
+        BadInput: ``after`` is not of an earlier page.
+    """
+    await stored_lineage(client, tracking_id)
+    try:
+        return await client.block_page(tracking_id, limit=limit, after=after, **filters)
+    except ValueError as wrong:
+        raise BadInput(str(wrong)) from wrong
+
+
+STATES = tuple(state.value for state in LineageState)
+OUTCOMES = tuple(kind.value for kind in OutcomeKind)
+
 
 router = APIRouter(tags=["lineages"])
 
 
 @router.get("/lineages")
 async def list_lineages(
-    client: Asked,
+    client: ClientDep,
     *,
     state: Annotated[list[LineageState], Query(max_length=5)] = [],  # noqa: B006  # FastAPI copies it
     limit: Limit = 50,
@@ -33,26 +238,26 @@ async def list_lineages(
 ) -> LineageList:
     """Lineages: the newest, those that used most of their limits, those whose time ends first; or by name those whose
     tracking id begins with `prefix`. `outcome` keeps those that are clean, have failures or are incomplete."""
-    return await lineages.lineages(
+    return await load_lineages(
         client, states=state, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome
     )
 
 
 @router.get("/lineage")
-async def read_lineage(client: Asked, *, tracking_id: Text) -> LineageDetail:
+async def read_lineage(client: ClientDep, *, tracking_id: Text) -> LineageDetail:
     """One lineage with its tasks by kind and state and its refusals by reason."""
-    return await lineages.lineage_detail(client, tracking_id)
+    return await load_detail(client, tracking_id)
 
 
 @router.get("/lineages/{tracking_id:path}")
-async def read_lineage_at(client: Asked, tracking_id: Id) -> LineageDetail:
+async def read_lineage_at(client: ClientDep, tracking_id: Id) -> LineageDetail:
     """The same as `/lineage?tracking_id=`."""
-    return await lineages.lineage_detail(client, tracking_id)
+    return await load_detail(client, tracking_id)
 
 
 @router.get("/blocks")
 async def list_blocks(
-    client: Asked,
+    client: ClientDep,
     *,
     tracking_id: Text,
     kind: OptionalText = None,
@@ -62,8 +267,7 @@ async def list_blocks(
     after: Cursor = None,
 ) -> BlockList:
     """Spawns that the guard refused in a lineage, by kind, key and reason."""
-    found = await lineages.blocks(client, tracking_id, limit, after=after, kind=kind, key=key, reason=reason)
-    return lineages.block_list(found)
+    return await load_blocks(client, tracking_id, limit, after=after, kind=kind, key=key, reason=reason)
 
 
 ACTS_MAX = 20
@@ -73,62 +277,61 @@ DELAYS_MAX = 10
 CURSOR_CHARACTERS_MAX = 10_000
 
 
-async def lineage_list(look: Look) -> dict[str, Any]:
+async def lineages_page(visit: Visit) -> dict[str, Any]:
     """Lineages by state and the beginning of their name, in an order."""
-    state, order = look.word("state", lineages.STATES), look.word("order", LINEAGE_ORDERS) or "newest"
-    prefix, outcome = look.text("prefix"), look.word("outcome", lineages.OUTCOMES)
-    page = await lineages.lineages(
-        look.client,
+    state, order = visit.word("state", STATES), visit.word("order", LINEAGE_ORDERS) or "newest"
+    prefix, outcome = visit.text("prefix"), visit.word("outcome", OUTCOMES)
+    page = await load_lineages(
+        visit.client,
         states=() if state is None else (state,),
-        limit=look.number("limit", 50, 1, 200),
-        before=look.text("after", CURSOR_CHARACTERS_MAX),
+        limit=visit.number("limit", 50, 1, 200),
+        before=visit.text("after", CURSOR_CHARACTERS_MAX),
         order=order,
         prefix=prefix,
         outcome=outcome,
     )
-    return {"found": page, "state_asked": state, "states": lineages.STATES, "here": look.address, "order": order,
+    return {"found": page, "state_asked": state, "states": STATES, "here": visit.address, "order": order,
             "orders": LINEAGE_ORDERS, "prefix": prefix, "outcome_asked": outcome,
-            "outcomes": lineages.OUTCOMES}  # fmt: skip
+            "outcomes": OUTCOMES}  # fmt: skip
 
 
-async def lineage(look: Look) -> dict[str, Any]:
+async def lineage_page(visit: Visit) -> dict[str, Any]:
     """One lineage: what it used, what is in it, what was refused, what people did."""
-    tracking_id = look.id("tracking_id")
-    found = await lineages.lineage_detail(look.client, tracking_id)
+    tracking_id = visit.id("tracking_id")
+    found = await load_detail(visit.client, tracking_id)
     return {
         "one": found,
-        "level": await tasks.level(look.client, tracking_id=tracking_id),
+        "level": await tasks.load_level(visit.client, tracking_id=tracking_id),
         "delays": found.delays[:DELAYS_MAX],
-        "acts": await look.client.acts(tracking_id, limit=ACTS_MAX),
-        "alerts": await look.client.alerts(firing=False, tracking_id=tracking_id, limit=ACTS_MAX),
-        "reofferable": any(reason in lineages.REOFFERED for reason in found.refused),
-        "here": look.address,
+        "acts": await visit.client.acts(tracking_id, limit=ACTS_MAX),
+        "alerts": await visit.client.alerts(firing=False, tracking_id=tracking_id, limit=ACTS_MAX),
+        "reofferable": any(reason in REOFFERED for reason in found.refused),
+        "here": visit.address,
     }
 
 
-async def spend(look: Look) -> dict[str, Any]:
+async def spend_page(visit: Visit) -> dict[str, Any]:
     """What a lineage cost, by kind and task."""
-    tracking_id = look.id("tracking_id")
-    await lineages.lineage(look.client, tracking_id)
-    return {"tracking_id": tracking_id, "found": await costs.load_costs(look.client, tracking_id, limit=20)}
+    tracking_id = (await stored_lineage(visit.client, visit.id("tracking_id"))).tracking_id
+    return {"tracking_id": tracking_id, "found": await visit.client.costs(tracking_id, limit=20)}
 
 
-async def blocks(look: Look) -> dict[str, Any]:
+async def blocks_page(visit: Visit) -> dict[str, Any]:
     """Refused spawns of a lineage."""
-    tracking_id = look.id("tracking_id")
-    asked = {name: look.text(name) for name in ("kind", "key", "reason")}
-    limit, after = look.number("limit", 50, 1, 200), look.text("after", CURSOR_CHARACTERS_MAX)
-    found = await lineages.blocks(look.client, tracking_id, limit, after=after, **asked)
-    totals = await lineages.refused(look.client, tracking_id)
-    offered = [reason for reason in lineages.REOFFERED if reason in totals]
+    tracking_id = visit.id("tracking_id")
+    asked = {name: visit.text(name) for name in ("kind", "key", "reason")}
+    limit, after = visit.number("limit", 50, 1, 200), visit.text("after", CURSOR_CHARACTERS_MAX)
+    found = await load_blocks(visit.client, tracking_id, limit, after=after, **asked)
+    totals = await load_refused(visit.client, tracking_id)
+    offered = [reason for reason in REOFFERED if reason in totals]
     return {"tracking_id": tracking_id, "found": found, "asked": asked, "totals": totals, "offered": offered,
-            "here": look.address, "limit": limit}  # fmt: skip
+            "here": visit.address, "limit": limit}  # fmt: skip
 
 
 PAGES = (
-    Page("/lineages", "lineages", "lineages.html", lineage_list),
-    Page("/lineages/{tracking_id:path}", "lineage", "lineage.html", lineage),
-    Page("/blocks", "blocks", "blocks.html", blocks, live=False),
-    Page("/spend", "spend", "spend.html", spend, live=False),
-    Page("/parts/spend", "spend-part", "parts/spend.html", spend, live=False),
+    Page("/lineages", "lineages", "lineages.html", lineages_page),
+    Page("/lineages/{tracking_id:path}", "lineage", "lineage.html", lineage_page),
+    Page("/blocks", "blocks", "blocks.html", blocks_page, live=False),
+    Page("/spend", "spend", "spend.html", spend_page, live=False),
+    Page("/parts/spend", "spend-part", "parts/spend.html", spend_page, live=False),
 )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter
 
-from ramet import Client, Present
+from ramet import Client, Count, Present, Queue, Unserved
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.money import Ceiling
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tallies, Tally
 from ramet.model.task.task import Wait
-from ramet.web.answers.lineages import LineageAnswer, answers
-from ramet.web.answers.shared import Answer, CountAnswer
-from ramet.web.page import Asked, Look, Page
+from ramet.model.views import CLAIMABLE
+from ramet.web.answer import Answer, AsObject, CountAnswer
+from ramet.web.page import ClientDep, Page, Visit
+from ramet.web.views.lineages import LineageAnswer, lineage_answers
 
 WINDOW_SECONDS = 3_600.0
 MINUTE_SECONDS = 60.0
@@ -62,21 +63,10 @@ class KindAnswer(Answer):
     ran_p95_seconds: float | None
 
 
-class UnservedAnswer(Answer):
-    """Live tasks that no living worker serves."""
-
-    queue: str
-    kind: str
-    tasks: int
-
-
-class PausedAnswer(Answer):
-    """A queue that somebody paused."""
-
-    name: str
-    paused_at: float
-    paused_by: str | None
-    paused_reason: str | None
+UnservedAnswer = Annotated[Unserved, AsObject(without={"more"})]
+PausedAnswer = Annotated[
+    Queue, AsObject("PausedAnswer", without={"concurrency", "explicit"}, types={"paused_at": float})
+]
 
 
 class BreakerAnswer(Answer):
@@ -142,31 +132,20 @@ async def load_overview(client: Client) -> OverviewAnswer:
     return OverviewAnswer(
         **_now(present, spent.day),
         **_of_hour(hour, ever, begin, present.at),
-        unserved=UnservedAnswer.each(unserved[:50]),
-        paused=PausedAnswer.each([one for one in queues if one.paused_at is not None][:50]),
-        breakers=BreakerAnswer.each(breakers),
+        unserved=list(unserved[:50]),
+        paused=[one for one in queues if one.paused_at is not None][:50],
+        breakers=[BreakerAnswer.model_validate(one) for one in breakers],
         newest=await _newest(client),
     )
 
 
 def _now(present: Present, day: Ceiling) -> dict[str, Any]:
-    waits = {wait: CountAnswer.model_validate(count) for wait, count in present.waits.items()}
+    shared = set(OverviewAnswer.model_fields).intersection(present._fields)
     return {
-        "at": present.at,
-        "waiting": waits.get("", CountAnswer(number=0, more=False)),
-        "oldest_waiting_at": present.oldest_waiting_at,
-        "oldest_waiting": present.oldest_waiting,
-        "processing": present.processing,
-        "stale": present.stale,
-        "oldest_claimed_at": present.oldest_claimed_at,
-        "workers_alive": present.workers_alive,
-        "alerts_firing": present.alerts_firing,
-        "breakers_open": present.breakers_open,
+        **{name: getattr(present, name) for name in shared},
+        "waiting": present.waits.get(CLAIMABLE, Count(0)),
         "spent_today": day.spent,
         "day_ceiling": day.most,
-        "next_due_at": present.next_due_at,
-        "waits": waits,
-        "lineages": {state: CountAnswer.model_validate(count) for state, count in present.lineages.items()},
     }
 
 
@@ -253,7 +232,7 @@ async def _newest(client: Client) -> list[LineageAnswer]:
     newest = (await client.lineage_page(limit=LINEAGES_MAX)).lineages
     known = {row.tracking_id for row in open_ones}
     rows = [*open_ones, *(row for row in newest if row.tracking_id not in known)][:LINEAGES_MAX]
-    return await answers(client, rows)
+    return await lineage_answers(client, rows)
 
 
 WIDTH, HEIGHT = 720.0, 150.0
@@ -318,14 +297,14 @@ router = APIRouter(tags=["overview"])
 
 
 @router.get("/overview")
-async def read_overview(client: Asked) -> OverviewAnswer:
+async def read_overview(client: ClientDep) -> OverviewAnswer:
     """What runs, what waits and why, what ended in the last hour."""
     return await load_overview(client)
 
 
-async def overview_page(look: Look) -> dict[str, Any]:
+async def overview_page(visit: Visit) -> dict[str, Any]:
     """Everything at a glance."""
-    one = await load_overview(look.client)
+    one = await load_overview(visit.client)
     deepest = max((depth for depth, count in enumerate(one.depths) if count), default=0)
     return {
         "one": one,

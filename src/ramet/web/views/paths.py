@@ -10,8 +10,8 @@ from fastapi import APIRouter
 
 from ramet import Client, InvalidPath, PathTask
 from ramet.model.paths import BEHIND_MAX, path_of
-from ramet.web.answers.shared import Answer
-from ramet.web.page import Asked, BadInput, Limit, Look, NotFound, OptionalText, Page
+from ramet.web.answer import Answer, stored_lineage
+from ramet.web.page import BadInput, ClientDep, Limit, OptionalText, Page, Visit
 
 
 class PathTaskAnswer(Answer):
@@ -64,8 +64,8 @@ async def load_paths(
     limit: int = 50,
 ) -> PathsAnswer:  # fmt: skip
     """Who is at, below or above a path; without one: who holds any, those with most tasks behind them first."""
-    if tracking_id is not None and await client.lineage(tracking_id) is None:
-        raise NotFound(f"no lineage {tracking_id}: the page of lineages lists them")
+    if tracking_id is not None:
+        await stored_lineage(client, tracking_id)
     page = await client.paths(path, queue=queue, tracking_id=tracking_id, limit=limit)
     return PathsAnswer(path=list(path), tasks=[_task(one) for one in page.tasks], more=page.more)
 
@@ -84,7 +84,7 @@ router = APIRouter(tags=["paths"])
 
 @router.get("/paths")
 async def who_is_on_a_path(
-    client: Asked,
+    client: ClientDep,
     *,
     path: OptionalText = None,
     queue: OptionalText = None,
@@ -96,13 +96,13 @@ async def who_is_on_a_path(
     return await load_paths(client, wanted, queue=queue, tracking_id=tracking_id, limit=limit)
 
 
-async def on_paths(look: Look) -> dict[str, Any]:
+async def on_paths(visit: Visit) -> dict[str, Any]:
     """Tasks at a path, or those that hold one."""
-    asked = {name: look.text(name) for name in ("path", "queue", "tracking_id")}
+    asked = {name: visit.text(name) for name in ("path", "queue", "tracking_id")}
     wanted = path_from_text(asked["path"])
     found = await load_paths(
-        look.client, wanted, queue=asked["queue"], tracking_id=asked["tracking_id"],
-        limit=look.number("limit", 50, 1, 200),
+        visit.client, wanted, queue=asked["queue"], tracking_id=asked["tracking_id"],
+        limit=visit.number("limit", 50, 1, 200),
     )  # fmt: skip
     return {"found": found, "asked": asked}
 

@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import APIRouter
 
 from ramet import Client
-from ramet.web.answers.lineages import LineageAnswer, answers
-from ramet.web.answers.shared import Answer
-from ramet.web.answers.tasks import TaskLine
-from ramet.web.page import Asked, Elsewhere, Look, Page, Text
+from ramet.web.answer import Answer
+from ramet.web.page import ClientDep, Elsewhere, Page, Text, Visit
+from ramet.web.views.lineages import LineageAnswer, lineage_answers
+from ramet.web.views.tasks import TaskLine
 
 KEYS_MAX = 50
 LINEAGES_MAX = 20
@@ -34,39 +34,34 @@ class SearchAnswer(Answer):
 async def run_search(client: Client, text: str) -> SearchAnswer:
     """Look for a text by indexes only. A hit that can be but one is looked for first, and ends the search."""
     task, row = await client.get(text), await client.lineage(text)
-    found = SearchAnswer(task=None if task is None else TaskLine.model_validate(task),
-                         lineage=None if row is None else (await answers(client, [row]))[0],
-                         tasks=[], more_tasks=False, lineages=[], more_lineages=False)  # fmt: skip
-    if found.task is not None or found.lineage is not None:
-        return found
-    tasks, more = await _with_key(client, text)
-    page = await client.lineage_page(prefix=text, limit=LINEAGES_MAX)
-    return found.model_copy(update={
-        "tasks": tasks, "more_tasks": more, "lineages": await answers(client, page.lineages),
-        "more_lineages": page.next_before is not None,
-    })  # fmt: skip
-
-
-async def _with_key(client: Client, text: str) -> tuple[list[TaskLine], bool]:
-    found = await client.tasks_with_key(text, limit=KEYS_MAX + 1)
-    return TaskLine.each(found[:KEYS_MAX]), len(found) > KEYS_MAX
+    lineage = None if row is None else (await lineage_answers(client, [row]))[0]
+    if task is not None or lineage is not None:
+        return SearchAnswer(task=task, lineage=lineage, tasks=[], more_tasks=False, lineages=[], more_lineages=False)
+    tasks, page = (
+        await client.tasks_with_key(text, limit=KEYS_MAX + 1),
+        await client.lineage_page(prefix=text, limit=LINEAGES_MAX),
+    )
+    return SearchAnswer(
+        task=None, lineage=None, tasks=list(tasks[:KEYS_MAX]), more_tasks=len(tasks) > KEYS_MAX,
+        lineages=await lineage_answers(client, page.lineages), more_lineages=page.next_before is not None,
+    )  # fmt: skip
 
 
 router = APIRouter(tags=["search"])
 
 
 @router.get("/search")
-async def find(client: Asked, *, q: Text) -> SearchAnswer:
+async def find(client: ClientDep, *, q: Text) -> SearchAnswer:
     """What a text names: a task or lineage by its id, tasks by their key, lineages by the beginning of their name."""
     return await run_search(client, q)
 
 
-async def search_page(look: Look) -> dict[str, Any]:
+async def search_page(visit: Visit) -> dict[str, Any]:
     """Lead to the one thing that has this id or key, or list what has it."""
-    text = (look.text("q") or "").strip()
+    text = (visit.text("q") or "").strip()
     if not text:
         return {"text": "", "found": None}
-    found = await run_search(look.client, text)
+    found = await run_search(visit.client, text)
     if found.task is not None:
         raise Elsewhere("task", task_id=found.task.id)
     if found.lineage is not None:

@@ -1,26 +1,278 @@
-"""Tasks: lists, one, its explanation; branches and twigs of trees."""
+"""Tasks: lists, one with its history, explanations, trees: readings, API routes and pages."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query
 
-from ramet import TaskState
+from ramet import Branch, Client, Explanation, KeyExplanation, Task, TaskState, Twig, TwigPage
 from ramet.commands.terminal import story
-from ramet.web.answers import tasks
-from ramet.web.answers.shared import pretty, said
-from ramet.web.answers.tasks import BranchList, TaskAnswer, TaskList, TaskQuery, TwigList
-from ramet.web.page import After, Asked, BadInput, Id, Limit, Look, NotFound, OptionalText, Page, Text
-from ramet.web.views import costs, explain
-from ramet.web.views.explain import ExplanationAnswer
+from ramet.engine.explain.explain import Wanted
+from ramet.model.lineage.guard import Elsewhere
+from ramet.model.task.task import Attempt, Block, TransitionRecord
+from ramet.store.requests import TaskPage
+from ramet.web.answer import Answer, AsObject, CauseAnswer, JsonText, cause_lines, pretty
+from ramet.web.page import (
+    After,
+    BadInput,
+    ClientDep,
+    Id,
+    Limit,
+    NotFound,
+    OptionalText,
+    Page,
+    Text,
+    Visit,
+    existing,
+    no_task,
+)
+from ramet.web.views import costs
+
+SCANS_MAX = 5
+"""So often more of a list is looked at where few of its tasks were wanted."""
+SCAN_SIZE = 200
+"""So many tasks at a time."""
+ATTEMPTS_MAX = 500
+"""Attempts, transitions and blocks of one task that are told, each the newest so many."""
+
+
+TaskLine = Annotated[
+    Task, AsObject("TaskLine", without={"payload", "ancestry_chain", "result"}, types={"why": str | None})
+]
+"""A task in a list."""
+TaskList = Annotated[TaskPage, AsObject("TaskList", inner={Task: TaskLine})]
+BranchAnswer = Annotated[Branch, AsObject()]
+TwigList = Annotated[TwigPage, AsObject("TwigList", inner={Task: TaskLine})]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDetail(Task):
+    """A task with what it carries and what happened to it."""
+
+    history: tuple[Attempt, ...]
+    transitions: tuple[TransitionRecord, ...]
+    blocks: tuple[Block, ...]
+    links: tuple[str, ...]
+    """Ids of existing tasks that it asked for."""
+    pipeline_state: Any
+    """Results of its stages so far; JSON."""
+    progress: Any
+    """Progress that its handler reported last; JSON."""
+
+
+TaskAnswer = Annotated[
+    TaskDetail,
+    AsObject(
+        "TaskAnswer",
+        types={"why": str | None},
+        inner={
+            Attempt: Annotated[Attempt, AsObject(without={"fingerprint"})],
+            TransitionRecord: Annotated[TransitionRecord, AsObject("TransitionAnswer")],
+        },
+    ),
+]
+
+
+class BranchList(Answer):
+    """The branches of one level. The first 5,000 tasks are looked at; when there are more, every count says so."""
+
+    branches: list[BranchAnswer]
+
+
+class TaskQuery(NamedTuple):
+    """Which tasks to list."""
+
+    tracking_id: str | None = None
+    state: str | None = None
+    kind: str | None = None
+    key: str | None = None
+    min_depth: int = 0
+    limit: int = 50
+    after: int = 0
+    newest: bool = False
+
+
+async def load_tasks(client: Client, asked: TaskQuery) -> TaskPage:
+    """A page of tasks. What no index helps with is looked for among a bounded number of them."""
+    indexed = asked.key is not None
+    depth = asked.min_depth if not indexed and asked.state in (None, TaskState.SUCCESS) else 0
+    kind = None if indexed else asked.kind
+    page_of = partial(
+        client.tasks, tracking_id=asked.tracking_id, states=() if asked.state is None else (asked.state,),
+        kind=asked.kind if indexed else None, key=asked.key, min_depth=None if depth else asked.min_depth or None,
+        newest=asked.newest,
+    )  # fmt: skip
+    found: list[Task] = []
+    after: int | None = asked.after
+    for scan in range(1 + SCANS_MAX):
+        begin, room = after or 0, asked.limit - len(found)
+        page = await page_of(limit=SCAN_SIZE if scan else asked.limit, after=begin)
+        wanted = [
+            number for number, one in enumerate(page.tasks, 1) if one.spawn_depth >= depth and kind in (None, one.kind)
+        ]
+        if len(wanted) > room:
+            # More than there is room for: the same once more, up to where this page ends.
+            page, wanted = await page_of(limit=wanted[room - 1], after=begin), wanted[:room]
+        found += [page.tasks[number - 1] for number in wanted if number <= len(page.tasks)]
+        after = page.next_after
+        if after is None or len(found) >= asked.limit:
+            break
+    return TaskPage(tuple(found), after)
+
+
+async def load_task(client: Client, task_id: str) -> TaskDetail:
+    """Return a task with what it carries and what happened to it.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    found, checkpoint = existing(await client.history(task_id), no_task(task_id)), await client.checkpoint(task_id)
+    one = found.task
+    return TaskDetail(
+        **{field.name: getattr(one, field.name) for field in fields(one)},
+        history=found.attempts[-ATTEMPTS_MAX:],
+        transitions=found.transitions[-ATTEMPTS_MAX:],
+        blocks=found.blocks[:ATTEMPTS_MAX],
+        links=found.links[:ATTEMPTS_MAX],
+        pipeline_state=checkpoint and checkpoint.pipeline_state,
+        progress=checkpoint and checkpoint.progress,
+    )
+
+
+FEW = 25
+"""A level of so many tasks is shown at once."""
+BRANCHES_MAX = 4
+"""Of so many kinds and states: each costs a visit."""
+
+
+class Level(NamedTuple):
+    """The roots of a lineage, or the children of a task."""
+
+    of: dict[str, str | None]
+    """``tracking_id`` or ``parent_id``: whose. The other one is None."""
+    branches: tuple[Branch, ...]
+    twigs: tuple[Twig, ...] | None
+    """All tasks of the level, where they are few."""
+
+
+async def load_level(client: Client, *, tracking_id: str | None = None, parent_id: str | None = None) -> Level:
+    """One level of a tree."""
+    of = {"tracking_id": tracking_id, "parent_id": parent_id}
+    branches = await client.branches(tracking_id=tracking_id, parent_id=parent_id)
+    few = sum(branch.tasks.number for branch in branches) <= FEW and len(branches) <= BRANCHES_MAX
+    if not few or any(branch.tasks.more for branch in branches):
+        return Level(of, branches, None)
+    twigs: list[Twig] = []
+    for branch in branches:
+        page = await client.twigs(
+            tracking_id=tracking_id, parent_id=parent_id, kind=branch.kind, state=branch.state, limit=FEW
+        )
+        twigs += page.twigs
+    return Level(of, branches, tuple(twigs))
+
+
+WantedAnswer = Annotated[Wanted, AsObject()]
+
+
+class ExplanationAnswer(Answer):
+    """Why a task is where it is."""
+
+    headline: str
+    task: TaskLine
+    why: list[CauseAnswer]
+    """What holds it now, the first is the headline; of an ended task how it ended, then why."""
+    refused: list[CauseAnswer]
+    """Why the first of its spawns were refused."""
+    wanted: list[WantedAnswer]
+    """Existing tasks that it asked for."""
+    waits_behind: int
+    """Tasks before it on its path, counted up to 1,000."""
+
+
+KeyAnswer = Annotated[
+    KeyExplanation,
+    AsObject(
+        "KeyAnswer",
+        types={"why": list[CauseAnswer]},
+        inner={Task: TaskLine, Elsewhere: Annotated[Elsewhere, AsObject("HolderAnswer")]},
+    ),
+]
+
+
+async def load_explanation(client: Client, task_id: str) -> Explanation:
+    """Explain from stored rows why a task is in its state.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    return existing(await client.explain(task_id), no_task(task_id))
+
+
+def explanation_answer(found: Explanation) -> ExplanationAnswer:
+    """The explanation for machines."""
+    chain = found.path.chain
+    return ExplanationAnswer(
+        headline=found.headline,
+        task=found.history.task,
+        why=CauseAnswer.each(found.why),
+        refused=CauseAnswer.each(found.refused),
+        wanted=[*found.wanted],
+        waits_behind=0 if chain is None else chain.before,
+    )
+
+
+async def load_key(client: Client, kind: str, key: str, tracking_id: str | None = None) -> KeyExplanation:
+    """Who has a kind and key, in any spelling of the key.
+
+    Raises:
+        NotFound: nothing is known of it.
+    """
+    found = await client.explain_key(kind, key, tracking_id)
+    if found is None:
+        where = f"lineage {tracking_id}" if tracking_id else "the newest lineages"
+        tried = ", ".join(map(repr, client.spellings(kind, key)))
+        raise NotFound(f"no task and no refused spawn of kind {kind!r}, key {key!r} in {where} (compared: {tried})")
+    return found
+
+
+explain_router = APIRouter(tags=["explain"])
+
+
+@explain_router.get("/explain")
+async def explain_key(client: ClientDep, *, kind: Text, key: Text, tracking_id: OptionalText = None) -> KeyAnswer:
+    """Who has a kind and key, in any spelling of the key; without a lineage the newest are looked at."""
+    return await load_key(client, kind, key, tracking_id)
+
+
+async def explain_page(visit: Visit) -> dict[str, Any]:
+    """The form, and what is known of what was asked for."""
+    task_id, kind, key = visit.text("task_id"), visit.text("kind"), visit.text("key")
+    context: dict[str, Any] = {"asked_kind": kind, "asked_key": key, "asked_lineage": visit.text("tracking_id")}
+    context |= {"known": None, "why": (), "found": None, "nothing": None}
+    try:
+        if task_id is not None:
+            found = await load_explanation(visit.client, task_id)
+            context |= {"found": found, "why": cause_lines(found.why)}
+        elif kind is not None and key is not None:
+            known = await load_key(visit.client, kind, key, visit.text("tracking_id"))
+            context |= {"known": known, "why": cause_lines(known.why)}
+    except NotFound as nothing:
+        context["nothing"] = str(nothing)
+    return context
+
+
+EXPLAIN_PAGES = (Page("/explain", "explain", "explain.html", explain_page, live=False),)
+
 
 router = APIRouter(tags=["tasks"])
 
 
 @router.get("/tasks")
 async def list_tasks(
-    client: Asked,
+    client: ClientDep,
     *,
     tracking_id: OptionalText = None,
     state: TaskState | None = None,
@@ -31,39 +283,38 @@ async def list_tasks(
     after: After = 0,
 ) -> TaskList:
     """Tasks by lineage, state, kind, key and depth, the oldest first."""
-    return await tasks.tasks(client, tasks.TaskQuery(tracking_id, state, kind, key, min_depth, limit, after))
+    return await load_tasks(client, TaskQuery(tracking_id, state, kind, key, min_depth, limit, after))
 
 
 @router.get("/task")
-async def read_task(client: Asked, *, task_id: Text) -> TaskAnswer:
+async def read_task(client: ClientDep, *, task_id: Text) -> TaskAnswer:
     """One task with payload, result, attempts, transitions and refused spawns; the newest 500 of each."""
-    return await tasks.task(client, task_id)
+    return await load_task(client, task_id)
 
 
 @router.get("/tasks/{task_id:path}/explanation")
-async def explain_task(client: Asked, task_id: Id) -> ExplanationAnswer:
+async def explain_task(client: ClientDep, task_id: Id) -> ExplanationAnswer:
     """Why a task is where it is: causes with a code, facts and what would help."""
-    return explain.explanation_answer(await explain.explanation(client, task_id))
+    return explanation_answer(await load_explanation(client, task_id))
 
 
 @router.get("/tasks/{task_id:path}")
-async def read_task_at(client: Asked, task_id: Id) -> TaskAnswer:
+async def read_task_at(client: ClientDep, task_id: Id) -> TaskAnswer:
     """The same as `/task?task_id=`."""
-    return await tasks.task(client, task_id)
+    return await load_task(client, task_id)
 
 
 @router.get("/branches")
 async def list_branches(
-    client: Asked, *, tracking_id: OptionalText = None, parent_id: OptionalText = None
+    client: ClientDep, *, tracking_id: OptionalText = None, parent_id: OptionalText = None
 ) -> BranchList:
     """The roots of a lineage, or the children of a task, by kind and state. Give one of the two."""
-    _one_of(tracking_id, parent_id)
-    return tasks.branch_list(await client.branches(tracking_id=tracking_id, parent_id=parent_id))
+    return BranchList(branches=[*await client.branches(**_parent_of(tracking_id, parent_id))])
 
 
 @router.get("/twigs")
 async def list_twigs(
-    client: Asked,
+    client: ClientDep,
     *,
     tracking_id: OptionalText = None,
     parent_id: OptionalText = None,
@@ -73,16 +324,15 @@ async def list_twigs(
     after: After = 0,
 ) -> TwigList:
     """The tasks of one branch with how many children each has."""
-    _one_of(tracking_id, parent_id)
-    page = await client.twigs(
-        tracking_id=tracking_id, parent_id=parent_id, kind=kind, state=state, limit=limit, after=after
-    )
-    return tasks.twig_list(page)
+    parent = _parent_of(tracking_id, parent_id)
+    return await client.twigs(**parent, kind=kind, state=state, limit=limit, after=after)
 
 
-def _one_of(tracking_id: str | None, parent_id: str | None) -> None:
+def _parent_of(tracking_id: str | None, parent_id: str | None) -> dict[str, str | None]:
+    """Return the arguments that name one level of a tree."""
     if (tracking_id is None) == (parent_id is None):
         raise BadInput("give a tracking_id for the roots of a lineage, or a parent_id for the children of a task")
+    return {"tracking_id": tracking_id, "parent_id": parent_id}
 
 
 STATES = tuple(state.value for state in TaskState)
@@ -90,82 +340,85 @@ DEPTH_MAX = 1_000
 NUMBER_MAX = 2**62
 
 
-def asked_of(look: Look) -> TaskQuery:
+def query_of(visit: Visit) -> TaskQuery:
     """Which tasks the address asks for."""
     return TaskQuery(
-        look.text("tracking_id"),
-        look.word("state", STATES),
-        look.text("kind"),
-        look.text("key"),
-        look.number("min_depth", 0, 0, DEPTH_MAX),
-        look.number("limit", 50, 1, 200),
-        look.number("after", 0, 0, NUMBER_MAX),
+        visit.text("tracking_id"),
+        visit.word("state", STATES),
+        visit.text("kind"),
+        visit.text("key"),
+        visit.number("min_depth", 0, 0, DEPTH_MAX),
+        visit.number("limit", 50, 1, 200),
+        visit.number("after", 0, 0, NUMBER_MAX),
     )
 
 
-async def task_list(look: Look) -> dict[str, Any]:
+async def tasks_page(visit: Visit) -> dict[str, Any]:
     """Tasks by state, kind, key, depth and lineage, the newest first."""
-    asked = asked_of(look)._replace(newest=True)
-    return {"page_of_tasks": await tasks.tasks(look.client, asked), "asked": asked, "states": STATES}
+    asked = query_of(visit)._replace(newest=True)
+    return {"page_of_tasks": await load_tasks(visit.client, asked), "asked": asked, "states": STATES}
 
 
-async def task(look: Look) -> dict[str, Any]:
+def _pretty(value: Any) -> JsonText | None:
+    return None if value is None else pretty(value)
+
+
+async def task_page(visit: Visit) -> dict[str, Any]:
     """One task: why it is where it is, its story, what it carries, what grew from it."""
-    found = await explain.explanation(look.client, look.id("task_id"))
-    one, kept = found.history.task, await look.client.checkpoint(found.history.task.id)
+    found = await load_explanation(visit.client, visit.id("task_id"))
+    one, checkpoint = found.history.task, await visit.client.checkpoint(found.history.task.id)
     return {
         "found": found,
-        "why": said(found.why),
-        "refused": said(found.refused[:10]),
-        "story": story(found.history, most=tasks.ATTEMPTS_MAX),
+        "why": cause_lines(found.why),
+        "refused": cause_lines(found.refused[:10]),
+        "story": story(found.history, most=ATTEMPTS_MAX),
         "traceback": found.history.traceback,
         "payload": pretty(one.payload),
-        "result": None if one.result is None else pretty(one.result),
-        "gathered": None if kept is None or kept.pipeline_state is None else pretty(kept.pipeline_state),
-        "progress": None if kept is None or kept.progress is None else pretty(kept.progress),
-        "level": await tasks.level(look.client, parent_id=one.id),
-        "money": await costs.calls(look.client, one.id),
-        "here": look.address,
+        "result": _pretty(one.result),
+        "gathered": None
+        if checkpoint is None or checkpoint.pipeline_state is None
+        else pretty(checkpoint.pipeline_state),
+        "progress": None if checkpoint is None or checkpoint.progress is None else pretty(checkpoint.progress),
+        "level": await load_level(visit.client, parent_id=one.id),
+        "money": await costs.calls(visit.client, one.id),
+        "here": visit.address,
     }
 
 
-def _whose(look: Look) -> dict[str, str | None]:
-    of = {name: look.text(name) for name in ("tracking_id", "parent_id")}
-    if (of["tracking_id"] is None) == (of["parent_id"] is None):
-        raise BadInput("give a tracking_id for the roots of a lineage, or a parent_id for the children of a task")
-    return of
-
-
-async def branches(look: Look) -> dict[str, Any]:
+async def branches_page(visit: Visit) -> dict[str, Any]:
     """The roots of a lineage, or the children of a task, by kind and state."""
-    of = _whose(look)
-    level = await tasks.level(look.client, **of)
-    if not level.branches and await _is_nobody(look, of):
+    of = _parent_of(visit.text("tracking_id"), visit.text("parent_id"))
+    level = await load_level(visit.client, **of)
+    if not level.branches and await _is_missing(visit, of):
         raise NotFound("there is no such task or lineage: it was never there, or it was pruned")
     return {"level": level}
 
 
-async def _is_nobody(look: Look, of: dict[str, str | None]) -> bool:
+async def _is_missing(visit: Visit, of: dict[str, str | None]) -> bool:
     if of["tracking_id"] is not None:
-        return await look.client.lineage(of["tracking_id"]) is None
-    return await look.client.get(of["parent_id"] or "") is None
+        return await visit.client.lineage(of["tracking_id"]) is None
+    return await visit.client.get(of["parent_id"] or "") is None
 
 
-async def twigs(look: Look) -> dict[str, Any]:
+async def twigs_page(visit: Visit) -> dict[str, Any]:
     """A page of the tasks of one branch."""
-    of, kind, state = _whose(look), look.text("kind"), look.word("state", STATES)
+    of, kind, state = (
+        _parent_of(visit.text("tracking_id"), visit.text("parent_id")),
+        visit.text("kind"),
+        visit.word("state", STATES),
+    )
     if kind is None or state is None:
         raise BadInput("give the kind and the state of the branch")
-    after, limit = look.number("after", 0, 0, NUMBER_MAX), look.number("limit", 50, 1, 200)
-    found = await look.client.twigs(**of, kind=kind, state=state, limit=limit, after=after)
-    return {"found": found, "asked": {**of, "kind": kind, "state": state, "after": look.text("after")}}
+    after, limit = visit.number("after", 0, 0, NUMBER_MAX), visit.number("limit", 50, 1, 200)
+    found = await visit.client.twigs(**of, kind=kind, state=state, limit=limit, after=after)
+    return {"found": found, "asked": {**of, "kind": kind, "state": state, "after": visit.text("after")}}
 
 
 PAGES = (
-    Page("/tasks", "tasks", "tasks.html", task_list),
-    Page("/tasks/{task_id:path}", "task", "task.html", task),
-    Page("/branches", "branches", "branches.html", branches, live=False),
-    Page("/twigs", "twigs", "twigs.html", twigs, live=False),
-    Page("/parts/branches", "branches-part", "parts/branches.html", branches, live=False),
-    Page("/parts/twigs", "twigs-part", "parts/twigs.html", twigs, live=False),
+    Page("/tasks", "tasks", "tasks.html", tasks_page),
+    Page("/tasks/{task_id:path}", "task", "task.html", task_page),
+    Page("/branches", "branches", "branches.html", branches_page, live=False),
+    Page("/twigs", "twigs", "twigs.html", twigs_page, live=False),
+    Page("/parts/branches", "branches-part", "parts/branches.html", branches_page, live=False),
+    Page("/parts/twigs", "twigs-part", "parts/twigs.html", twigs_page, live=False),
 )

@@ -1,0 +1,175 @@
+"""Serve values of the model as JSON objects: the answer of a route is the value itself, or an :class:`Answer`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Self, get_args, get_origin, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    JsonValue,
+    create_model,
+    model_validator,
+)
+from pydantic_core import CoreSchema
+
+from ramet import Cause, Client, Count, Lineage
+from ramet.model.causes import About, Sentence
+from ramet.web.page import existing
+
+SHOWN_CHARACTERS_MAX = 20_000
+"""Of one JSON value on a page."""
+
+
+class Answer(BaseModel):
+    """An answer, or a part of one. Moments are Unix seconds (``*_at``), money is whole nano-dollars."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
+
+
+_MODELS: dict[str, type[Answer]] = {}
+"""By the name of the schema: one that several routes answer with has one name in the OpenAPI document."""
+
+
+@dataclass(frozen=True, eq=False)
+class AsObject:
+    """Serve a dataclass or named tuple as a JSON object of its fields (an annotation), and the values in it likewise.
+
+    pydantic alone would write a named tuple as an array. JSON that a task brought (``Any``) is made encodable.
+    """
+
+    name: str | None = None
+    """Name of the schema; by default that of the type, and ``Answer``."""
+    without: Collection[str] = ()
+    """Fields that are left out."""
+    types: Mapping[str, Any] = field(default_factory=dict)
+    """Types of properties that are served too, or of fields that have a narrower one."""
+    inner: Mapping[Any, Any] = field(default_factory=dict)
+    """Types inside, and what they are served as."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of a model with these fields."""
+        return handler.generate_schema(self.model(source))
+
+    def model(self, value: type) -> type[Answer]:
+        """Return the model that a type is served by."""
+        name = self.name or f"{value.__name__}Answer"
+        if name not in _MODELS:
+            hints = {**get_type_hints(value), **self.types}
+            fields: Any = {key: (self._served(hint), ...) for key, hint in hints.items() if key not in self.without}
+            _MODELS[name] = create_model(name, __base__=Answer, __doc__=value.__doc__, **fields)
+        return _MODELS[name]
+
+    def _served(self, hint: Any) -> Any:
+        """Return a type with the values of the model inside it replaced by their models."""
+        if hint in self.inner:
+            return self.inner[hint]
+        if hint is Any:
+            return Annotated[JsonValue, BeforeValidator(json_value)]
+        if get_origin(hint) is not None:
+            parts = tuple(self._served(part) for part in get_args(hint))
+            origin = get_origin(hint)
+            return reduce(or_, parts) if isinstance(hint, UnionType) else origin[parts]
+        is_value = hasattr(hint, "_fields") or is_dataclass(hint)
+        return AsObject(inner=self.inner).model(hint) if is_value else hint
+
+
+class JsonText(NamedTuple):
+    """A JSON value as text for people."""
+
+    text: str
+    cut: bool
+    """There was more than may be shown."""
+    characters: int
+    """How many there were."""
+
+
+def pretty(value: Any) -> JsonText:
+    """A JSON value, indented; cut where it is very long."""
+    text = encodable(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    return JsonText(text[:SHOWN_CHARACTERS_MAX], len(text) > SHOWN_CHARACTERS_MAX, len(text))
+
+
+def encodable(text: str) -> str:
+    """The text with half characters (lone surrogates, which JSON can carry) written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def json_value(value: Any) -> Any:
+    """A JSON value that can be sent: the same, with half characters in its texts written as escapes."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return _encodable(value)
+    return value
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, list):
+        return [_encodable(one) for one in value]
+    if isinstance(value, dict):
+        return {encodable(key): _encodable(one) for key, one in value.items()}
+    return value
+
+
+AboutAnswer = Annotated[About, AsObject()]
+CountAnswer = Annotated[Count, AsObject()]
+
+
+class CauseAnswer(Answer):
+    """One reason, as a code with facts for programs and in words for people."""
+
+    code: str
+    text: str
+    """The words, moments in Unix seconds."""
+    facts: dict[str, JsonValue]
+    about: AboutAnswer | None
+    remedy: str | None
+    """What a person can do about it, as a command or a setting."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_cause(cls, cause: Any) -> Any:
+        if not isinstance(cause, Cause):
+            return cause
+        facts = {name: [*fact] if isinstance(fact, tuple) else fact for name, fact in cause.facts.items()}
+        return {**cause._asdict(), "text": cause.said(), "facts": facts}
+
+    @classmethod
+    def each(cls, causes: Sequence[Cause]) -> list[Self]:
+        """Return the causes for programs."""
+        return [cls.model_validate(cause) for cause in causes]
+
+
+async def stored_lineage(client: Client, tracking_id: str) -> Lineage:
+    """Return a lineage.
+
+    Raises:
+        NotFound: there is none with this tracking id.
+    """
+    line = f"no lineage {tracking_id}: it was never there, or it was pruned"
+    return existing(await client.lineage(tracking_id), line)
+
+
+class CauseLine(NamedTuple):
+    """A cause as a page shows it."""
+
+    words: Sentence
+    about: About | None
+    remedy: str | None
+    code: str
+
+
+def cause_lines(causes: Sequence[Cause]) -> list[CauseLine]:
+    """The causes for people: moments in their words are still numbers, which a page writes as times."""
+    return [CauseLine(cause.words, cause.about, cause.remedy, cause.code) for cause in causes]
