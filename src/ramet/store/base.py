@@ -117,11 +117,11 @@ class Store(
         """One round of maintenance: due, stale, overdue, ended. Safe in any number of workers at once."""
         ...
 
-    async def cancel(self, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
+    async def cancel(self, task_id: str, *, tree: bool = False, by: str = "client", reason: str | None = None) -> bool:
         """Cancel a task, with ``tree`` also everything below it. False when there was nothing to cancel."""
         ...
 
-    async def cancel_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    async def cancel_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Cancel a whole lineage in one transaction; its rows follow in batches."""
         ...
 

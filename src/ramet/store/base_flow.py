@@ -13,25 +13,25 @@ from ramet.model.flow.shares import Taken, TakeRequest
 class FlowStore(Protocol):
     """Pauses, limits of concurrency and rate, breakers, and who serves what."""
 
-    async def pause_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    async def pause_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Claim nothing more of a lineage, from this commit on, and stop its clocks for at most 30 days (DESIGN §8).
 
         Handlers that run may settle and spawn; what they spawn waits. False when it is not running.
         """
         ...
 
-    async def resume_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    async def resume_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Claim its tasks again; its deadlines move by the time it was paused. False when it is not paused."""
         ...
 
-    async def pause_queue(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def pause_queue(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Claim nothing more from a queue, from this commit on, and stop the clocks of what began in it.
 
         A lineage goes by the queue of its first root, a task by its own. False when it is paused already.
         """
         ...
 
-    async def resume_queue(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def resume_queue(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Claim from the queue again. False when it is not paused."""
         ...
 
@@ -80,11 +80,11 @@ class FlowStore(Protocol):
         """Where resources stand, those with an open breaker first; or the one of this name."""
         ...
 
-    async def open_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def open_breaker(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Switch a resource off. False when its breaker is open already."""
         ...
 
-    async def close_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def close_breaker(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Switch a resource on again and end its pause. False when there was neither."""
         ...
 

@@ -54,7 +54,7 @@ class MonitorStore(Protocol):
         """One alert; None when there is none."""
         ...
 
-    async def acknowledge_alert(self, alert_id: int, *, by: str, reason: str | None = None) -> bool:
+    async def acknowledge_alert(self, alert_id: int, *, by: str = "client", reason: str | None = None) -> bool:
         """A person took notice of a firing alert: it is not repeated. Recorded as an act. False when it does not fire,
         or somebody did before."""
         ...

@@ -144,7 +144,7 @@ class PersonsStore(Protocol):
         """
         ...
 
-    async def unstop(self, entry_type: str, value: str, *, by: str, reason: str | None = None) -> bool:
+    async def unstop(self, entry_type: str, value: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Take an entry off the stop list; False when it was not there.
 
         Raises:

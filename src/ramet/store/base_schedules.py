@@ -81,7 +81,7 @@ class ScheduleStore(Protocol):
         """
         ...
 
-    async def pause_schedule(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def pause_schedule(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Let no slot of it run, recorded; False when it is paused already.
 
         Raises:
@@ -97,6 +97,6 @@ class ScheduleStore(Protocol):
         """
         ...
 
-    async def remove_schedule(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def remove_schedule(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Forget a schedule and its slots, recorded; its runs stay. False when there is none."""
         ...

@@ -91,12 +91,12 @@ class _Watched:
         await self._tell_ends()
         return swept
 
-    async def cancel(self, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
+    async def cancel(self, task_id: str, *, tree: bool = False, by: str = "client", reason: str | None = None) -> bool:
         done = await self._store.cancel(task_id, tree=tree, by=by, reason=reason)
         await self._tell_ends()
         return done
 
-    async def cancel_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    async def cancel_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
         done = await self._store.cancel_lineage(tracking_id, by=by, reason=reason)
         await self._tell_ends()
         return done

@@ -61,10 +61,10 @@ class CoreVerbs(Verbs):
     async def ends(self) -> int:
         return await self._read(querying.ends)
 
-    async def cancel(self, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
+    async def cancel(self, task_id: str, *, tree: bool = False, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(operate.cancel, task_id=task_id, tree=tree, by=by, reason=reason))
 
-    async def cancel_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    async def cancel_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(operate.cancel_lineage, tracking_id=tracking_id, by=by, reason=reason))
 
     async def revive(

@@ -22,16 +22,16 @@ from ramet.store.verbs import limits, pause, rates, resources
 class FlowVerbs(Verbs):
     """See :class:`ramet.store.base_flow.FlowStore`."""
 
-    async def pause_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    async def pause_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(pause.pause_lineage, tracking_id=tracking_id, by=by, reason=reason))
 
-    async def resume_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+    async def resume_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(pause.resume_lineage, tracking_id=tracking_id, by=by, reason=reason))
 
-    async def pause_queue(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def pause_queue(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(pause.pause_queue, name=name, by=by, reason=reason))
 
-    async def resume_queue(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def resume_queue(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(pause.resume_queue, name=name, by=by, reason=reason))
 
     async def declare(self, declared: Declared) -> None:
@@ -66,10 +66,10 @@ class FlowVerbs(Verbs):
     async def resources(self, name: str | None = None, *, limit: int = 100) -> list[Resource]:
         return await self._read(partial(resources.resources, name=name, limit=limit))
 
-    async def open_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def open_breaker(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(resources.open_breaker, name=name, by=by, reason=reason))
 
-    async def close_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def close_breaker(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(resources.close_breaker, name=name, by=by, reason=reason))
 
     async def take(self, wanted: Sequence[TakeRequest]) -> list[Taken]:

@@ -45,7 +45,7 @@ class MonitorVerbs(Verbs):
     async def alert(self, alert_id: int) -> Alert | None:
         return await self._read(partial(monitor.alert, alert_id=alert_id))
 
-    async def acknowledge_alert(self, alert_id: int, *, by: str, reason: str | None = None) -> bool:
+    async def acknowledge_alert(self, alert_id: int, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(monitor.acknowledge, alert_id=alert_id, by=by, reason=reason))
 
     async def put_alert_thresholds(self, thresholds: Mapping[str, int | None]) -> None:

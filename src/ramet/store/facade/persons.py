@@ -110,5 +110,5 @@ class PersonsVerbs(Verbs):
     async def stop(self, entry_type: str, value: str, *, by: str, reason: str | None = None) -> tuple[StopEntry, bool]:
         return await self._write(partial(stop_list.add, entry_type=entry_type, value=value, by=by, reason=reason))
 
-    async def unstop(self, entry_type: str, value: str, *, by: str, reason: str | None = None) -> bool:
+    async def unstop(self, entry_type: str, value: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(stop_list.remove, entry_type=entry_type, value=value, by=by, reason=reason))

@@ -37,11 +37,11 @@ class ScheduleVerbs(Verbs):
             partial(scheduling.run_schedule, name=name, lineage=lineage, slot_at=slot_at, by=by, reason=reason)
         )
 
-    async def pause_schedule(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def pause_schedule(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(scheduling.pause_schedule, name=name, by=by, reason=reason))
 
     async def resume_schedule(self, name: str, next_at: float, *, by: str, reason: str | None = None) -> bool:
         return await self._write(partial(scheduling.resume_schedule, name=name, next_at=next_at, by=by, reason=reason))
 
-    async def remove_schedule(self, name: str, *, by: str, reason: str | None = None) -> bool:
+    async def remove_schedule(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         return await self._write(partial(scheduling.remove_schedule, name=name, by=by, reason=reason))
