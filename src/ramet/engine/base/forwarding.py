@@ -42,8 +42,21 @@ def of_store(
     return call
 
 
-class Blocking(Protocol):
-    """An object without ``await`` in front of an async one."""
+class WaitFor(Protocol):
+    """Runs a coroutine in its loop and waits for its answer."""
+
+    def __call__(self, coroutine: Coroutine[Any, Any, Answer], /) -> Answer: ...
+
+
+class Blocking:
+    """An object without ``await`` that has the methods of an async one."""
+
+    _wait_for: WaitFor
+
+    @property
+    def _async(self) -> Any:
+        """The object whose methods do the work."""
+        return self
 
     def _run(
         self,
@@ -52,8 +65,7 @@ class Blocking(Protocol):
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
     ) -> Answer:
-        """Call the method on the async object and wait for its answer."""
-        ...
+        return self._wait_for(method(self._async, *args, **kwargs))
 
 
 def blocking(

@@ -180,11 +180,11 @@ class BaseClaim(BaseContext):
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
         """What was buffered is there again when the block raises: the same call may be made once more."""
-        before = dict(vars(self))
+        before = self.buffered()
         try:
             yield
         except Exception:
-            vars(self).update(before)
+            self.buffer_again(before)
             raise
 
     async def _end(self, make: Callable[[], Settlement]) -> Ended:
@@ -210,48 +210,6 @@ class BaseClaim(BaseContext):
             self.let_go()
             raise
 
-    # --- the verbs
-
-    async def _heartbeat(self) -> None:
-        self._check()
-        client = self._desk.client()
-        sent_at = self._hold.keeper.clock.monotonic()
-        if not await client.store.heartbeat([self.pair], self._lease_seconds):
-            self._lapses_at = sent_at + self._lease_seconds
-            return
-        self._lost = self._cancelled = True
-        self.let_go()
-        task = await client.get(self.id)
-        now = "it was pruned" if task is None else f"it is {task.state}" + (f": {task.reason}" if task.reason else "")
-        raise ClaimLost(f"task {self.id}: the claim with fence {self.fence} is not current any more; {now}")
-
-    async def _complete(self, result: Any, spawns: Iterable[Spawn]) -> Ended:
-        return await self._end(lambda: self.settlement_for(result, spawns))
-
-    async def _fail(self, error: BaseException | str, retry: bool | None) -> Ended:
-        def make() -> Settlement:
-            if retry is None and isinstance(error, BaseException):
-                return self.settlement_for(error)
-            self._check()
-            name, text = ("Error", error) if isinstance(error, str) else raised(error)
-            trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
-            classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
-            draw, waits = self._hold.jitter(), self._kind.retry.waits
-            event = told_error(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
-            return Settlement(*self.pair, event)
-
-        return await self._end(make)
-
-    async def _chosen(self, outcome: Outcome) -> Ended:
-        return await self._end(lambda: self.settlement_for(outcome))
-
-    async def _hand_back(self) -> None:
-        def make() -> Settlement:
-            self._check()
-            return Settlement(*self.pair, ev.HandBack(self.fence))
-
-        await self._end(make)
-
     # --- keeping
 
     async def keep_alive(self, on_lost: Callable[[], None] = lambda: None) -> None:
@@ -259,7 +217,7 @@ class BaseClaim(BaseContext):
         self._check()
         now = self._hold.keeper.clock.monotonic()
         if self._lapses_at - now <= self._lease_seconds - heartbeat_seconds(self._lease_seconds):
-            await self._heartbeat()
+            await Claim.heartbeat(self)
 
         def lost() -> None:
             self._lost = self._cancelled = True
@@ -282,9 +240,9 @@ class BaseClaim(BaseContext):
                 await self._desk.client().store.acknowledge([self.pair])
                 return
             if isinstance(error, Exception):
-                await self._fail(error, None)
+                await Claim.fail(self, error)
             else:
-                await self._hand_back()
+                await Claim.release(self)
         except ClaimLost as lost:
             log.info("%s", lost)
         except StoreError as failure:
@@ -306,23 +264,35 @@ class Claim(BaseClaim, AsyncContext):
     A block that raises has failed its task, by the error's class; one without outcome hands it back.
     """
 
-    async def heartbeat(self) -> None:
+    async def heartbeat(self: BaseClaim) -> None:
         """Extend the lease to ``lease_seconds`` from now.
 
         Raises:
             ClaimLost: with what became of the task.
         """
-        await self._heartbeat()
+        self._check()
+        client = self._desk.client()
+        sent_at = self._hold.keeper.clock.monotonic()
+        if not await client.store.heartbeat([self.pair], self._lease_seconds):
+            self._lapses_at = sent_at + self._lease_seconds
+            return
+        self._lost = self._cancelled = True
+        self.let_go()
+        task = await client.get(self.id)
+        now = "it was pruned" if task is None else f"it is {task.state}" + (f": {task.reason}" if task.reason else "")
+        raise ClaimLost(f"task {self.id}: the claim with fence {self.fence} is not current any more; {now}")
 
-    async def advance(self, stage: str | None = None, data: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
+    async def advance(
+        self: BaseClaim, stage: str | None = None, data: dict[str, Any] | None = None
+    ) -> Sequence[SpawnAnswer]:
         """Commit a stage, its data (the new pipeline_state) and what was buffered; a crash resumes after it.
 
         Raises:
             ClaimLost: the claim is not current.
         """
-        return await self._checkpoint(stage, data)
+        return await AsyncContext.checkpoint(self, stage, data)
 
-    async def complete(self, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
+    async def complete(self: BaseClaim, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
         """End as *success*, with the result, the buffered spawns and writes, and these spawns, in one transaction.
 
         Returns:
@@ -332,17 +302,17 @@ class Claim(BaseClaim, AsyncContext):
             ClaimLost: the claim is not current, or the database refused a write; nothing was kept.
             UnknownKind, PayloadTooLarge, pydantic.ValidationError: a spawn cannot be made; the claim goes on.
         """
-        return await self._complete(result, spawns)
+        return await self._end(lambda: self.settlement_for(result, spawns))
 
-    async def filter(self, reason: str) -> Ended:
+    async def filter(self: BaseClaim, reason: str) -> Ended:
         """End as *filtered*: what the task is about was rejected. Keeps what was buffered."""
-        return await self._chosen(Outcome.filter(reason))
+        return await self._end(lambda: self.settlement_for(Outcome.filter(reason)))
 
-    async def skip(self, reason: str) -> Ended:
+    async def skip(self: BaseClaim, reason: str) -> Ended:
         """End as *skipped*: the work need not be done. Keeps what was buffered."""
-        return await self._chosen(Outcome.skip(reason))
+        return await self._end(lambda: self.settlement_for(Outcome.skip(reason)))
 
-    async def fail(self, error: BaseException | str, *, retry: bool | None = None) -> Ended:
+    async def fail(self: BaseClaim, error: BaseException | str, *, retry: bool | None = None) -> Ended:
         """The attempt failed. What was buffered since the last checkpoint is dropped.
 
         Args:
@@ -352,19 +322,36 @@ class Claim(BaseClaim, AsyncContext):
         Returns:
             ``pending`` when it will be tried again.
         """
-        return await self._fail(error, retry)
 
-    async def snooze(self, seconds: float, reason: str | None = None) -> Ended:
+        def make() -> Settlement:
+            if retry is None and isinstance(error, BaseException):
+                return self.settlement_for(error)
+            self._check()
+            name, text = ("Error", error) if isinstance(error, str) else raised(error)
+            trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
+            classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
+            draw, waits = self._hold.jitter(), self._kind.retry.waits
+            event = told_error(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
+            return Settlement(*self.pair, event)
+
+        return await self._end(make)
+
+    async def snooze(self: BaseClaim, seconds: float, reason: str | None = None) -> Ended:
         """Back to pending for so many seconds (at least 1); the attempt is given back. Keeps what was buffered."""
-        return await self._chosen(Outcome.snooze(seconds, reason))
+        return await self._end(lambda: self.settlement_for(Outcome.snooze(seconds, reason)))
 
-    async def continue_later(self) -> Ended:
+    async def continue_later(self: BaseClaim) -> Ended:
         """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
-        return await self._chosen(Outcome.continue_later())
+        return await self._end(lambda: self.settlement_for(Outcome.continue_later()))
 
-    async def release(self) -> None:
+    async def release(self: BaseClaim) -> None:
         """Hand the task back with its attempt, as if it had never been claimed. What was buffered is dropped."""
-        await self._hand_back()
+
+        def make() -> Settlement:
+            self._check()
+            return Settlement(*self.pair, ev.HandBack(self.fence))
+
+        await self._end(make)
 
     async def __aenter__(self) -> Self:
         working = asyncio.current_task()

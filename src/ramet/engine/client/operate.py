@@ -140,6 +140,7 @@ class Operating:
 
     async def raise_limits(
         self,
+        /,
         tracking_id: str,
         *,
         by: str = "client",
@@ -276,7 +277,7 @@ class Operating:
         await self.store.limit_resource(checked_policy(policy), by=by, reason=reason)
 
     async def change_resource(
-        self, pattern: str, *, by: str = "client", reason: str | None = None, **changes: float | None
+        self, /, pattern: str, *, by: str = "client", reason: str | None = None, **changes: float | None
     ) -> Policy:
         """Set some of what a resource, or all with a prefix, bear; everything else stays as it is.
 

@@ -199,7 +199,7 @@ class Reading:
         """
         return await explain_key(self.store, kind, self.spellings(kind, key), tracking_id)
 
-    async def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
+    async def blocks(self, /, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
         """Spawns that the guard refused in a lineage; filter by ``kind``, ``key`` (in any spelling) or ``reason``."""
         if "key" not in filters:
             return await self.store.blocks(tracking_id, limit=limit, **filters)
