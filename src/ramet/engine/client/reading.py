@@ -79,7 +79,10 @@ class Reading:
             key: in any spelling, see :meth:`spellings`; the first of which there is a task.
         """
         wanted = frozenset(TaskState(state) for state in states)
-        query = TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after, newest)
+        query = TaskQuery(
+            tracking_id=tracking_id, states=wanted, kind=kind, key=key, min_depth=min_depth, parent_id=parent_id,
+            limit=limit, after=after, newest=newest,
+        )  # fmt: skip
         if key is None:
             return await self.store.tasks(query)
         queries = [query._replace(key=one) for one in self.spellings(kind, key)]

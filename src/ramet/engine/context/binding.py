@@ -62,12 +62,12 @@ def _checked(made: ItemSettlement) -> ItemSettlement:
     if not isinstance(made, ItemSettlement):
         raise TypeError(f"a {type(made).__name__} settles no task: make it with ramet.item")
     return ItemSettlement(
-        check_name("the id of a bound task", made.task_id),
-        integer("the binding", made.binding),
-        made.state,
-        None if made.result is None else check_text("the result", made.result),
-        None if made.reason is None else storable(_text("the reason", made.reason), ERROR_CHARACTERS_MAX),
-        seconds_from_now("delay_seconds", made.delay_seconds),
+        task_id=check_name("the id of a bound task", made.task_id),
+        binding=integer("the binding", made.binding),
+        state=made.state,
+        result=None if made.result is None else check_text("the result", made.result),
+        reason=None if made.reason is None else storable(_text("the reason", made.reason), ERROR_CHARACTERS_MAX),
+        delay_seconds=seconds_from_now("delay_seconds", made.delay_seconds),
     )
 
 

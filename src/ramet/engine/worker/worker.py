@@ -100,27 +100,38 @@ class Worker:
     ) -> None:
         served = app.registry.served(kinds)
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
-        self._app, self._client, self._store = app, client, client.store
+        self._app = app
+        self._client = client
+        self._store = client.store
         self._clock = clock or SystemClock(client.store.ahead_seconds)
         self._kinds = [kind.name for kind in served]
         self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
         self._tuning = Tuning(app.registry.live, lease_seconds=lease_seconds, heartbeat_seconds=heartbeat_seconds,
                               sweep_seconds=sweep_seconds, poll_seconds=poll_seconds)  # fmt: skip
         self._ends_seconds = ends_seconds
-        self._until_idle, self._until_ended = until_idle, until_ended
+        self._until_idle = until_idle
+        self._until_ended = until_ended
         self._claims = ClaimsInHand()
         self._works: dict[int, Work] = {}
         self._serving = serving(self.name, self._kinds, self._queues, concurrency)
-        self._pace, self._lanes = Pace(self._clock, concurrency), BatchLanes(self._clock, served, concurrency)
+        self._pace = Pace(self._clock, concurrency)
+        self._lanes = BatchLanes(self._clock, served, concurrency)
         self._outcomes: list[Settlement] = []
-        self._arrived, self._room, self._nudged = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._draining, self._stopped = asyncio.Event(), asyncio.Event()
-        self._asking, self._settling = asyncio.Lock(), asyncio.Lock()
-        """Held while the database claims or settles for this worker."""
-        self._refusals, self._reach = RefusalLog(self._clock), Reach(self._clock)
+        self._arrived = asyncio.Event()
+        self._room = asyncio.Event()
+        self._nudged = asyncio.Event()
+        self._draining = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._hurry = asyncio.Event()
+        """Asks for heartbeats at once: a task was ended from outside, or leases are shorter than the last was."""
+        self._asking = asyncio.Lock()
+        """Held while the database claims for this worker."""
+        self._settling = asyncio.Lock()
+        """Held while the database settles for this worker."""
+        self._refusals = RefusalLog(self._clock)
+        self._reach = Reach(self._clock)
         self._calls = Calls(self._store, self._claims, self._clock, self._reach)
-        self._hurry, self._lease_seconds = asyncio.Event(), self._tuning.lease_seconds()
-        """Hurry asks for heartbeats at once: a task was ended from outside, or leases are shorter than the last was."""
+        self._lease_seconds = self._tuning.lease_seconds()
         self._broken: RuntimeError | None = None
         self.settled = 0
         """Tasks that this worker has settled so far."""
