@@ -11,7 +11,7 @@ from ramet.model.task.binding import ItemAnswer
 from ramet.store.answers import SpawnAnswer
 from ramet.store.loggers import own_logger
 
-log = own_logger("ramet.guard")
+guard_log = own_logger("ramet.guard")
 
 WARN_SECONDS = 60.0
 REMEMBERED_MAX = 10_000
@@ -39,7 +39,7 @@ class RefusalLog:
         if refused:
             named = ", ".join(f"{item.task_id} ({item.refused})" for item in refused[:NAMED_MAX])
             more = f" and {len(refused) - NAMED_MAX} more" if len(refused) > NAMED_MAX else ""
-            log.warning("task %s settled %d tasks that are not (or no longer) bound to it: %s%s",
+            guard_log.warning("task %s settled %d tasks that are not (or no longer) bound to it: %s%s",
                         task_id, len(refused), named, more)  # fmt: skip
         for answer in answers:
             if answer.reason is None:
@@ -52,7 +52,7 @@ class RefusalLog:
                 "reason": answer.reason.value,
             }
             if answer.reason in ORDINARY:
-                log.debug("spawn of %s %r blocked: %s", answer.kind, shown_key(answer.key), answer.detail, extra=fields)
+                guard_log.debug("spawn of %s %r blocked: %s", answer.kind, shown_key(answer.key), answer.detail, extra=fields)
             else:
                 self._warn(tracking_id, answer, fields)
 
@@ -67,7 +67,7 @@ class RefusalLog:
             self._since.clear()
         self._since[name] = (now, 0)
         more = f" (and {count} more since the last warning)" if count else ""
-        log.warning(
+        guard_log.warning(
             "spawn of %s %r blocked, %s: %s%s (task %s, lineage %s, depth %s)",
             answer.kind,
             shown_key(answer.key),

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from ramet.engine.base.claims import ClaimsInHand
-from ramet.engine.base.clock import Clock
-from ramet.engine.base.retrying import Reach, sleep_unless
+from ramet.engine.base.clock import Clock, sleep_unless
+from ramet.engine.base.retrying import Reach
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger

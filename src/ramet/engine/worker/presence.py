@@ -8,10 +8,11 @@ import socket
 from collections.abc import Sequence
 
 from ramet.engine.app.app import App
-from ramet.engine.base.clock import Clock
-from ramet.engine.base.retrying import Reach, sleep_unless
+from ramet.engine.base.clock import Clock, sleep_unless
+from ramet.engine.base.retrying import Reach
 from ramet.engine.client.new_lineage import declared_text
-from ramet.model.flow.queues import Declared, WorkerSeen
+from ramet.model.flow.queues import Declared as DeclaredLimits
+from ramet.model.flow.queues import WorkerSeen
 from ramet.store.base import Store
 from ramet.store.errors import StoreError, StoreFull
 from ramet.store.loggers import own_logger
@@ -48,10 +49,10 @@ async def declare_first(
             await sleep_unless(clock, tries.failed(error, "could not store the app's limits", pause_seconds), unless)
 
 
-def _declared(app: App) -> Declared:
+def _declared(app: App) -> DeclaredLimits:
     kinds = {kind.name: kind.sharing.concurrency for kind in app.registry.kinds}
     limits = {kind.name: declared_text(kind, app.limits) for kind in app.registry.kinds}
-    return Declared(dict(app.queues), kinds, list(app.resources.values()), limits)
+    return DeclaredLimits(dict(app.queues), kinds, list(app.resources.values()), limits)
 
 
 def serving(name: str, kinds: Sequence[str], queues: Sequence[str], concurrency: int) -> WorkerSeen:

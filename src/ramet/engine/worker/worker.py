@@ -15,9 +15,9 @@ from ramet.engine.app.app import App
 from ramet.engine.base.attempt_log import log_outcomes
 from ramet.engine.base.block_log import RefusalLog
 from ramet.engine.base.claims import ClaimsInHand
-from ramet.engine.base.clock import Clock, SystemClock, new_id
+from ramet.engine.base.clock import Clock, SystemClock, new_id, sleep_unless
 from ramet.engine.base.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
-from ramet.engine.base.retrying import Reach, sleep_unless, unless_ended
+from ramet.engine.base.retrying import Reach, unless_ended
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.client.client import Client
 from ramet.engine.client.waiting import over
