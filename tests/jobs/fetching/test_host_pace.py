@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ramet import App, Client, Context, RetryAfter
-from ramet.engine.worker.presence import declare_limits
+from ramet.engine.worker.loops import declare_limits
 from ramet.fetch.fetcher import fetching
 from ramet.fetch.host_pace import NotYet, ask, declare, resource_of, turn
 from ramet.jobs.errors import Refused

@@ -1,12 +1,14 @@
-"""A claim in the hands of a program that is no worker: what :meth:`ramet.engine.client.client.Client.claim` gives.
+"""A claim in the hands of a program that is no worker, as :meth:`ramet.engine.client.client.Client.claim` gives it.
 
 A claim has everything that a handler's context has, because it is one; only its ends are calls instead of returned
-values. Whatever it asks for goes through the same Store verbs as a worker's and carries the same fence.
+values. Whatever it asks for goes through the same Store verbs as a worker's and carries the same fence. Its lease is
+kept by one heartbeat loop for all claims of a client that share a lease.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,22 +17,102 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ramet.engine.base import current_tasks
-from ramet.engine.base.attempt_log import log_outcome
+from ramet.engine.base.claims import ClaimsInHand, keep_alive
+from ramet.engine.base.clock import Clock
 from ramet.engine.base.error_text import raised, traceback_of
 from ramet.engine.base.observe import observer
+from ramet.engine.base.task_log import log_outcome
 from ramet.engine.base.work import Work, work_of
-from ramet.engine.client.lease_keeper import Keeper, Pair, heartbeat_seconds
 from ramet.engine.context.context import AsyncContext, BaseContext, HandlerDesk, settlement_of
 from ramet.engine.context.outcome import Outcome, error_event, told_error
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Handler, Kind, Registry
+from ramet.model.lineage.limits import HEARTBEAT_SECONDS
 from ramet.model.task import events as ev
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import NewTask, TaskState
 from ramet.store.answers import Claimed, Settled, SpawnAnswer
+from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
+
+Pair = tuple[int, int]
+"""(seq, fence) of a claim."""
+
+
+def heartbeat_seconds(lease_seconds: float) -> float:
+    """How often a claim under such a lease is extended: every 30 s, and three times in a shorter one."""
+    return min(HEARTBEAT_SECONDS, lease_seconds / 3)
+
+
+class _Loop(NamedTuple):
+    claims: ClaimsInHand
+    task: asyncio.Task[None]
+
+
+class Keeper:
+    """Claims of one client that somebody works on just now. Belongs to one event loop."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.clock = clock
+        self._store = store
+        self._loops: dict[float, _Loop] = {}
+        self._told: dict[Pair, Callable[[], None]] = {}
+
+    def keep(self, pair: Pair, lapses_at: float, lease_seconds: float, on_lost: Callable[[], None]) -> None:
+        """Extend the lease of a claim from now on; ``on_lost`` is called when it is no longer the caller's.
+
+        Args:
+            pair: (seq, fence).
+            lapses_at: monotonic seconds, no later than the lease in the database.
+            lease_seconds: what every heartbeat extends it to.
+            on_lost: called once, in the event loop.
+        """
+        loop = self._loops.get(lease_seconds)
+        if loop is None or loop.task.get_loop() is not asyncio.get_running_loop():
+            loop = self._loops[lease_seconds] = self._start(lease_seconds)
+        self._told[pair] = on_lost
+        loop.claims.take([pair], lapses_at)
+
+    def _start(self, lease_seconds: float) -> _Loop:
+        claims = ClaimsInHand()
+
+        def lost(seqs: frozenset[int]) -> None:
+            for pair in claims.pairs(sorted(seqs)):
+                claims.drop([pair])
+                self._told.pop(pair)()
+
+        beating = keep_alive(
+            self._store,
+            claims,
+            self.clock,
+            lease_seconds=lease_seconds,
+            heartbeat_seconds=heartbeat_seconds(lease_seconds),
+            on_lost=lost,
+        )
+        return _Loop(claims, asyncio.create_task(beating, name="ramet heartbeat of pulled claims"))
+
+    def drop(self, pair: Pair, lease_seconds: float) -> None:
+        """Stop extending a claim. The loop ends with the last one."""
+        self._told.pop(pair, None)
+        loop = self._loops.get(lease_seconds)
+        if loop is None:
+            return
+        loop.claims.drop([pair])
+        if not len(loop.claims):
+            loop.task.cancel()
+            del self._loops[lease_seconds]
+
+    async def stop(self) -> None:
+        """End all loops; leases run out by themselves."""
+        tasks: Sequence[asyncio.Task[None]] = [loop.task for loop in self._loops.values()]
+        self._loops, self._told = {}, {}
+        for task in tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
 
 log = own_logger("ramet.pull")
 

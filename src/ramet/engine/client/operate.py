@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
 from ramet.engine.alerts.channels import configured
-from ramet.engine.alerts.monitor import monitor_limits, notice_rules
-from ramet.engine.alerts.notifications import try_channels
+from ramet.engine.alerts.monitor import monitor_limits, notice_rules, try_channels
 from ramet.engine.base.forwarding import of_store
 from ramet.engine.kinds.options import at_least_one, checked_policy
 from ramet.model.alerts.rules import Alert
