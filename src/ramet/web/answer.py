@@ -89,7 +89,7 @@ class JsonText(NamedTuple):
     cut: bool
     """There was more than may be shown."""
     characters: int
-    """How many there were."""
+    """Characters before the cut."""
 
 
 def pretty(value: Any) -> JsonText:
@@ -135,7 +135,7 @@ class CauseAnswer(Answer):
     facts: dict[str, JsonValue]
     about: AboutAnswer | None
     remedy: str | None
-    """What a person can do about it, as a command or a setting."""
+    """What helps, as a command or a setting; null where nothing does."""
 
     @model_validator(mode="before")
     @classmethod
