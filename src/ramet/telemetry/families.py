@@ -14,7 +14,7 @@ REASONS_MAX = 50
 """Reasons of one family that have a name."""
 OTHER = "other"
 DEEPER = "deeper"
-"""The depth of what is deeper than all depths that are told apart."""
+"""Label of spawn depths beyond the last bucket."""
 
 
 class Family(NamedTuple):
