@@ -184,8 +184,8 @@ def settled_in(row: Sequence[Any]) -> Settled:
     """An answer from JSON values."""
     seq, state, refused, spawns, reason, items, error = row
     told = [
-        SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), detail, winner)
-        for new_id, kind, key, why, detail, winner in spawns
+        SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), facts)
+        for new_id, kind, key, why, facts in spawns
     ]
     return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items], error)
 

@@ -14,6 +14,7 @@ from ramet.engine.base.work import Work
 from ramet.engine.context.ports import Desk
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.money import USED, Booked, Reserved, amount_of, as_usd
+from ramet.model.reasons import block_words
 from ramet.model.values import check_name
 from ramet.store.loggers import own_logger
 
@@ -94,7 +95,7 @@ async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = 
     reservation_id = new_id() if name is None else f"{work.id}.{check_name('the name of a call', name)}"
     answer = Reserved(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
     if answer.refused == BlockReason.COST:
-        raise CostRefused(answer.detail, answer.retry_seconds)
+        raise CostRefused(block_words(BlockReason.RESERVE, answer.facts), answer.retry_seconds)
     if answer.refused == USED:
         raise ValueError(f"task {work.id} had a call named {name!r} when it ended: give the next one another name")
     if answer.refused is not None:

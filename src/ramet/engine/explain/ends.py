@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from shlex import quote
 
-from ramet.model.causes import ENDED, About, Cause, Fact, Sentence
-from ramet.model.task.task import Task, TaskHistory, TaskState
+from ramet.model.causes import ENDED, About, Cause, Sentence
+from ramet.model.task.task import Fact, Task, TaskHistory, TaskState
 from ramet.store.base import Store
 
 ON_END = "; on_end: "

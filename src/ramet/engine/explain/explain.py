@@ -8,9 +8,9 @@ from ramet.engine.explain.blocks import TOLD_MAX, refusals
 from ramet.engine.explain.ends import ended, why_ended
 from ramet.engine.explain.paths import PathExplanation, explain_path, place_cause
 from ramet.engine.explain.pending import hindrances, nobody_but_a_worker, spent
-from ramet.model.causes import About, Cause, Fact, Sentence
+from ramet.model.causes import About, Cause, Sentence
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
+from ramet.model.task.task import Fact, Task, TaskHistory, TaskState, Wait
 from ramet.store.base import Store
 
 WANTED_MAX = 20

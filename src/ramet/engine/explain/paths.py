@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ramet.engine.explain.pending import hindrance
-from ramet.model.causes import About, Cause, Fact, Sentence
+from ramet.model.causes import About, Cause, Sentence
 from ramet.model.keys import shown_key
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.paths import HeldBack, PathChain, PathTask, path_key
-from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
+from ramet.model.task.task import Fact, Task, TaskHistory, TaskState, Wait
 from ramet.store.base import Store
 
 STEPS = 20

@@ -15,6 +15,9 @@ from ramet.model.paths import PathElements, PathRule
 
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict of such."""
+Fact = str | int | float | bool | tuple[str, ...] | None
+"""A JSON value of a reason; by name, they are its facts."""
+NO_FACTS: Mapping[str, Fact] = {}
 
 
 class TaskState(StrEnum):
@@ -316,6 +319,9 @@ class Block:
     key: str
     reason: str
     detail: str
+    """The reason and its facts in words."""
+    facts: Mapping[str, Fact]
+    """The values behind the reason."""
     count: int
     first_parent: str
     last_parent: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ramet.model.task.task import Attempt, Block, BlockCount, Task, TaskHistory, TransitionRecord
-from ramet.store.reads.tasks import BLOCK_LIST, LIMIT_MAX, get
+from ramet.model.task.task import Attempt, BlockCount, Task, TaskHistory, TransitionRecord
+from ramet.store.reads.tasks import LIMIT_MAX, get
+from ramet.store.rows.blocks import BLOCK_LIST, block_of
 from ramet.store.session import Row, Session
 
 LOOKED_AT_MAX = 20_000
@@ -50,7 +51,7 @@ def history(session: Session, task_id: str) -> TaskHistory | None:
         task,
         tuple(reversed(told)),
         tuple(TransitionRecord(*row) for row in reversed(transitions[:LIMIT_MAX])),
-        tuple(Block(*row) for row in refused),
+        tuple(block_of(row) for row in refused),
         tuple(row[0] for row in links[:LIMIT_MAX]),
         tuple(BlockCount(*row) for row in counted[:LIMIT_MAX]),
         tuple([*cut, "blocks"] if blocks_cut else cut),

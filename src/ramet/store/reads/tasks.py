@@ -18,6 +18,7 @@ from ramet.model.task.task import (
 )
 from ramet.model.values import read_json
 from ramet.store.base_queries import SEQ_MAX, KindCount, TaskPage, TaskQuery
+from ramet.store.rows.blocks import BLOCK_LIST, block_of
 from ramet.store.rows.lineages import LINEAGE_LIST, effective
 from ramet.store.session import Row, Session
 
@@ -283,10 +284,6 @@ def next_due_at(session: Session) -> float | None:
     return min((float(at) for (at,) in found), default=None)
 
 
-BLOCK_LIST = (
-    "tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, first_at, last_at, "
-    "reoffered_at, reoffered_by"
-)
 _BLOCK_FILTERS = frozenset({"kind", "key", "reason"})
 
 
@@ -301,7 +298,7 @@ def blocks(session: Session, tracking_id: str, limit: int, filters: dict[str, st
         f"SELECT {BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ?{conditions} ORDER BY kind, key, reason LIMIT ?",
         (tracking_id, *(filters[name] for name in names), max(1, min(limit, LIMIT_MAX * 100))),
     )
-    return [Block(*row) for row in rows]
+    return [block_of(row) for row in rows]
 
 
 def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], int]:

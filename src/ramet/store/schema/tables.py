@@ -245,7 +245,7 @@ _V1 = (
         kind TEXT NOT NULL,
         key TEXT NOT NULL,
         reason TEXT NOT NULL,
-        detail TEXT NOT NULL,
+        facts TEXT NOT NULL,
         count INTEGER NOT NULL,
         first_parent TEXT NOT NULL,
         last_parent TEXT NOT NULL,

@@ -115,7 +115,7 @@ def check_required(
     for at, (parent, news), answers in zip(places, wanted, told, strict=True):
         for new, answer in zip(news, answers, strict=True):
             if new.required and answer.reason is not None and answer.reason not in THERE:
-                found[at].append(Refusal(parent, new, Blocked(answer.reason, answer.detail, answer.winner)))
+                found[at].append(Refusal(parent, new, Blocked(answer.reason, answer.facts)))
     if found:
         raise RequiredRefused(found)
 
