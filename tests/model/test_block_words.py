@@ -10,8 +10,7 @@ import pytest
 
 from ramet.model.causes import BOUNDS, CODES, About, Cause, said
 from ramet.model.lineage.guard import Blocked, Elsewhere, Facts, Holder, check_spawn
-from ramet.model.reasons import block_words, winner_of
-from ramet.model.task.task import Fact
+from ramet.model.reasons import Fact, block_words, winner_of
 from tests.model.lineage.test_guard import FACTS, LINEAGE, NOW, TROUBLE
 
 PARENT = Holder(FACTS.parent_id, "odd (kind)", "processing")

@@ -17,8 +17,7 @@ from ramet.model.money import (
     passed,
     refusal,
 )
-from ramet.model.reasons import block_words
-from ramet.model.task.task import Fact
+from ramet.model.reasons import Fact, Reason, block_words
 
 NOON = 20_000 * DAY_SECONDS + DAY_SECONDS / 2
 
@@ -105,9 +104,8 @@ def test_amounts_are_written_in_dollars_to_the_last_digit(amount: int, text: str
 
 
 def test_a_task_whose_call_was_in_flight_is_told_which_ceiling_was_passed() -> None:
-    assert passed(ceiling("day", spent=3_000_000_000, most=2_000_000_000)) == (
-        "cost: the ceiling of the day is $2.00, $3.00 spent"
-    )
+    reason = Reason("cost", **passed(ceiling("day", spent=3_000_000_000, most=2_000_000_000)))
+    assert reason == "cost: the ceiling of the day is $2.00, $3.00 spent"
 
 
 def test_a_day_begins_at_midnight_utc() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ramet.model.lineage.guard import BlockReason
-from ramet.model.task.task import Fact
+from ramet.model.reasons import Fact
 
 Sentence = tuple[str | float, ...]
 """Words, and between them moments (Unix seconds) for whoever writes it down."""

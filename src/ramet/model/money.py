@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
-from typing import NamedTuple
-
-from ramet.model.task.task import NO_FACTS, Fact
+from typing import Any, NamedTuple
 
 NANO_DOLLARS = 1_000_000_000
 """One dollar."""
@@ -102,7 +100,7 @@ class Reserved(NamedTuple):
     id: str
     refused: str | None = None
     """None when the money is reserved; ``cost``, or why the claim is no longer current."""
-    facts: Mapping[str, Fact] = NO_FACTS
+    facts: Mapping[str, Any] = {}
     """Which ceiling left no room, and its sums; :func:`ramet.model.reasons.block_words` writes them out."""
     retry_seconds: float | None = None
     """When asking again makes sense; None when it never will."""
@@ -223,7 +221,7 @@ def as_usd(nano_dollars: int) -> str:
     return f"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('0')}"
 
 
-def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[dict[str, Fact], float | None] | None:
+def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[dict[str, Any], float | None] | None:
     """Return the facts of the ceiling that has no room for an amount, and when to ask again; None when all have room.
 
     A ceiling of the day has room again tomorrow, one whose room is only reserved may have it soon; where an amount
@@ -237,17 +235,16 @@ def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[dict[
     if not found:
         return None
     seconds, worst = max(found, key=lambda one: (one[0], one[1].is_soft, one[1].name))
-    facts: dict[str, Fact] = {
+    facts = {
         "ceiling": worst.name, "soft": worst.is_soft, "limit": worst.reservable, "spent": worst.spent,
         "reserved": worst.reserved, "wanted": amount,
     }  # fmt: skip
     return facts, None if seconds == float("inf") else seconds
 
 
-def passed(ceiling: Ceiling) -> str:
-    """Why a task ends whose call was in flight when a hard ceiling was passed."""
-    assert ceiling.most is not None
-    return f"cost: the ceiling of the {ceiling.name} is {as_usd(ceiling.most)}, {as_usd(ceiling.spent)} spent"
+def passed(ceiling: Ceiling) -> dict[str, Any]:
+    """Return the facts of the end of a task whose call was in flight when a hard ceiling was passed."""
+    return {"ceiling": ceiling.name, "limit": ceiling.most, "spent": ceiling.spent}
 
 
 def _again(name: str, least: int, amount: int, most: int, now: float) -> float:

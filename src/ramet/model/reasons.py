@@ -1,17 +1,132 @@
 """Reasons as data: a code and its facts, as rows store them; and the one place that puts them into words.
 
-A reason is decided as a code with the values behind it. Words are made when it is shown, and nothing reads them back.
+A reason is decided as a code with the values behind it. Nothing reads the words back.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ramet.model.money import as_usd
-from ramet.model.task.task import Fact
 
+Fact = str | int | float | bool | tuple[str, ...] | None
+"""A JSON value of a reason; by name, they are its facts."""
+NO_FACTS: Mapping[str, Fact] = {}
 _Facts = Mapping[str, Any]
+
+
+class Reason(str):
+    """Why the engine ended a task or an attempt: a code with facts, which reads as its words wherever text is shown.
+
+    What a person or a handler gave is a plain text, whatever it says.
+    """
+
+    __slots__ = ("code", "facts")
+
+    code: str
+    facts: Mapping[str, Any]
+
+    def __new__(cls, code: str, /, **facts: Any) -> Reason:
+        reason = super().__new__(cls, _end_words(code, facts))
+        reason.code, reason.facts = code, facts
+        return reason
+
+
+def code_of(reason: str | None) -> str | None:
+    """Return the code of a reason that the engine gave; None for a text of a person or a handler."""
+    return reason.code if isinstance(reason, Reason) else None
+
+
+def facts_of(reason: str | None) -> Mapping[str, Any]:
+    """Return the facts of a reason that the engine gave; none for a text of a person or a handler."""
+    return reason.facts if isinstance(reason, Reason) else NO_FACTS
+
+
+def stored(reason: str | None) -> tuple[str | None, str | None]:
+    """Return a reason as a row keeps it: its code and its facts as JSON text. A plain text has no facts."""
+    if isinstance(reason, Reason):
+        return reason.code, json.dumps(reason.facts, ensure_ascii=False, separators=(",", ":"))
+    return reason, None
+
+
+def restored(reason: str | None, facts: str | None) -> str | None:
+    """Return a reason from the two columns of a row."""
+    return reason if reason is None or facts is None else Reason(reason, **json.loads(facts))
+
+
+def inner(reason: str) -> Any:
+    """Return a reason as a fact of another one."""
+    return {"code": reason.code, **reason.facts} if isinstance(reason, Reason) else reason
+
+
+def outer(fact: Any) -> str:
+    """Return the reason that is a fact of another one."""
+    return Reason(fact["code"], **{name: fact[name] for name in fact if name != "code"}) if type(fact) is dict else fact
+
+
+def with_on_end(reason: str, wrong: str) -> Reason:
+    """Return a reason with what went wrong with the ``on_end`` handler."""
+    if isinstance(reason, Reason):
+        return Reason(reason.code, **{**reason.facts, "on_end": inner(wrong)})
+    return Reason("given", text=reason, on_end=inner(wrong))
+
+
+def rest_of(reason: str | None) -> str:
+    """Return what a reason says beyond its code and beyond its ``on_end`` handler; empty where that is all."""
+    return _rest(reason.code, reason.facts) if isinstance(reason, Reason) else reason or ""
+
+
+def _end_words(code: str, facts: _Facts) -> str:
+    rest = _rest(code, facts)
+    words = (rest or code) if code in _WITHOUT_CODE else f"{code}: {rest}" if rest else code
+    return f"{words}; on_end: {outer(facts['on_end'])}" if "on_end" in facts else words
+
+
+def _rest(code: str, facts: _Facts) -> str:
+    words = _ENDS.get(code)
+    try:
+        return words(facts) if words is not None else str(facts.get("text", ""))
+    except (KeyError, TypeError, ValueError):
+        return ""  # As above.
+
+
+def _task_deadline(facts: _Facts) -> str:
+    return outer(facts["own"]) if "own" in facts else ""
+
+
+def _over_cost(facts: _Facts) -> str:
+    if "wanted" in facts:
+        return _reserve(facts)
+    return f"the ceiling of the {facts['ceiling']} is {as_usd(facts['limit'])}, {as_usd(facts['spent'])} spent"
+
+
+def _by_a_person(facts: _Facts) -> str:
+    return f"cancelled by {facts['by']}" + (f": {facts['text']}" if facts.get("text") else "")
+
+
+_ENDS: Mapping[str, Callable[[_Facts], str]] = {
+    "attempts_exhausted": "{attempts}".format_map,
+    "cancel_tree": "{task}".format_map,
+    "cancelled": _by_a_person,
+    "chain_depth": "{value}".format_map,
+    "cost": _over_cost,
+    "dependency_failed": "{task}".format_map,
+    "import_duplicate": "of task {task}".format_map,
+    "imported": "imported as {status}".format_map,
+    "on_end_overdue": "not done within {seconds:.0f} s".format_map,
+    "over_before_import": "the lineage was {state} before the import".format_map,
+    "poison": "{losses} claims lost, {alone} of them alone".format_map,
+    "repeated_error": "as task {task}".format_map,
+    "retry_in": "{seconds:.3f} s".format_map,
+    "source_disabled": "{resource}, {text}".format_map,
+    "spawn_refused": "{refused}".format_map,
+    "task_deadline": _task_deadline,
+}
+"""What reasons of ends say beyond their code; those that are not here say no more, or the text that they were given."""
+_WITHOUT_CODE = frozenset({"cancelled", "given", "imported", "on_end_overdue", "over_before_import"})
+"""Codes that their words do not begin with."""
 
 
 def winner_of(facts: Mapping[str, Fact]) -> str | None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ramet.model.lineage.guard import BlockReason
-from ramet.model.reasons import block_words, winner_of
+from ramet.model.reasons import NO_FACTS, Fact, block_words, winner_of
 from ramet.model.task.binding import ItemAnswer
-from ramet.model.task.task import NO_FACTS, Fact, Standing
+from ramet.model.task.task import Standing
 
 
 class Submitted(NamedTuple):

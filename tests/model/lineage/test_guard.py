@@ -21,7 +21,8 @@ from ramet.model.lineage.guard import (
     leaves_out,
 )
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.task.task import Fact, TaskState
+from ramet.model.reasons import Fact
+from ramet.model.task.task import TaskState
 
 NOW = 1_000.0
 LINEAGE = Lineage(

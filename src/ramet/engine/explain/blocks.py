@@ -10,7 +10,8 @@ from ramet.model.keys import shown_key
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import as_usd
-from ramet.model.task.task import Block, Fact, Task, TaskState
+from ramet.model.reasons import Fact
+from ramet.model.task.task import Block, Task, TaskState
 from ramet.store.base import Store
 
 TOLD_MAX = 20

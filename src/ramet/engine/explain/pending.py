@@ -16,7 +16,8 @@ from ramet.model.flow.resources import Policy, Resource, policy_of, rate_of, roo
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.money import as_usd
-from ramet.model.task.task import Fact, Task, TaskState, Wait
+from ramet.model.reasons import Fact
+from ramet.model.task.task import Task, TaskState, Wait
 from ramet.store.base import Store
 
 NAMED_MAX = 20

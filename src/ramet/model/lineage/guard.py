@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import OPEN, Lineage
-from ramet.model.reasons import block_words, winner_of
-from ramet.model.task.task import LIVE, NO_FACTS, Fact
+from ramet.model.reasons import NO_FACTS, Fact, block_words, code_of, winner_of
+from ramet.model.task.task import LIVE
 from ramet.model.task.transitions import (
     CANCELLED,
     EXCLUDE,
@@ -335,7 +335,7 @@ FOR_GOOD_SECONDS = 1e10
 """Three centuries: the window of kinds that name none."""
 FAILED_HELD_SECONDS = 86_400.0
 LIMIT_REASONS = frozenset({"task_deadline", "lineage_deadline", "cost"})
-"""First words of the reasons of ends by a limit (up to a colon), where the transition alone does not tell."""
+"""Codes of the reasons of ends by a limit, where the transition alone does not tell."""
 
 
 def held_seconds(end: Change) -> float | None:
@@ -381,4 +381,4 @@ def _by_limit(end: Change) -> bool:
     # Only limits and persons mark a task as ending.
     if end.transition in (TASK_DEADLINE, LINEAGE_ENDED, OVER_CEILING) or end.before.ending is not None:
         return True
-    return (end.reason or "").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED
+    return code_of(end.reason) in LIMIT_REASONS and end.after.state == FAILED

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from ramet.model.keys import bounded_key
 from ramet.model.lineage.guard import Elsewhere, imported_seconds
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, Place, reopened
+from ramet.model.reasons import Reason, code_of, stored
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import TaskState
 from ramet.store.base_import import Arrival, ImportDone, Imported, ImportPlace, ImportRow
@@ -84,7 +85,7 @@ def import_tasks(
     _remember(session, fresh)
     _count_children(session, fresh)
     _count_lineages(session, fresh, lineages, turns)
-    history = sum(1 for item in fresh if (item.reason or "").startswith("import_"))
+    history = sum(1 for item in fresh if (code_of(item.reason) or "").startswith("import_"))
     session.run(
         "UPDATE ramet_imports SET created = created + ?, history = history + ? WHERE name = ?",
         (len(fresh), history, name),
@@ -134,7 +135,7 @@ def _without_held_keys(session: Session, fresh: Sequence[Arrival]) -> tuple[list
 
 
 def _as_duplicate(item: Arrival, holder: str) -> Arrival:
-    return as_history(item, DUPLICATE, f"{DUPLICATE}: of task {holder}")
+    return as_history(item, DUPLICATE, Reason(DUPLICATE, task=holder))
 
 
 def as_history(item: Arrival, mark: str, reason: str) -> Arrival:
@@ -169,7 +170,7 @@ def _fitted(item: Arrival, lineage: Lineage) -> Arrival:
     """A lineage that was cancelled or is past its deadline takes no live task any more."""
     over = lineage.state not in OPEN and lineage.state != LineageState.FINISHED
     if item.state == TaskState.PENDING and over:
-        reason = f"the lineage was {lineage.state} before the import"
+        reason = Reason("over_before_import", state=lineage.state)
         return item._replace(state=lineage.state, reason=reason, held_seconds_max=0.0)
     return item
 
@@ -227,7 +228,7 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
         rows.append(
             (seq, new.id, item.tracking_id, item.parent_id, new.kind, new.key, new.queue, new.priority, new.payload,
              json.dumps(item.ancestry_chain), item.spawn_depth, new.max_attempts, new.max_chain_depth,
-             new.task_seconds, new.on_end, new.breadth, item.created_at, item.state, item.reason, item.error,
+             new.task_seconds, new.on_end, new.breadth, item.created_at, item.state, *stored(item.reason), item.error,
              item.stage, 0, item.attempts, 0, 0, 0, 0, ended_at, item.path, new.unique_seconds)
         )  # fmt: skip
     uniqueness.take_ended(session, uniques)

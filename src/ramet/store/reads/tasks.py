@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.paths import path_from
+from ramet.model.reasons import restored
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.task import (
     LIVE,
@@ -19,7 +20,7 @@ from ramet.model.task.task import (
 from ramet.model.values import read_json
 from ramet.store.base_queries import SEQ_MAX, KindCount, TaskPage, TaskQuery
 from ramet.store.rows.blocks import BLOCK_LIST, block_of
-from ramet.store.rows.lineages import LINEAGE_LIST, effective
+from ramet.store.rows.lineages import LINEAGE_LIST, effective, lineage_of
 from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000
@@ -30,7 +31,8 @@ WALKS_MAX = 50
 
 TASK_LIST = (
     "t.seq, t.id, t.tracking_id, t.parent_id, t.kind, t.key, t.queue, t.priority, t.payload, t.ancestry_chain, "
-    "t.spawn_depth, g.max_spawn_depth, COALESCE(t.state, l.state), COALESCE(t.reason, l.ending_reason), t.error, "
+    "t.spawn_depth, g.max_spawn_depth, COALESCE(t.state, l.state), COALESCE(t.reason, l.ending_reason), "
+    "COALESCE(t.reason_facts, l.ending_facts), t.error, "
     "t.result, t.created_at, l.available_at, t.finished_at, COALESCE(l.attempts, t.attempts), t.max_attempts, "
     "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
     "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
@@ -48,6 +50,7 @@ def task_of(row: Row) -> Task:
     values[7] = read_json(values[7])
     values[8] = tuple(json.loads(values[8]))
     values[11] = TaskState(values[11])
+    values[12] = restored(values[12], values.pop(13))
     values[14] = None if values[14] is None else read_json(values[14])
     values[-3] = path_from(values[-3])
     values[-2] = values[-2] == BY_DUE
@@ -315,14 +318,14 @@ def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], in
 def lineage(session: Session, tracking_id: str) -> Lineage | None:
     """One lineage row."""
     found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
-    return effective(session, [Lineage._make(found[0])])[0] if found else None
+    return effective(session, [lineage_of(found[0])])[0] if found else None
 
 
 def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineage]:
     """Lineages, newest first: of each state as many as are asked for, then the newest of those."""
     most = max(1, min(limit, LIMIT_MAX))
     found = [
-        Lineage._make(row)
+        lineage_of(row)
         for state in sorted(set(states) or set(LineageState))
         for row in session.rows(
             f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at DESC, tracking_id LIMIT ?",

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from ramet.model.alerts.rules import LINKS, KindDemand
 from ramet.model.lineage.guard import REOFFERABLE, Blocked, BlockReason
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.reasons import block_words
-from ramet.model.task.task import Block, Fact, NewTask
+from ramet.model.reasons import Fact, block_words
+from ramet.model.task.task import Block, NewTask
 from ramet.store.rows import tallies
 from ramet.store.rows.lineages import counts_of, text_of
 from ramet.store.session import Row, Session

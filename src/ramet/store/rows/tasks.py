@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ramet.model.reasons import stored
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import Standing
 from ramet.store.rows.paths import hold_slots
@@ -32,7 +33,7 @@ def ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | N
         claimed_at=0.0, started_at=None, task_seconds=task_seconds, deadline_at=None, attempts=0,
         max_attempts=max_attempts, losses=losses, losses_alone=0, snoozes=snoozes, chain_depth=chain,
         max_chain_depth=max_chain, progressed=0, fan_out=fan_out, stage=stage, on_end=on_end, ending=None,
-        ending_reason=None, bound_to=None, turn=Turns(session).level(kin), resource=resource,
+        ending_reason=None, ending_facts=None, bound_to=None, turn=Turns(session).level(kin), resource=resource,
         unique_seconds=unique_seconds, holds_path=None if path is None else 0,
     )  # fmt: skip
     return standing, print_
@@ -40,8 +41,9 @@ def ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | N
 
 _RECORD = (
     "INSERT INTO ramet_transitions (seq, number, tracking_id, name, from_state, to_state, at, by, reason, "
-    "fingerprint) SELECT CAST(? AS BIGINT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS TEXT), "
-    "CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT) "
+    "reason_facts, fingerprint) SELECT CAST(? AS BIGINT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), "
+    "CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS TEXT), CAST(? AS TEXT), "
+    "CAST(? AS TEXT), CAST(? AS TEXT) "
     "FROM ramet_transitions WHERE seq = ?"
 )
 
@@ -62,7 +64,9 @@ class Record(NamedTuple):
 def record(session: Session, rows: Sequence[Record]) -> None:
     """Write lines of history, each after the last of its task."""
     if rows:
-        session.run_many(_RECORD, [(*row[:5], session.now, *row[5:], row.seq) for row in rows])
+        session.run_many(
+            _RECORD, [(*row[:5], session.now, row.by, *stored(row.reason), row.fingerprint, row.seq) for row in rows]
+        )
 
 
 def take_live(session: Session, where: str, parameters: Sequence[object], limit: int) -> list[Standing]:

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import Lineage, LineageState, counted_out, reopened
+from ramet.model.reasons import stored
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.task.transitions import Change, Transition
 from ramet.store.rows import tallies, uniqueness
@@ -27,7 +28,7 @@ from ramet.store.state import path_changes
 
 _MUTABLE = (
     "state wait rank available_at fence lease_until worker claimed_at started_at deadline_at attempts "
-    "losses losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to"
+    "losses losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason ending_facts bound_to"
 ).split()
 
 # The number alone finds the row: an index on states would look better to a planner whose statistics are old.
@@ -54,9 +55,9 @@ def _move_of(transition: Transition) -> tuple[str, Values]:
 
 _LEAVE = f"DELETE FROM ramet_live WHERE {_AS_READ}"
 _CLOSE = (
-    "UPDATE ramet_tasks SET state = ?, reason = ?, error = ?, fingerprint = ?, result = ?, stage = ?, fence = ?, "
-    "attempts = ?, losses = ?, snoozes = ?, chain_depth = ?, fan_out = ?, started_at = ?, deadline_at = ?, "
-    "finished_at = ? WHERE seq = ? AND COALESCE(state, '') = ''"
+    "UPDATE ramet_tasks SET state = ?, reason = ?, reason_facts = ?, error = ?, fingerprint = ?, result = ?, "
+    "stage = ?, fence = ?, attempts = ?, losses = ?, snoozes = ?, chain_depth = ?, fan_out = ?, "
+    "started_at = ?, deadline_at = ?, finished_at = ? WHERE seq = ? AND COALESCE(state, '') = ''"
 )
 
 
@@ -65,10 +66,10 @@ def _close(table: str) -> str:
     return _CLOSE.replace("ramet_tasks", table)
 
 
-_RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, finished_at = ? WHERE seq = ? AND state = ?"
+_RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, reason_facts = ?, finished_at = ? WHERE seq = ? AND state = ?"
 _REOPEN = (
-    "UPDATE ramet_tasks SET state = NULL, reason = NULL, error = NULL, fingerprint = NULL, result = NULL, "
-    "finished_at = NULL WHERE seq = ? AND state = ?"
+    "UPDATE ramet_tasks SET state = NULL, reason = NULL, reason_facts = NULL, error = NULL, fingerprint = NULL, "
+    "result = NULL, finished_at = NULL WHERE seq = ? AND state = ?"
 )
 _UNSUCCESSFUL = (
     "INSERT INTO ramet_unsuccessful (seq, tracking_id, state, spawn_depth) VALUES (?, ?, ?, ?) "
@@ -76,8 +77,8 @@ _UNSUCCESSFUL = (
 )
 _ENTER = f"INSERT INTO ramet_live ({LIVE_LIST}) VALUES ({', '.join('?' * len(LIVE_COLUMNS))})"
 _ATTEMPT = (
-    "INSERT INTO ramet_attempts (seq, fence, tracking_id, worker, claimed_at, ended_at, outcome, reason, error, "
-    "error_class, fingerprint, traceback) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO ramet_attempts (seq, fence, tracking_id, worker, claimed_at, ended_at, outcome, reason, reason_facts, "
+    "error, error_class, fingerprint, traceback) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -129,8 +130,8 @@ def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
 
 HISTORY_COLUMNS = (
     "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
-    "max_chain_depth task_seconds on_end breadth created_at state reason error stage fence attempts losses snoozes "
-    "chain_depth fan_out finished_at path unique_seconds"
+    "max_chain_depth task_seconds on_end breadth created_at state reason reason_facts error stage fence attempts "
+    "losses snoozes chain_depth fan_out finished_at path unique_seconds"
 ).split()
 """Of a wide row that is written once, for a task that ended before it came here."""
 _HISTORY = f"INSERT INTO ramet_tasks ({', '.join(HISTORY_COLUMNS)}) VALUES ({', '.join('?' * len(HISTORY_COLUMNS))})"
@@ -174,7 +175,7 @@ def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | N
             if a.state != _SUCCESS:
                 unsuccessful.append((a.seq, a.tracking_id, a.state, a.spawn_depth))
             rows.append(
-                (a.state, c.reason, c.error, c.fingerprint, results.get(a.seq), a.stage, a.fence, a.attempts,
+                (a.state, *stored(c.reason), c.error, c.fingerprint, results.get(a.seq), a.stage, a.fence, a.attempts,
                  a.losses, a.snoozes, a.chain_depth, a.fan_out, a.started_at, a.deadline_at, session.now, a.seq)
             )  # fmt: skip
     if rows:
@@ -193,7 +194,7 @@ def _reopen_or_relabel(session: Session, others: Sequence[Change]) -> set[int]:
                 session.run(_ENTER, c.after)
                 session.run("DELETE FROM ramet_unsuccessful WHERE seq = ?", (c.before.seq,))
                 continue
-        elif session.run(_RELABEL, (c.after.state, c.reason, session.now, c.before.seq, c.before.state)):
+        elif session.run(_RELABEL, (c.after.state, *stored(c.reason), session.now, c.before.seq, c.before.state)):
             session.run(_UNSUCCESSFUL, (c.before.seq, c.before.tracking_id, c.after.state, c.before.spawn_depth))
             continue
         lost.add(c.before.seq)
@@ -231,7 +232,7 @@ def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
     now = session.now
     rows = [
         (c.before.seq, c.before.fence, c.before.tracking_id, c.before.worker or c.before.bound_to,
-         c.before.claimed_at, now, c.outcome, c.reason, c.error, c.error_class, c.fingerprint,
+         c.before.claimed_at, now, c.outcome, *stored(c.reason), c.error, c.error_class, c.fingerprint,
          c.traceback)
         for c in changes
     ]  # fmt: skip
@@ -286,7 +287,7 @@ def _close_reservations(session: Session, changes: Sequence[Change], lineages: M
 
 _COUNTED = (
     "UPDATE ramet_lineages SET live = ?, success = ?, filtered = ?, skipped = ?, failed = ?, cancelled = ?, "
-    "state = ?, ended_at = ?, reason = ?, end_wanted = ? WHERE tracking_id = ?"
+    "state = ?, ended_at = ?, reason = ?, reason_facts = ?, end_wanted = ? WHERE tracking_id = ?"
 )
 
 
@@ -300,7 +301,7 @@ def _counted(row: Lineage, revived: bool, now: float) -> tuple[object, ...]:
         ended_at, reason = None, None
     return (
         row.live, row.success, row.filtered, row.skipped, row.failed, row.cancelled, state.value, ended_at,
-        reason, int(row.on_end is not None) if revived else row.end_wanted, row.tracking_id,
+        *stored(reason), int(row.on_end is not None) if revived else row.end_wanted, row.tracking_id,
     )  # fmt: skip
 
 

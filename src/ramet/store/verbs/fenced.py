@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from ramet.model.lineage.guard import Blocked, BlockReason
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.money import ALL_DAYS, USED, Reserved, ReserveRequest, day_of, refusal
+from ramet.model.reasons import Fact
 from ramet.model.task import events as ev
 from ramet.model.task.binding import Binding, BoundTask
 from ramet.model.task.lifecycle import decide
-from ramet.model.task.task import Fact, NewTask
+from ramet.model.task.task import NewTask
 from ramet.model.task.transitions import Change, Refused
 from ramet.model.values import NewBlob
 from ramet.store.answers import Ran, Settled
