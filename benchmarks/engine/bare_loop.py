@@ -177,7 +177,7 @@ def hot(number: int, tracking_id: str, now: float) -> Standing:
         wait=None, available_at=now, fence=0, lease_until=0.0, worker=None, claimed_at=0.0, started_at=None,
         task_seconds=7_200.0, deadline_at=None, attempts=0, max_attempts=4, losses=0, losses_alone=0, snoozes=0,
         chain_depth=0, max_chain_depth=2, progressed=0, fan_out=0, stage=None, on_end=0, ending=None,
-        ending_reason=None, bound_to=None, turn=number,
+        ending_reason=None, ending_facts=None, bound_to=None, turn=number,
     )  # fmt: skip
 
 

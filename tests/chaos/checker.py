@@ -173,7 +173,7 @@ def unexplained(rows: Rows, told: list[Effect]) -> Iterator[str]:
         if lineage.state in ("failed", "cancelled") and not lineage.reason:
             yield f"lineage {name} is {lineage.state} without a reason"
     for block in rows.blocks:
-        if not block.reason or not block.detail:
+        if not block.reason or not block.facts:
             yield f"block of {block.kind} {block.key!r} in {block.tracking_id} has no reason"
     for (task_seq, fence), (outcome, why) in rows.unsuccessful.items():
         if not why:

@@ -48,7 +48,7 @@ class BlockRow(NamedTuple):
     kind: str
     key: str
     reason: str
-    detail: str
+    facts: str
 
 
 class Rows:

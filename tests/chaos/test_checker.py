@@ -149,7 +149,7 @@ BY_SQL = {
     "a lineage without a reason": (
         "unexplained", "UPDATE ramet_lineages SET state = 'failed', reason = NULL", "is failed without a reason",
     ),
-    "a block without a detail": ("unexplained", "UPDATE ramet_blocks SET detail = ''", "has no reason"),
+    "a block without facts": ("unexplained", "UPDATE ramet_blocks SET facts = ''", "has no reason"),
     "an attempt without a reason": (
         "unexplained",
         "UPDATE ramet_attempts SET reason = NULL, error = NULL WHERE outcome = 'error'",

@@ -60,11 +60,11 @@ class Found:
         )
         for name, amount, actual in await store.read("SELECT id, amount, actual FROM ramet_reservations"):
             self.reservations[name] = (amount, actual)
-        for tracking_id, key, reason, detail, times in await store.read(
-            "SELECT b.tracking_id, b.key, b.reason, b.detail, b.count FROM ramet_blocks b WHERE NOT EXISTS (SELECT 1 "
+        for tracking_id, key, reason, facts, times in await store.read(
+            "SELECT b.tracking_id, b.key, b.reason, b.facts, b.count FROM ramet_blocks b WHERE NOT EXISTS (SELECT 1 "
             "FROM ramet_identities i WHERE i.tracking_id = b.tracking_id AND i.key = b.key AND i.kind = b.kind)"
         ):
-            self.refusals[tracking_id].append(f"{key} {times} times: {reason}, {detail}")
+            self.refusals[tracking_id].append(f"{key} {times} times: {reason}, {facts}")
         self.lineages = await store.read(
             "SELECT tracking_id, state, live, tasks, max_tasks, max_cost, spent + reserved FROM ramet_lineages"
         )

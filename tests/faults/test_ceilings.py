@@ -190,8 +190,8 @@ async def assert_the_books_are_the_bills(run: Run, client: Client) -> None:
     costs = await client.costs()
     assert costs.total.spent == sum(lineage.spent for lineage in costs.lineages) == sum(billed.values())
     assert all(lineage.under_reserved == 0 for lineage in costs.lineages)
-    ends = await client.read("SELECT DISTINCT SUBSTR(reason, 1, 6) FROM ramet_tasks WHERE state <> 'success'")
-    assert {reason for (reason,) in ends} <= {"cost: ", "poison"}
+    ends = await client.read("SELECT DISTINCT reason FROM ramet_tasks WHERE state <> 'success'")
+    assert {reason for (reason,) in ends} <= {"cost", "poison"}
 
 
 def test_handlers_die_after_each_step_and_prices_stay_under_their_bounds() -> None:

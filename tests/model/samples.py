@@ -49,6 +49,7 @@ def standing(state: str = "processing", **changes: Any) -> Standing:
         on_end=0,
         ending=None,
         ending_reason=None,
+        ending_facts=None,
         bound_to=None,
         turn=0,
         resource=None,

@@ -1,48 +1,135 @@
-"""What the guard's words say in numbers: read back from the guard's very words (promise I8)."""
+"""The guard says why as a code with facts; the words are made from them, and causes are said (promise I8)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from ramet.model.causes import BOUNDS, CODES, About, Cause, Fact, numbers_of, said
-from ramet.model.lineage.guard import Blocked, BlockReason, Elsewhere, Facts, Holder, check_spawn
-from tests.model.lineage.test_guard import FACTS, LINEAGE, NOW
+from ramet.model.causes import BOUNDS, CODES, About, Cause, said
+from ramet.model.lineage.guard import Blocked, Elsewhere, Facts, Holder, check_spawn
+from ramet.model.reasons import Fact, block_words, winner_of
+from tests.model.lineage.test_guard import FACTS, LINEAGE, NOW, TROUBLE
 
 PARENT = Holder(FACTS.parent_id, "odd (kind)", "processing")
+UNREADABLE: dict[str, Any] = {"tasks": None}
+OTHER = Holder("t1", "company", "pending")
 
 
 @pytest.mark.parametrize(
-    ("changes", "numbers"),
+    ("changes", "reason", "facts", "words"),
     [
-        ({"parent_depth": 20}, {"value": 21, "limit": 10}),
-        ({"holders": (PARENT,)}, {"winner_kind": "odd (kind)"}),
-        ({"elsewhere": Elsewhere("t1", "line 1", None, None)}, {"winner_tracking_id": "line 1"}),
-        ({"elsewhere": Elsewhere("t1", "12", "success", NOW)}, {"winner_tracking_id": "12", "winner_state": "success"}),
-        ({"lineage": LINEAGE._replace(tasks=9, max_tasks=9)}, {"value": 9, "limit": 9}),
-        ({"lineage": LINEAGE._replace(tasks=8, max_tasks=9), "places": 2}, {"value": 8, "limit": 9, "places": 2}),
-        ({"parent_fan_out": 5, "lineage": LINEAGE._replace(max_fan_out=5)}, {"value": 5, "limit": 5}),
-        ({"lineage": LINEAGE._replace(spent=2_000_000_000, max_cost=10**9)}, {"value": "$2.00", "limit": "$1.00"}),
-        ({"stopped_by": "pattern a\nb"}, {"entry": "pattern a\nb"}),
+        ({"tombstones": {"root": 1}}, "cancelled", {"task": "root"}, "task root and all below it were cancelled"),
+        ({"lineage": LINEAGE._replace(state="cancelled")}, "cancelled", {}, "the lineage was cancelled"),
+        ({"lineage": LINEAGE._replace(state="failed")}, "ended", {"lineage_state": "failed"}, "the lineage is failed"),
+        ({"claim_current": False}, "stale", {}, "the claim of the spawning task is not current"),
+        ({"parent_depth": 20}, "depth", {"value": 21, "limit": 10}, "depth 21 is over max_spawn_depth 10"),
         (
-            {"shape": "a\n/*", "shape_count": 7, "lineage": LINEAGE._replace(max_shape=7)},
-            {"value": 7, "shape": "a\n/*"},
+            {"holders": (PARENT,)}, "cycle", {"winner": "parent", "winner_kind": "odd (kind)"},
+            "ancestor parent (odd (kind)) already works on this key",
         ),
-        ({"lineage": LINEAGE._replace(state="cancelled")}, {}),
-        ({"lineage": LINEAGE._replace(spent=0), "max_attempts": None}, {}),
+        (
+            {"holders": (OTHER,)}, "in_flight", {"winner": "t1", "winner_state": "pending"},
+            "task t1 of this lineage is pending",
+        ),
+        (
+            {"holders": (OTHER._replace(state="failed"),)}, "done", {"winner": "t1", "winner_state": "failed"},
+            "task t1 of this lineage is failed",
+        ),
+        (
+            {"base": "company", "holders": (OTHER._replace(kind="company.load"),)}, "in_flight",
+            {"winner": "t1", "stage": "company.load"}, "its stage company.load, task t1, is live",
+        ),
+        (
+            {"base": "company", "holders": (OTHER._replace(kind="company.load", state="success"),)}, "done",
+            {"winner": "t1", "stage": "company.load", "winner_state": "success"},
+            "its stage company.load, task t1, is success",
+        ),
+        (
+            {"elsewhere": Elsewhere("t1", "line 1", None, None)}, "elsewhere",
+            {"winner": "t1", "winner_tracking_id": "line 1"},
+            "task t1 of lineage line 1 holds this unique key and is live",
+        ),
+        (
+            {"elsewhere": Elsewhere("t1", "12", "success", NOW)}, "elsewhere",
+            {"winner": "t1", "winner_tracking_id": "12", "winner_state": "success"},
+            "task t1 of lineage 12 ended as success and still holds this unique key",
+        ),
+        (
+            {"lineage": LINEAGE._replace(tasks=9, max_tasks=9)}, "budget", {"value": 9, "limit": 9},
+            "the lineage has created 9 of 9 tasks",
+        ),
+        (
+            {"lineage": LINEAGE._replace(tasks=8, max_tasks=9), "places": 2}, "budget",
+            {"value": 8, "limit": 9, "places": 2},
+            "the lineage has created 8 of 9 tasks, and this takes 2: one for each stage",
+        ),
+        (
+            {"lineage": LINEAGE._replace(**UNREADABLE)}, "budget", {"unreadable": ["tasks"]},
+            "tasks cannot be read, so the budget counts as spent",
+        ),
+        (
+            {"parent_fan_out": 5, "lineage": LINEAGE._replace(max_fan_out=5)}, "fan_out", {"value": 5, "limit": 5},
+            "the parent has created 5 of 5 children",
+        ),
+        ({"now": 2_000.0}, "deadline", {}, "the deadline of the lineage has passed"),
+        (
+            {"lineage": LINEAGE._replace(spent=2_000_000_000, max_cost=10**9)}, "cost",
+            {"value": 2_000_000_000, "limit": 10**9}, "the lineage has spent $2.00 of $1.00",
+        ),
+        (
+            {"lineage": LINEAGE._replace(spent=0), "max_attempts": None}, "cost", {},
+            "a task without max_attempts needs a lineage with max_cost",
+        ),
+        ({"stopped_by": "pattern a\nb"}, "stop_list", {"entry": "pattern a\nb"}, "pattern a\nb is on the stop list"),
+        (
+            {"shape": "a\n/*", "shape_count": 7, "lineage": LINEAGE._replace(max_shape=7)}, "trap",
+            {"value": 7, "shape": "a\n/*"},
+            "the lineage has 7 keys of the shape a\n/*: if they are honest, allow the shape",
+        ),
     ],
-)
-def test_the_words_of_a_refusal_give_its_numbers_back(changes: Mapping[str, Any], numbers: dict[str, Fact]) -> None:
+)  # fmt: skip
+def test_a_refusal_is_a_code_with_facts_that_become_words(
+    changes: Mapping[str, Any], reason: str, facts: dict[str, Fact], words: str
+) -> None:
     verdict = check_spawn(FACTS._replace(**changes))
     assert isinstance(verdict, Blocked)
-    assert numbers_of(verdict.reason, verdict.detail) == numbers
+    stored = json.loads(json.dumps(dict(verdict.facts)))
+    assert (verdict.reason, stored, verdict.detail) == (reason, facts, words)
+    assert block_words(reason, stored) == words, "a row says what the answer said"
+    assert verdict.winner == winner_of(stored) == facts.get("winner")
 
 
-def test_other_words_have_no_numbers() -> None:
-    assert numbers_of(BlockReason.DEPTH, "depth 3 is over max_spawn_depth 2, or so") == {}
-    assert numbers_of(BlockReason.DEADLINE, "the deadline of the lineage has passed") == {}
+def test_a_refused_reservation_says_which_ceiling_left_no_room() -> None:
+    facts: dict[str, Fact] = {
+        "ceiling": "day",
+        "soft": False,
+        "limit": 10**9,
+        "spent": 4 * 10**8,
+        "reserved": 10**8,
+        "wanted": 10**9,
+    }
+    words = "the ceiling of the day is $1.00: $0.40 spent, $0.10 reserved, $0.50 left, $1.00 wanted"
+    assert block_words("reserve", facts) == words
+    full = {**facts, "soft": True, "reserved": 6 * 10**8}
+    words = "the soft ceiling of the day is $1.00: $0.40 spent, $0.60 reserved, nothing left, $1.00 wanted"
+    assert block_words("reserve", full) == words
+
+
+def test_every_reason_of_the_guard_has_words() -> None:
+    for reason, lineage, changes in TROUBLE:
+        verdict = check_spawn(FACTS._replace(lineage=LINEAGE._replace(**lineage), **changes))
+        assert isinstance(verdict, Blocked)
+        assert verdict.detail not in ("", reason.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "facts"), [("depth", {}), ("cost", {"value": "$1"}), ("reserve", {}), ("of a later version", {"a": 1})]
+)
+def test_a_row_that_cannot_be_put_into_words_says_its_code(code: str, facts: dict[str, Fact]) -> None:
+    assert block_words(code, facts) == code
 
 
 def test_every_bound_is_a_limit_with_the_option_that_raises_it() -> None:

@@ -17,6 +17,7 @@ from ramet.model.money import (
     passed,
     refusal,
 )
+from ramet.model.reasons import Fact, Reason, block_words
 
 NOON = 20_000 * DAY_SECONDS + DAY_SECONDS / 2
 
@@ -33,8 +34,14 @@ def test_an_amount_fits_exactly_while_everything_together_stays_at_or_under_the_
     assert (refused is None) == (most is None or spent + reserved + amount <= most)
 
 
+def words_of(refused: tuple[dict[str, Fact], float | None]) -> str:
+    return block_words("reserve", refused[0])
+
+
 def test_room_that_is_only_reserved_may_come_back_soon() -> None:
-    assert refusal(60, [ceiling(spent=10, reserved=50)], NOON) == (
+    refused = refusal(60, [ceiling(spent=10, reserved=50)], NOON)
+    assert refused is not None
+    assert (words_of(refused), refused[1]) == (
         "the ceiling of the lineage is $0.0000001: $0.00000001 spent, $0.00000005 reserved, $0.00000004 left, "
         "$0.00000006 wanted",
         SETTLING_SECONDS,
@@ -61,7 +68,7 @@ def test_of_several_ceilings_the_one_that_holds_longest_speaks() -> None:
     bounds = [ceiling("day", spent=60), ceiling("global", spent=60), ceiling(reserved=60)]
     refused = refusal(60, bounds, NOON)
     assert refused is not None
-    assert refused[0].startswith("the ceiling of the global")
+    assert words_of(refused).startswith("the ceiling of the global")
     assert refused[1] is None
 
 
@@ -77,7 +84,7 @@ def test_the_lower_of_soft_and_hard_bounds_what_is_reserved_and_only_the_hard_on
     assert (refused is not None) == any(spent > each for each in both)
     if refused is not None:
         lower_is_soft = soft is not None and (most is None or soft < most)
-        assert refused[0].startswith("the soft ceiling" if lower_is_soft else "the ceiling")
+        assert words_of(refused).startswith("the soft ceiling" if lower_is_soft else "the ceiling")
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.0, True, "1", None, AMOUNT_MAX + 1])
@@ -97,9 +104,8 @@ def test_amounts_are_written_in_dollars_to_the_last_digit(amount: int, text: str
 
 
 def test_a_task_whose_call_was_in_flight_is_told_which_ceiling_was_passed() -> None:
-    assert passed(ceiling("day", spent=3_000_000_000, most=2_000_000_000)) == (
-        "cost: the ceiling of the day is $2.00, $3.00 spent"
-    )
+    reason = Reason("cost", **passed(ceiling("day", spent=3_000_000_000, most=2_000_000_000)))
+    assert reason == "cost: the ceiling of the day is $2.00, $3.00 spent"
 
 
 def test_a_day_begins_at_midnight_utc() -> None:
@@ -119,7 +125,7 @@ def test_a_day_begins_at_midnight_utc() -> None:
 def test_a_refusal_names_the_ceiling_that_is_met_first(most: int | None, soft: int | None, words: str) -> None:
     refused = refusal(101, [Ceiling("lineage", 0, 0, most, soft)], NOON)
     assert refused is not None
-    assert refused[0].partition(":")[0] == words
+    assert words_of(refused).partition(":")[0] == words
     exact = min(bound for bound in (most, soft) if bound is not None)
     assert refusal(exact, [Ceiling("lineage", 0, 0, most, soft)], NOON) is None
 
@@ -131,7 +137,7 @@ def test_a_refusal_names_the_ceiling_that_is_met_first(most: int | None, soft: i
 def test_a_refusal_says_what_is_left(spent: int, reserved: int, left: str) -> None:
     refused = refusal(20, [ceiling("global", most=None), ceiling(spent=spent, reserved=reserved)], NOON)
     assert refused is not None
-    assert f" reserved, {left} left, $0.00000002 wanted" in refused[0]
+    assert f" reserved, {left} left, $0.00000002 wanted" in words_of(refused)
 
 
 def test_every_ceiling_is_asked_and_room_may_come_back_up_to_exactly_the_ceiling() -> None:

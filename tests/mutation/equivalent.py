@@ -85,8 +85,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "None is restored as None; the condition only spares a copy.",
     (
         "money.refusal",
-        'return detail, None if seconds == float("inf") else seconds',
-        'return detail, None if seconds == float("INF") else seconds',
+        'return facts, None if seconds == float("inf") else seconds',
+        'return facts, None if seconds == float("INF") else seconds',
     ): "Infinity is read in capitals too.",
     (
         "money._again",

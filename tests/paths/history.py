@@ -11,6 +11,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ramet.model.paths import PathRule
+from ramet.model.reasons import restored
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
@@ -347,12 +348,13 @@ class History:
     def compare(self) -> None:
         """Every task, the tickets in their order, and who waits for whom."""
         rows = self.store.rows(
-            "SELECT t.id, COALESCE(l.state, t.state), t.reason, l.holds_path, p.ticket, p.waits_on, p.seq "
+            "SELECT t.id, COALESCE(l.state, t.state), t.reason, l.holds_path, p.ticket, p.waits_on, p.seq, "
+            "t.reason_facts "
             "FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq LEFT JOIN ramet_paths p ON p.seq = t.seq "
             "WHERE t.seq > ?",
             self._first,
         )
-        found = {name: (state, reason) for name, state, reason, *_ in rows}
+        found = {name: (state, restored(reason, facts)) for name, state, reason, *_, facts in rows}
         wanted = {task.name: (task.state, task.reason) for task in self.reference.tasks.values()}
         assert found == wanted, self._differences(found, wanted)
         names = {row[4]: row[0] for row in rows if row[4] is not None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
+from ramet.model.reasons import facts_of, outer, restored
 from ramet.store.rows.paths import REPAIRS_COUNTER
 from tests.invariants import check
 from tests.simulation.database import SimulatedStore
@@ -28,14 +29,15 @@ def _effects(store: SimulatedStore, pruned: Set[str]) -> Iterator[str]:
     ids = dict(store.rows("SELECT seq, id FROM ramet_tasks"))
     accepted = set()
     there = set(ids.values())
-    for seq, fence, outcome, reason, error_class, worker in store.rows(
-        "SELECT seq, fence, outcome, COALESCE(reason, ''), error_class, worker FROM ramet_attempts"
+    for seq, fence, outcome, reason, facts, error_class, worker in store.rows(
+        "SELECT seq, fence, outcome, COALESCE(reason, ''), reason_facts, error_class, worker FROM ramet_attempts"
     ):
         if worker in there or worker in pruned:
             continue  # It was settled by the task that it was bound to: no handler ran.
         token = f"{ids[seq]}:{fence}"
         # RetryAfter and CostRefused are raised: they end as a snooze and drop what was buffered, like any exception.
-        if reason.removeprefix("task_deadline: ").startswith(("retry after", "cost")):
+        why = restored(reason, facts)
+        if str(outer(facts_of(why).get("own", why))).startswith(("retry after", "cost")):
             continue
         if outcome in ACCEPTED or (outcome == "error" and error_class is None):
             accepted.add(token)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 NANO_DOLLARS = 1_000_000_000
 """One dollar."""
@@ -100,7 +100,8 @@ class Reserved(NamedTuple):
     id: str
     refused: str | None = None
     """None when the money is reserved; ``cost``, or why the claim is no longer current."""
-    detail: str = ""
+    facts: Mapping[str, Any] = {}
+    """Which ceiling left no room, and its sums; :func:`ramet.model.reasons.block_words` writes them out."""
     retry_seconds: float | None = None
     """When asking again makes sense; None when it never will."""
     actual: int | None = None
@@ -155,10 +156,10 @@ class Ceiling(NamedTuple):
         """More is booked as spent than the hard ceiling allows."""
         return self.most is not None and self.spent > self.most
 
-    def told(self) -> str:
-        """Which ceiling it is that reservations meet first."""
-        soft = self.soft is not None and (self.most is None or self.soft < self.most)
-        return f"the {'soft ' if soft else ''}ceiling of the {self.name}"
+    @property
+    def is_soft(self) -> bool:
+        """True when reservations meet the soft ceiling first."""
+        return self.soft is not None and (self.most is None or self.soft < self.most)
 
 
 class LineageCost(NamedTuple):
@@ -220,33 +221,30 @@ def as_usd(nano_dollars: int) -> str:
     return f"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('0')}"
 
 
-def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[str, float | None] | None:
-    """Why an amount cannot be reserved, and when to ask again; None when every ceiling has room.
+def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[dict[str, Any], float | None] | None:
+    """Return the facts of the ceiling that has no room for an amount, and when to ask again; None when all have room.
 
     A ceiling of the day has room again tomorrow, one whose room is only reserved may have it soon; where an amount
     never fits, waiting for another ceiling would be in vain.
     """
-    found: list[tuple[float, str]] = []
+    found: list[tuple[float, Ceiling]] = []
     for ceiling in ceilings:
-        name, spent, reserved, most = ceiling.name, ceiling.spent, ceiling.reserved, ceiling.reservable
-        if most is None or spent + reserved + amount <= most:
-            continue
-        left = as_usd(most - spent - reserved) if most > spent + reserved else "nothing"
-        detail = (
-            f"{ceiling.told()} is {as_usd(most)}: {as_usd(spent)} spent, {as_usd(reserved)} reserved, "
-            f"{left} left, {as_usd(amount)} wanted"
-        )
-        found.append((_again(name, spent + amount, amount, most, now), detail))
+        spent, most = ceiling.spent, ceiling.reservable
+        if most is not None and spent + ceiling.reserved + amount > most:
+            found.append((_again(ceiling.name, spent + amount, amount, most, now), ceiling))
     if not found:
         return None
-    seconds, detail = max(found)
-    return detail, None if seconds == float("inf") else seconds
+    seconds, worst = max(found, key=lambda one: (one[0], one[1].is_soft, one[1].name))
+    facts = {
+        "ceiling": worst.name, "soft": worst.is_soft, "limit": worst.reservable, "spent": worst.spent,
+        "reserved": worst.reserved, "wanted": amount,
+    }  # fmt: skip
+    return facts, None if seconds == float("inf") else seconds
 
 
-def passed(ceiling: Ceiling) -> str:
-    """Why a task ends whose call was in flight when a hard ceiling was passed."""
-    assert ceiling.most is not None
-    return f"cost: the ceiling of the {ceiling.name} is {as_usd(ceiling.most)}, {as_usd(ceiling.spent)} spent"
+def passed(ceiling: Ceiling) -> dict[str, Any]:
+    """Return the facts of the end of a task whose call was in flight when a hard ceiling was passed."""
+    return {"ceiling": ceiling.name, "limit": ceiling.most, "spent": ceiling.spent}
 
 
 def _again(name: str, least: int, amount: int, most: int, now: float) -> float:

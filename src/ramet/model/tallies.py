@@ -14,6 +14,8 @@ from functools import lru_cache
 from operator import add
 from typing import NamedTuple
 
+from ramet.model.reasons import code_of
+
 BUCKETS_SECONDS = (
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0
 )  # fmt: skip
@@ -228,10 +230,11 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,39}")
 
 
 def first_word(reason: str | None) -> str:
-    """What of a reason is counted: what stands before its first colon, where that is one word of at most 40 ASCII
-    letters, digits, ``_``, ``.`` and ``-``. Anything else is :data:`OTHER`: free text may say anything at all.
+    """Return what of a reason is counted: its code, and of a handler's or a person's text what stands before the first
+    colon, where that is one word of at most 40 ASCII letters, digits, ``_``, ``.`` and ``-``. Anything else is
+    :data:`OTHER`: free text may say anything at all.
     """
-    return _word((reason or "").partition(":")[0])
+    return code_of(reason) or _word((reason or "").partition(":")[0])
 
 
 @lru_cache(maxsize=1_000)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ramet.model.alerts.rules import Alert
 from ramet.model.lineage.guard import BlockReason, Elsewhere
+from ramet.model.reasons import NO_FACTS, Fact, block_words, winner_of
 from ramet.model.schedule import Schedule
 from ramet.model.task.binding import ItemAnswer
 from ramet.model.task.task import Block, Standing, Task
@@ -40,8 +41,18 @@ class SpawnAnswer(NamedTuple):
     kind: str
     key: str
     reason: BlockReason | None = None
-    detail: str = ""
-    winner: str | None = None
+    facts: Mapping[str, Fact] = NO_FACTS
+    """The values behind the reason."""
+
+    @property
+    def detail(self) -> str:
+        """The reason in words; empty when the task was created."""
+        return "" if self.reason is None else block_words(self.reason, self.facts)
+
+    @property
+    def winner(self) -> str | None:
+        """Return the id of the task that holds the identity or closes the cycle."""
+        return winner_of(self.facts)
 
 
 class Settled(NamedTuple):

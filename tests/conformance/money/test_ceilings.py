@@ -9,6 +9,7 @@ import pytest
 from ramet.model.alerts.rules import MonitorLimits
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.money import Actual, Charge, Reserved, ReserveRequest
+from ramet.model.reasons import block_words
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
 from ramet.store.errors import StoreError
@@ -61,7 +62,7 @@ async def test_nothing_is_reserved_above_the_soft_ceiling_of_a_lineage(world: Wo
     assert (await reserve(world, claimed, 50, "to the last")).refused is None
     refused = await reserve(world, claimed, 1, "one more")
     assert (refused.refused, refused.retry_seconds) == ("cost", 10.0)
-    assert "the soft ceiling of the lineage is $0.00000006" in refused.detail
+    assert "the soft ceiling of the lineage is $0.00000006" in block_words("reserve", refused.facts)
     await book(world, "a", 90)
     assert await sums(world) == (90, 50, 80), "what was spent is booked above it"
     assert (await reserve(world, claimed, 1, "for good")).retry_seconds is None
@@ -74,7 +75,7 @@ async def test_the_soft_ceilings_of_the_day_and_of_the_database_bound_all(world:
     await put(world, **{f"{name}_soft": 25, f"{name}_max": 100})
     [a] = await calling(world, "a", tracking_id="one")
     [b] = await calling(world, "b", tracking_id="two")
-    assert f"the soft ceiling of the {name}" in (await reserve(world, b, 6, "more")).detail
+    assert f"the soft ceiling of the {name}" in block_words("reserve", (await reserve(world, b, 6, "more")).facts)
     assert (await reserve(world, a, 5, "the rest")).refused is None
     costs = await world.store.costs()
     ceiling = costs.day if name == "day" else costs.total
@@ -85,7 +86,7 @@ async def test_a_hard_ceiling_below_the_soft_one_holds(world: World) -> None:
     await put(world, day_soft=100, day_max=10)
     [claimed] = await calling(world, "a")
     refused = await reserve(world, claimed, 1, "more")
-    assert refused.detail.startswith("the ceiling of the day")
+    assert block_words("reserve", refused.facts).startswith("the ceiling of the day")
 
 
 async def test_a_soft_ceiling_alone_bounds_reservations_and_ends_nothing(world: World) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import Actual, Charge, Reserved, ReserveRequest
+from ramet.model.reasons import block_words
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
 from ramet.store.errors import StoreError
@@ -79,7 +80,7 @@ async def test_a_lineages_ceiling_is_reached_and_never_passed_by_one(world: Worl
     assert (await reserve(world, claimed, 100)).refused is None
     refused = await reserve(world, claimed, 1)
     assert (refused.refused, refused.retry_seconds) == ("cost", 10.0)
-    assert "nothing left" in refused.detail
+    assert "nothing left" in block_words("reserve", refused.facts)
     assert await sums(world) == (0, 100, 0)
 
 
@@ -92,7 +93,7 @@ async def test_the_ceilings_of_the_day_and_of_the_database_bound_all_lineages(
     await world.submit(tracking_id="b")
     a, b = await world.claim(2)
     first = await reserve(world, a, 70)
-    assert f"ceiling of the {name}" in (await reserve(world, b, 31)).detail
+    assert f"ceiling of the {name}" in block_words("reserve", (await reserve(world, b, 31)).facts)
     await world.store.settle_reserved([Actual(first.id, 90)])
     assert (await reserve(world, b, 11)).refused == "cost"
     assert (await reserve(world, b, 10)).refused is None

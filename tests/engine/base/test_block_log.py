@@ -15,7 +15,7 @@ from tests.support.fakes import Hands
 
 
 def blocked(reason: BlockReason, key: str = "k") -> SpawnAnswer:
-    return SpawnAnswer(None, "page", key, reason, "because")
+    return SpawnAnswer(None, "page", key, reason, {"value": 7, "limit": 6})
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_the_warning_names_what_a_person_needs(caplog: pytest.LogCaptureFixture)
     RefusalLog(Hands()).note("lineage", "task-7", 2, [blocked(BlockReason.DEPTH, "the key")])
     fields = vars_of(caplog.records[0])
     assert (fields.task_id, fields.tracking_id, fields.spawn_depth, fields.chain_length) == ("task-7", "lineage", 2, 3)
-    for word in ("page", "'the key'", "depth", "because", "task-7", "lineage"):
+    for word in ("page", "'the key'", "depth", "depth 7 is over max_spawn_depth 6", "task-7", "lineage"):
         assert word in caplog.records[0].getMessage()
 
 

@@ -40,7 +40,7 @@ def test_a_message_stays_on_one_line_and_steers_no_terminal(stream: io.StringIO)
 
 
 def test_a_refused_spawn_of_an_embedded_worker_is_one_line(stream: io.StringIO) -> None:
-    answer = SpawnAnswer(None, FORGED, FORGED, BlockReason.CYCLE, FORGED)
+    answer = SpawnAnswer(None, FORGED, FORGED, BlockReason.CYCLE, {"winner": FORGED, "winner_kind": FORGED})
     RefusalLog(SystemClock()).note("lineage", "task", 1, [answer])
     [line] = stream.getvalue().splitlines()
     assert line.isprintable()

@@ -99,8 +99,7 @@ ANSWERS = st.builds(
     kind=TEXT,
     key=TEXT,
     reason=st.none() | st.sampled_from(BlockReason),
-    detail=TEXT,
-    winner=st.none() | TEXT,
+    facts=st.dictionaries(TEXT, TEXT | NUMBERS | st.none()),
 )
 
 

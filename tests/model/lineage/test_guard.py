@@ -21,6 +21,7 @@ from ramet.model.lineage.guard import (
     leaves_out,
 )
 from ramet.model.lineage.lineage import Lineage
+from ramet.model.reasons import Fact
 from ramet.model.task.task import TaskState
 
 NOW = 1_000.0
@@ -70,6 +71,12 @@ def blocked(asked: Facts) -> Blocked:
     verdict = check_spawn(asked)
     assert isinstance(verdict, Blocked), "the guard allowed it"
     return verdict
+
+
+def told(asked: Facts) -> tuple[str, str, str | None]:
+    """Return the reason of the refusal that must follow, its words and who was there first."""
+    verdict = blocked(asked)
+    return verdict.reason, verdict.detail, verdict.winner
 
 
 def test_a_spawn_that_nothing_speaks_against_is_allowed() -> None:
@@ -146,9 +153,9 @@ def test_of_any_causes_the_first_gives_the_reason(chosen: set[int]) -> None:
     [
         ("running", None),
         ("paused", None),
-        ("finished", Blocked(BlockReason.ENDED, "the lineage is finished")),
-        ("failed", Blocked(BlockReason.ENDED, "the lineage is failed")),
-        ("cancelled", Blocked(BlockReason.CANCELLED, "the lineage was cancelled")),
+        ("finished", Blocked(BlockReason.ENDED, {"lineage_state": "finished"})),
+        ("failed", Blocked(BlockReason.ENDED, {"lineage_state": "failed"})),
+        ("cancelled", Blocked(BlockReason.CANCELLED)),
     ],
 )
 def test_an_open_lineage_takes_spawns_and_an_ended_one_does_not(state: str, refusal: Blocked | None) -> None:
@@ -156,7 +163,7 @@ def test_an_open_lineage_takes_spawns_and_an_ended_one_does_not(state: str, refu
 
 
 def test_a_claim_that_is_not_current_spawns_nothing() -> None:
-    assert blocked(facts(claim_current=False)) == (
+    assert told(facts(claim_current=False)) == (
         BlockReason.STALE, "the claim of the spawning task is not current", None,
     )  # fmt: skip
 
@@ -202,7 +209,7 @@ def test_a_task_may_be_at_max_spawn_depth_and_its_child_may_not(parent_depth: in
     if allowed:
         assert verdict == Allowed()
     else:
-        assert verdict == Blocked(BlockReason.DEPTH, f"depth {parent_depth + 1} is over max_spawn_depth 10")
+        assert verdict == Blocked(BlockReason.DEPTH, {"value": parent_depth + 1, "limit": 10})
 
 
 def test_max_spawn_depth_0_allows_roots_only() -> None:
@@ -220,12 +227,11 @@ def test_max_spawn_depth_0_allows_roots_only() -> None:
 def test_an_ancestor_of_the_same_key_closes_a_cycle_unless_only_its_own_kind_counts(
     ancestor: str, kind: str, cycle_on: str, cycle: bool
 ) -> None:
-    verdict = check_spawn(facts(holders=(Holder(ancestor, kind, "success"),), cycle_on=cycle_on))
+    asked = facts(holders=(Holder(ancestor, kind, "success"),), cycle_on=cycle_on)
     if cycle:
-        assert isinstance(verdict, Blocked)
-        assert verdict == (BlockReason.CYCLE, f"ancestor {ancestor} ({kind}) already works on this key", ancestor)
+        assert told(asked) == (BlockReason.CYCLE, f"ancestor {ancestor} ({kind}) already works on this key", ancestor)
     else:
-        assert verdict == Allowed()
+        assert check_spawn(asked) == Allowed()
 
 
 def test_a_cycle_is_told_even_when_another_holder_of_the_key_comes_first() -> None:
@@ -242,9 +248,9 @@ def test_a_holder_of_another_kind_that_is_no_ancestor_is_no_obstacle() -> None:
 
 @pytest.mark.parametrize("state", list(TaskState))
 def test_a_duplicate_is_in_flight_while_it_lives_and_done_in_any_terminal_state(state: TaskState) -> None:
-    verdict = blocked(facts(holders=(Holder("other", "company", state.value),)))
-    assert verdict.reason is (BlockReason.DONE if state.terminal else BlockReason.IN_FLIGHT)
-    assert verdict[1:] == (f"task other of this lineage is {state.value}", "other")
+    reason = BlockReason.DONE if state.terminal else BlockReason.IN_FLIGHT
+    duplicate = told(facts(holders=(Holder("other", "company", state.value),)))
+    assert duplicate == (reason, f"task other of this lineage is {state.value}", "other")
 
 
 def test_the_duplicate_is_found_among_holders_of_other_kinds() -> None:
@@ -261,7 +267,7 @@ def test_a_lineage_creates_exactly_max_tasks(tasks: int, allowed: bool) -> None:
     if allowed:
         assert verdict == Allowed()
     else:
-        assert verdict == Blocked(BlockReason.BUDGET, f"the lineage has created {tasks} of 100 tasks")
+        assert verdict == Blocked(BlockReason.BUDGET, {"value": tasks, "limit": 100})
 
 
 @pytest.mark.parametrize(("fan_out", "allowed"), [(0, True), (49, True), (50, False), (51, False)])
@@ -270,15 +276,13 @@ def test_a_parent_creates_exactly_max_fan_out(fan_out: int, allowed: bool) -> No
     if allowed:
         assert verdict == Allowed()
     else:
-        assert verdict == Blocked(BlockReason.FAN_OUT, f"the parent has created {fan_out} of 50 children")
+        assert verdict == Blocked(BlockReason.FAN_OUT, {"value": fan_out, "limit": 50})
 
 
 @pytest.mark.parametrize(("deadline_at", "allowed"), [(NOW + 0.001, True), (NOW, False), (NOW - 1.0, False)])
 def test_nothing_is_spawned_at_the_lineages_deadline(deadline_at: float, allowed: bool) -> None:
     verdict = check_spawn(facts({"deadline_at": deadline_at}))
-    assert verdict == (
-        Allowed() if allowed else Blocked(BlockReason.DEADLINE, "the deadline of the lineage has passed")
-    )
+    assert verdict == (Allowed() if allowed else Blocked(BlockReason.DEADLINE))
 
 
 @pytest.mark.parametrize(
@@ -299,18 +303,22 @@ def test_nothing_is_spawned_once_what_may_be_reserved_is_spent(
     spent: int, max_cost: int | None, soft_cost: int | None, most: str | None
 ) -> None:
     verdict = check_spawn(facts({"spent": spent, "max_cost": max_cost, "soft_cost": soft_cost}))
-    assert verdict == (Allowed() if most is None else Blocked(BlockReason.COST, f"the lineage has spent {most}"))
+    if most is None:
+        assert verdict == Allowed()
+    else:
+        assert isinstance(verdict, Blocked)
+        assert (verdict.reason, verdict.detail) == (BlockReason.COST, f"the lineage has spent {most}")
 
 
 def test_endless_attempts_need_a_ceiling_on_money() -> None:
-    assert blocked(facts(max_attempts=None)) == (
+    assert told(facts(max_attempts=None)) == (
         BlockReason.COST, "a task without max_attempts needs a lineage with max_cost", None,
     )  # fmt: skip
     assert check_spawn(facts({"max_cost": 10}, max_attempts=None)) == Allowed()
 
 
 def test_the_entry_of_the_stop_list_is_named() -> None:
-    stopped = blocked(facts(stopped_by="host example.com"))
+    stopped = told(facts(stopped_by="host example.com"))
     assert stopped == (BlockReason.STOP_LIST, "host example.com is on the stop list", None)
 
 
@@ -324,16 +332,16 @@ def test_a_duplicate_is_told_as_such_when_the_budget_is_gone_too() -> None:
 
 def test_a_key_held_elsewhere_names_its_holder_and_how_that_stands() -> None:
     where = "task far of lineage other"
-    live = blocked(facts(elsewhere=Elsewhere("far", "other", None, None)))
+    live = told(facts(elsewhere=Elsewhere("far", "other", None, None)))
     assert live == (BlockReason.ELSEWHERE, f"{where} holds this unique key and is live", "far")
-    ended = blocked(facts(elsewhere=Elsewhere("far", "other", "success", NOW + 1.0)))
+    ended = told(facts(elsewhere=Elsewhere("far", "other", "success", NOW + 1.0)))
     assert ended == (BlockReason.ELSEWHERE, f"{where} ended as success and still holds this unique key", "far")
 
 
 @pytest.mark.parametrize(("count", "allowed"), [(0, True), (999, True), (1_000, False), (1_001, False)])
 def test_a_lineage_spawns_exactly_max_shape_keys_of_one_shape(count: int, allowed: bool) -> None:
     verdict = check_spawn(facts(shape="example.com/#", shape_count=count))
-    many = f"the lineage has {count} keys of the shape example.com/#: if they are honest, allow the shape"
+    many: dict[str, Fact] = {"value": count, "shape": "example.com/#"}
     assert verdict == (Allowed() if allowed else Blocked(BlockReason.TRAP, many))
 
 
@@ -354,9 +362,9 @@ def test_a_bound_that_cannot_be_read_counts_as_spent(name: str, value: Any) -> N
 
 def test_a_fan_out_that_cannot_be_read_counts_as_spent() -> None:
     damaged: Any = None
-    assert blocked(facts(parent_fan_out=damaged)) == (
-        BlockReason.BUDGET, "the parent's fan_out cannot be read, so the budget counts as spent", None,
-    )  # fmt: skip
+    verdict = blocked(facts(parent_fan_out=damaged))
+    assert verdict == Blocked(BlockReason.BUDGET, {"unreadable": ("the parent's fan_out",)})
+    assert verdict.detail == "the parent's fan_out cannot be read, so the budget counts as spent"
 
 
 def test_all_bounds_that_cannot_be_read_are_named() -> None:
@@ -394,7 +402,7 @@ def test_duplicates_are_ordinary_and_what_a_person_may_change_can_be_offered_aga
     ],
 )
 def test_a_refusal_leaves_work_undone_unless_a_task_is_about_it(reason: str, changes: Any, left: bool) -> None:
-    assert leaves_out(facts(**changes), Blocked(BlockReason(reason), "x", None)) is left
+    assert leaves_out(facts(**changes), Blocked(BlockReason(reason))) is left
 
 
 def staged(**changes: Any) -> Facts:
@@ -403,7 +411,7 @@ def staged(**changes: Any) -> Facts:
 
 def test_a_first_stage_takes_the_places_of_all() -> None:
     assert check_spawn(staged(lineage={"tasks": 97})) == Allowed()
-    assert blocked(staged(lineage={"tasks": 98})) == (
+    assert told(staged(lineage={"tasks": 98})) == (
         BlockReason.BUDGET,
         "the lineage has created 98 of 100 tasks, and this takes 3: one for each stage",
         None,
@@ -414,7 +422,7 @@ def test_an_ancestor_at_any_stage_closes_the_cycle_of_a_staged_kind() -> None:
     def under(kind: str, **changes: Any) -> Facts:
         return staged(holders=(Holder("root", kind, "success"),), cycle_on="kind+key", **changes)
 
-    assert blocked(under("doc.parse"))[1:] == ("ancestor root (doc.parse) already works on this key", "root")
+    assert told(under("doc.parse"))[1:] == ("ancestor root (doc.parse) already works on this key", "root")
     assert check_spawn(under("doctor")) == Allowed()
     assert check_spawn(under("doc.parse")._replace(base=None, places=1)) == Allowed()
 
@@ -433,7 +441,7 @@ def test_a_staged_kind_is_as_live_as_any_of_its_stages(states: list[str], refusa
     holders = tuple(
         Holder(f"t{n}", f"doc.{name}", state) for n, (name, state) in enumerate(zip("abc", states, strict=False))
     )
-    assert blocked(staged(holders=(*holders, Holder("x", "doctor", "pending")))) == refusal
+    assert told(staged(holders=(*holders, Holder("x", "doctor", "pending")))) == refusal
     assert check_spawn(staged(holders=(Holder("x", "doctor", "pending"),))) == Allowed()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.model.lineage.guard import FAILED_HELD_SECONDS, held_seconds
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import Standing
@@ -72,8 +73,10 @@ def test_a_skip_by_the_engine_frees_the_key() -> None:
 
 
 def test_a_failure_that_names_the_cost_budget_is_an_end_by_a_limit() -> None:
-    assert held_seconds(changed(unique(), ev.Fail(FENCE, "cost: nothing is left"))) is None
+    over = Reason("cost", ceiling="day", limit=5, spent=6)
+    assert held_seconds(changed(unique(), ev.Fail(FENCE, over))) is None
     assert held_seconds(changed(unique(), ev.Fail(FENCE, "costly page"))) == DAY
+    assert held_seconds(changed(unique(), ev.Fail(FENCE, str(over)))) == DAY, "a handler's own words are only words"
 
 
 def test_a_task_that_is_not_unique_holds_no_key() -> None:

@@ -227,7 +227,8 @@ ENDS: dict[str, Case] = {
     ),
     "its deadline with a last handler": (
         standing("pending", **WAITING, **LATE), ev.DeadlinePassed(),
-        {**LAST, "ending": "failed", "ending_reason": "task_deadline"}, {"reason": "task_deadline", "by": "engine"},
+        {**LAST, "ending": "failed", "ending_reason": "task_deadline", "ending_facts": "{}"},
+        {"reason": "task_deadline", "by": "engine"},
     ),
     "the deadline of its last handler": (
         standing("pending", **ENDING, deadline_at=NOW), ev.DeadlinePassed(), {**OVER, "state": "cancelled"},
@@ -236,7 +237,8 @@ ENDS: dict[str, Case] = {
     "a snooze past the deadline": (
         standing(**OWN, **LATE), ev.Snooze(FENCE, 5.0, "not yet"),
         {
-            **LAST, "ending": "failed", "ending_reason": "task_deadline: not yet", "attempts": 1, "snoozes": 4,
+            **LAST, "ending": "failed", "ending_reason": "task_deadline", "ending_facts": '{"own":"not yet"}',
+            "attempts": 1, "snoozes": 4,
         },
         {"outcome": "snooze", "reason": "task_deadline: not yet"},
     ),

@@ -16,7 +16,7 @@ from ramet.store.schema.columns import BORN_COLUMNS, CLOSED_COLUMNS, HOT, MOVED_
 from ramet.store.sqlite.store import SqliteStore
 
 ONLY_HOT = {"rank", "wait", "available_at", "lease_until", "worker", "claimed_at", "losses_alone", "progressed"} | {
-    "ending", "ending_reason", "bound_to", "turn", "holds_path",
+    "ending", "ending_reason", "ending_facts", "bound_to", "turn", "holds_path",
 }  # fmt: skip
 """Fields of the standing that end with the task: a revived one starts with new values."""
 
@@ -69,7 +69,7 @@ def test_every_field_of_a_task_is_read_at_its_own_place() -> None:
     stored |= {"payload": '{"a": 1}', "ancestry_chain": '["b"]', "state": "pending", "path": '["c"]'}
     row: list[object] = [stored[name] for name in names]
     row[names.index("result")], row[names.index("pulled")] = None, 2
-    task = task_of((1, *row))
+    task = task_of((1, *row, None))
     assert {name: getattr(task, name) for name in names} == stored | read
     assert TASK_LIST.startswith("t.seq, t.id, t.tracking_id")
 

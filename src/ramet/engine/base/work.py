@@ -19,6 +19,7 @@ from pydantic_core import from_json, to_json
 from ramet.engine.base.error_text import raised
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.money import Charge
+from ramet.model.reasons import Reason, inner, outer
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemAnswer, ItemSettlement
 from ramet.model.task.retry import ErrorClass, fingerprint
@@ -58,6 +59,7 @@ class Work(NamedTuple):
     deadline_at: float | None
     ending: str | None = None
     ending_reason: str | None = None
+    ending_facts: str | None = None
     unique_seconds: float | None = None
     resource: str | None = None
 
@@ -119,7 +121,7 @@ def settlement_out(item: Settlement) -> list[Any]:
 
 def _in_full(item: Settlement) -> list[Any]:
     event = item.event
-    fields = [getattr(event, name) for name in type(event).__slots__]
+    fields = [_field_out(getattr(event, name)) for name in type(event).__slots__]
     writes = [(write.sql, [_value_out(value) for value in write.parameters]) for write in item.writes]
     return [
         item.seq, item.fence, type(event).__name__, fields, item.result, item.spawns, writes, item.pipeline_state,
@@ -136,7 +138,7 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items,
         hold_seconds, switch_off,
     ) = row  # fmt: skip
-    event = _EVENTS[name](*fields)
+    event = _EVENTS[name](*map(_field_in, fields))
     if name == ev.Error.__name__:
         event = replace(event, waits=tuple(event.waits))
     return Settlement(
@@ -178,6 +180,15 @@ def unsettled(item: Settlement, what: str, error: BaseException) -> Settlement:
     return Settlement(item.seq, item.fence, event)
 
 
+def _field_out(value: Any) -> Any:
+    """Return a field of an event as a JSON value; a reason with a code becomes an object, which no other field is."""
+    return inner(value) if isinstance(value, Reason) else value
+
+
+def _field_in(value: Any) -> Any:
+    return outer(value) if isinstance(value, dict) else value
+
+
 def _value_out(value: Any) -> Any:
     """A parameter of a write as a JSON value; bytes become a list of one, which no parameter is."""
     return [base64.b64encode(value).decode()] if isinstance(value, bytes) else value
@@ -191,8 +202,8 @@ def settled_in(row: Sequence[Any]) -> Settled:
     """An answer from JSON values."""
     seq, state, refused, spawns, reason, items, error = row
     told = [
-        SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), detail, winner)
-        for new_id, kind, key, why, detail, winner in spawns
+        SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), facts)
+        for new_id, kind, key, why, facts in spawns
     ]
     return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items], error)
 

@@ -109,7 +109,7 @@ class BaseContext(OwnTask, Gathered, CallTime, FirstArgument):
 
     def _may_spawn(self) -> None:
         if self._work.ending is not None:
-            raise ValueError(f"task {self.id} is ending ({self._work.ending_reason}): an on_end handler spawns nothing")
+            raise ValueError(f"task {self.id} is ending ({self.ending_reason}): an on_end handler spawns nothing")
 
     def spawn(
         self,

@@ -6,12 +6,16 @@ full and told in the log; it is the only way past a ceiling.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.forwarding import Blocking, WaitFor, blocking
 from ramet.engine.base.work import Work
 from ramet.engine.context.ports import Desk
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.money import USED, Booked, Reserved, amount_of, as_usd
+from ramet.model.reasons import NO_FACTS, block_words
 from ramet.model.values import check_name
 from ramet.store.loggers import own_logger
 
@@ -25,8 +29,10 @@ class CostRefused(Exception):
     with reason ``cost`` where it never will.
     """
 
-    def __init__(self, detail: str, retry_seconds: float | None) -> None:
+    def __init__(self, detail: str, retry_seconds: float | None, facts: Mapping[str, Any] = NO_FACTS) -> None:
         super().__init__(f"cost: {detail}")
+        self.facts = facts
+        """Which ceiling it is, and its sums."""
         self.retry_seconds = retry_seconds
         """When there may be room; None when there never will be."""
 
@@ -94,7 +100,8 @@ async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = 
     reservation_id = new_id() if name is None else f"{work.id}.{check_name('the name of a call', name)}"
     answer = Reserved(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
     if answer.refused == BlockReason.COST:
-        raise CostRefused(answer.detail, answer.retry_seconds)
+        detail = block_words(BlockReason.RESERVE, answer.facts)
+        raise CostRefused(detail, answer.retry_seconds, answer.facts)
     if answer.refused == USED:
         raise ValueError(f"task {work.id} had a call named {name!r} when it ended: give the next one another name")
     if answer.refused is not None:

@@ -19,6 +19,7 @@ from ramet.engine.kinds.registry import UnknownKind
 from ramet.model.flow.resources import NAME_LENGTH_MAX
 from ramet.model.keys import InvalidKey
 from ramet.model.paths import InvalidPath
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.retry import (
     DEFAULT_WAITS,
@@ -162,9 +163,10 @@ def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable
         resource = storable(str(error.resource), NAME_LENGTH_MAX)
         return ev.Snooze(fence, seconds_from_now("RetryAfter.seconds", error.seconds), _reason(text), resource)
     if isinstance(error, CostRefused):
+        reason = Reason("cost", **error.facts) if error.facts else _reason(text)
         if error.retry_seconds is None:
-            return ev.Fail(fence, _reason(text))
-        return ev.Snooze(fence, error.retry_seconds, _reason(text))
+            return ev.Fail(fence, reason)
+        return ev.Snooze(fence, error.retry_seconds, reason)
     error_class = classify(error, table)
     if isinstance(error, NEVER_FITS) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.PERMANENT

@@ -11,6 +11,7 @@ from ramet.engine.base.clock import Clock, SystemClock
 from ramet.engine.base.observe import traced
 from ramet.engine.base.work import Work, state_json
 from ramet.model.paths import PathRule
+from ramet.model.reasons import restored
 from ramet.model.task.task import TaskState
 from ramet.model.tracing import attempt_span_id, traceparent
 
@@ -109,7 +110,7 @@ class OwnTask:
     @property
     def ending_reason(self) -> str | None:
         """In an ``on_end`` handler, why the task ends."""
-        return self._work.ending_reason
+        return restored(self._work.ending_reason, self._work.ending_facts)
 
     @property
     def token(self) -> str:

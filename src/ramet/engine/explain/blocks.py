@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from shlex import quote
 
-from ramet.model.causes import BOUNDS, About, Cause, Fact, numbers_of
+from ramet.model.causes import BOUNDS, About, Cause
 from ramet.model.keys import shown_key
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.lineage import Lineage
+from ramet.model.money import as_usd
+from ramet.model.reasons import Fact
 from ramet.model.task.task import Block, Task, TaskState
 from ramet.store.store import Store
 
@@ -38,7 +40,7 @@ def refusal(block: Block, winner: Task | None, lineage: Lineage | None) -> Cause
     reason = BlockReason(block.reason)
     facts: dict[str, Fact] = {
         "reason": block.reason, "kind": block.kind, "key": block.key, "count": block.count,
-        "first_at": block.first_at, "last_at": block.last_at, **numbers_of(reason, block.detail),
+        "first_at": block.first_at, "last_at": block.last_at, **_facts(reason, block.facts),
     }  # fmt: skip
     facts |= _limit_now(reason, lineage)
     words = f"{block.kind} {shown_key(block.key)} was refused, {block.reason}: {block.detail}"
@@ -60,6 +62,13 @@ def refusal(block: Block, winner: Task | None, lineage: Lineage | None) -> Cause
     return Cause(f"refused_{reason}", (words,), facts, about, _remedy(reason, block, winner))
 
 
+def _facts(reason: BlockReason, stored: Mapping[str, Fact]) -> Mapping[str, Fact]:
+    """Return the stored facts as they are shown: what a lineage has spent of its ceiling as text in dollars."""
+    if reason is not BlockReason.COST:
+        return stored
+    return {name: as_usd(value) for name, value in stored.items() if isinstance(value, int)}
+
+
 def _limit_now(reason: BlockReason, lineage: Lineage | None) -> dict[str, Fact]:
     """The limit as it stands now: a person may have raised it since, a handler lowered it."""
     if reason not in BOUNDS:
@@ -79,7 +88,7 @@ def _remedy(reason: BlockReason, block: Block, winner: Task | None) -> str | Non
     """The setting or flag that would allow it, where one would."""
     tracking_id = quote(block.tracking_id)
     again = f"ramet blocks reoffer {tracking_id} --blocked-by {reason}"
-    shape = numbers_of(reason, block.detail).get("shape") if reason is BlockReason.TRAP else None
+    shape = block.facts.get("shape")
     if shape is not None:
         named = quote(str(shape))
         return f"ramet lineage raise {tracking_id} --allow-shape {named}, then {again} --shape {named}"

@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from shlex import quote
 
-from ramet.model.causes import ENDED, About, Cause, Fact, Sentence
+from ramet.model.causes import ENDED, About, Cause, Sentence
+from ramet.model.reasons import Fact, facts_of, outer, rest_of
 from ramet.model.task.task import Task, TaskHistory, TaskState
 from ramet.store.store import Store
 
-ON_END = "; on_end: "
-"""Between the reason of an end and what became of its ``on_end`` handler."""
-REASONS = frozenset(
-    {
-        "chain_depth", "no_progress", "permanent_error", "repeated_error", "attempts_exhausted", "task_deadline",
-        "lineage_deadline", "poison", "cost", "dependency_failed", "source_disabled", "cancel_tree", "excluded",
-        "spawn_refused",
-    }
-)  # fmt: skip
-"""First words of the reasons that the engine gives ends; the others open with one of those below."""
-_OPENINGS: Mapping[str, str] = {
-    "cancelled by ": "cancelled",
-    "imported as ": "imported",
-}
 NO_RETRY = frozenset(
     {
         "permanent_error", "spawn_refused", "repeated_error", "attempts_exhausted", "task_deadline", "lineage_deadline",
@@ -43,32 +30,28 @@ def ended(task: Task) -> Cause:
 async def why_ended(store: Store, history: TaskHistory) -> list[Cause]:
     """What lies behind the reason of an end; for a failed task why no retry was made."""
     task = history.task
-    code, rest, on_end = end_code(history)
     settler = await _settler(store, history)
     if settler is not None:
         facts: dict[str, Fact] = {"task": settler.id, "kind": settler.kind, "reason": task.reason}
         words = f"task {settler.id} ({settler.kind}), which it was bound to, settled it"
         found = Cause("settled", (words,), facts, About("task", settler.id), _retry(task))
     else:
-        found = await _FOUND.get(code, _told)(store, history, rest)
-    if not on_end:
+        found = await _FOUND.get(end_code(history), _told)(store, history, rest_of(task.reason))
+    wrong = None if _chosen(history) else facts_of(task.reason).get("on_end")
+    if wrong is None:
         return [found]
+    on_end = outer(wrong)
     return [found, Cause("on_end", (f"its on_end handler: {on_end}",), {"on_end": on_end})]
 
 
-def end_code(history: TaskHistory) -> tuple[str, str, str]:
-    """The code of an end (of :data:`ramet.model.causes.ENDED`), and what its reason says beyond that and of on_end."""
-    task = history.task
-    reason, _, on_end = (task.reason or "").partition(ON_END)
-    first, _, rest = (part.strip() for part in reason.partition(":"))
+def end_code(history: TaskHistory) -> str:
+    """Return the code of an end, one of :data:`ramet.model.causes.ENDED`."""
+    task, code = history.task, history.task.reason_code
     if _chosen(history):
-        return "declared", reason, ""
+        return "declared"
     if task.reason is None:
-        return "success" if task.state is TaskState.SUCCESS else "given", "", ""
-    for opening, code in _OPENINGS.items():
-        if first.startswith(opening):
-            return code, reason, on_end
-    return (first, rest, on_end) if first in REASONS else ("given", reason, on_end)
+        return "success" if task.state is TaskState.SUCCESS else "given"
+    return code if code is not None and code in ENDED else "given"
 
 
 def _chosen(history: TaskHistory) -> bool:
@@ -101,7 +84,7 @@ def _retry(task: Task, more: str = "") -> str | None:
 
 
 async def _told(store: Store, history: TaskHistory, rest: str) -> Cause:
-    task, code = history.task, end_code(history)[0]
+    task, code = history.task, end_code(history)
     facts: dict[str, Fact] = {"reason": task.reason, "attempts": task.attempts, "max_attempts": task.max_attempts}
     return Cause(code, (ENDED[code],), facts, remedy=_retry(task))
 
@@ -127,7 +110,7 @@ async def _required(store: Store, history: TaskHistory, rest: str) -> Cause:
 
 async def _repeated(store: Store, history: TaskHistory, rest: str) -> Cause:
     """The earlier failure: of the same task before a revive, or of an ancestor."""
-    task, other_id = history.task, rest.removeprefix("as task ")
+    task, other_id = history.task, facts_of(history.task.reason)["task"]
     about, said = About("task", other_id), ENDED["repeated_error"]
     facts: dict[str, Fact] = {"task": other_id, "error": task.error, "attempts": task.attempts}
     if other_id == task.id:
@@ -197,8 +180,7 @@ async def _cost(store: Store, history: TaskHistory, rest: str) -> Cause:
 async def _cancelled(store: Store, history: TaskHistory, rest: str) -> Cause:
     task = history.task
     # A sweep ends the tasks of a lineage that a person cancelled, in the words of that person's act.
-    by = (task.reason or "").removeprefix("cancelled by ").partition(": ")[0]
-    facts: dict[str, Fact] = {"reason": task.reason, "by": by}
+    facts: dict[str, Fact] = {"reason": task.reason, "by": facts_of(task.reason)["by"]}
     facts["at"] = task.finished_at
     return Cause("cancelled", (ENDED["cancelled"],), facts, remedy=_retry(task))
 
@@ -206,7 +188,7 @@ async def _cancelled(store: Store, history: TaskHistory, rest: str) -> Cause:
 async def _by_another(store: Store, history: TaskHistory, rest: str) -> Cause:
     """Ends that another task brought: a cancelled tree above, a failed one before it on its path."""
     task = history.task
-    code, other_id = (task.reason or "").partition(":")[0], rest
+    code, other_id = end_code(history), rest
     other = await store.get(other_id)
     facts: dict[str, Fact] = {"task": other_id, "pruned": other is None}
     words = f"{ENDED[code]} (task {other_id}" + (", which was pruned)" if other is None else f" is {other.state})")
@@ -218,7 +200,7 @@ async def _by_another(store: Store, history: TaskHistory, rest: str) -> Cause:
 
 async def _source(store: Store, history: TaskHistory, rest: str) -> Cause:
     task = history.task
-    name = task.resource or rest.partition(",")[0]
+    name = task.resource or facts_of(task.reason)["resource"]
     found = await store.resources(name)
     facts: dict[str, Fact] = {"resource": name, "reason": task.reason, "open": False}
     if found:

@@ -8,8 +8,9 @@ from ramet.engine.explain.blocks import TOLD_MAX, refusals
 from ramet.engine.explain.ends import ended, why_ended
 from ramet.engine.explain.paths import PathExplanation, explain_path, place_cause
 from ramet.engine.explain.pending import hindrances, nobody_but_a_worker, spent
-from ramet.model.causes import About, Cause, Fact, Sentence
+from ramet.model.causes import About, Cause, Sentence
 from ramet.model.lineage.lineage import Lineage
+from ramet.model.reasons import Fact, code_of
 from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.store import Store
 
@@ -137,7 +138,7 @@ def _scheduled(history: TaskHistory) -> Cause:
     facts |= {"max_attempts": task.max_attempts, "snoozes": task.snoozes, "losses": task.losses}
     code = _AFTER.get(last.outcome, "scheduled")
     words: Sentence = ("it is scheduled for ", at, f" after {last.outcome} ({reason})")
-    if reason != "retry_storm":
+    if code_of(last.reason) != "retry_storm":
         return Cause(code, words, facts)
     words = (*words, ": its lineage's retries of the minute were used up")
     remedy = f"ramet lineage raise {task.tracking_id} --retries-per-minute N"

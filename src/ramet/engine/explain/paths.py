@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ramet.engine.explain.pending import hindrance
-from ramet.model.causes import About, Cause, Fact, Sentence
+from ramet.model.causes import About, Cause, Sentence
 from ramet.model.keys import shown_key
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.paths import HeldBack, PathChain, PathTask, path_key
+from ramet.model.reasons import Fact, facts_of
 from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.store import Store
 
 STEPS = 20
 """So many of those that a task waits for are named; and the end of the chain, however long it is."""
-DEPENDENCY_FAILED = "dependency_failed: "
+DEPENDENCY_FAILED = "dependency_failed"
 
 
 class PathExplanation(NamedTuple):
@@ -56,9 +57,9 @@ async def explain_path(store: Store, history: TaskHistory) -> PathExplanation:
 
 
 async def _cause(store: Store, task: Task) -> Task | None:
-    if task.state is not TaskState.SKIPPED or not (task.reason or "").startswith(DEPENDENCY_FAILED):
+    if task.state is not TaskState.SKIPPED or task.reason_code != DEPENDENCY_FAILED:
         return None
-    return await store.get((task.reason or "").removeprefix(DEPENDENCY_FAILED))
+    return await store.get(facts_of(task.reason)["task"])
 
 
 async def _does(store: Store, one: PathTask) -> Sentence:

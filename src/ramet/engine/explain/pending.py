@@ -10,11 +10,12 @@ import json
 from collections.abc import AsyncIterator
 from shlex import quote
 
-from ramet.model.causes import About, Cause, Fact, Sentence
+from ramet.model.causes import About, Cause, Sentence
 from ramet.model.flow.resources import Policy, Queue, Resource, policy_of, rate_of, room
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.money import as_usd
+from ramet.model.reasons import Fact
 from ramet.model.task.task import Task, TaskState, Wait
 from ramet.store.store import Store
 

@@ -22,6 +22,7 @@ from ramet.model.importing import Incoming, RowError, Rules, as_json, from_first
 from ramet.model.keys import InvalidKey
 from ramet.model.lineage.limits import Limits
 from ramet.model.paths import InvalidPath, PathRule, path_text
+from ramet.model.reasons import Reason
 from ramet.model.task.task import LIVE, NewTask
 from ramet.model.values import InvalidNumber, InvalidText
 from ramet.store.imports.import_tasks import as_history
@@ -334,7 +335,7 @@ class Importer:
             spawn_depth=placed.spawn_depth,
             max_spawn_depth=placed.max_spawn_depth,
             state=state,
-            reason=None if state in ("success", "pending") else f"imported as {row.status}",
+            reason=None if state in ("success", "pending") else Reason("imported", status=row.status),
             error=row.error if state != "pending" else None,
             attempts=row.attempts,
             stage=row.stage,
@@ -349,7 +350,7 @@ class Importer:
         )
         if placed.verdict is None:
             return arrival
-        return as_history(arrival, placed.verdict, f"{placed.verdict}: {placed.detail}")
+        return as_history(arrival, placed.verdict, Reason(placed.verdict, text=placed.detail))
 
     def _rule(self, row: Incoming) -> PathRule | None:
         """Where a row that is still to run stands; the rest of the rule is its kind's."""

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import OPEN, Lineage
-from ramet.model.money import as_usd
+from ramet.model.reasons import NO_FACTS, Fact, block_words, code_of, winner_of
 from ramet.model.task.task import LIVE
 from ramet.model.task.transitions import (
     CANCELLED,
@@ -75,9 +75,18 @@ class Blocked(NamedTuple):
     """The task may not be created."""
 
     reason: BlockReason
-    detail: str
-    winner: str | None = None
-    """Id of the task that holds the identity or closes the cycle."""
+    facts: Mapping[str, Fact] = NO_FACTS
+    """The values behind the reason, as they are stored; :func:`ramet.model.reasons.block_words` writes them out."""
+
+    @property
+    def detail(self) -> str:
+        """The reason in words."""
+        return block_words(self.reason, self.facts)
+
+    @property
+    def winner(self) -> str | None:
+        """Return the id of the task that holds the identity or closes the cycle."""
+        return winner_of(self.facts)
 
 
 Verdict = Allowed | Blocked
@@ -148,7 +157,7 @@ def check_spawn(facts: Facts) -> Verdict:
         unreadable = _unreadable(facts)
         if not unreadable:
             raise
-        return Blocked(BlockReason.BUDGET, f"{', '.join(unreadable)} cannot be read, so the budget counts as spent")
+        return Blocked(BlockReason.BUDGET, {"unreadable": unreadable})
     return _ALLOWED
 
 
@@ -168,13 +177,13 @@ def leaves_out(facts: Facts, blocked: Blocked) -> bool:
 _ALLOWED = Allowed()
 
 
-def _unreadable(facts: Facts) -> list[str]:
-    """Bounds that are no numbers: a damaged row must not lift a limit."""
+def _unreadable(facts: Facts) -> tuple[str, ...]:
+    """Return the bounds that are not numbers: a damaged row must not lift a limit."""
     lineage = facts.lineage
     counts = ("max_spawn_depth", "tasks", "max_tasks", "max_fan_out", "max_shape", "deadline_at")
     values: dict[str, object] = {name: getattr(lineage, name) for name in counts}
     values["the parent's fan_out"] = facts.parent_fan_out
-    return [name for name, value in values.items() if not isinstance(value, int | float)]
+    return tuple(name for name, value in values.items() if not isinstance(value, int | float))
 
 
 def buried(tombstones: Mapping[str, int], task_id: str, ancestry_chain: tuple[str, ...]) -> str | None:
@@ -190,20 +199,20 @@ def _over(facts: Facts) -> Blocked | None:
     if facts.tombstones:
         grave = buried(facts.tombstones, facts.parent_id, facts.ancestry_chain)
         if grave is not None:
-            return Blocked(BlockReason.CANCELLED, f"task {grave} and all below it were cancelled")
+            return Blocked(BlockReason.CANCELLED, {"task": grave})
     if lineage.state not in OPEN:
         if lineage.state == "cancelled":
-            return Blocked(BlockReason.CANCELLED, "the lineage was cancelled")
-        return Blocked(BlockReason.ENDED, f"the lineage is {lineage.state}")
+            return Blocked(BlockReason.CANCELLED)
+        return Blocked(BlockReason.ENDED, {"lineage_state": str(lineage.state)})
     if not facts.claim_current:
-        return Blocked(BlockReason.STALE, "the claim of the spawning task is not current")
+        return Blocked(BlockReason.STALE)
     return None
 
 
 def _depth(facts: Facts) -> Blocked | None:
     depth, depth_max = facts.parent_depth + 1, facts.lineage.max_spawn_depth
     if depth > depth_max:
-        return Blocked(BlockReason.DEPTH, f"depth {depth} is over max_spawn_depth {depth_max}")
+        return Blocked(BlockReason.DEPTH, {"value": depth, "limit": depth_max})
     return None
 
 
@@ -213,11 +222,7 @@ def _cycle(facts: Facts) -> Blocked | None:
             continue
         loose = facts.cycle_on != "key" or not facts.places  # Only its own kind closes a cycle.
         if not loose or holder.kind == facts.kind or (facts.places and _of_base(holder, facts.base)):
-            return Blocked(
-                BlockReason.CYCLE,
-                f"ancestor {holder.id} ({holder.kind}) already works on this key",
-                holder.id,
-            )
+            return Blocked(BlockReason.CYCLE, {"winner": holder.id, "winner_kind": holder.kind})
     return None
 
 
@@ -232,7 +237,7 @@ def _duplicate(facts: Facts) -> Blocked | None:
         if holder.kind == facts.kind:
             live = holder.state in LIVE
             reason = BlockReason.IN_FLIGHT if live else BlockReason.DONE
-            return Blocked(reason, f"task {holder.id} of this lineage is {holder.state}", holder.id)
+            return Blocked(reason, {"winner": holder.id, "winner_state": str(holder.state)})
     return None
 
 
@@ -241,10 +246,10 @@ def _duplicate_of_stages(facts: Facts) -> Blocked | None:
     stages = [holder for holder in facts.holders if _of_base(holder, facts.base)]
     for holder in stages:
         if holder.state in LIVE:
-            return Blocked(BlockReason.IN_FLIGHT, f"its stage {holder.kind}, task {holder.id}, is live", holder.id)
+            return Blocked(BlockReason.IN_FLIGHT, {"winner": holder.id, "stage": holder.kind})
     if stages:
         last = stages[-1]
-        return Blocked(BlockReason.DONE, f"its stage {last.kind}, task {last.id}, is {last.state}", last.id)
+        return Blocked(BlockReason.DONE, {"winner": last.id, "stage": last.kind, "winner_state": str(last.state)})
     return None
 
 
@@ -252,48 +257,44 @@ def _elsewhere(facts: Facts) -> Blocked | None:
     holder = facts.elsewhere
     if holder is None:
         return None
-    where = f"task {holder.id} of lineage {holder.tracking_id}"
-    if holder.state is None:
-        return Blocked(BlockReason.ELSEWHERE, f"{where} holds this unique key and is live", holder.id)
-    return Blocked(BlockReason.ELSEWHERE, f"{where} ended as {holder.state} and still holds this unique key", holder.id)
+    found: dict[str, Fact] = {"winner": holder.id, "winner_tracking_id": holder.tracking_id}
+    if holder.state is not None:
+        found["winner_state"] = str(holder.state)
+    return Blocked(BlockReason.ELSEWHERE, found)
 
 
 def _budget(facts: Facts) -> Blocked | None:
     lineage = facts.lineage
     if lineage.tasks + facts.places > lineage.max_tasks:
-        more = "" if facts.places == 1 else f", and this takes {facts.places}: one for each stage"
-        created = f"the lineage has created {lineage.tasks} of {lineage.max_tasks} tasks"
-        return Blocked(BlockReason.BUDGET, created + more)
+        more: dict[str, Fact] = {} if facts.places == 1 else {"places": facts.places}
+        return Blocked(BlockReason.BUDGET, {"value": lineage.tasks, "limit": lineage.max_tasks, **more})
     return None
 
 
 def _fan_out(facts: Facts) -> Blocked | None:
     if facts.parent_fan_out >= facts.lineage.max_fan_out:
-        return Blocked(
-            BlockReason.FAN_OUT,
-            f"the parent has created {facts.parent_fan_out} of {facts.lineage.max_fan_out} children",
-        )
+        return Blocked(BlockReason.FAN_OUT, {"value": facts.parent_fan_out, "limit": facts.lineage.max_fan_out})
     return None
 
 
 def _deadline(facts: Facts) -> Blocked | None:
     if facts.now >= facts.lineage.deadline_at:
-        return Blocked(BlockReason.DEADLINE, "the deadline of the lineage has passed")
+        return Blocked(BlockReason.DEADLINE)
     return None
 
 
 def _cost(facts: Facts) -> Blocked | None:
     most, spent = facts.lineage.cost_ceiling.reservable, facts.lineage.spent
     if most is not None and 0 < spent >= most:
-        return Blocked(BlockReason.COST, f"the lineage has spent {as_usd(spent)} of {as_usd(most)}")
+        return Blocked(BlockReason.COST, {"value": spent, "limit": most})
     if facts.lineage.max_cost is None and facts.max_attempts is None:
-        return Blocked(BlockReason.COST, "a task without max_attempts needs a lineage with max_cost")
+        return Blocked(BlockReason.COST)
     return None
 
 
 def _stop_list(facts: Facts) -> Blocked | None:
     if facts.stopped_by is not None:
-        return Blocked(BlockReason.STOP_LIST, f"{facts.stopped_by} is on the stop list")
+        return Blocked(BlockReason.STOP_LIST, {"entry": facts.stopped_by})
     return None
 
 
@@ -301,10 +302,7 @@ def _trap(facts: Facts) -> Blocked | None:
     if facts.shape is None:
         return None
     if facts.shape_count >= facts.lineage.max_shape and not _allowed(facts.lineage, facts.shape, facts.shape_count):
-        return Blocked(
-            BlockReason.TRAP,
-            f"the lineage has {facts.shape_count} keys of the shape {facts.shape}: if they are honest, allow the shape",
-        )
+        return Blocked(BlockReason.TRAP, {"value": facts.shape_count, "shape": facts.shape})
     return None
 
 
@@ -337,7 +335,7 @@ FOR_GOOD_SECONDS = 1e10
 """Three centuries: the window of kinds that name none."""
 FAILED_HELD_SECONDS = 86_400.0
 LIMIT_REASONS = frozenset({"task_deadline", "lineage_deadline", "cost"})
-"""First words of the reasons of ends by a limit (up to a colon), where the transition alone does not tell."""
+"""Codes of the reasons of ends by a limit, where the transition alone does not tell."""
 
 
 def held_seconds(end: Change) -> float | None:
@@ -383,4 +381,4 @@ def _by_limit(end: Change) -> bool:
     # Only limits and persons mark a task as ending.
     if end.transition in (TASK_DEADLINE, LINEAGE_ENDED, OVER_CEILING) or end.before.ending is not None:
         return True
-    return (end.reason or "").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED
+    return code_of(end.reason) in LIMIT_REASONS and end.after.state == FAILED

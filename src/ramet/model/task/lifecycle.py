@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ramet.model.lineage.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
+from ramet.model.reasons import Reason, code_of, facts_of, inner, restored, stored, with_on_end
 from ramet.model.task import events as ev
 from ramet.model.task import transitions as rows
 from ramet.model.task.binding import bind
@@ -103,7 +104,8 @@ def _checkpoint(row: Transition, task: Standing, event: ev.Checkpoint, now: floa
 
 
 _NOTHING: dict[str, Any] = {}
-_OVER = dict.fromkeys("wait worker ending ending_reason bound_to".split()) | {"lease_until": 0.0}
+_NOT_ENDING: dict[str, Any] = {"ending": None, "ending_reason": None, "ending_facts": None}
+_OVER = dict.fromkeys("wait worker ending ending_reason ending_facts bound_to".split()) | {"lease_until": 0.0}
 
 
 def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] = _NOTHING, **told: Any) -> Change:
@@ -116,7 +118,8 @@ def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] =
 def _both_reasons(task: Standing, told: dict[str, Any]) -> str | None:
     """Why it was to end, and what went wrong with its ``on_end`` handler, where anything did."""
     wrong = told.get("error") or (told.get("reason") if told.get("outcome") in ("lost", "ended", None) else None)
-    return task.ending_reason if wrong is None else f"{task.ending_reason or task.ending}; on_end: {wrong}"
+    reason = restored(task.ending_reason, task.ending_facts)
+    return reason if wrong is None else with_on_end(reason or task.ending or "", wrong)
 
 
 def _again(
@@ -139,7 +142,7 @@ def _again(
     if is_judged(task, now, known=known):
         # What a handler said stays beside the limit; any other outcome's own reason is about a next try.
         own = told.get("reason") if told["outcome"] in ("snooze", "returned") else None
-        told["reason"] = f"task_deadline: {own}" if own else "task_deadline"
+        told["reason"] = Reason(OF_TASK, own=inner(own)) if own else Reason(OF_TASK)
         if task.on_end:
             return _ending(row, task, FAILED, now, fields, **told)
         return _ended(row, task, FAILED, fields, **told)
@@ -168,7 +171,7 @@ def _skip(row: Transition, task: Standing, event: ev.Skip, now: float) -> Change
 
 
 def _fail(row: Transition, task: Standing, event: ev.Fail, now: float) -> Change:
-    return _ended(row, task, FAILED, outcome="error", reason=event.reason, error=event.reason)
+    return _ended(row, task, FAILED, outcome="error", reason=event.reason, error=str(event.reason))
 
 
 def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Change:
@@ -180,16 +183,17 @@ def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Chan
         "traceback": event.traceback,
     }
     if event.error_class == ErrorClass.PERMANENT:
-        return _ended(row, task, FAILED, reason=event.reason or "permanent_error", **told)
+        return _ended(row, task, FAILED, reason=event.reason or Reason("permanent_error"), **told)
     if event.error_class == ErrorClass.UNCLASSIFIED and event.repeats is not None:
-        return _ended(row, task, FAILED, reason=f"repeated_error: as task {event.repeats}", **told)
+        return _ended(row, task, FAILED, reason=Reason("repeated_error", task=event.repeats), **told)
     if task.max_attempts is not None and task.attempts >= task.max_attempts:
-        return _ended(row, task, FAILED, reason=f"attempts_exhausted: {task.attempts}", **told)
+        return _ended(row, task, FAILED, reason=Reason("attempts_exhausted", attempts=task.attempts), **told)
     delay_seconds = backoff_seconds(task.attempts - 1, event.jitter, event.waits)
     if event.not_before_at is not None and event.not_before_at > now + delay_seconds:
-        return _again(row, task, now, event.not_before_at, reason="retry_storm", **told)
+        return _again(row, task, now, event.not_before_at, reason=Reason("retry_storm"), **told)
     available_at = not_after_deadline(task, now + delay_seconds, now)
-    return _again(row, task, now, available_at, reason=f"retry_in: {available_at - now:.3f} s", **told)
+    seconds = round(available_at - now, 3)
+    return _again(row, task, now, available_at, reason=Reason("retry_in", seconds=seconds), **told)
 
 
 def _given_back(task: Standing) -> int:
@@ -205,9 +209,9 @@ def _snooze(row: Transition, task: Standing, event: ev.Snooze, now: float) -> Ch
 
 def _continue(row: Transition, task: Standing, event: ev.Continue, now: float) -> Change:
     if not (task.progressed or event.progressed):
-        return _ended(row, task, SUCCESS, outcome="success", reason="no_progress")
+        return _ended(row, task, SUCCESS, outcome="success", reason=Reason("no_progress"))
     if task.chain_depth >= task.max_chain_depth:
-        return _ended(row, task, SUCCESS, outcome="success", reason=f"chain_depth: {task.chain_depth}")
+        return _ended(row, task, SUCCESS, outcome="success", reason=Reason("chain_depth", value=task.chain_depth))
     change = _again(row, task, now, now, outcome="continue")
     if change.after.state != PENDING or change.after.ending is not None:
         return change
@@ -220,9 +224,10 @@ def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now:
     losses, alone = task.losses + 1, task.losses_alone + int(event.alone)
     fields = {"attempts": _given_back(task), "losses": losses, "losses_alone": alone}
     if alone >= LOSSES_ALONE_MAX or losses >= LOSSES_MAX:
-        reason = f"poison: {losses} claims lost, {alone} of them alone"
+        reason = Reason("poison", losses=losses, alone=alone)
         return _ended(row, task, FAILED, fields, outcome="lost", reason=reason, error=event.error)
-    return _again(row, task, now, now, fields, known=False, outcome="lost", reason="lease_expired", error=event.error)
+    told: dict[str, Any] = {"outcome": "lost", "reason": Reason("lease_expired"), "error": event.error}
+    return _again(row, task, now, now, fields, known=False, **told)
 
 
 def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) -> Change:
@@ -238,7 +243,7 @@ def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) 
         worker=None,
         attempts=_given_back(task),
     )
-    return Change(task, after, row, outcome="returned", reason="handed_back")
+    return Change(task, after, row, outcome="returned", reason=Reason("handed_back"))
 
 
 # --- ends from outside ------------------------------------------------------------------------------------------
@@ -262,6 +267,7 @@ def _ending(
     That claim, too, has its path for itself: a task that waits in line goes on waiting. It is any worker's, of a pulled
     kind as well: what is to be stopped outside need not wait for an invocation.
     """
+    reason, facts = stored(told.get("reason"))
     after = task._replace(
         state=PENDING,
         rank=0 if is_pulled(task.rank) else task.rank,
@@ -272,7 +278,8 @@ def _ending(
         worker=None,
         deadline_at=now + ENDING_SECONDS,
         ending=state,
-        ending_reason=told.get("reason"),
+        ending_reason=reason,
+        ending_facts=facts,
         bound_to=None,
         **fields,
     )
@@ -291,9 +298,9 @@ def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, no
     if fails_by_time(task) and not event.polled:
         return Refused("not_polled")
     if task.ending is not None:
-        reason = f"not done within {ENDING_SECONDS:.0f} s"
+        reason = Reason("on_end_overdue", seconds=ENDING_SECONDS)
         return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), reason=reason, by="engine")
-    return _ended_from_outside(row, task, FAILED, now, reason="task_deadline", by="engine")
+    return _ended_from_outside(row, task, FAILED, now, reason=Reason(OF_TASK), by="engine")
 
 
 def _lineage_ended(row: Transition, task: Standing, event: ev.LineageEnded, now: float) -> Change | Refused:
@@ -322,8 +329,8 @@ def _dependency_failed(row: Transition, task: Standing, event: ev.DependencyFail
 
 
 def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> Change:
-    reason = f"excluded: {event.reason}" if event.reason else "excluded"
-    after = task._replace(state=SKIPPED, wait=None, ending=None, ending_reason=None, bound_to=None)
+    reason = Reason("excluded", text=event.reason) if event.reason else Reason("excluded")
+    after = changed(task, state=SKIPPED, wait=None, **_NOT_ENDING, bound_to=None)
     return Change(task, after, row, reason=reason, by=event.by, outcome=_outcome_in_hand(task))
 
 
@@ -343,8 +350,7 @@ def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Ch
         losses=0,
         losses_alone=0,
         chain_depth=0,
-        ending=None,
-        ending_reason=None,
+        **_NOT_ENDING,
     )
     return Change(task, after, row, reason=event.reason, by=event.by)
 
@@ -425,9 +431,14 @@ def not_after_deadline(task: Standing, available_at: float, now: float) -> float
     return min(available_at, max(now, task.deadline_at))
 
 
+def of_task_time(change: Change) -> bool:
+    """Return whether the task's deadline alone is the reason of a change."""
+    return code_of(change.reason) == OF_TASK and not facts_of(change.reason)
+
+
 def by_its_lineage(change: Change, lineage_deadline_at: float) -> bool:
     """True for an end by deadline of a task whose time was cut by its lineage's."""
-    if change.reason != OF_TASK or change.before.ending is not None:
+    if not of_task_time(change) or change.before.ending is not None:
         return False  # One that is ending has the deadline of its last handler; why it ends was told before.
     deadline_at = change.before.deadline_at
     return deadline_at is not None and deadline_at >= lineage_deadline_at - TOLERANCE_SECONDS
@@ -436,10 +447,10 @@ def by_its_lineage(change: Change, lineage_deadline_at: float) -> bool:
 def told_of_lineage(change: Change) -> Change:
     """The same end, told as what it is: by the deadline of the lineage (promise I8)."""
     after = change.after
-    if after.ending_reason == OF_TASK:
+    if after.ending is not None and after.ending_facts is not None and after.ending_reason == OF_TASK:
         after = after._replace(ending_reason=OF_LINEAGE)
     transition = LINEAGE_ENDED if change.transition is TASK_DEADLINE else change.transition
-    return change._replace(after=after, transition=transition, reason=OF_LINEAGE)
+    return change._replace(after=after, transition=transition, reason=Reason(OF_LINEAGE))
 
 
 _WAIT_DUE, _WAIT_TICKET = Wait.DUE.value, Wait.TICKET.value
@@ -480,6 +491,7 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
         on_end=new.on_end,
         ending=None,
         ending_reason=None,
+        ending_facts=None,
         bound_to=None,
         turn=turn,
         unique_seconds=new.unique_seconds,

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from ramet.model.paths import PathElements, PathRule
+from ramet.model.reasons import Fact, code_of
 
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict of such."""
@@ -131,6 +132,8 @@ class Standing(NamedTuple):
     ending: str | None
     """The terminal state that the task enters after its ``on_end`` handler ran."""
     ending_reason: str | None
+    """Code of the reason, or what a person gave as one (:func:`ramet.model.reasons.restored`)."""
+    ending_facts: str | None
     bound_to: str | None
     """Id of the settling task. The task's fence is then the number of the binding."""
     turn: int
@@ -280,7 +283,12 @@ class Task:
         line, reason = first_line(self.error), self.reason
         if self.state is not TaskState.FAILED or line is None or reason is None or line in reason:
             return reason or line
-        return line if reason.partition(":")[0] in _SAID_BY_THE_ERROR else f"{line} ({reason})"
+        return line if code_of(reason) in _SAID_BY_THE_ERROR else f"{line} ({reason})"
+
+    @property
+    def reason_code(self) -> str | None:
+        """Code of the reason; None where a person or a handler gave it as text."""
+        return code_of(self.reason)
 
     @property
     def retry_count(self) -> int:
@@ -316,6 +324,9 @@ class Block:
     key: str
     reason: str
     detail: str
+    """The reason and its facts in words."""
+    facts: Mapping[str, Fact]
+    """The values behind the reason."""
     count: int
     first_parent: str
     last_parent: str

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from ramet.model.keys import bounded_key
 from ramet.model.lineage.guard import Elsewhere, imported_seconds
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, Place, reopened
+from ramet.model.reasons import Reason, code_of, stored
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import TaskState
 from ramet.store.answers import Imported, ImportPlace, ImportRow
@@ -94,7 +95,7 @@ def import_tasks(
     _remember(session, fresh)
     _count_children(session, fresh)
     _count_lineages(session, fresh, lineages, turns)
-    history = sum(1 for item in fresh if (item.reason or "").startswith("import_"))
+    history = sum(1 for item in fresh if (code_of(item.reason) or "").startswith("import_"))
     session.run(
         "UPDATE ramet_imports SET created = created + ?, history = history + ? WHERE name = ?",
         (len(fresh), history, name),
@@ -144,7 +145,7 @@ def _without_held_keys(session: Session, fresh: Sequence[Arrival]) -> tuple[list
 
 
 def _as_duplicate(item: Arrival, holder: str) -> Arrival:
-    return as_history(item, DUPLICATE, f"{DUPLICATE}: of task {holder}")
+    return as_history(item, DUPLICATE, Reason(DUPLICATE, task=holder))
 
 
 def as_history(item: Arrival, mark: str, reason: str) -> Arrival:
@@ -179,7 +180,7 @@ def _fitted(item: Arrival, lineage: Lineage) -> Arrival:
     """A lineage that was cancelled or is past its deadline takes no live task any more."""
     over = lineage.state not in OPEN and lineage.state != LineageState.FINISHED
     if item.state == TaskState.PENDING and over:
-        reason = f"the lineage was {lineage.state} before the import"
+        reason = Reason("over_before_import", state=lineage.state)
         return item._replace(state=lineage.state, reason=reason, held_seconds_max=0.0)
     return item
 
@@ -230,10 +231,11 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
         if seconds is not None:
             until = ended_at + (seconds if item.held_seconds_max is None else min(seconds, item.held_seconds_max))
             uniques.append((new.key, new.unique_kind, new.id, seq, item.tracking_id, item.state, until))
+        reason, facts = stored(item.reason)
         rows.append({
-            **new._asdict(), **item._asdict(), "seq": seq, "ancestry_chain": json.dumps(item.ancestry_chain),
-            "fence": 0, "losses": 0, "snoozes": 0, "chain_depth": 0, "fan_out": 0, "finished_at": ended_at,
-            "resource": None,
+            **new._asdict(), **item._asdict(), "reason": reason, "reason_facts": facts, "seq": seq,
+            "ancestry_chain": json.dumps(item.ancestry_chain), "fence": 0, "losses": 0, "snoozes": 0,
+            "chain_depth": 0, "fan_out": 0, "finished_at": ended_at, "resource": None,
         })  # fmt: skip
     uniqueness.take_ended(session, uniques)
     enter_ended(session, rows)

@@ -22,9 +22,8 @@ from ramet.model.alerts.rules import (
     subject_of,
     subject_of_live,
 )
-from ramet.model.lineage.lineage import Lineage
 from ramet.store.maintenance.notification_outbox import Outbox
-from ramet.store.rows.lineages import LINEAGE_LIST
+from ramet.store.rows.lineages import LINEAGE_LIST, lineage_of
 from ramet.store.rows.settings import record_act
 from ramet.store.session import Row, Session
 
@@ -129,7 +128,7 @@ class Telling:
         firing = [alert_of(row, self._base) for row in rows]
         listed, values = session.members(sorted({alert.tracking_id for alert in firing if alert.tracking_id}))
         found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id {listed}", (values,))
-        lineages = {lineage.tracking_id: lineage for lineage in map(Lineage._make, found)}
+        lineages = {lineage.tracking_id: lineage for lineage in map(lineage_of, found)}
         over = [
             replace(alert, state="resolved", resolved_at=session.now)
             for alert in firing

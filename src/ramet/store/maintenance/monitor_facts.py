@@ -243,7 +243,7 @@ def _schedules(
             (name, SLOTS_MAX, max(RUNS_MAX, limits.chain_runs)),
         )
         ended = [reason or "" for _, state, reason in runs if state is not None][: limits.chain_runs]
-        chains[name] = Share(sum(reason.startswith("chain_depth:") for reason in ended), len(ended))
+        chains[name] = Share(sum(reason == "chain_depth" for reason in ended), len(ended))
         invocations[name] = _invocations(session, [seq for seq, _, _ in runs[:RUNS_MAX]])
         failed[name] = _failed_runs(session, name, max(RUNS_MAX, limits.failed_runs))
     return chains, invocations, failed
@@ -282,7 +282,7 @@ def _timeouts(session: Session, limits: MonitorLimits) -> dict[str, int]:
     return dict(
         session.rows(
             "SELECT t.kind, COUNT(*) FROM (SELECT a.seq FROM (SELECT seq FROM ramet_attempts "
-            "WHERE substr(reason, 1, 13) = 'task_deadline' AND ended_at > ? ORDER BY ended_at DESC LIMIT ?) a "
+            "WHERE reason = 'task_deadline' AND ended_at > ? ORDER BY ended_at DESC LIMIT ?) a "
             "UNION SELECT r.seq FROM (SELECT seq FROM ramet_transitions WHERE name = 'task_deadline' AND at > ? "
             "ORDER BY at DESC LIMIT ?) r) e JOIN ramet_tasks t ON t.seq = e.seq GROUP BY t.kind",
             (since, COUNTED_MAX, since, COUNTED_MAX),

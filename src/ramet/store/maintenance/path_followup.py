@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from ramet.model.flow.resources import half_open_at, policy_of
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import LineageState
+from ramet.model.reasons import Reason, code_of, facts_of, restored, stored
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
@@ -209,7 +210,7 @@ def tend(session: Session) -> bool:
 
 # --- waves ------------------------------------------------------------------------------------------------------
 
-_FAILED_BELOW = "dependency_failed: "
+_FAILED_BELOW = "dependency_failed"
 
 _ORDER = (SKIP, WAKE, BACK, REVIVE)
 """What is to be skipped is known before anybody is let in."""
@@ -294,7 +295,7 @@ def _fell(session: Session, wave: Wave, victims: Sequence[Line]) -> list[Line]:
     if not victims:
         return []
     because, task_id = _root_cause(session, wave.because)
-    event = ev.DependencyFailed(f"{_FAILED_BELOW}{task_id}")
+    event = ev.DependencyFailed(Reason(_FAILED_BELOW, task=task_id))
     standings = load_standings(session, [line.seq for line in victims])
     changes, spared = list[Change](), list[Line]()
     for line in victims:
@@ -318,9 +319,10 @@ def _fell(session: Session, wave: Wave, victims: Sequence[Line]) -> list[Line]:
 
 def _root_cause(session: Session, seq: int) -> tuple[int, str]:
     """Number and id of the task that failed; of one that was skipped in turn, of that because of which it was."""
-    [(task_id, reason)] = session.rows("SELECT id, reason FROM ramet_tasks WHERE seq = ?", (seq,))
-    if reason and reason.startswith(_FAILED_BELOW):
-        found = session.rows("SELECT seq, id FROM ramet_tasks WHERE id = ?", (reason.removeprefix(_FAILED_BELOW),))
+    [(task_id, *why)] = session.rows("SELECT id, reason, reason_facts FROM ramet_tasks WHERE seq = ?", (seq,))
+    reason = restored(*why)
+    if code_of(reason) == _FAILED_BELOW:
+        found = session.rows("SELECT seq, id FROM ramet_tasks WHERE id = ?", (facts_of(reason)["task"],))
         return (found[0][0], found[0][1]) if found else (seq, task_id)
     return seq, task_id
 
@@ -357,11 +359,12 @@ def _come_after(session: Session, wave: Wave, lines: Sequence[Line], limit: int)
 
 def _revive(session: Session, wave: Wave, limit: int) -> int | None:
     """Those who were skipped because of a task that was revived come back after it, in their old order."""
+    [(task_id,)] = session.rows("SELECT id FROM ramet_tasks WHERE seq = ?", (wave.seq,))
     found = session.rows(
         "SELECT s.ticket, s.seq, s.tracking_id FROM ramet_path_skips s JOIN ramet_tasks t ON t.seq = s.seq "
-        "WHERE s.because = ? AND s.ticket > ? AND s.ticket < ? AND t.state = 'skipped' AND t.reason = "
-        "'dependency_failed: ' || (SELECT b.id FROM ramet_tasks b WHERE b.seq = ?) ORDER BY s.ticket LIMIT ?",
-        (wave.seq, wave.ticket, wave.until_ticket, wave.seq, limit),
+        "WHERE s.because = ? AND s.ticket > ? AND s.ticket < ? AND t.state = 'skipped' AND t.reason = ? "
+        "AND t.reason_facts = ? ORDER BY s.ticket LIMIT ?",
+        (wave.seq, wave.ticket, wave.until_ticket, *stored(Reason(_FAILED_BELOW, task=task_id)), limit),
     )
     lineages = lock_lineages(session, {tracking_id for *_, tracking_id in found})
     parents = load_parents(session, [seq for _, seq, _ in found])

@@ -6,9 +6,10 @@ import json
 from collections.abc import Collection
 
 from ramet.model.task.binding import StageCount
-from ramet.model.task.task import Block, Task
+from ramet.model.task.task import Task
 from ramet.model.views import BLOCK_LOOKS_MAX, CALL_LOOKS_MAX, BlockPage, Call, TaskCalls
-from ramet.store.reads.tasks import BLOCK_LIST, LIMIT_MAX, tasks_of
+from ramet.store.reads.tasks import LIMIT_MAX, tasks_of
+from ramet.store.rows.blocks import BLOCK_LIST, block_of
 from ramet.store.rows.money import RESERVED, SPENT
 from ramet.store.session import Session
 
@@ -50,7 +51,7 @@ def block_page(
         f"{''.join(f' AND {name} || {chr(39) * 2} {listed}' for name, listed, _ in given)} {order} LIMIT ?",
         (*begin, *last, *(values for *_, values in given), most + 1),
     )
-    found = [Block(*row) for row in rows]
+    found = [block_of(row) for row in rows]
     page = tuple(found[:most])
     if len(found) > most:
         return BlockPage(page, json.dumps([page[-1].kind, page[-1].key, page[-1].reason]))

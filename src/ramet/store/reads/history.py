@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from ramet.model.task.task import Attempt, Block, BlockCount, Task, TaskHistory, TransitionRecord
-from ramet.store.reads.tasks import BLOCK_LIST, LIMIT_MAX, get
+from ramet.model.reasons import restored
+from ramet.model.task.task import Attempt, BlockCount, Task, TaskHistory, TransitionRecord
+from ramet.store.reads.tasks import LIMIT_MAX, get
+from ramet.store.rows.blocks import BLOCK_LIST, block_of
 from ramet.store.session import Row, Session
 
 LOOKED_AT_MAX = 20_000
@@ -22,12 +25,12 @@ def history(session: Session, task_id: str) -> TaskHistory | None:
         return None
     [(seq,)] = session.rows("SELECT seq FROM ramet_tasks WHERE id = ?", (task_id,))
     attempts = session.rows(
-        "SELECT fence, worker, claimed_at, ended_at, outcome, reason, error, error_class, fingerprint "
+        "SELECT fence, worker, claimed_at, ended_at, outcome, reason, error, error_class, fingerprint, reason_facts "
         "FROM ramet_attempts WHERE seq = ? ORDER BY fence DESC LIMIT ?",
         (seq, LIMIT_MAX + 1),
     )
     transitions = session.rows(
-        "SELECT name, from_state, to_state, at, by, reason FROM ramet_transitions WHERE seq = ? "
+        "SELECT name, from_state, to_state, at, by, reason, reason_facts FROM ramet_transitions WHERE seq = ? "
         "ORDER BY number DESC LIMIT ?",
         (seq, LIMIT_MAX + 1),
     )
@@ -43,18 +46,25 @@ def history(session: Session, task_id: str) -> TaskHistory | None:
     refused, blocks_cut = _refused(session, task)
     lists = {"attempts": attempts, "transitions": transitions, "links": links, "more_blocks": counted}
     cut = [name for name, rows in lists.items() if len(rows) > LIMIT_MAX]
-    told = list(_with_tracebacks(session, seq, [Attempt(*row) for row in attempts[:LIMIT_MAX]]))
+    told = list(_with_tracebacks(session, seq, [Attempt(*_with_reason(row)) for row in attempts[:LIMIT_MAX]]))
     if sum(attempt.error is not None for attempt in told) > TRACEBACKS_MAX:
         cut.append("tracebacks")
     return TaskHistory(
         task,
         tuple(reversed(told)),
-        tuple(TransitionRecord(*row) for row in reversed(transitions[:LIMIT_MAX])),
-        tuple(Block(*row) for row in refused),
+        tuple(TransitionRecord(*_with_reason(row)) for row in reversed(transitions[:LIMIT_MAX])),
+        tuple(block_of(row) for row in refused),
         tuple(row[0] for row in links[:LIMIT_MAX]),
         tuple(BlockCount(*row) for row in counted[:LIMIT_MAX]),
         tuple([*cut, "blocks"] if blocks_cut else cut),
     )
+
+
+def _with_reason(row: Row) -> list[Any]:
+    """Return the values of an attempt or a transition: the sixth is the reason, and the last are its facts."""
+    *values, facts = row
+    values[5] = restored(values[5], facts)
+    return values
 
 
 def _with_tracebacks(session: Session, seq: int, attempts: Sequence[Attempt]) -> Iterator[Attempt]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.task.task import Block
 from ramet.store.answers import Known
-from ramet.store.reads.tasks import BLOCK_LIST, LIMIT_MAX, tasks_of
+from ramet.store.reads.tasks import LIMIT_MAX, tasks_of
+from ramet.store.rows.blocks import BLOCK_LIST, block_of
 from ramet.store.rows.uniqueness import holders
 from ramet.store.session import Session
 
@@ -75,4 +76,4 @@ def _blocks(session: Session, kind: str, key: str, lineages: Sequence[str], limi
         "ORDER BY last_at DESC, tracking_id, reason LIMIT ?",
         (values, kind, key, limit),
     )
-    return [Block(*row) for row in rows]
+    return [block_of(row) for row in rows]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, OutcomeKind
 from ramet.model.views import COUNT_MAX, FULLEST_LOOKS_MAX, LINEAGE_ORDERS, LineagePage
 from ramet.store.reads.tasks import LIMIT_MAX
-from ramet.store.rows.lineages import LINEAGE_LIST, effective
+from ramet.store.rows.lineages import LINEAGE_LIST, effective, lineage_of
 from ramet.store.session import Row, Session
 
 LAST_CHARACTER = "\U0010ffff"
@@ -55,11 +55,11 @@ def lineage_page(
         return _named(session, wanted, most, before=before, prefix=prefix, like=like)
     if order != "newest":
         rows = (_fullest if order == "fullest" else _ending_first)(session, wanted, most, like)
-        return LineagePage(tuple(effective(session, [Lineage._make(row) for row in rows])), None)
+        return LineagePage(tuple(effective(session, [lineage_of(row) for row in rows])), None)
     at = None if before is None else _position(before)
     horizon = _horizon(session, wanted, at) if like else None
     found = [
-        Lineage._make(row)
+        lineage_of(row)
         for state in sorted(wanted)
         for row in _newest(session, state, at, most + 1, like=like, horizon=horizon)
     ]
@@ -149,7 +149,7 @@ def _named(
         "ORDER BY tracking_id LIMIT ?",
         (*values, until, wanted, most + 1),
     )
-    page = [Lineage._make(row) for row in rows[:most]]
+    page = [lineage_of(row) for row in rows[:most]]
     if len(rows) > most:
         return LineagePage(tuple(effective(session, page)), page[-1].tracking_id)
     return LineagePage(tuple(effective(session, page)), until if end else None)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.paths import path_from
+from ramet.model.reasons import restored
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.task import (
     LIVE,
@@ -20,7 +21,8 @@ from ramet.model.task.task import (
 from ramet.model.values import read_json
 from ramet.store.answers import KindCount, TaskPage
 from ramet.store.requests import SEQ_MAX, TaskQuery
-from ramet.store.rows.lineages import LINEAGE_LIST, effective
+from ramet.store.rows.blocks import BLOCK_LIST, block_of
+from ramet.store.rows.lineages import LINEAGE_LIST, effective, lineage_of
 from ramet.store.schema.columns import current
 from ramet.store.session import Row, Session
 
@@ -49,7 +51,10 @@ _READ: dict[str, Callable[[Any], Any]] = {
 """What makes a field of what the database has."""
 _FIELDS = tuple(one.name for one in fields(Task))
 _READERS = [(_FIELDS.index(name), read) for name, read in _READ.items()]
-TASK_LIST = ", ".join(["t.seq", *(_OTHERWISE.get(name) or current(name) for name in _FIELDS)])
+_REASON = _FIELDS.index("reason")
+TASK_LIST = ", ".join([
+    "t.seq", *(_OTHERWISE.get(name) or current(name) for name in _FIELDS), "COALESCE(t.reason_facts, l.ending_facts)"
+])  # fmt: skip
 FROM_TASKS = (
     "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
 )
@@ -57,9 +62,10 @@ FROM_TASKS = (
 
 def task_of(row: Row) -> Task:
     """A task from a row of ``TASK_LIST``."""
-    values = list(row[1:])
+    _, *values, facts = row
     for at, read in _READERS:
         values[at] = read(values[at])
+    values[_REASON] = restored(values[_REASON], facts)
     return Task(*values)
 
 
@@ -299,10 +305,6 @@ def next_due_at(session: Session) -> float | None:
     return min((float(at) for (at,) in found), default=None)
 
 
-BLOCK_LIST = (
-    "tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, first_at, last_at, "
-    "reoffered_at, reoffered_by"
-)
 _BLOCK_FILTERS = frozenset({"kind", "key", "reason"})
 
 
@@ -317,7 +319,7 @@ def blocks(session: Session, /, tracking_id: str, *, limit: int = 1_000, **filte
         f"SELECT {BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ?{conditions} ORDER BY kind, key, reason LIMIT ?",
         (tracking_id, *(filters[name] for name in names), max(1, min(limit, LIMIT_MAX * 100))),
     )
-    return [Block(*row) for row in rows]
+    return [block_of(row) for row in rows]
 
 
 def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], int]:
@@ -334,14 +336,14 @@ def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], in
 def lineage(session: Session, tracking_id: str) -> Lineage | None:
     """Return one lineage, or None."""
     found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
-    return effective(session, [Lineage._make(found[0])])[0] if found else None
+    return effective(session, [lineage_of(found[0])])[0] if found else None
 
 
 def lineages(session: Session, *, states: Iterable[str] = (), limit: int = 100) -> list[Lineage]:
     """Return lineages, newest first: of each state as many as are asked for, then the newest of those."""
     most = max(1, min(limit, LIMIT_MAX))
     found = [
-        Lineage._make(row)
+        lineage_of(row)
         for state in sorted(set(states) or set(LineageState))
         for row in session.rows(
             f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at DESC, tracking_id LIMIT ?",

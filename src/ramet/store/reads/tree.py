@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
+from ramet.model.reasons import restored
 from ramet.model.task.task import UNSUCCESSFUL, TaskState
 from ramet.model.values import read_json
 from ramet.model.views import (
@@ -180,14 +181,17 @@ def delays(session: Session, tracking_id: str) -> tuple[Delay, ...]:
     )
     # Every retry has a reason of its own, the time until it; what repeats is the class of its error.
     rows = session.rows(
-        "SELECT l.kind, a.outcome, CASE WHEN a.outcome = 'error' THEN a.error_class ELSE a.reason END AS why, COUNT(*) "
+        "SELECT l.kind, a.outcome, CASE WHEN a.outcome = 'error' THEN a.error_class ELSE a.reason END AS why, "
+        "CASE WHEN a.outcome <> 'error' THEN a.reason_facts END AS facts, COUNT(*) "
         "FROM (SELECT seq, fence, kind, wait FROM ramet_live WHERE tracking_id = ? LIMIT ?) l "
         "LEFT JOIN ramet_attempts a ON a.seq = l.seq AND a.fence = l.fence WHERE l.wait || '' = 'due' "
-        "GROUP BY l.kind, a.outcome, why ORDER BY 4 DESC, 1, 2, 3 LIMIT ?",
+        "GROUP BY l.kind, a.outcome, why, facts ORDER BY 5 DESC, 1, 2, 3, 4 LIMIT ?",
         (tracking_id, LINEAGE_LOOKS_MAX, DELAYS_MAX),
     )
     more = looked_at > LINEAGE_LOOKS_MAX
-    return tuple(Delay(kind, outcome, why, Count(number, more)) for kind, outcome, why, number in rows)
+    return tuple(
+        Delay(kind, outcome, restored(why, facts), Count(number, more)) for kind, outcome, why, facts, number in rows
+    )
 
 
 def _counted(rows: list[Row], most: int) -> list[KindState]:

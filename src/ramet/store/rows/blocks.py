@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ramet.model.alerts.rules import LINKS, KindDemand
 from ramet.model.lineage.guard import REOFFERABLE, Blocked, BlockReason
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.task.task import NewTask
+from ramet.model.reasons import Fact, block_words
+from ramet.model.task.task import Block, NewTask
 from ramet.store.rows import tallies
 from ramet.store.rows.lineages import counts_of, text_of
-from ramet.store.session import Session
+from ramet.store.session import Row, Session
 
 DEMANDED = (
     # Money that a task asks for is no wish for work.
@@ -98,6 +99,25 @@ class Refusal(NamedTuple):
     """True when work stays undone because of it (:func:`ramet.model.lineage.guard.leaves_out`)."""
 
 
+def facts_text(facts: Mapping[str, Fact]) -> str:
+    """Return the facts of a block as JSON text."""
+    return json.dumps(dict(facts), ensure_ascii=False, separators=(",", ":"))
+
+
+_COLUMNS = tuple(
+    "tracking_id kind key reason facts count first_parent last_parent winner first_at last_at reoffered_at "
+    "reoffered_by".split()
+)
+BLOCK_LIST = ", ".join(_COLUMNS)
+
+
+def block_of(row: Row) -> Block:
+    """Return a block from a row of :data:`BLOCK_LIST`."""
+    values = dict(zip(_COLUMNS, row, strict=True))
+    facts = values["facts"] = json.loads(values["facts"])
+    return Block(**values, detail=block_words(values["reason"], facts))
+
+
 def wanted_text(new: NewTask) -> str:
     """A wanted task, whole, as JSON text."""
     return json.dumps(new._asdict(), ensure_ascii=False, separators=(",", ":"))
@@ -110,7 +130,7 @@ def wanted_task(text: str) -> NewTask:
 
 BLOCK_KEY = ("tracking_id", "kind", "key", "reason")
 _BLOCK = (
-    *BLOCK_KEY, "detail", "count", "first_parent", "last_parent", "winner", "wanted", "first_at", "last_at", "left_out"
+    *BLOCK_KEY, "facts", "count", "first_parent", "last_parent", "winner", "wanted", "first_at", "last_at", "left_out"
 )  # fmt: skip
 _BLOCK_AGAIN = (DEMANDED, "count = ramet_blocks.count + 1", "last_parent", "last_at")
 _COUNT_KEY = ("tracking_id", "parent_id", "kind", "reason")
@@ -185,6 +205,6 @@ def _block_row(item: Refusal, now: float) -> tuple[object, ...]:
     parent, new, blocked, _ = item
     wanted = wanted_text(new) if blocked.reason in REOFFERABLE else None
     return (
-        parent.tracking_id, new.kind, new.key, blocked.reason.value, blocked.detail, 1, parent.id, parent.id,
+        parent.tracking_id, new.kind, new.key, blocked.reason.value, facts_text(blocked.facts), 1, parent.id, parent.id,
         blocked.winner, wanted, now, now, int(item.left_out),
     )  # fmt: skip

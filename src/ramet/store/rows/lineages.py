@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
-from ramet.model.task.lifecycle import OF_TASK, by_its_lineage, told_of_lineage
+from ramet.model.reasons import Reason, restored, stored
+from ramet.model.task.lifecycle import by_its_lineage, of_task_time, told_of_lineage
 from ramet.model.task.transitions import Change
-from ramet.store.session import Session
+from ramet.store.session import Row, Session
 
 
 def queue_offsets(session: Session) -> dict[str, float]:
@@ -56,8 +57,19 @@ def stored_deadlines(session: Session, rows: Sequence[Lineage]) -> list[Lineage]
     return [row._replace(deadline_at=row.deadline_at - stopped.get(row.queue, 0.0)) for row in rows]
 
 
-LINEAGE_LIST = ", ".join(Lineage._fields)
-DEADLINE_REASON = "lineage_deadline"
+LINEAGE_LIST = ", ".join((*Lineage._fields, "reason_facts"))
+_REASON = Lineage._fields.index("reason")
+
+
+def lineage_of(row: Row) -> Lineage:
+    """Return a lineage from a row of :data:`LINEAGE_LIST`."""
+    *values, facts = row
+    if facts is not None:
+        values[_REASON] = restored(values[_REASON], facts)
+    return Lineage._make(values)
+
+
+DEADLINE_REASON = Reason("lineage_deadline")
 PRUNING = -1
 """In the ``sweep`` column of a lineage: it is being pruned."""
 
@@ -84,11 +96,11 @@ def _lineages(session: Session, tracking_ids: Iterable[str], ending: str) -> dic
         f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id {listed} ORDER BY tracking_id{ending}",
         (values,),
     )
-    return {row.tracking_id: row for row in effective(session, [Lineage._make(row) for row in found])}
+    return {row.tracking_id: row for row in effective(session, [lineage_of(row) for row in found])}
 
 
 def insert_lineages(session: Session, rows: Sequence[Lineage]) -> None:
-    """Create lineage rows."""
+    """Create lineage rows. A new one has no reason of the engine's, so no facts of it."""
     if rows:
         session.insert("ramet_lineages", Lineage._fields, stored_deadlines(session, rows))
 
@@ -108,9 +120,9 @@ def end_lineage(session: Session, tracking_id: str, state: LineageState, reason:
     """Flip an open lineage row. From this commit on nothing of it is claimed, settled or spawned."""
     _end_pause(session, tracking_id)
     flipped = session.run(
-        "UPDATE ramet_lineages SET state = ?, reason = ?, ended_at = ?, sweep = 1 WHERE tracking_id = ? "
-        "AND state IN ('running', 'paused')",
-        (state.value, reason, session.now, tracking_id),
+        "UPDATE ramet_lineages SET state = ?, reason = ?, reason_facts = ?, ended_at = ?, sweep = 1 "
+        "WHERE tracking_id = ? AND state IN ('running', 'paused')",
+        (state.value, *stored(reason), session.now, tracking_id),
     )
     if flipped:
         count_end(session)
@@ -145,7 +157,8 @@ def extended_deadline(session: Session, lineage: Lineage, seconds: float) -> flo
 def reopen_lineage(session: Session, tracking_id: str) -> None:
     """Let an ended lineage run again, because a person gave it something to run."""
     session.run(
-        "UPDATE ramet_lineages SET state = ?, reason = NULL, ended_at = NULL WHERE tracking_id = ?",
+        "UPDATE ramet_lineages SET state = ?, reason = NULL, reason_facts = NULL, ended_at = NULL "
+        "WHERE tracking_id = ?",
         (LineageState.RUNNING.value, tracking_id),
     )
 
@@ -216,9 +229,9 @@ def overdue(row: str, what: int) -> str:
 
 def name_deadlines(session: Session, changes: Sequence[Change]) -> Sequence[Change]:
     """Decided changes as they are to be applied, one for each; costs nothing where no deadline passed."""
-    if not any(change.reason == OF_TASK for change in changes):
+    if not any(of_task_time(change) for change in changes):
         return changes
-    rows = lock_lineages(session, {change.before.tracking_id for change in changes if change.reason == OF_TASK})
+    rows = lock_lineages(session, {change.before.tracking_id for change in changes if of_task_time(change)})
     told: list[Change] = []
     over: set[str] = set()
     for change in changes:

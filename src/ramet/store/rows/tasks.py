@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ramet.model.reasons import stored
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import Standing
 from ramet.store.rows.paths import hold_slots
@@ -29,7 +30,7 @@ def ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | N
     standing = Standing(
         **{name: wide[name] for name in _KEPT}, rank=rank, wait=None, available_at=session.now, lease_until=0.0,
         worker=None, claimed_at=0.0, started_at=None, deadline_at=None, attempts=0, losses_alone=0, progressed=0,
-        ending=None, ending_reason=None, bound_to=None, turn=Turns(session).level(kin),
+        ending=None, ending_reason=None, ending_facts=None, bound_to=None, turn=Turns(session).level(kin),
         holds_path=None if wide["path"] is None else 0,
     )  # fmt: skip
     return standing, wide["fingerprint"]
@@ -37,8 +38,9 @@ def ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | N
 
 _RECORD = (
     "INSERT INTO ramet_transitions (seq, number, tracking_id, name, from_state, to_state, at, by, reason, "
-    "fingerprint) SELECT CAST(? AS BIGINT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS TEXT), "
-    "CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT) "
+    "reason_facts, fingerprint) SELECT CAST(? AS BIGINT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), "
+    "CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS TEXT), CAST(? AS TEXT), "
+    "CAST(? AS TEXT), CAST(? AS TEXT) "
     "FROM ramet_transitions WHERE seq = ?"
 )
 
@@ -59,7 +61,9 @@ class Record(NamedTuple):
 def record(session: Session, rows: Sequence[Record]) -> None:
     """Write lines of history, each after the last of its task."""
     if rows:
-        session.run_many(_RECORD, [(*row[:5], session.now, *row[5:], row.seq) for row in rows])
+        session.run_many(
+            _RECORD, [(*row[:5], session.now, row.by, *stored(row.reason), row.fingerprint, row.seq) for row in rows]
+        )
 
 
 def take_live(session: Session, where: str, parameters: Sequence[object], limit: int) -> list[Standing]:

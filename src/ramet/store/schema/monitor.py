@@ -12,7 +12,7 @@ MONITOR_TABLES = (
     "CREATE INDEX ramet_attempts_storms ON ramet_attempts (ended_at) WHERE reason = 'retry_storm'",
     """
     CREATE INDEX ramet_attempts_timeouts ON ramet_attempts (ended_at)
-        WHERE substr(reason, 1, 13) = 'task_deadline'
+        WHERE reason = 'task_deadline'
     """,
     "CREATE INDEX ramet_attempts_lost ON ramet_attempts (ended_at) WHERE outcome = 'lost'",
     # Few: running lineages that have used half of their money or more.

@@ -19,6 +19,7 @@ _V1 = (
         tracking_id TEXT PRIMARY KEY,
         state TEXT NOT NULL,
         reason TEXT,
+        reason_facts TEXT,
         created_at REAL NOT NULL,
         deadline_at REAL NOT NULL,
         ended_at REAL,
@@ -144,6 +145,7 @@ _V1 = (
         ended_at REAL NOT NULL,
         outcome TEXT NOT NULL,
         reason TEXT,
+        reason_facts TEXT,
         error TEXT,
         error_class TEXT,
         fingerprint TEXT,
@@ -162,6 +164,7 @@ _V1 = (
         at REAL NOT NULL,
         by TEXT,
         reason TEXT,
+        reason_facts TEXT,
         fingerprint TEXT,
         PRIMARY KEY (seq, number)
     ) WITHOUT ROWID
@@ -172,7 +175,7 @@ _V1 = (
         kind TEXT NOT NULL,
         key TEXT NOT NULL,
         reason TEXT NOT NULL,
-        detail TEXT NOT NULL,
+        facts TEXT NOT NULL,
         count INTEGER NOT NULL,
         first_parent TEXT NOT NULL,
         last_parent TEXT NOT NULL,

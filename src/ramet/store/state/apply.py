@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import Lineage, counted_out, reopened
+from ramet.model.reasons import stored
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.task.transitions import Change, Transition
 from ramet.store.rows import tallies, uniqueness
@@ -51,17 +52,18 @@ def _moved_by(transition: Transition) -> tuple[tuple[str, ...], Values]:
     return columns, picker(LIVE_COLUMNS, columns)
 
 
-_closed = picker((*LIVE_COLUMNS, "reason", "error", "fingerprint", "result", "finished_at"), (*CLOSED_COLUMNS, "seq"))
+_END = ("reason", "reason_facts", "error", "fingerprint", "result", "finished_at")
+_closed = picker((*LIVE_COLUMNS, *_END), (*CLOSED_COLUMNS, "seq"))
 _OPEN = ("seq", "COALESCE(state, '') = ''")
 
-
-_RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, finished_at = ? WHERE seq = ? AND state = ?"
+_RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, reason_facts = ?, finished_at = ? WHERE seq = ? AND state = ?"
 _REOPEN = (
-    "UPDATE ramet_tasks SET state = NULL, reason = NULL, error = NULL, fingerprint = NULL, result = NULL, "
-    "finished_at = NULL WHERE seq = ? AND state = ?"
+    "UPDATE ramet_tasks SET state = NULL, reason = NULL, reason_facts = NULL, error = NULL, fingerprint = NULL, "
+    "result = NULL, finished_at = NULL WHERE seq = ? AND state = ?"
 )
 _ATTEMPT = tuple(
-    "seq fence tracking_id worker claimed_at ended_at outcome reason error error_class fingerprint traceback".split()
+    "seq fence tracking_id worker claimed_at ended_at outcome reason reason_facts error error_class fingerprint "
+    "traceback".split()
 )
 
 
@@ -157,7 +159,7 @@ def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | N
             a = c.after
             if a.state != _SUCCESS:
                 unsuccessful.append((a.seq, a.tracking_id, a.state, a.spawn_depth))
-            with_end = (c.reason, c.error, c.fingerprint, results.get(a.seq), session.now)
+            with_end = (*stored(c.reason), c.error, c.fingerprint, results.get(a.seq), session.now)
             rows.append(_closed(a + with_end))
     if rows:
         parts = session.parts("ramet_tasks", rows, -1)
@@ -176,7 +178,7 @@ def _reopen_or_relabel(session: Session, others: Sequence[Change]) -> set[int]:
                 enter(session, [c.after])
                 session.run("DELETE FROM ramet_unsuccessful WHERE seq = ?", (c.before.seq,))
                 continue
-        elif session.run(_RELABEL, (c.after.state, c.reason, session.now, c.before.seq, c.before.state)):
+        elif session.run(_RELABEL, (c.after.state, *stored(c.reason), session.now, c.before.seq, c.before.state)):
             before = c.before
             _list_unsuccessful(session, [(before.seq, before.tracking_id, c.after.state, before.spawn_depth)])
             continue
@@ -211,7 +213,7 @@ def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
     now = session.now
     rows = [
         (c.before.seq, c.before.fence, c.before.tracking_id, c.before.worker or c.before.bound_to,
-         c.before.claimed_at, now, c.outcome, c.reason, c.error, c.error_class, c.fingerprint,
+         c.before.claimed_at, now, c.outcome, *stored(c.reason), c.error, c.error_class, c.fingerprint,
          c.traceback)
         for c in changes
     ]  # fmt: skip
@@ -251,7 +253,8 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
     for tracking_id, counts in deltas.items():
         row = lineages[tracking_id]
         row = row._replace(**{name: getattr(row, name) + by for name, by in counts.items()})
-        rows.append(_counts_of(_counted(row, tracking_id in revived, session.now)))
+        row = _counted(row, tracking_id in revived, session.now)
+        rows.append(_counts_of(row + stored(row.reason)))
     session.update("ramet_lineages", _COUNTED, ("tracking_id",), rows)
 
 
@@ -264,8 +267,8 @@ def _close_reservations(session: Session, changes: Sequence[Change], lineages: M
         close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved])
 
 
-_COUNTED = tuple("live success filtered skipped failed cancelled state ended_at reason end_wanted".split())
-_counts_of = picker(Lineage._fields, (*_COUNTED, "tracking_id"))
+_COUNTED = tuple("live success filtered skipped failed cancelled state ended_at reason reason_facts end_wanted".split())
+_counts_of = picker((*Lineage._fields, "reason", "reason_facts"), (*_COUNTED, "tracking_id"))
 
 
 def _counted(row: Lineage, revived: bool, now: float) -> Lineage:

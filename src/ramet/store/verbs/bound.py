@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import OPEN, Lineage
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemAnswer, ItemSettlement
 from ramet.model.task.lifecycle import decide
@@ -25,7 +26,7 @@ from ramet.store.verbs.spawn import load_parents
 
 LIMIT_MAX = 10_000
 SETTLERS_MAX = 100
-SETTLER_ENDED = "settler_ended"
+SETTLER_ENDED = Reason("settler_ended")
 
 
 def numbers_of(session: Session, task_ids: Iterable[str]) -> dict[str, int]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ramet.model.lineage.guard import Blocked, BlockReason
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.money import ALL_DAYS, USED, Reserved, ReserveRequest, day_of, refusal
+from ramet.model.reasons import Fact
 from ramet.model.task import events as ev
 from ramet.model.task.binding import Binding, BoundTask
 from ramet.model.task.lifecycle import decide
@@ -121,9 +122,9 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
     bounds = [lineage.cost_ceiling, *ceilings(session, day)]
     refused = refusal(item.amount, bounds, session.now)
     if refused is not None:
-        detail, retry_seconds = refused
-        _store_refusal(session, item, detail, lineages)
-        return Reserved(item.id, BlockReason.COST.value, detail, retry_seconds)
+        facts, retry_seconds = refused
+        _store_refusal(session, item, facts, lineages)
+        return Reserved(item.id, BlockReason.COST.value, facts, retry_seconds)
     tracking_id, now = lineage.tracking_id, session.now
     # What was decided above holds by these conditions too: the last guard of promise I5.
     taken = session.run(
@@ -147,12 +148,14 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
     return Reserved(item.id)
 
 
-def _store_refusal(session: Session, item: ReserveRequest, detail: str, lineages: dict[str, Lineage]) -> None:
+def _store_refusal(
+    session: Session, item: ReserveRequest, facts: Mapping[str, Fact], lineages: dict[str, Lineage]
+) -> None:
     """A task that was refused money is told of like one that was refused a spawn, of itself (promise I8)."""
     [(task_id, tracking_id, chain, depth)] = load_parents(session, [item.seq]).values()
     [(kind, key)] = session.rows("SELECT kind, key FROM ramet_tasks WHERE seq = ?", (item.seq,))
     parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=True)
-    blocked = Blocked(BlockReason.RESERVE, detail)
+    blocked = Blocked(BlockReason.RESERVE, facts)
     store_blocks(session, [Refusal(parent, NewTask(item.id, kind, key, "null"), blocked)], lineages)
 
 

@@ -14,7 +14,7 @@ from ramet.model.lineage.lineage import END_SECONDS, Lineage, end_name
 from ramet.model.task.task import NewTask
 from ramet.store.reads.tasks import block_totals
 from ramet.store.requests import NewLineage
-from ramet.store.rows.lineages import LINEAGE_LIST, lock_lineages
+from ramet.store.rows.lineages import LINEAGE_LIST, lineage_of, lock_lineages
 from ramet.store.session import Session
 from ramet.store.verbs.submit import start
 
@@ -29,7 +29,7 @@ def start_ends(session: Session, limit: int) -> int:
         f"LIMIT ?{session.skip_locked}",
         (limit,),
     )
-    for row in map(Lineage._make, rows):
+    for row in map(lineage_of, rows):
         _start_end(session, row)
     return len(rows)
 

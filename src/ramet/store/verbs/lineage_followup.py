@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing, Wait
-from ramet.store.rows.lineages import LINEAGE_LIST, lock_lineages, tombstones_of
+from ramet.store.rows.lineages import LINEAGE_LIST, lineage_of, lock_lineages, tombstones_of
 from ramet.store.rows.paths import hold_slots
 from ramet.store.session import Session
 from ramet.store.state.apply import free
@@ -50,7 +51,7 @@ def follow_ends(session: Session, limit: int, tracking_ids: Sequence[str] = ()) 
     where, of = (f" AND tracking_id {listed}", (values,)) if tracking_ids else ("", ())
     rows = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE sweep > 0{where} LIMIT 20", of)
     ended = followed = 0
-    for row in map(Lineage._make, rows):
+    for row in map(lineage_of, rows):
         told = _follow_end(session, row, limit)
         ended, followed = ended + told[0], followed + told[1]
         if followed >= limit:
@@ -89,7 +90,7 @@ def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, in
 
 def _ends_of(session: Session, lineage: Lineage, standings: Sequence[Standing]) -> list[tuple[Standing, ev.Event]]:
     if lineage.state in (LineageState.FAILED, LineageState.CANCELLED):
-        end = ev.LineageEnded(lineage.state, lineage.reason or f"lineage_{lineage.state}")
+        end = ev.LineageEnded(lineage.state, lineage.reason or Reason(f"lineage_{lineage.state}"))
         return [(s, end) for s in standings if s.ending is None]
     marks = tombstones_of(lineage)
     parents = load_parents(session, [s.seq for s in standings])
@@ -98,5 +99,5 @@ def _ends_of(session: Session, lineage: Lineage, standings: Sequence[Standing]) 
         task_id, _, chain, _ = parents[standing.seq]
         grave = buried(marks, task_id, chain)
         if grave is not None and standing.ending is None:
-            ends.append((standing, ev.LineageEnded("cancelled", f"cancel_tree: {grave}")))
+            ends.append((standing, ev.LineageEnded("cancelled", Reason("cancel_tree", task=grave))))
     return ends

@@ -9,6 +9,7 @@ from typing import Any
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.operations import BulkAct
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
@@ -52,7 +53,7 @@ def cancel(
 
 def cancel_lineage(session: Session, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Cancel a whole lineage in one transaction, by its row; the sweep ends its tasks in batches."""
-    why = f"cancelled by {by}" + (f": {reason}" if reason else "")
+    why = Reason("cancelled", by=by, **({"text": reason} if reason else {}))
     if not end_lineage(session, tracking_id, LineageState.CANCELLED, why):
         return False
     record_act(session, by=by, act="cancel_lineage", subject=tracking_id, tracking_id=tracking_id, reason=reason)
@@ -63,7 +64,7 @@ def _cancel_one(session: Session, seq: int, by: str, reason: str | None) -> bool
     rows = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq = ?", (seq,))
     if not rows:
         return False
-    why = f"cancelled by {by}" + (f": {reason}" if reason else "")
+    why = Reason("cancelled", by=by, **({"text": reason} if reason else {}))
     standing = Standing._make(rows[0])
     if standing.state == PROCESSING:
         count_end(session)

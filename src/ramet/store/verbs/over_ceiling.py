@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ramet.model.money import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, Ceiling, passed
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PROCESSING
@@ -104,4 +105,6 @@ def _ends(session: Session, found: Sequence[Standing], days: Days) -> list[tuple
         yield from (days[day] for day in sorted(booked[standing.seq] | {ALL_DAYS}) if day in days)
 
     over = [(s, next((bound for bound in bounds(s) if bound.passed), None)) for s in found if s.seq in booked]
-    return [(standing, ev.OverCeiling(passed(bound))) for standing, bound in over if bound is not None]
+    return [
+        (standing, ev.OverCeiling(Reason("cost", **passed(bound)))) for standing, bound in over if bound is not None
+    ]

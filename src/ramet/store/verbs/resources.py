@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ramet.model.flow import resources as rules
 from ramet.model.flow.resources import LOOK_SECONDS, Policy, Resource, Usage, policy_of
 from ramet.model.lineage.limits import RESOURCE_PAUSE_SECONDS_MAX, RESOURCE_PAUSE_SETTING
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.ordering import PULLED_RANK
@@ -272,7 +273,9 @@ def skip_disabled(session: Session, limit: int) -> int:
             continue
         where = "WHERE resource = ? AND wait = 'resource' AND state = 'pending' ORDER BY rank, turn, seq"
         found = take_live(session, where, (resource.name,), limit)
-        event = ev.SourceDisabled(f"source_disabled: {resource.name}, {resource.opened_reason or 'by a person'}")
+        event = ev.SourceDisabled(
+            Reason("source_disabled", resource=resource.name, text=resource.opened_reason or "by a person")
+        )
         changes = [decide(standing, event, session.now) for standing in found]
         skipped += len(changes) - len(apply(session, [c for c in changes if isinstance(c, Change)]).lost)
         if len(found) < limit:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.limits import LOWERABLE
 from ramet.model.lineage.lineage import OPEN, Lineage, retry_slot
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemAnswer
 from ramet.model.task.lifecycle import decide
@@ -334,13 +335,13 @@ def _lineage_end(session: Session, standing: Standing, lineage: Lineage) -> ev.L
     if standing.ending is not None:
         return None
     if lineage.state not in OPEN:
-        return ev.LineageEnded(lineage.state, lineage.reason or f"lineage_{lineage.state}")
+        return ev.LineageEnded(lineage.state, lineage.reason or Reason(f"lineage_{lineage.state}"))
     marks = tombstones_of(lineage)
     if marks:
         [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
         grave = buried(marks, task_id, chain)
         if grave is not None:
-            return ev.LineageEnded("cancelled", f"cancel_tree: {grave}")
+            return ev.LineageEnded("cancelled", Reason("cancel_tree", task=grave))
     return None
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ramet.model.keys import shown_key
 from ramet.model.lineage.guard import Blocked, BlockReason, Elsewhere, Facts, Holder, check_spawn, leaves_out
 from ramet.model.lineage.lineage import Lineage, child_of
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.ordering import class_of
 from ramet.model.task.retry import ErrorClass, fingerprint
@@ -115,7 +116,7 @@ def check_required(
     for at, (parent, news), answers in zip(places, wanted, told, strict=True):
         for new, answer in zip(news, answers, strict=True):
             if new.required and answer.reason is not None and answer.reason not in THERE:
-                found[at].append(Refusal(parent, new, Blocked(answer.reason, answer.detail, answer.winner)))
+                found[at].append(Refusal(parent, new, Blocked(answer.reason, answer.facts)))
     if found:
         raise RequiredRefused(found)
 
@@ -130,7 +131,7 @@ def _failed(item: Settlement, refusals: Sequence[Refusal]) -> Settlement:
         ErrorClass.PERMANENT.value,
         fingerprint(SPAWN_REFUSED, text),
         jitter=0.0,
-        reason=f"{SPAWN_REFUSED}: {blocked.reason}",
+        reason=Reason(SPAWN_REFUSED, refused=blocked.reason.value),
     )
     return Settlement(item.seq, item.fence, event)
 

@@ -202,7 +202,7 @@ async def _settle_failures(ctx: Context) -> None:
         subject = task.key if one is None or one.alias_of is None else one.alias_of
         if subject not in unsettled:
             continue
-        if task.state == TaskState.SKIPPED and (task.reason or "").partition(":")[0] == EXCLUDED:
+        if task.state == TaskState.SKIPPED and task.reason_code == EXCLUDED:
             ctx.write(tables.EXCLUDE, (task.reason, run_id, subject))
         elif task.state != TaskState.SKIPPED:
             error = task.error or task.reason or task.state.value
