@@ -16,7 +16,7 @@ from ramet.model.lineage.guard import REOFFERABLE, BlockReason, buried
 from ramet.model.lineage.limits import LOSSES_MAX
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import Standing
-from ramet.store.epoch import FENCES_PER_EPOCH
+from ramet.store.session import FENCES_PER_EPOCH
 from ramet.store.store import Store
 from tests.invariants.blobs import blobs
 from tests.invariants.flow import FLOW_CHECKS, FlowRows

@@ -23,7 +23,7 @@ from ramet.llm import pipeline as llm_pipeline
 from ramet.llm.jobs import submit_job
 from ramet.llm.providers.base import Mode
 from ramet.llm.settings import JobSettings
-from ramet.store.epoch import FENCES_PER_EPOCH
+from ramet.store.session import FENCES_PER_EPOCH
 from ramet.testing import drain, fresh_client
 from ramet.wiki.expansion import go_on, prepare, submit
 from ramet.wiki.pipeline import app as wiki_app

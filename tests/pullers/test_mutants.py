@@ -17,7 +17,7 @@ from ramet.model.task.transitions import Change, Refused
 from ramet.store.errors import StoreError
 from ramet.store.maintenance import path_followup
 from ramet.store.postgres.session import PostgresSession
-from ramet.store.rows import claimable, paths, tasks
+from ramet.store.rows import paths, tasks
 from ramet.store.rows.paths import Line
 from ramet.store.session import Session
 from ramet.store.state import path_changes
@@ -95,9 +95,7 @@ async def test_the_database_refuses_a_claim_of_a_task_that_does_not_hold_its_pat
         return decide(standing._replace(wait=None, holds_path=1), event, now)
 
     with monkeypatch.context() as patch:
-        patch.setattr(
-            claimable, "_WAITING", claimable._WAITING.replace("wait IS NULL", "(wait IS NULL OR wait = 'path')")
-        )
+        patch.setattr(claim, "_WAITING", claim._WAITING.replace("wait IS NULL", "(wait IS NULL OR wait = 'path')"))
         patch.setattr(claim, "decide", blind)
         with pytest.raises(StoreError, match=r"(?i)check constraint"):
             await world.claim(2)

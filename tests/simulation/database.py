@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from ramet.store.epoch import COPIED
 from ramet.store.postgres.migrate import migrate_database
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.processes.registry import Neighbours
 from ramet.store.schema.versions import Plan
+from ramet.store.session import COPIED
 from ramet.store.sqlite.session import Hook, SqliteSession
 from ramet.store.sqlite.store import SqliteStore, _begun, _migrate
 from tests.postgres import database_pool

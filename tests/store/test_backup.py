@@ -16,10 +16,10 @@ from ramet.model.task.task import NewTask
 from ramet.store import open_store
 from ramet.store.answers import Claimed
 from ramet.store.backup.copies import backup, restore
-from ramet.store.epoch import FENCES_PER_EPOCH
 from ramet.store.errors import StoreError
 from ramet.store.processes.registry import Neighbours
 from ramet.store.requests import NewLineage
+from ramet.store.session import FENCES_PER_EPOCH
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
 from tests.support.waiting import until

@@ -14,13 +14,13 @@ from ramet.model.task.task import NewTask
 from ramet.store import open_store
 from ramet.store.backup import postgres_server
 from ramet.store.backup.copies import backup, restore
-from ramet.store.epoch import FENCES_PER_EPOCH
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
 from ramet.store.opening import migrate
 from ramet.store.postgres.session import Mode, PostgresSession
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import NewLineage
 from ramet.store.schema import versions
+from ramet.store.session import FENCES_PER_EPOCH
 from ramet.store.sqlite.store import SqliteStore
 from ramet.testing.postgres_server.server import connect, terminate_backends
 from tests.invariants.check import violations

@@ -1,17 +1,20 @@
-"""Requests to a store: plain values that callers build, by name; nothing of a dialect shows."""
+"""Requests: what callers ask of the Store, as plain values; text that no database holds is refused beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from ramet.model.flow.resources import NAME_LENGTH_MAX
 from ramet.model.lineage.limits import BALANCED, Limits
 from ramet.model.money import Charge
 from ramet.model.schedule import Schedule
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.events import Event
 from ramet.model.task.task import NewTask, TaskState
-from ramet.model.values import NewBlob
+from ramet.model.values import BY_CHARACTERS_MAX, REASON_CHARACTERS_MAX, InvalidText, NewBlob, check_text
+from ramet.store.errors import StoreError
 
 Progress = Callable[[int, int], None]
 """Called with how much of how much is copied: pages of a file, rows of a server, where the whole is an estimate."""
@@ -186,3 +189,40 @@ class SlotPlan(NamedTuple):
     missed: int
     missed_from: float | None
     next_at: float
+
+
+_CHARACTERS_MAX = {"by": BY_CHARACTERS_MAX, "reason": REASON_CHARACTERS_MAX, "name": NAME_LENGTH_MAX}
+"""Argument of a verb that writes -> the longest that it may be."""
+
+
+class TextRefused(StoreError, InvalidText):
+    """An argument cannot be stored, or is too long; nothing was written."""
+
+
+def check_arguments(verb: Callable[..., Any], *, writes: bool) -> None:
+    """Do nothing if a verb's arguments can be bound.
+
+    Raises:
+        TextRefused: one holds a NUL or a lone surrogate, or is longer than is kept.
+    """
+    if not isinstance(verb, partial):
+        return
+    try:
+        for name, value in verb.keywords.items():
+            _check(name, value)
+            if writes and isinstance(value, str):
+                check_text(name, value, characters_max=_CHARACTERS_MAX.get(name))
+    except InvalidText as error:
+        raise TextRefused(str(error)) from None
+
+
+def _check(name: str, value: object) -> None:
+    if isinstance(value, str):
+        check_text(name, value)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            _check(name, key)
+            _check(name, inner)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for inner in value:
+            _check(name, inner)

@@ -65,7 +65,7 @@ class Session(Protocol):
     now: float
     """The store's clock, read once when the verb began: Unix seconds."""
     fence_base: int
-    """Where fences of new tasks begin (:mod:`ramet.store.epoch`)."""
+    """Where fences of new tasks begin (:mod:`ramet.store.session`)."""
     for_update: str
     """Ends a SELECT of rows that the verb decides about and then writes: nobody else may change them meanwhile.
     Empty where only one transaction writes at a time."""
@@ -349,3 +349,32 @@ def _filled(terms: Iterable[str], marks: Iterator[str]) -> Iterator[str]:
             yield f"{term} = {next(marks)}"
         else:
             yield term.replace("?", next(marks)) if "?" in term else term
+
+
+FENCES_PER_EPOCH = 2**21
+"""Claims of one task in one epoch. With an epoch of Unix seconds a fence stays below 2**53, exact in any JSON."""
+COPIED = "copied"
+"""Counter that a backup carries: whoever opens it first begins an epoch."""
+
+
+def fence_base(session: Session) -> int:
+    """Where fences of new tasks begin; a copy that is opened for the first time begins its epoch here."""
+    counters: dict[str, int] = dict(
+        session.rows("SELECT name, value FROM ramet_counters WHERE name IN ('epoch', ?)", (COPIED,))
+    )
+    return -1 if COPIED in counters else counters["epoch"] * FENCES_PER_EPOCH
+
+
+def begin_epoch(session: Session) -> int:
+    """Lift every fence above all that any other copy hands out; returns where fences of new tasks begin.
+
+    The epoch is the present second: two copies of one backup get two epochs, too.
+    """
+    [(old,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'epoch'")
+    epoch = max(int(old) + 1, int(session.now))
+    base = epoch * FENCES_PER_EPOCH
+    session.run("UPDATE ramet_counters SET value = ? WHERE name = 'epoch'", (epoch,))
+    session.run("UPDATE ramet_live SET fence = fence % ? + ?", (FENCES_PER_EPOCH, base))
+    session.run("UPDATE ramet_tasks SET fence = fence % ? + ? WHERE fence IS NOT NULL", (FENCES_PER_EPOCH, base))
+    session.run("DELETE FROM ramet_counters WHERE name = ?", (COPIED,))
+    return base

@@ -20,23 +20,24 @@ from ramet.model.operations import BulkAct
 from ramet.store.answers import Looked, Reoffered, Settled, Submitted, Swept
 from ramet.store.errors import StoreUncertain
 from ramet.store.imports import import_tasks as import_verbs
-from ramet.store.maintenance import alerts as alert_verbs
 from ramet.store.maintenance import monitor, notification_outbox, path_followup
+from ramet.store.maintenance import monitor as alert_verbs
 from ramet.store.maintenance import prune as prune_verbs
 from ramet.store.processes.registry import Neighbours
-from ramet.store.reads import details, flow, key, live, path_reach, tree
+from ramet.store.reads import details, flow, live, path_reach, tree
 from ramet.store.reads import history as history_reads
+from ramet.store.reads import history as key
 from ramet.store.reads import lineages as lineage_reads
 from ramet.store.reads import paths as path_reads
 from ramet.store.reads import tasks as task_reads
 from ramet.store.requests import Cursor, NewLineage, Settlement
-from ramet.store.rows import blobs, deny_list, money, own_tables, spawns
-from ramet.store.rows import commit_times as commit_time_rows
+from ramet.store.rows import blobs, keys, money, own_tables, spawns
 from ramet.store.rows import settings as settings_rows
 from ramet.store.rows import tallies as tally_rows
+from ramet.store.rows import workers as commit_time_rows
 from ramet.store.rows import workers as worker_rows
-from ramet.store.rows.commit_times import CommitTimer, Measured
 from ramet.store.rows.tallies import EndsTold
+from ramet.store.rows.workers import CommitTimer, Measured
 from ramet.store.session import Session
 from ramet.store.state import path_changes
 from ramet.store.verbs import claim as claim_verbs
@@ -123,7 +124,7 @@ def writes_measured(
 def _asking(function: Callable[..., Answer], given: int = 1) -> Callable[..., partial[Answer]]:
     """Return what binds a caller's arguments, by name, to a function whose first ``given`` ones it does not give.
 
-    By name, because :func:`ramet.store.texts.check_arguments` goes by names.
+    By name, because :func:`ramet.store.requests.check_arguments` goes by names.
     """
     parameters = [*inspect.signature(function).parameters.values()][given:]
     names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
@@ -406,9 +407,9 @@ class Store(ABC):
     resume_queue = writes(pause.resume_queue)
     queues = reads(pause.queues)
     acts = reads(settings_rows.acts)
-    stop_list = reads(deny_list.entries)
-    stop = writes(deny_list.add)
-    unstop = writes(deny_list.remove)
+    stop_list = reads(keys.entries)
+    stop = writes(keys.add)
+    unstop = writes(keys.remove)
     prune = writes(prune_verbs.prune)
     prunable = reads(prune_verbs.prunable)
 

@@ -9,7 +9,7 @@ from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.errors import StoreError, StoreUncertain
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
-from ramet.store.rows.commit_times import CommitTimer
+from ramet.store.rows.workers import CommitTimer
 from ramet.store.store import Store
 
 WORKER = WorkerSeen("w", "here", 1, ("page",), ("default",), 4)

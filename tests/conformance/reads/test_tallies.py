@@ -9,7 +9,7 @@ import asyncio
 
 from ramet.model.tallies import OTHER, WORDS_MAX
 from ramet.model.task import events as ev
-from ramet.store.maintenance.fold_tallies import HOURS_SECONDS, MINUTES_SECONDS
+from ramet.store.maintenance.sweep import HOURS_SECONDS, MINUTES_SECONDS
 from ramet.store.requests import NewLineage, Write
 from tests.invariants.check import violations
 from tests.support.backends import Backend

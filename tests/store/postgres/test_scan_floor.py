@@ -9,8 +9,8 @@ import pytest
 
 from ramet.store import scan_floor
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.rows import claimable
 from ramet.store.scan_floor import Floors, raised
+from ramet.store.verbs import claim
 from tests.support.world import SettableClock, World, failing
 
 
@@ -23,7 +23,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> SettableClock:
         ticks.advance(0.1)
         return ticks()
 
-    for module in (scan_floor, claimable):
+    for module in (scan_floor, claim):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=monotonic))
     return ticks
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ramet.store.processes import runtime_folder as module
-from ramet.store.processes.registry import Neighbours
-from ramet.store.processes.runtime_folder import runtime_folder
+from ramet.store.processes import registry as module
+from ramet.store.processes.registry import Neighbours, runtime_folder
 
 PROJECT = Path(__file__).parents[3]
 

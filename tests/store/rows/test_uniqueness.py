@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet.store.errors import StoreError
-from ramet.store.rows.uniqueness import take
+from ramet.store.rows.keys import take
 from ramet.store.sqlite.store import SqliteStore
 from tests.support.world import SettableClock
 

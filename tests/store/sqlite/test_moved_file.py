@@ -15,7 +15,7 @@ import pytest
 from ramet import App, Client, Context
 from ramet.store.backup.copies import backup, restore
 from ramet.store.errors import StoreError, StoreMoved
-from ramet.store.sqlite.place import closed_to_all
+from ramet.store.sqlite.session import closed_to_all
 
 app = App()
 

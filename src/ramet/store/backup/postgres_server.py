@@ -32,7 +32,6 @@ from ramet.store.backup.sqlite_file import (
     rows_by_table,
     told,
 )
-from ramet.store.epoch import begin_epoch
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
 from ramet.store.postgres.connect import open_connection
 from ramet.store.postgres.errors import Unknown, first_line, store_error
@@ -43,6 +42,7 @@ from ramet.store.rows.own_table_rows import quoted
 from ramet.store.rows.own_tables import Wanted
 from ramet.store.schema import versions as known
 from ramet.store.schema.versions import check_newer
+from ramet.store.session import begin_epoch
 from ramet.store.sqlite.session import store_error as sqlite_error
 from ramet.store.sqlite.store import SqliteStore
 

@@ -10,15 +10,14 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ramet.store.answers import Copied
-from ramet.store.epoch import COPIED
 from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.processes.registry import Neighbours
 from ramet.store.requests import Progress
 from ramet.store.rows.own_table_rows import quoted
 from ramet.store.rows.own_tables import Wanted, declared
 from ramet.store.schema.versions import check_newer
-from ramet.store.sqlite.place import closed_to_all
-from ramet.store.sqlite.session import BUSY_SECONDS, SqliteSession, store_error
+from ramet.store.session import COPIED
+from ramet.store.sqlite.session import BUSY_SECONDS, SqliteSession, closed_to_all, store_error
 from ramet.store.sqlite.store import SqliteStore, versions_of
 
 NOTHING_SAID = Wanted()

@@ -20,7 +20,7 @@ from ramet.model.task.task import TaskState
 from ramet.store.answers import Imported, ImportPlace, ImportRow
 from ramet.store.errors import StoreError
 from ramet.store.requests import Arrival, ImportDone
-from ramet.store.rows import uniqueness
+from ramet.store.rows import keys as uniqueness
 from ramet.store.rows.lineages import insert_lineages, lock_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
 from ramet.store.rows.settings import record_act

@@ -18,10 +18,10 @@ from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PENDING, Change
 from ramet.store.errors import UniqueHeld
 from ramet.store.rows import paths as rows
+from ramet.store.rows.keys import take_again
 from ramet.store.rows.lineages import lock_lineages, tombstones_of
 from ramet.store.rows.paths import REPAIRS_COUNTER, Line, load_lines
 from ramet.store.rows.tasks import Record, ended_standing, record
-from ramet.store.rows.uniqueness import take_again
 from ramet.store.session import LOOKS_MAX, Session
 from ramet.store.state.apply import apply
 from ramet.store.state.path_changes import surrender

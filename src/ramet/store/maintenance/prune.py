@@ -9,8 +9,8 @@ from __future__ import annotations
 from ramet.store.answers import Prunable
 from ramet.store.maintenance.monitor import prune_alerts
 from ramet.store.maintenance.notification_outbox import prune_notices
+from ramet.store.rows.keys import forget_expired
 from ramet.store.rows.lineages import PRUNING
-from ramet.store.rows.uniqueness import forget_expired
 from ramet.store.session import Session
 
 PRUNED_BY_TASK = (

@@ -10,7 +10,6 @@ import psycopg
 from psycopg import errors
 
 from ramet.store.address import shown
-from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreBusy, StoreError, StoreMissing, StoreOlder
 from ramet.store.postgres import partitions
 from ramet.store.postgres.connect import open_connection
@@ -19,7 +18,7 @@ from ramet.store.postgres.session import PostgresSession
 from ramet.store.rows import own_tables
 from ramet.store.schema import versions as known
 from ramet.store.schema.versions import Migrated, Plan, Versions, check_newer, store_versions, versions
-from ramet.store.session import Session
+from ramet.store.session import Session, begin_epoch, fence_base
 
 _TYPES = (
     (re.compile(r"\bINTEGER\b"), "BIGINT"),

@@ -14,8 +14,7 @@ from typing import Any
 import psycopg
 
 from ramet.store.postgres.listen import Bell, Connect
-from ramet.store.processes.registry import Neighbours
-from ramet.store.processes.runtime_folder import runtime_folder
+from ramet.store.processes.registry import Neighbours, runtime_folder
 
 _NOWHERE = Path(os.devnull) / "ramet"
 """A folder that can never be made: without a safe one nobody is met."""

@@ -22,13 +22,13 @@ from ramet.store.postgres.processes import PostgresNeighbours, identity_of
 from ramet.store.postgres.session import Hook, PostgresSession, connect
 from ramet.store.postgres.within_transaction import Database, run_within
 from ramet.store.postgres.writer import THREADS, InlineLink, Link, Writers
+from ramet.store.requests import check_arguments
 from ramet.store.rows import own_tables
-from ramet.store.rows.commit_times import CommitTimer
 from ramet.store.rows.tallies import EndsTold
+from ramet.store.rows.workers import CommitTimer
 from ramet.store.scan_floor import Floors
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.store import Store, writes
-from ramet.store.texts import check_arguments
 from ramet.store.verbs import lineage_followup
 from ramet.store.verbs.reclaim import DeadWorkers
 

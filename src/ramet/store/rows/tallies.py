@@ -2,7 +2,7 @@
 
 While verbs run, what they did is noted on their session, and undone there with a savepoint. The last thing before the
 commit is to add it to a few rows. Those belong to a stripe of the connection's own, so no two transactions that are
-under way ever write the same row; :mod:`ramet.store.maintenance.fold_tallies` brings the stripes together later.
+under way ever write the same row; :mod:`ramet.store.maintenance.sweep` brings the stripes together later.
 """
 
 from __future__ import annotations

@@ -1,12 +1,76 @@
-"""Who serves what: workers, as they said themselves (DESIGN §10)."""
+"""Workers as they describe themselves (DESIGN §10), and how long their commits take.
+
+Differences, not a worker's own totals: the sums then only grow, whoever ends or is forgotten, and nobody has to
+remember what a worker that is gone had measured (docs/decisions/0051).
+"""
 
 from __future__ import annotations
 
 import json
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 
-from ramet.model.flow.resources import WorkerSeen
-from ramet.store.rows.commit_times import Measured, add
+from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, CommitTimes, WorkerSeen
 from ramet.store.session import Session
+
+_ADDED = (
+    "commits = ramet_commit_times.commits + excluded.commits",
+    "seconds = ramet_commit_times.seconds + excluded.seconds",
+)
+
+Measured = Mapping[tuple[str, int], tuple[int, float]]
+"""(verb, bucket) -> commits and their seconds, since the last hand-over."""
+
+
+class CommitTimer:
+    """What this process measured and has not handed over yet. Safe to use from any thread."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.monotonic = monotonic
+        self._lock = threading.Lock()
+        self._measured: dict[tuple[str, int], tuple[int, float]] = {}
+
+    def note(self, verb: str, began: float) -> None:
+        """Count a commit, one of :data:`COMMIT_VERBS`, that was asked for at ``began``, in monotonic seconds."""
+        seconds = self.monotonic() - began
+        self._add((verb, bisect_left(COMMIT_BUCKETS_SECONDS, seconds)), 1, seconds)
+
+    def take(self) -> Measured:
+        """What is there, which the caller now has to store or to give back."""
+        with self._lock:
+            measured, self._measured = self._measured, {}
+            return measured
+
+    def give_back(self, measured: Measured) -> None:
+        """It could not be stored: the next hand-over has it."""
+        for at, (commits, seconds) in measured.items():
+            self._add(at, commits, seconds)
+
+    def _add(self, at: tuple[str, int], commits: int, seconds: float) -> None:
+        with self._lock:
+            before = self._measured.get(at, (0, 0.0))
+            self._measured[at] = (before[0] + commits, before[1] + seconds)
+
+
+def add(session: Session, measured: Measured) -> None:
+    """Add what a process measured to the sums of all."""
+    # In one order, so that two workers that hand over at once never wait for each other in a ring.
+    rows, key = [(*at, *measured[at]) for at in sorted(measured)], ("verb", "bucket")
+    session.insert("ramet_commit_times", (*key, "commits", "seconds"), rows, key=key, changes=_ADDED)
+
+
+def commit_times(session: Session) -> list[CommitTimes]:
+    """Return how long commits took, for every verb, as all workers measured them; the sums never fall."""
+    rows = session.rows("SELECT verb, bucket, commits, seconds FROM ramet_commit_times")
+    counts = {verb: [0] * (len(COMMIT_BUCKETS_SECONDS) + 1) for verb in COMMIT_VERBS}
+    total = dict.fromkeys(COMMIT_VERBS, 0.0)
+    for verb, bucket, commits, seconds in rows:
+        counts[verb][bucket] = commits
+        total[verb] += seconds
+    return [CommitTimes(verb, tuple(counts[verb]), total[verb]) for verb in COMMIT_VERBS]
+
 
 SEEN_SECONDS_MAX = 60.0
 """A worker that said nothing for so long serves nothing as far as anybody can tell."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from ramet.store.schema.columns import HOT, WIDE, definition
 from ramet.store.schema.flow import FLOW_TABLES, SCHEDULE_TABLES
-from ramet.store.schema.guard import GUARD_TABLES
+from ramet.store.schema.guard import GUARD_TABLES, PATH_TABLES
 from ramet.store.schema.monitor import COST_TABLES, IMPORT_TABLES, MONITOR_TABLES, TALLY_TABLES
-from ramet.store.schema.paths import PATH_TABLES
 
 _V1 = (
     """

@@ -1,19 +1,25 @@
-"""SQLite: connections, and a transaction on one of them."""
+"""SQLite: the file and the clock of its machine, connections, and a transaction on one of them.
+
+Deadlines, leases and schedules are stored as Unix seconds, so a clock that somebody sets wrong for a moment would end
+every open lineage at once. A jump is believed when it has lasted; small corrections are followed as they come.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from ramet.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMoved, StoreUnsafe
+from ramet.store.loggers import own_logger
 from ramet.store.rows import tallies
 from ramet.store.scan_floor import Floors
 from ramet.store.session import (
@@ -27,7 +33,140 @@ from ramet.store.session import (
     TransactionUndone,
     Write,
 )
-from ramet.store.sqlite.place import Place
+
+log = own_logger("ramet.clock")
+
+JUMP_SECONDS = 60.0
+"""What moves the wall clock further at once, against the steady one, is a jump."""
+BELIEVED_SECONDS = 300.0
+"""A jump that lasts so long is the truth: a machine that started without the time has it now."""
+
+
+def steady_seconds() -> float:
+    """Seconds that nobody can set; where the system tells, those that the machine slept through count too."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+class WallTime:
+    """Unix seconds, without jumps that do not last.
+
+    Args:
+        wall: the clock that somebody may set.
+        steady: the one that nobody can.
+    """
+
+    def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = steady_seconds) -> None:
+        self._wall, self._steady = wall, steady
+        self._offset = wall() - steady()
+        self._since: float | None = None
+        """Since when, by the steady clock, the two disagree."""
+
+    def __call__(self) -> float:
+        wall, steady = self._wall(), self._steady()
+        expected = steady + self._offset
+        jump = wall - expected
+        if abs(jump) > JUMP_SECONDS:
+            if self._since is None:
+                self._since = steady
+                log.warning(
+                    "the clock jumped by %.0f s: times go on as before, until it has said so for %.0f s",
+                    jump, BELIEVED_SECONDS,
+                )  # fmt: skip
+            if steady - self._since < BELIEVED_SECONDS:
+                return expected
+            log.warning("the clock is still off by %.0f s: from now on it is believed", jump)
+        self._since = None
+        self._offset = wall - steady
+        return wall
+
+
+now = WallTime()
+"""Of this process."""
+
+
+PROCESSES = Path("/proc")
+LOOK_SECONDS = 1.0
+"""A program that has just ended may leave its file to the system for a moment."""
+Identity = tuple[int, int]
+
+
+class Place:
+    """A database's file and its log, as they were when they were opened."""
+
+    def __init__(self, path: Path, before: Identity | None) -> None:
+        """Take down which file is meant, once it is open and whatever folder the program goes to later.
+
+        Args:
+            path: of the file.
+            before: what was there before it was opened.
+
+        Raises:
+            StoreMoved: another file took its place while it was opened.
+        """
+        self._path = path.absolute()
+        self._files: dict[str, Identity | None] = {str(self._path): before or identity(self._path)}
+        self.check()
+
+    def check(self) -> None:
+        """Do nothing while they are where they were; called where the log is open, too.
+
+        Raises:
+            StoreMoved: they are not.
+        """
+        for name, known in list(self._files.items()):  # The reader's thread may add to it.
+            if identity(name) != known:
+                raise StoreMoved(
+                    f"{self._path} was moved, deleted or replaced while it was open: nothing of this step was written; "
+                    "start this program again"
+                )
+        if len(self._files) == 1:
+            log = f"{self._path}-wal"
+            if (found := identity(log)) is not None:
+                self._files[log] = found
+
+
+def identity(path: str | Path) -> Identity | None:
+    """Which file is there; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def closed_to_all(path: Path) -> Iterator[None]:
+    """A file that no program has open, and that none can use until the end; a file that cannot be read is left alone.
+
+    Raises:
+        StoreError: which processes have it open.
+    """
+    if not path.exists():
+        yield
+        return
+    with closing(sqlite3.connect(path, timeout=LOOK_SECONDS, isolation_level=None)) as connection:
+        try:
+            # Only who is alone with a file may take its log away: every connection holds a lock as long as it is open.
+            connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise StoreError(
+                    f"programs have {path} open{_processes(path)}: stop them first, or restore beside it"
+                ) from error
+        yield
+
+
+def _processes(path: Path) -> str:
+    """Which they are, where the system tells."""
+    wanted, found = identity(path), []
+    for handles in PROCESSES.glob("[0-9]*/fd"):
+        with suppress(OSError):
+            if any(identity(handle) == wanted for handle in handles.iterdir()):
+                found.append(handles.parent.name)
+    return f" (processes {', '.join(sorted(found, key=int))})" if found else ""
+
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.005

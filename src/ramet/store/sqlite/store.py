@@ -10,22 +10,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ramet.store import wall_time
-from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
 from ramet.store.maintenance import sweep as sweeping
 from ramet.store.processes.registry import Neighbours, network_file_system
-from ramet.store.rows.commit_times import CommitTimer
+from ramet.store.requests import check_arguments
 from ramet.store.rows.tallies import EndsTold
+from ramet.store.rows.workers import CommitTimer
 from ramet.store.schema import versions as known
 from ramet.store.schema.versions import Versions, check_newer, store_versions, versions
-from ramet.store.session import Overtaken, Session, StatementFailed, TransactionUndone
+from ramet.store.session import Overtaken, Session, StatementFailed, TransactionUndone, begin_epoch, fence_base
+from ramet.store.sqlite import session as wall_time
 from ramet.store.sqlite.group_commit import InlineWriter, ThreadWriter, run_alone
-from ramet.store.sqlite.place import Place, identity
-from ramet.store.sqlite.session import Hook, SqliteSession, connect, store_error
+from ramet.store.sqlite.session import Hook, Place, SqliteSession, connect, identity, store_error
 from ramet.store.sqlite.within_transaction import run_within
 from ramet.store.store import Store, writes
-from ramet.store.texts import check_arguments
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

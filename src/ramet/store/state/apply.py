@@ -17,7 +17,7 @@ from ramet.model.lineage.lineage import Lineage, counted_out, reopened
 from ramet.model.reasons import stored
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.task.transitions import Change, Transition
-from ramet.store.rows import tallies, uniqueness
+from ramet.store.rows import keys, tallies
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
 from ramet.store.rows.retained_slots import FLOW, hold, touch, touched
@@ -98,7 +98,7 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
     if names := touched(done):
         touch(session, names)
     if unique := [c for c in done if c.before.unique_seconds is not None]:
-        uniqueness.follow_ends(session, unique)
+        keys.follow_ends(session, unique)
     if pathed := [c for c in done if c.before.holds_path is not None]:
         path_changes.follow(session, pathed)
     return Applied(frozenset(lost))

@@ -2,25 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 
 from ramet.model.flow.resources import Usage
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
+from ramet.model.task.ordering import PULLED_RANK, is_pulled
 from ramet.model.task.task import Standing, Wait
 from ramet.model.task.transitions import PROCESSING, Change
 from ramet.store.answers import Claimed
 from ramet.store.requests import ClaimRequest
-from ramet.store.rows import claimable
 from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
 from ramet.store.rows.turns import advance, in_order
+from ramet.store.scan_floor import Floor, Position, raised
+from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, free
 from ramet.store.verbs.resources import ready, spend, taken
 from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
+
+_WAITING = f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' AND wait IS NULL "
+_BESIDE = f"AND rank < {PULLED_RANK} "
+
+
+def waiting(session: Session, queue: str, kind: str, limit: int, *, pulled: bool = False) -> list[Standing]:
+    """Claimable tasks of one kind in one queue, by rank, turn and age: one ordered probe of the claim index.
+
+    Without ``pulled``, those that are for invocations stay where they are.
+    """
+    floors, scan = session.floors, (queue, kind)
+    floor = None if floors is None else floors.of(scan)
+    if floors is not None and floor is not None:
+        found = _from_floor(session, queue, kind, limit, floor)
+        floors.rise(scan, _firsts(found))
+        return found
+    begun = time.monotonic()
+    which = _WAITING if pulled else _WAITING + _BESIDE
+    rows = session.rows(f"{which}ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}", (queue, kind, limit))
+    found = [*map(Standing._make, rows)]
+    if floors is not None and not (found and is_pulled(found[-1].rank)):
+        seconds = time.monotonic() - begun
+        if floors.is_slow(scan, seconds, len(found)):
+            known = {**_levels(session, queue, kind), **floors.last(scan)}
+            floors.begin_at(scan, raised(known, _firsts(found), len(found) == limit), seconds)
+    return found
+
+
+def _from_floor(session: Session, queue: str, kind: str, limit: int, floor: Floor) -> list[Standing]:
+    found: list[Standing] = []
+    for rank, (turn, seq) in sorted(floor.items()):
+        if len(found) == limit:
+            break
+        rows = session.rows(
+            f"{_WAITING}AND rank = ? AND (turn, seq) >= (?, ?) ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
+            (queue, kind, rank, int(turn), int(seq), limit - len(found)),
+        )
+        found += map(Standing._make, rows)
+    return found
+
+
+def _firsts(standings: Iterable[Standing]) -> dict[int, Position]:
+    firsts: dict[int, Position] = {}
+    for standing in standings:
+        if standing.rank not in firsts:
+            firsts[standing.rank] = (standing.turn, standing.seq)
+    return firsts
+
+
+def _levels(session: Session, queue: str, kind: str) -> dict[int, Position]:
+    """Nothing new waits before the turn that claims have reached (docs/decisions/0013)."""
+    return {
+        rank: (turn, 0)
+        for rank, turn in session.rows(
+            "SELECT rank, turn FROM ramet_turns WHERE queue = ? AND kind = ? AND resource = ''", (queue, kind)
+        )
+    }
+
+
+def due(session: Session, limit: int) -> Sequence[int]:
+    """Numbers of delayed tasks whose time has come, the longest due first."""
+    floors, scan = session.floors, "due"
+    floor = None if floors is None else floors.of(scan)
+    begin, values = ("", []) if floor is None else ("AND available_at >= ? ", [*floor[0]])
+    begun = time.monotonic()
+    rows = session.rows(
+        f"SELECT seq, available_at FROM ramet_live WHERE wait = 'due' {begin}AND available_at <= ? "
+        f"ORDER BY available_at LIMIT ?{session.skip_locked}",
+        (*values, session.now, limit),
+    )
+    if floors is not None:
+        firsts: dict[int, Position] = {0: (rows[0][1],)} if rows else {}
+        seconds = time.monotonic() - begun
+        if floor is not None:
+            floors.rise(scan, firsts)
+        elif floors.is_slow(scan, seconds, len(rows)):
+            # What is delayed by less than it takes to look is found by the next look.
+            known = floors.last(scan) or {0: (session.now - 2 * seconds,)}
+            floors.begin_at(scan, raised(known, firsts, len(rows) == limit), seconds)
+    return [seq for seq, _ in rows]
+
 
 _LIMITED = (
     "SELECT 'queue', name, CASE WHEN paused_at IS NULL THEN 0 ELSE 1 END, concurrency FROM ramet_queues "
@@ -130,7 +214,7 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
 
 def promote_due(session: Session, limit: int = 1_000) -> int:
     """Make delayed tasks claimable whose time has come."""
-    return free(session, claimable.due(session, limit), Wait.DUE)
+    return free(session, due(session, limit), Wait.DUE)
 
 
 def _candidates(session: Session, bounds: Bounds, limit: int, pulled: bool) -> list[Standing]:
@@ -139,7 +223,7 @@ def _candidates(session: Session, bounds: Bounds, limit: int, pulled: bool) -> l
         standing
         for queue in bounds.queues
         for kind in bounds.kinds
-        for standing in claimable.waiting(session, queue, kind, limit, pulled=pulled)
+        for standing in waiting(session, queue, kind, limit, pulled=pulled)
     ]
 
 

@@ -15,7 +15,7 @@ from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PROCESSING, Change
 from ramet.store.errors import StoreError
-from ramet.store.rows import uniqueness
+from ramet.store.rows import keys
 from ramet.store.rows.lineages import PRUNING, count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
 from ramet.store.rows.settings import record_act
 from ramet.store.rows.tasks import ended_standing
@@ -133,7 +133,7 @@ def revive(
         if not isinstance(change, Change):
             continue
         if standing.unique_seconds is not None:
-            uniqueness.take_again(session, seq)
+            keys.take_again(session, seq)
         _reopen_lineage(session, standing.tracking_id, task_id, extend_seconds)
         if not apply(session, [change._replace(fingerprint=print_)]).lost:
             revived.append(task_id)

@@ -19,7 +19,9 @@ from ramet.model.task.task import NewTask
 from ramet.model.values import REASON_CHARACTERS_MAX, storable
 from ramet.store.answers import Settled, SpawnAnswer
 from ramet.store.requests import Settlement
-from ramet.store.rows import deny_list, spawns, uniqueness
+from ramet.store.rows import keys as deny_list
+from ramet.store.rows import keys as uniqueness
+from ramet.store.rows import spawns
 from ramet.store.rows.blocks import Parent, Refusal, store_blocks
 from ramet.store.rows.lineages import add_tasks, lock_lineages, take_back, tombstones_of
 from ramet.store.rows.paths import hold_slots

@@ -16,7 +16,7 @@ from ramet.model.task.task import NewTask, Standing
 from ramet.store.answers import Submitted
 from ramet.store.errors import LineageExists, Stopped, StoreError
 from ramet.store.requests import NewLineage
-from ramet.store.rows import deny_list, tallies, uniqueness
+from ramet.store.rows import keys, tallies
 from ramet.store.rows.blobs import put_submitted
 from ramet.store.rows.lineages import insert_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
@@ -91,9 +91,9 @@ def _insert(session: Session, first: int, births: Sequence[Birth]) -> None:
             uniques.append((new.key, new.unique_kind, new.id, seq, place.tracking_id))
         elif new.unique_seconds is not None:
             handed_on.append((new.id, seq, new.key, new.unique_kind, place.parent_id))
-    uniqueness.insert_identities(session, identities)
-    uniqueness.take(session, uniques)
-    uniqueness.hand_on(session, handed_on)
+    keys.insert_identities(session, identities)
+    keys.take(session, uniques)
+    keys.hand_on(session, handed_on)
     enter_wide(session, tasks)
     if stages:
         _enter_stages(session, stages)
@@ -160,7 +160,7 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
     present = read_lineages(session, [item.tracking_id for item in lineages])
     _refuse_stopped(session, [new for item in lineages if item.tracking_id not in present for new in item.roots])
     unique = {(new.unique_kind, new.key) for item in lineages for new in item.roots if new.unique_seconds is not None}
-    held = uniqueness.holders(session, unique) if unique else {}
+    held = keys.holders(session, unique) if unique else {}
     answers: list[Submitted] = []
     births: list[Birth] = []
     rows: list[Lineage] = []
@@ -200,7 +200,7 @@ def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[Birth]
 
 
 def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
-    stops = deny_list.concerning(session, news)
+    stops = keys.concerning(session, news)
     for new in news if stops else ():
         entry = stops.covers(new) if stops else None
         if entry is not None:
@@ -250,7 +250,7 @@ def _repeated(session: Session, item: NewLineage) -> list[Submitted]:
             (new.key, item.tracking_id, new.kind),
         )
         if not found and new.unique_seconds is not None:
-            holder = uniqueness.holders(session, [(new.unique_kind, new.key)]).get((new.unique_kind, new.key))
+            holder = keys.holders(session, [(new.unique_kind, new.key)]).get((new.unique_kind, new.key))
             if holder is not None:
                 answers.append(Submitted(holder.id, holder.tracking_id, False))
                 continue
