@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from docs.generate_shared import REFERENCE, module_tree, string_after, without_roles
 
@@ -52,7 +53,7 @@ TESTING = "ramet.testing"
 FOR_THE_ENGINE = frozenset(
     "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain state_text "
     "state_stored claims_noted claims_left_over note_text note_stored claims_taken "
-    "take_beyond declare refresh limits".split()
+    "buffered buffer_again declare refresh limits".split()
 )
 """Methods without an underscore that are nevertheless none of a user's business."""
 
@@ -119,15 +120,21 @@ def markdown(docstring: str) -> str:
 def signature(node: Function, *, method: bool) -> str:
     """As a caller writes it: without self."""
     arguments = node.args
-    if method and arguments.args and arguments.args[0].arg in ("self", "cls"):
-        arguments = ast.arguments(
-            arguments.posonlyargs, arguments.args[1:], arguments.vararg, arguments.kwonlyargs,
-            arguments.kw_defaults, arguments.kwarg, arguments.defaults,
-        )  # fmt: skip
+    if method and [argument.arg for argument in [*arguments.posonlyargs, *arguments.args]][:1] in (["self"], ["cls"]):
+        arguments = without_first(arguments)
     returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name != "__init__" else ""
     prefix = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
     parameters = broken(ast.unparse(arguments), prefix + node.name + returns)
     return f"{prefix}{node.name}({parameters}){returns}"
+
+
+def without_first(arguments: ast.arguments) -> ast.arguments:
+    """Parameters without the first one: self, or what stands for it."""
+    return ast.arguments(
+        arguments.posonlyargs[1:],
+        arguments.args[0 if arguments.posonlyargs else 1 :],
+        arguments.vararg, arguments.kwonlyargs, arguments.kw_defaults, arguments.kwarg, arguments.defaults,
+    )  # fmt: skip
 
 
 def broken(parameters: str, rest: str) -> str:
@@ -163,6 +170,68 @@ def class_bodies(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> list
             for found, _ in named(home.body, base.id):
                 if isinstance(found, ast.ClassDef):
                     body += class_bodies(found, home, public)
+    return [*body, *(as_method(item, tree) for item in node.body)]
+
+
+def as_method(item: ast.stmt, tree: ast.Module) -> ast.stmt:
+    """A member of a class as users see it: a method that is made of another one with the other's signature.
+
+    ``get = of_store(Store.get, "Return one task.")`` and ``settle = blocking(Reservation.settle)``.
+    """
+    if not (
+        isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name) and isinstance(item.value, ast.Call)
+    ):
+        return item
+    how, arguments = ast.unparse(item.value.func), item.value.args
+    if how not in ("of_store", "blocking"):
+        return item
+    origin = function_of(arguments[0], tree)
+    text = ast.literal_eval(arguments[1]) if how == "of_store" else f"See :meth:`{ast.unparse(arguments[0])}`."
+    kind = ast.AsyncFunctionDef if how == "of_store" else ast.FunctionDef
+    parameters = without_first(origin.args)
+    parameters.args.insert(0, ast.arg("self"))
+    documentation: list[ast.stmt] = [ast.Expr(ast.Constant(text))]
+    return kind(item.targets[0].id, parameters, documentation, [], origin.returns)
+
+
+def function_of(name: ast.expr, tree: ast.Module) -> Function:
+    """The function that an expression in a module names, such as ``Store.get``; of a verb, what it is made of."""
+    if not (isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name)):
+        raise LookupError(f"{ast.unparse(name)} is not the name of a method")
+    return found_in(name.value.id, name.attr, tree)
+
+
+def found_in(owner: str, name: str, tree: ast.Module) -> Function:
+    """A function of a class or a module that another module knows as ``owner``."""
+    home = home_of(owner, tree)
+    for node, _ in named(home.body, owner):
+        if isinstance(node, ast.ClassDef):
+            for item, _ in named(node.body, name):
+                if isinstance(item, Function):
+                    return item
+                if isinstance(item, ast.Assign) and isinstance(item.value, ast.Call):
+                    return function_of(item.value.args[0], home)
+            for base in node.bases:
+                with suppress(LookupError):
+                    return found_in(ast.unparse(base), name, home)
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and owner in {alias.asname or alias.name for alias in node.names}:
+            [alias] = [alias.name for alias in node.names if (alias.asname or alias.name) == owner]
+            with suppress(FileNotFoundError):
+                for item, _ in named(module_tree(f"{node.module}.{alias}").body, name):
+                    if isinstance(item, Function):
+                        return item
+    raise LookupError(f"{owner}.{name} is not found")
+
+
+def twin_body(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> list[ast.stmt]:
+    """The members in which a class without ``await`` differs from the async one, as they are written."""
+    body: list[ast.stmt] = []
+    for base in node.bases:
+        if isinstance(base, ast.Name) and base.id.startswith("Sync") and base.id not in public:
+            home = home_of(base.id, tree)
+            for found, _ in named(home.body, base.id):
+                body += twin_body(found, home, public) if isinstance(found, ast.ClassDef) else []
     return [*body, *node.body]
 
 
@@ -179,7 +248,7 @@ def home_of(name: str, tree: ast.Module) -> ast.Module:
 def class_page(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> Iterator[str]:
     """A class: how to make one, its fields, its methods."""
     twin = TWINS.get(node.name)
-    body = node.body if twin else class_bodies(node, tree, public)
+    body = twin_body(node, tree, public) if twin else class_bodies(node, tree, public)
     made = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
     if made and node.name not in HANDED_OUT:
         yield f"```python\n{signature(made[-1], method=True).replace('__init__', node.name, 1)}\n```"

@@ -8,10 +8,9 @@ from ramet.engine.app.pipeline import Pipeline
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.client.claim import Claim, Ended, Spawn
-from ramet.engine.client.client import Client, OwnLineage, TreeNode
-from ramet.engine.client.distribution import StateCount
-from ramet.engine.client.sync_claim import SyncClaim
-from ramet.engine.client.sync_client import SyncClient
+from ramet.engine.client.client import Client, OwnLineage
+from ramet.engine.client.reading import StateCount, TreeNode
+from ramet.engine.client.sync_client import SyncClaim, SyncClient
 from ramet.engine.client.waiting import TaskFailed, WaitRefused
 from ramet.engine.context.batch import BatchContext, SyncBatchContext
 from ramet.engine.context.binding import item

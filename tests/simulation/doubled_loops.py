@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from ramet.engine.base.heartbeat import watch_ends
+from ramet.engine.base.claims import watch_ends
 from ramet.engine.worker.loops import housekeeping
 from ramet.engine.worker.worker import Worker
 

@@ -14,7 +14,7 @@ from ramet.engine.client.client import Client
 from ramet.engine.context.supervisor_calls import run_errand
 from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
-from ramet.engine.worker.presence import declare_limits
+from ramet.engine.worker.loops import declare_limits
 from ramet.model.lineage.limits import LEASE_SECONDS
 from ramet.model.lineage.lineage import LineageOutcome, together
 from ramet.model.task.task import TaskState

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ramet import App, Client, Context, Limits
-from ramet.engine.worker.loops import tick
-from ramet.engine.worker.presence import declare_limits
+from ramet.engine.worker.loops import declare_limits, tick
 from ramet.model.lineage.lineage import Lineage
 from ramet.store.store import Store
 from tests.support.world import World

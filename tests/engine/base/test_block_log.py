@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ramet.engine.base import block_log
-from ramet.engine.base.block_log import WARN_SECONDS, RefusalLog
+from ramet.engine.base import task_log
+from ramet.engine.base.task_log import WARN_SECONDS, RefusalLog
 from ramet.model.lineage.guard import BlockReason
 from ramet.store.answers import SpawnAnswer
 from tests.support.fakes import Hands
@@ -75,7 +75,7 @@ def test_granted_spawns_are_not_told(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_what_it_remembers_is_bounded(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_log, "REMEMBERED_MAX", 10)
+    monkeypatch.setattr(task_log, "REMEMBERED_MAX", 10)
     told = RefusalLog(Hands())
     for number in range(25):
         told.note(f"lineage-{number}", "task", 0, [blocked(BlockReason.DEPTH)])

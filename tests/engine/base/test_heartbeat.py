@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ramet import StoreError, StoreUnreachable
-from ramet.engine.base.claims import ClaimsInHand
-from ramet.engine.base.heartbeat import BATCH, keep_alive
+from ramet.engine.base.claims import BATCH, ClaimsInHand, keep_alive
 from ramet.engine.base.retrying import Reach
 from tests.support.waiting import until
 

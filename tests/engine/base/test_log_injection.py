@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ramet.engine.base.block_log import RefusalLog
 from ramet.engine.base.clock import SystemClock
+from ramet.engine.base.task_log import RefusalLog
 from ramet.model.lineage.guard import BlockReason
 from ramet.store.answers import SpawnAnswer
 from ramet.store.loggers import own_logger

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet import App, Client, Context, Limits, Permanent, StoreError, StoreUnreachable, SyncContext, TaskFilter
-from ramet.engine.client import bulk
+from ramet.engine.client import operate
 from ramet.testing import FakeClock, drain, fresh_client
 from ramet.web.access import Access
 from tests.web.in_process_client import visiting
@@ -82,7 +82,7 @@ async def test_a_state_from_which_an_act_leads_nowhere_is_refused(client: Client
 async def test_only_what_was_counted_is_touched_in_small_transactions_each_with_its_record(
     app: App, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "BATCH", 2)
+    monkeypatch.setattr(operate, "BATCH", 2)
     ids = await failures(app, client, *"abcde")
     selection = await client.bulk_select("retry", TaskFilter(kind="sync"))
     assert selection.counts == {("sync", "failed"): 5}
@@ -142,7 +142,7 @@ async def test_a_lineage_past_its_deadline_is_left_unless_it_is_extended() -> No
 async def test_a_database_that_goes_away_is_told_and_what_was_done_is_kept(
     app: App, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "BATCH", 1)
+    monkeypatch.setattr(operate, "BATCH", 1)
     ids = await failures(app, client, "a", "b")
     selection = await client.bulk_select("exclude", TaskFilter())
     act_on_tasks, calls = client.store.act_on_tasks, list[object]()

@@ -16,7 +16,7 @@ import pytest
 from ramet import App, Claim, ClaimLost, Client, Spawn, StoreError, SyncClaim, SyncClient, TaskFailed
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.client.settings import Settings
-from ramet.engine.client.sync_parts import SyncSchedules, SyncSettings
+from ramet.engine.client.sync_client import SyncSchedules, SyncSettings
 from tests.invariants.check import violations
 from tests.support.waiting import until_now, worked_off
 

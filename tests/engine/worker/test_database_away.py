@@ -236,7 +236,7 @@ async def test_it_ends_when_told_to_though_the_database_never_answers(
     app: App, client: Client, database: AwayStore, told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ramet.engine.worker.worker.END_SECONDS_MAX", 0.05)
-    monkeypatch.setattr("ramet.engine.worker.presence.LAST_WORD_SECONDS_MAX", 0.05)
+    monkeypatch.setattr("ramet.engine.worker.loops.LAST_WORD_SECONDS_MAX", 0.05)
     held = Held(app)
     await client.submit("held", 1)
     worker = Worker(app, client, poll_seconds=0.05, lease_seconds=300.0)

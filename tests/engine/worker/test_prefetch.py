@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.engine.worker.prefetch import AHEAD_SECONDS, HELD_MAX, Pace
+from ramet.engine.worker.worker import AHEAD_SECONDS, HELD_MAX, Pace
 from tests.support.fakes import Hands
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ramet import App, Client, Context, RetryAfter
-from ramet.engine.worker.presence import declare_limits
+from ramet.engine.worker.loops import declare_limits
 from ramet.fetch.errors import Refused
 from ramet.fetch.host_pace import NotYet
 from ramet.jobs.app import fetchers, hosts

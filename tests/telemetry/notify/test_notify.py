@@ -15,7 +15,7 @@ import pytest
 
 from ramet import AlertNotice
 from ramet.engine.alerts.channels import Channel, LogChannel, NotDelivered, configured
-from ramet.engine.alerts.notifications import tell_once, try_channels
+from ramet.engine.alerts.monitor import tell_once, try_channels
 from ramet.model.alerts.notifications import CLAIM_SECONDS, NoticeRules
 from ramet.store.sqlite.store import SqliteStore
 from ramet.telemetry.notify import webhook as module

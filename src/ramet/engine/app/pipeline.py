@@ -7,9 +7,9 @@ that was committed.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic_core import from_json, to_jsonable_python
@@ -25,6 +25,11 @@ from ramet.model.task.task import NewTask
 Function = TypeVar("Function", bound=Handler)
 Register = Callable[..., Callable[[Handler], Handler]]
 """Registers a handler under a kind with options: :meth:`ramet.App.task`."""
+
+Calls = Generator[Callable[[], Any], Any, Any]
+"""Calls of an async or of a plain handler; each is answered with what it returned."""
+Steps = Callable[[Any, tuple[Any, ...]], Calls]
+"""The calls of a handler with this context and payload."""
 
 OF_ONE_STAGE = frozenset(
     "queue priority limits errors concurrency resource alert_over process memory_bytes_max batch batch_seconds "
@@ -127,8 +132,7 @@ class Pipeline:
             if self.task_per_stage:
                 self._register_stage(self.stages[-1], options)
             elif len(self.stages) == 1:
-                handler = _gathering_async(self) if is_async(called) else _gathering(self)
-                self._register(self.kind, **self._options)(_in_place_of(called, handler))
+                self._register(self.kind, **self._options)(_handler(called, partial(_gather, self)))
             return function
 
         return register
@@ -152,11 +156,7 @@ class Pipeline:
         position, registry = len(self.stages) - 1, self._registry
         options = {**self._options, **options}
         together = int(options.get("batch", 1)) > 1
-        if is_async(stage.function):
-            handler = (_many_async if together else _one_async)(self, position)
-        else:
-            handler = (_many if together else _one)(self, position)
-        handler = _in_place_of(stage.function, handler)
+        handler = _handler(stage.function, partial(_run_many if together else _run_one, self, position))
         registry.expect_stage(f"{self.kind}.{stage.name}")
         self._register(f"{self.kind}.{stage.name}", **options)(handler)
         made = registry.get(handler)
@@ -191,12 +191,6 @@ class Pipeline:
         )
 
 
-def _in_place_of(function: Handler, handler: Handler) -> Handler:
-    """A handler of the engine's, with the name and the parameters of the stage that it calls."""
-    made: Handler = wraps(function)(handler)
-    return made
-
-
 def _fields(kind: Kind) -> dict[str, Any]:
     return {name: getattr(kind, name) for name in Kind.__dataclass_fields__}
 
@@ -220,74 +214,60 @@ def _gathered(pipeline: Pipeline, ctx: StageContext, position: int, value: Any) 
     return pipeline.stages[position + 1].name, {**ctx.state, product: to_jsonable_python(value)}
 
 
-def _gathering_async(pipeline: Pipeline) -> Handler:
-    async def run(ctx: Any, *payload: Any) -> Any:
+def _handler(function: Handler, steps: Steps) -> Handler:
+    """Return a handler that makes these calls one by one; it awaits each where ``function``, the stage, is async."""
+
+    async def run_async(ctx: Any, *payload: Any) -> Any:
+        calls, answer = steps(ctx, payload), None
         while True:
-            position = _missing(pipeline, ctx)
-            stage = pipeline.stages[position]
-            value = await stage.function(ctx, *_arguments(stage, payload))
-            if isinstance(value, Outcome) or position == len(pipeline.stages) - 1:
-                return value
-            await ctx.checkpoint(*_gathered(pipeline, ctx, position, value))
+            try:
+                call = calls.send(answer)
+            except StopIteration as end:
+                return end.value
+            answer = await call()
 
-    return run
-
-
-def _gathering(pipeline: Pipeline) -> Handler:
     def run(ctx: Any, *payload: Any) -> Any:
+        calls, answer = steps(ctx, payload), None
         while True:
-            position = _missing(pipeline, ctx)
-            stage = pipeline.stages[position]
-            value = stage.function(ctx, *_arguments(stage, payload))
-            if isinstance(value, Outcome) or position == len(pipeline.stages) - 1:
-                return value
-            ctx.checkpoint(*_gathered(pipeline, ctx, position, value))
+            try:
+                call = calls.send(answer)
+            except StopIteration as end:
+                return end.value
+            answer = call()
 
-    return run
+    made: Handler = wraps(function)(run_async if is_async(function) else run)
+    return made
+
+
+def _gather(pipeline: Pipeline, ctx: Any, payload: tuple[Any, ...]) -> Calls:
+    """Run every stage whose product the state lacks, and commit after each."""
+    while True:
+        position = _missing(pipeline, ctx)
+        stage = pipeline.stages[position]
+        value = yield partial(stage.function, ctx, *_arguments(stage, payload))
+        if isinstance(value, Outcome) or position == len(pipeline.stages) - 1:
+            return value
+        yield partial(ctx.checkpoint, *_gathered(pipeline, ctx, position, value))
+
+
+def _run_one(pipeline: Pipeline, position: int, ctx: Any, payload: tuple[Any, ...]) -> Calls:
+    """Run a stage for its task."""
+    stage = pipeline.stages[position]
+    value = yield partial(stage.function, ctx, *_arguments(stage, payload))
+    return _handed_on(pipeline, ctx, position, value)
+
+
+def _run_many(pipeline: Pipeline, position: int, batch: Any, payloads: tuple[Any, ...]) -> Calls:
+    """Run a stage for the tasks of a batch; those whose result is an error hand nothing on."""
+    stage = pipeline.stages[position]
+    values = results_of((yield partial(stage.function, batch, *_arguments(stage, payloads))), len(batch))
+    for ctx, value in zip(batch, values, strict=True):
+        if not isinstance(value, BaseException):
+            _handed_on(pipeline, ctx, position, value)
+    return values
 
 
 def _handed_on(pipeline: Pipeline, ctx: Any, position: int, value: Any) -> Any:
     for new in pipeline.next_tasks(ctx, position, value):
         ctx.spawn_next(new)
     return value
-
-
-def _one_async(pipeline: Pipeline, position: int) -> Handler:
-    async def run(ctx: Any, *payload: Any) -> Any:
-        stage = pipeline.stages[position]
-        return _handed_on(pipeline, ctx, position, await stage.function(ctx, *_arguments(stage, payload)))
-
-    return run
-
-
-def _one(pipeline: Pipeline, position: int) -> Handler:
-    def run(ctx: Any, *payload: Any) -> Any:
-        stage = pipeline.stages[position]
-        return _handed_on(pipeline, ctx, position, stage.function(ctx, *_arguments(stage, payload)))
-
-    return run
-
-
-def _many_async(pipeline: Pipeline, position: int) -> Handler:
-    async def run(batch: Any, *payloads: Any) -> Any:
-        stage = pipeline.stages[position]
-        return _all_handed_on(pipeline, batch, position, await stage.function(batch, *_arguments(stage, payloads)))
-
-    return run
-
-
-def _many(pipeline: Pipeline, position: int) -> Handler:
-    def run(batch: Any, *payloads: Any) -> Any:
-        stage = pipeline.stages[position]
-        return _all_handed_on(pipeline, batch, position, stage.function(batch, *_arguments(stage, payloads)))
-
-    return run
-
-
-def _all_handed_on(pipeline: Pipeline, batch: Any, position: int, returned: Any) -> Any:
-    """What a batch stage returned; the tasks whose result is an error hand nothing on."""
-    values = results_of(returned, len(batch))
-    for ctx, value in zip(batch, values, strict=True):
-        if not isinstance(value, BaseException):
-            _handed_on(pipeline, ctx, position, value)
-    return values

@@ -1,9 +1,18 @@
-"""The claims that a worker holds, and how long it may trust each of them."""
+"""The claims that a worker holds, how long it may trust each of them, and the heartbeats that extend their leases."""
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import Any
+
+from ramet.engine.base.clock import Clock, sleep_unless
+from ramet.engine.base.retrying import Reach
+from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
+from ramet.store.store import Store
 
 
 class ClaimsInHand:
@@ -70,3 +79,111 @@ class ClaimsInHand:
         if seqs is None:
             return list(self._fences.items())
         return [(seq, self._fences[seq]) for seq in seqs if seq in self._fences]
+
+
+log = own_logger("ramet.worker")
+
+BATCH = 5_000
+ENDS_SECONDS = 0.5
+"""How soon a handler whose task was ended from outside is told."""
+AGAIN_SECONDS = 1.0
+"""After a heartbeat that a busy or full database refused."""
+
+
+Seconds = float | Callable[[], float]
+
+
+def _now(seconds: Seconds) -> float:
+    return seconds() if callable(seconds) else seconds
+
+
+async def keep_alive(
+    store: Store,
+    claims: ClaimsInHand,
+    clock: Clock,
+    *,
+    lease_seconds: Seconds,
+    heartbeat_seconds: Seconds,
+    on_lost: Callable[[frozenset[int]], None],
+    hurry: asyncio.Event | None = None,
+    reach: Reach | None = None,
+) -> None:
+    """Extend leases every ``heartbeat_seconds``; give up a claim whose lease may have lapsed. Runs until cancelled.
+
+    ``hurry`` asks for a round at once. Seconds that may change are given as functions, asked before every round.
+
+    A failed heartbeat says nothing about the claims: it is tried again while their leases run. One that is not
+    answered keeps nobody waiting: a claim is given up the moment that its lease may have lapsed, counted from before
+    the last claim or heartbeat that succeeded was sent (DESIGN §10).
+    """
+    pause = _now(heartbeat_seconds)
+    hurry = hurry or asyncio.Event()
+    tries = (reach or Reach(clock)).tries()
+    give_up_lapsed = partial(_give_up_lapsed, claims, clock, on_lost)
+    while True:
+        await sleep_unless(clock, pause, hurry)
+        hurry.clear()
+        pause, lease = _now(heartbeat_seconds), _now(lease_seconds)
+        give_up_lapsed()
+        pairs = claims.pairs()
+        for at in range(0, len(pairs), BATCH):
+            part = pairs[at : at + BATCH]
+            # From before the request: whatever happens on the way, the lease in the database ends later than ours.
+            sent_at = clock.monotonic()
+            try:
+                lost = await _answer(store.heartbeat(part, lease), claims, clock, give_up_lapsed)
+            except StoreError as error:
+                left = claims.lapses_at() - clock.monotonic()
+                pause = max(0.0, min(pause, left, tries.failed(error, "heartbeat failed", AGAIN_SECONDS)))
+                break
+            tries.succeeded()
+            claims.extend(((seq, fence) for seq, fence in part if seq not in lost), sent_at + lease)
+            # The answer is about the claims that were asked for: a task settled and claimed anew meanwhile is ours.
+            still = frozenset(seq for seq, fence in part if seq in lost and claims.holds(seq, fence))
+            if still:
+                on_lost(still)
+
+
+def _give_up_lapsed(claims: ClaimsInHand, clock: Clock, on_lost: Callable[[frozenset[int]], None]) -> None:
+    lapsed = claims.lapsed(clock.monotonic())
+    if lapsed:
+        log.warning("%d claims lapsed before a heartbeat reached the database: their handlers stop", len(lapsed))
+        on_lost(lapsed)
+
+
+async def _answer(
+    asked: Coroutine[Any, Any, frozenset[int]], claims: ClaimsInHand, clock: Clock, give_up_lapsed: Callable[[], None]
+) -> frozenset[int]:
+    """What the store says, however long it takes; claims that lapse meanwhile are given up when they do."""
+    asking = asyncio.create_task(asked)
+    try:
+        await asyncio.sleep(0)  # Most often the answer, or its refusal, needs no more.
+        while not asking.done():
+            waited_for: set[asyncio.Task[Any]] = {asking}
+            if claims:
+                waited_for.add(asyncio.create_task(clock.sleep(max(0.0, claims.lapses_at() - clock.monotonic()))))
+            await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
+            for sleeping in waited_for - {asking}:
+                sleeping.cancel()
+            give_up_lapsed()
+        return asking.result()
+    finally:
+        asking.cancel()
+
+
+async def watch_ends(store: Store, claims: ClaimsInHand, clock: Clock, seconds: float, hurry: asyncio.Event) -> None:
+    """Ask for heartbeats at once when a task was ended from outside (cancelled, say). Runs until cancelled.
+
+    A look is one small read, so a handler is told soon without heartbeats that are as frequent; they remain the truth.
+    """
+    seen: int | None = None
+    while True:
+        try:
+            if claims or seen is None:
+                ends = await store.ends()
+                if seen is not None and ends != seen:
+                    hurry.set()
+                seen = ends
+        except StoreError as error:
+            log.debug("could not ask for ends: %s", error)
+        await clock.sleep(seconds)

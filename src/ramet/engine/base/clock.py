@@ -43,6 +43,17 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+async def sleep_unless(clock: Clock, seconds: float, event: asyncio.Event) -> None:
+    """Sleep, but no longer than until the event is set."""
+    waiting = asyncio.create_task(event.wait())
+    sleeping = asyncio.create_task(clock.sleep(seconds))
+    try:
+        await asyncio.wait({waiting, sleeping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        sleeping.cancel()
+
+
 def new_id() -> str:
     """Return a new UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits."""
     milliseconds = time.time_ns() // 1_000_000

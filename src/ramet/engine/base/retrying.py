@@ -112,17 +112,6 @@ class Tries:
         self._reach.answered()
 
 
-async def sleep_unless(clock: Clock, seconds: float, event: asyncio.Event) -> None:
-    """Sleep, but no longer than until the event is set."""
-    waiting = asyncio.create_task(event.wait())
-    sleeping = asyncio.create_task(clock.sleep(seconds))
-    try:
-        await asyncio.wait({waiting, sleeping}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        waiting.cancel()
-        sleeping.cancel()
-
-
 async def unless_ended(others: Collection[asyncio.Task[Any]], what: Coroutine[Any, Any, Answer]) -> Answer | None:
     """Wait for this, but no longer than until one of the others has ended: then the answer is None."""
     waiting = asyncio.create_task(what)

@@ -102,7 +102,7 @@ _EVENTS: dict[str, type[Any]] = {
 
 
 _NOTHING_ELSE = Settlement(0, 0, ev.Complete(0))[4:]
-"""What a handler asks for that only returns."""
+"""The fields behind ``result`` of a handler that only returns. All are compared at once, for every task."""
 
 
 @lru_cache(maxsize=1_000)
@@ -123,7 +123,10 @@ def _in_full(item: Settlement) -> list[Any]:
     event = item.event
     fields = [_field_out(getattr(event, name)) for name in type(event).__slots__]
     writes = [(write.sql, [_value_out(value) for value in write.parameters]) for write in item.writes]
-    return [item.seq, item.fence, type(event).__name__, fields, item.result, item.spawns, writes, *item[6:]]
+    return [
+        item.seq, item.fence, type(event).__name__, fields, item.result, item.spawns, writes, item.pipeline_state,
+        item.progress, item.lower, item.charge, item.items, item.hold_seconds, item.switch_off,
+    ]  # fmt: skip
 
 
 def settlement_in(row: Sequence[Any]) -> Settlement:
@@ -131,23 +134,27 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
     if len(row) == 3:
         seq, fence, result = row
         return Settlement(seq, fence, completed(fence), result)
-    seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items, *beyond = row
+    (
+        seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items,
+        hold_seconds, switch_off,
+    ) = row  # fmt: skip
     event = _EVENTS[name](*map(_field_in, fields))
     if name == ev.Error.__name__:
         event = replace(event, waits=tuple(event.waits))
     return Settlement(
-        seq,
-        fence,
-        event,
-        result,
-        [NewTask.listed(new) for new in spawns] if spawns else (),
-        [Write(sql, tuple(map(_value_in, parameters))) for sql, parameters in writes] if writes else (),
-        pipeline_state,
-        progress,
-        tuple((name, value) for name, value in lower) if lower else (),
-        None if charge is None else Charge(*charge),
-        [ItemSettlement(*item) for item in items] if items else (),
-        *beyond,
+        seq=seq,
+        fence=fence,
+        event=event,
+        result=result,
+        spawns=[NewTask.listed(new) for new in spawns] if spawns else (),
+        writes=[Write(sql, tuple(map(_value_in, parameters))) for sql, parameters in writes] if writes else (),
+        pipeline_state=pipeline_state,
+        progress=progress,
+        lower=tuple((name, value) for name, value in lower) if lower else (),
+        charge=None if charge is None else Charge(*charge),
+        items=[ItemSettlement(*item) for item in items] if items else (),
+        hold_seconds=hold_seconds,
+        switch_off=switch_off,
     )
 
 

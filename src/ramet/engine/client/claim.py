@@ -1,12 +1,14 @@
-"""A claim in the hands of a program that is no worker: what :meth:`ramet.engine.client.client.Client.claim` gives.
+"""A claim in the hands of a program that is no worker, as :meth:`ramet.engine.client.client.Client.claim` gives it.
 
 A claim has everything that a handler's context has, because it is one; only its ends are calls instead of returned
-values. Whatever it asks for goes through the same Store verbs as a worker's and carries the same fence.
+values. Whatever it asks for goes through the same Store verbs as a worker's and carries the same fence. Its lease is
+kept by one heartbeat loop for all claims of a client that share a lease.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,15 +17,17 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ramet.engine.base import current_tasks
-from ramet.engine.base.attempt_log import log_outcome
+from ramet.engine.base.claims import ClaimsInHand, keep_alive
+from ramet.engine.base.clock import Clock
 from ramet.engine.base.error_text import raised, traceback_of
 from ramet.engine.base.observe import observer
+from ramet.engine.base.task_log import log_outcome
 from ramet.engine.base.work import Work, work_of
-from ramet.engine.client.lease_keeper import Keeper, Pair, heartbeat_seconds
 from ramet.engine.context.context import AsyncContext, BaseContext, HandlerDesk, settlement_of
 from ramet.engine.context.outcome import Outcome, error_event, told_error
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Handler, Kind, Registry
+from ramet.model.lineage.limits import HEARTBEAT_SECONDS
 from ramet.model.task import events as ev
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import NewTask, TaskState
@@ -31,6 +35,84 @@ from ramet.store.answers import Claimed, Settled, SpawnAnswer
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
+from ramet.store.store import Store
+
+Pair = tuple[int, int]
+"""(seq, fence) of a claim."""
+
+
+def heartbeat_seconds(lease_seconds: float) -> float:
+    """How often a claim under such a lease is extended: every 30 s, and three times in a shorter one."""
+    return min(HEARTBEAT_SECONDS, lease_seconds / 3)
+
+
+class _Loop(NamedTuple):
+    claims: ClaimsInHand
+    task: asyncio.Task[None]
+
+
+class Keeper:
+    """Claims of one client that somebody works on just now. Belongs to one event loop."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.clock = clock
+        self._store = store
+        self._loops: dict[float, _Loop] = {}
+        self._told: dict[Pair, Callable[[], None]] = {}
+
+    def keep(self, pair: Pair, lapses_at: float, lease_seconds: float, on_lost: Callable[[], None]) -> None:
+        """Extend the lease of a claim from now on; ``on_lost`` is called when it is no longer the caller's.
+
+        Args:
+            pair: (seq, fence).
+            lapses_at: monotonic seconds, no later than the lease in the database.
+            lease_seconds: what every heartbeat extends it to.
+            on_lost: called once, in the event loop.
+        """
+        loop = self._loops.get(lease_seconds)
+        if loop is None or loop.task.get_loop() is not asyncio.get_running_loop():
+            loop = self._loops[lease_seconds] = self._start(lease_seconds)
+        self._told[pair] = on_lost
+        loop.claims.take([pair], lapses_at)
+
+    def _start(self, lease_seconds: float) -> _Loop:
+        claims = ClaimsInHand()
+
+        def lost(seqs: frozenset[int]) -> None:
+            for pair in claims.pairs(sorted(seqs)):
+                claims.drop([pair])
+                self._told.pop(pair)()
+
+        beating = keep_alive(
+            self._store,
+            claims,
+            self.clock,
+            lease_seconds=lease_seconds,
+            heartbeat_seconds=heartbeat_seconds(lease_seconds),
+            on_lost=lost,
+        )
+        return _Loop(claims, asyncio.create_task(beating, name="ramet heartbeat of pulled claims"))
+
+    def drop(self, pair: Pair, lease_seconds: float) -> None:
+        """Stop extending a claim. The loop ends with the last one."""
+        self._told.pop(pair, None)
+        loop = self._loops.get(lease_seconds)
+        if loop is None:
+            return
+        loop.claims.drop([pair])
+        if not len(loop.claims):
+            loop.task.cancel()
+            del self._loops[lease_seconds]
+
+    async def stop(self) -> None:
+        """End all loops; leases run out by themselves."""
+        tasks: Sequence[asyncio.Task[None]] = [loop.task for loop in self._loops.values()]
+        self._loops, self._told = {}, {}
+        for task in tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
 
 log = own_logger("ramet.pull")
 
@@ -180,11 +262,11 @@ class BaseClaim(BaseContext):
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
         """What was buffered is there again when the block raises: the same call may be made once more."""
-        before = dict(vars(self))
+        before = self.buffered()
         try:
             yield
         except Exception:
-            vars(self).update(before)
+            self.buffer_again(before)
             raise
 
     async def _end(self, make: Callable[[], Settlement]) -> Ended:
@@ -210,48 +292,6 @@ class BaseClaim(BaseContext):
             self.let_go()
             raise
 
-    # --- the verbs
-
-    async def _heartbeat(self) -> None:
-        self._check()
-        client = self._desk.client()
-        sent_at = self._hold.keeper.clock.monotonic()
-        if not await client.store.heartbeat([self.pair], self._lease_seconds):
-            self._lapses_at = sent_at + self._lease_seconds
-            return
-        self._lost = self._cancelled = True
-        self.let_go()
-        task = await client.get(self.id)
-        now = "it was pruned" if task is None else f"it is {task.state}" + (f": {task.reason}" if task.reason else "")
-        raise ClaimLost(f"task {self.id}: the claim with fence {self.fence} is not current any more; {now}")
-
-    async def _complete(self, result: Any, spawns: Iterable[Spawn]) -> Ended:
-        return await self._end(lambda: self.settlement_for(result, spawns))
-
-    async def _fail(self, error: BaseException | str, retry: bool | None) -> Ended:
-        def make() -> Settlement:
-            if retry is None and isinstance(error, BaseException):
-                return self.settlement_for(error)
-            self._check()
-            name, text = ("Error", error) if isinstance(error, str) else raised(error)
-            trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
-            classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
-            draw, waits = self._hold.jitter(), self._kind.retry.waits
-            event = told_error(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
-            return Settlement(*self.pair, event)
-
-        return await self._end(make)
-
-    async def _chosen(self, outcome: Outcome) -> Ended:
-        return await self._end(lambda: self.settlement_for(outcome))
-
-    async def _hand_back(self) -> None:
-        def make() -> Settlement:
-            self._check()
-            return Settlement(*self.pair, ev.HandBack(self.fence))
-
-        await self._end(make)
-
     # --- keeping
 
     async def keep_alive(self, on_lost: Callable[[], None] = lambda: None) -> None:
@@ -259,7 +299,7 @@ class BaseClaim(BaseContext):
         self._check()
         now = self._hold.keeper.clock.monotonic()
         if self._lapses_at - now <= self._lease_seconds - heartbeat_seconds(self._lease_seconds):
-            await self._heartbeat()
+            await Claim.heartbeat(self)
 
         def lost() -> None:
             self._lost = self._cancelled = True
@@ -282,9 +322,9 @@ class BaseClaim(BaseContext):
                 await self._desk.client().store.acknowledge([self.pair])
                 return
             if isinstance(error, Exception):
-                await self._fail(error, None)
+                await Claim.fail(self, error)
             else:
-                await self._hand_back()
+                await Claim.release(self)
         except ClaimLost as lost:
             log.info("%s", lost)
         except StoreError as failure:
@@ -306,23 +346,35 @@ class Claim(BaseClaim, AsyncContext):
     A block that raises has failed its task, by the error's class; one without outcome hands it back.
     """
 
-    async def heartbeat(self) -> None:
+    async def heartbeat(self: BaseClaim) -> None:
         """Extend the lease to ``lease_seconds`` from now.
 
         Raises:
             ClaimLost: with what became of the task.
         """
-        await self._heartbeat()
+        self._check()
+        client = self._desk.client()
+        sent_at = self._hold.keeper.clock.monotonic()
+        if not await client.store.heartbeat([self.pair], self._lease_seconds):
+            self._lapses_at = sent_at + self._lease_seconds
+            return
+        self._lost = self._cancelled = True
+        self.let_go()
+        task = await client.get(self.id)
+        now = "it was pruned" if task is None else f"it is {task.state}" + (f": {task.reason}" if task.reason else "")
+        raise ClaimLost(f"task {self.id}: the claim with fence {self.fence} is not current any more; {now}")
 
-    async def advance(self, stage: str | None = None, data: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
+    async def advance(
+        self: BaseClaim, stage: str | None = None, data: dict[str, Any] | None = None
+    ) -> Sequence[SpawnAnswer]:
         """Commit a stage, its data (the new pipeline_state) and what was buffered; a crash resumes after it.
 
         Raises:
             ClaimLost: the claim is not current.
         """
-        return await self._checkpoint(stage, data)
+        return await AsyncContext.checkpoint(self, stage, data)
 
-    async def complete(self, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
+    async def complete(self: BaseClaim, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
         """End as *success*, with the result, the buffered spawns and writes, and these spawns, in one transaction.
 
         Returns:
@@ -332,17 +384,17 @@ class Claim(BaseClaim, AsyncContext):
             ClaimLost: the claim is not current, or the database refused a write; nothing was kept.
             UnknownKind, PayloadTooLarge, pydantic.ValidationError: a spawn cannot be made; the claim goes on.
         """
-        return await self._complete(result, spawns)
+        return await self._end(lambda: self.settlement_for(result, spawns))
 
-    async def filter(self, reason: str) -> Ended:
+    async def filter(self: BaseClaim, reason: str) -> Ended:
         """End as *filtered*: what the task is about was rejected. Keeps what was buffered."""
-        return await self._chosen(Outcome.filter(reason))
+        return await self._end(lambda: self.settlement_for(Outcome.filter(reason)))
 
-    async def skip(self, reason: str) -> Ended:
+    async def skip(self: BaseClaim, reason: str) -> Ended:
         """End as *skipped*: the work need not be done. Keeps what was buffered."""
-        return await self._chosen(Outcome.skip(reason))
+        return await self._end(lambda: self.settlement_for(Outcome.skip(reason)))
 
-    async def fail(self, error: BaseException | str, *, retry: bool | None = None) -> Ended:
+    async def fail(self: BaseClaim, error: BaseException | str, *, retry: bool | None = None) -> Ended:
         """The attempt failed. What was buffered since the last checkpoint is dropped.
 
         Args:
@@ -352,19 +404,36 @@ class Claim(BaseClaim, AsyncContext):
         Returns:
             ``pending`` when it will be tried again.
         """
-        return await self._fail(error, retry)
 
-    async def snooze(self, seconds: float, reason: str | None = None) -> Ended:
+        def make() -> Settlement:
+            if retry is None and isinstance(error, BaseException):
+                return self.settlement_for(error)
+            self._check()
+            name, text = ("Error", error) if isinstance(error, str) else raised(error)
+            trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
+            classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
+            draw, waits = self._hold.jitter(), self._kind.retry.waits
+            event = told_error(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
+            return Settlement(*self.pair, event)
+
+        return await self._end(make)
+
+    async def snooze(self: BaseClaim, seconds: float, reason: str | None = None) -> Ended:
         """Back to pending for so many seconds (at least 1); the attempt is given back. Keeps what was buffered."""
-        return await self._chosen(Outcome.snooze(seconds, reason))
+        return await self._end(lambda: self.settlement_for(Outcome.snooze(seconds, reason)))
 
-    async def continue_later(self) -> Ended:
+    async def continue_later(self: BaseClaim) -> Ended:
         """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
-        return await self._chosen(Outcome.continue_later())
+        return await self._end(lambda: self.settlement_for(Outcome.continue_later()))
 
-    async def release(self) -> None:
+    async def release(self: BaseClaim) -> None:
         """Hand the task back with its attempt, as if it had never been claimed. What was buffered is dropped."""
-        await self._hand_back()
+
+        def make() -> Settlement:
+            self._check()
+            return Settlement(*self.pair, ev.HandBack(self.fence))
+
+        await self._end(make)
 
     async def __aenter__(self) -> Self:
         working = asyncio.current_task()

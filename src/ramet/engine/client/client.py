@@ -2,67 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Self, Unpack
+from typing import Any, Self, Unpack
 
 from ramet.engine.base.clock import Clock, SystemClock, new_id
-from ramet.engine.client.alerts import MonitorClient
-from ramet.engine.client.bulk import BulkClient
-from ramet.engine.client.distribution import StateQueries
-from ramet.engine.client.flow import FlowClient
-from ramet.engine.client.keys import KeysClient
-from ramet.engine.client.money import CostClient
 from ramet.engine.client.new_lineage import LimitsGiven, LineageLimits, new_lineage
-from ramet.engine.client.operate import PersonsClient
-from ramet.engine.client.paths import PathsClient
+from ramet.engine.client.operate import Operating
 from ramet.engine.client.pull import PullVerbs
+from ramet.engine.client.reading import Reading
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.client.settings import Settings
-from ramet.engine.client.tallies import TalliesClient
-from ramet.engine.client.views import ViewsClient
 from ramet.engine.client.waiting import Waiting
 from ramet.engine.client.watched import watched
-from ramet.engine.context.data import Blob, blobs_taken, read_blob
-from ramet.engine.explain.explain import Explanation, explain
-from ramet.engine.explain.key import first_found
+from ramet.engine.context.data import blobs_taken
 from ramet.engine.kinds.options import PathArguments, TaskOptions
 from ramet.engine.kinds.registry import Handler, Registry
 from ramet.model.lineage.limits import GENERATIONS_MAX, Limits
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.retry import Permanent
-from ramet.model.task.task import NewTask, Task, TaskHistory, TaskState
+from ramet.model.task.task import NewTask
 from ramet.model.values import NewBlob, check_name
 from ramet.store.address import shown
-from ramet.store.answers import KindCount, Reoffered, Submitted, TaskPage
-from ramet.store.requests import NewLineage, TaskQuery
+from ramet.store.answers import Reoffered, Submitted
+from ramet.store.requests import NewLineage
 from ramet.store.store import Store
 
 
-class TreeNode(NamedTuple):
-    """A task and its children, as deep as was asked for."""
-
-    task: Task
-    children: tuple[TreeNode, ...]
-    more: int
-    """1 when there are more children than are shown, or children below the depth asked for."""
-
-
-class Client(
-    FlowClient,
-    KeysClient,
-    BulkClient,
-    PersonsClient,
-    CostClient,
-    PathsClient,
-    PullVerbs,
-    StateQueries,
-    Waiting,
-    MonitorClient,
-    TalliesClient,
-    ViewsClient,
-):
+class Client(Reading, Operating, Waiting, PullVerbs):
     """Submits work to a database and answers questions about it. Safe to use from many asyncio tasks at once."""
 
     def __init__(
@@ -237,149 +204,6 @@ class Client(
         name = check_name("tracking_id", tracking_id) if tracking_id else new_id()
         end = None if on_lineage_end is None else self.registry.known(on_lineage_end).end_task()
         return new_lineage(name, roots, bounds, blobs, end)
-
-    # --- asking
-
-    async def get(self, task_id: str) -> Task | None:
-        """One task, or None."""
-        return await self.store.get(task_id)
-
-    async def history(self, task_id: str) -> TaskHistory | None:
-        """One task with its attempts, recorded transitions and refused spawns, or None."""
-        return await self.store.history(task_id)
-
-    async def tasks(
-        self,
-        *,
-        tracking_id: str | None = None,
-        states: Iterable[TaskState | str] = (),
-        kind: str | None = None,
-        key: str | None = None,
-        min_depth: int | None = None,
-        parent_id: str | None = None,
-        limit: int = 100,
-        after: int = 0,
-        newest: bool = False,
-    ) -> TaskPage:
-        """Tasks that match all that is given, a page at a time (at most 1,000): the oldest first, or the newest.
-
-        Args:
-            key: in any spelling, see :meth:`spellings`; the first of which there is a task.
-        """
-        wanted = frozenset(TaskState(state) for state in states)
-        query = TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after, newest)
-        if key is None:
-            return await self.store.tasks(query)
-        queries = [query._replace(key=one) for one in self.spellings(kind, key)]
-        return await first_found(queries, self.store.tasks, lambda page: page.tasks)
-
-    async def all_tasks(self, **filters: Any) -> AsyncIterator[Task]:
-        """Every task that :meth:`tasks` would list, page after page."""
-        after: int | None = 0
-        while after is not None:
-            page = await self.tasks(**filters, limit=1_000, after=after)
-            for task in page.tasks:
-                yield task
-            after = page.next_after
-
-    async def has_live(self, kind: str | Handler, key: str, tracking_id: str | None = None) -> bool:
-        """True while a task of this kind and key is pending or processing, in one lineage or anywhere.
-
-        Args:
-            key: in any spelling, see :meth:`spellings`.
-        """
-        look = partial(self.store.has_live, self.registry.known(kind).name, tracking_id=tracking_id)
-        return await first_found(self.spellings(kind, key), look)
-
-    async def claimable(self, kind: str | Handler, *, queue: str | None = None, limit: int = 1_000) -> list[str]:
-        """Ids of tasks that could be claimed or bound now, in the order of a claim; at most 10,000.
-
-        Tasks whose time has come since the last claim or sweep are not among them yet. One past its own deadline is not
-        either: it may be claimed once more, but not bound.
-        """
-        wanted = self.registry.known(kind)
-        return await self.store.claimable(wanted.name, queue or wanted.queue, limit=limit)
-
-    async def lineage(self, tracking_id: str) -> Lineage | None:
-        """One lineage, or None."""
-        return await self.store.lineage(tracking_id)
-
-    async def lineages(self, *, states: Iterable[str] = (), limit: int = 100) -> list[Lineage]:
-        """Lineages, newest first."""
-        return await self.store.lineages(states=states, limit=limit)
-
-    async def counts(self, tracking_id: str | None = None) -> list[KindCount]:
-        """The distribution of tasks over kinds and states, with mean depths."""
-        return await self.store.counts(tracking_id)
-
-    async def block_totals(self, tracking_id: str) -> dict[tuple[str, str], int]:
-        """How often spawns of each (kind, reason) were refused in a lineage, beyond stored rows included."""
-        return await self.store.block_totals(tracking_id)
-
-    async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run a SELECT on your own tables; ``?`` stands for parameters.
-
-        Raises:
-            StoreError: the statement cannot be run, or the database cannot be read.
-        """
-        return await self.store.read(sql, parameters)
-
-    async def tree(self, task_id: str, *, depth: int = 10, width: int = 100) -> TreeNode | None:
-        """A task with what grew from it, down to ``depth`` levels of at most ``width`` children each."""
-        task = await self.store.get(task_id)
-        return None if task is None else await self._node(task, depth, width)
-
-    async def _node(self, task: Task, depth: int, width: int) -> TreeNode:
-        page = await self.tasks(parent_id=task.id, limit=width if depth > 0 else 1)
-        if depth <= 0:
-            return TreeNode(task, (), int(bool(page.tasks)))
-        children = [await self._node(child, depth - 1, width) for child in page.tasks]
-        return TreeNode(task, tuple(children), int(page.next_after is not None))
-
-    async def roots(self, tracking_id: str) -> list[Task]:
-        """The roots of a lineage, oldest first (at most 1,000)."""
-        return await self.store.roots(tracking_id)
-
-    async def child_counts(self, task_ids: Iterable[str]) -> dict[str, int]:
-        """How many children each of these tasks has; tasks without any are absent."""
-        return await self.store.child_counts(list(task_ids))
-
-    async def explain(self, task_id: str) -> Explanation | None:
-        """Why a task is where it is, from stored rows; None when there is no such task."""
-        return await explain(self.store, task_id)
-
-    async def blob(self, reference: Blob | Mapping[str, Any], tracking_id: str) -> Any:
-        """What a blob of a lineage was made of: bytes, text or a JSON value.
-
-        Args:
-            reference: the value in a payload, state or result, typed or as JSON: ``{"$blob": "...", "size": n}``.
-            tracking_id: the lineage of the task that has it.
-
-        Raises:
-            LookupError: the lineage has no such blob (any more).
-        """
-        return await read_blob(self.store, tracking_id, reference)
-
-    # --- acting
-
-    async def cancel(self, task_id: str, *, tree: bool = False, by: str = "client", reason: str | None = None) -> bool:
-        """Cancel a task, with ``tree`` all that grew from it too. False when there was nothing left to cancel."""
-        return await self.store.cancel(task_id, tree=tree, by=by, reason=reason)
-
-    async def cancel_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
-        """Cancel everything of a lineage, in one transaction."""
-        return await self.store.cancel_lineage(tracking_id, by=by, reason=reason)
-
-    async def revive(
-        self,
-        task_ids: Iterable[str],
-        *,
-        by: str = "client",
-        reason: str | None = None,
-        extend_seconds: float | None = None,
-    ) -> list[str]:
-        """Give ended tasks (not successful ones) new attempts; returns the ids of those revived."""
-        return await self.store.revive(list(task_ids), by=by, reason=reason, extend_seconds=extend_seconds)
 
 
 class OwnLineage(Permanent):

@@ -1,27 +1,52 @@
-"""The part of the client for what people do beyond single tasks, and the record of it."""
+"""The acts of an operator: on tasks, lineages, queues, resources, the deny list and alerts. Each is recorded."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
+from ramet.engine.alerts.channels import configured
+from ramet.engine.alerts.monitor import monitor_limits, notice_rules, try_channels
+from ramet.engine.base.forwarding import of_store
+from ramet.engine.kinds.options import at_least_one, checked_policy
+from ramet.model.alerts.rules import Alert
+from ramet.model.flow.resources import KindLimit, Policy
 from ramet.model.lineage.deny_list import StopEntry
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import amount_of
-from ramet.model.operations import Act
+from ramet.model.operations import BulkAct, BulkResult, BulkSelection, TaskFilter
+from ramet.model.task.task import Task
 from ramet.store.answers import Reoffered
-from ramet.store.requests import Cursor
+from ramet.store.errors import StoreError, StoreUncertain, StoreUnreachable
+from ramet.store.requests import Cursor, TaskQuery
 from ramet.store.store import Store
 
+BATCH = 200
+"""Tasks of one transaction, and of one look: another write of the database waits for no more."""
 
-class PersonsClient:
-    """See :class:`ramet.engine.client.client.Client`."""
+
+class Operating:
+    """The part of a client for operators. See :class:`ramet.engine.client.client.Client`."""
 
     store: Store
 
-    async def acts(self, tracking_id: str | None = None, *, limit: int = 100, before: int | None = None) -> list[Act]:
-        """What people did to one lineage, or to anything; newest first, at most 1,000, before an act's number."""
-        return await self.store.acts(tracking_id, limit=limit, before=before)
+    # --- tasks
+
+    cancel = of_store(
+        Store.cancel,
+        "Cancel a task, with ``tree`` all that grew from it too. False when there was nothing left to cancel.",
+    )
+
+    async def revive(
+        self,
+        task_ids: Iterable[str],
+        *,
+        by: str = "client",
+        reason: str | None = None,
+        extend_seconds: float | None = None,
+    ) -> list[str]:
+        """Give ended tasks (not successful ones) new attempts; returns the ids of those revived."""
+        return await self.store.revive(list(task_ids), by=by, reason=reason, extend_seconds=extend_seconds)
 
     async def exclude(self, task_ids: Iterable[str], *, by: str = "client", reason: str | None = None) -> list[str]:
         """Take pending, failed or cancelled tasks out for good; returns the ids of those excluded.
@@ -34,8 +59,86 @@ class PersonsClient:
         """
         return await self.store.exclude(list(task_ids), by=by, reason=reason)
 
+    async def bulk_select(self, act: BulkAct | str, wanted: TaskFilter) -> BulkSelection:
+        """The tasks that a bulk act would be about, counted; nothing is done yet.
+
+        Args:
+            act: ``retry`` for new attempts, ``cancel``, or ``exclude``.
+            wanted: which tasks.
+
+        Raises:
+            ValueError: there is no such act, or it leads nowhere from a state that is named.
+        """
+        act = BulkAct(act)
+        query = TaskQuery(states=wanted.wanted(act), kind=wanted.kind, limit=BATCH)
+        found: list[tuple[str, str, str]] = []
+        after: int | None = 0
+        while after is not None:
+            page = await self.store.tasks(query._replace(after=after))
+            found += [(task.id, task.kind, task.state) for task in page.tasks if wanted.matches(task)]
+            after = page.next_after
+        return BulkSelection.of(act, wanted, found)
+
+    async def bulk_run(
+        self,
+        selection: BulkSelection,
+        *,
+        by: str = "client",
+        reason: str | None = None,
+        extend_seconds: float | None = None,
+    ) -> BulkResult:
+        """Do what was selected, to exactly the tasks that were counted, in transactions of at most 200.
+
+        Each transaction is recorded as an act (``bulk_retry``, ...) with who, why and the filter, and every task tells
+        it too. A task that cannot be acted on (its lineage's deadline has passed, its unique key is held, it is in
+        another state by now) is left and named; it does not hold up the others.
+
+        Args:
+            extend_seconds: with ``retry``, let the lineages live at least so long from now.
+
+        Raises:
+            StoreUnreachable, StoreUncertain: the database went away; what was done before is kept. Select again.
+        """
+        done: list[str] = []
+        left: dict[str, str] = {}
+        facts = selection.filter.facts(selection.act)
+
+        async def run(task_ids: Sequence[str]) -> None:
+            done.extend(
+                await self.store.act_on_tasks(
+                    selection.act, task_ids, by=by, reason=reason, detail=facts, extend_seconds=extend_seconds
+                )
+            )
+
+        for start in range(0, len(selection.task_ids), BATCH):
+            part = selection.task_ids[start : start + BATCH]
+            if await _refused(run, part) is None:
+                continue
+            # One of them stops its whole batch: each by itself, then.
+            for task_id in part:
+                if (why := await _refused(run, [task_id])) is not None:
+                    left[task_id] = why
+        for task_id in sorted({*selection.task_ids} - {*done} - left.keys()):
+            left[task_id] = _state_of(await self.store.get(task_id))
+        return BulkResult(tuple(done), left)
+
+    # --- lineages
+
+    cancel_lineage = of_store(Store.cancel_lineage, "Cancel everything of a lineage, in one transaction.")
+
+    pause_lineage = of_store(
+        Store.pause_lineage,
+        "Claim nothing more of a lineage and stop its clocks, for at most 30 days. False when it is not running.",
+    )
+
+    resume_lineage = of_store(
+        Store.resume_lineage,
+        "Let a paused lineage go on; its deadlines move by the time it was paused. False when it is not paused.",
+    )
+
     async def raise_limits(
         self,
+        /,
         tracking_id: str,
         *,
         by: str = "client",
@@ -102,13 +205,113 @@ class PersonsClient:
             if after is None:
                 return Reoffered(tuple(created), there, dict(still))
 
-    async def edges(self, tracking_id: str, task_ids: Iterable[str]) -> dict[str, list[str]]:
-        """Ids of the existing tasks that these tasks of a lineage asked for with ``keep_edge``, by asking task."""
-        return await self.store.edges(tracking_id, list(task_ids))
+    # --- queues and kinds
 
-    async def stop_list(self) -> list[StopEntry]:
-        """Hosts, domains and patterns that nothing is created for."""
-        return await self.store.stop_list()
+    pause_queue = of_store(
+        Store.pause_queue,
+        "Claim nothing more from a queue and stop the clocks of what began in it. False when it is paused already.",
+    )
+
+    resume_queue = of_store(Store.resume_queue, "Claim from a paused queue again. False when it is not paused.")
+    queues = of_store(Store.queues, "Every queue that was ever limited or paused, by name.")
+
+    async def limit(
+        self, what: str, name: str, concurrency: int | None, *, by: str = "client", reason: str | None = None
+    ) -> None:
+        """Set how many claims at once a ``queue`` or ``kind`` may have over all workers; None for no limit.
+
+        From then on what an app declares about it changes nothing.
+
+        Raises:
+            ValueError: the limit is less than 1, or ``what`` is neither.
+        """
+        if what not in ("queue", "kind"):
+            raise ValueError(f"{what!r} cannot be limited: give 'queue' or 'kind', or use limit_resource")
+        await self.store.limit(what, name, at_least_one(f"{what} {name!r}", concurrency), by=by, reason=reason)
+
+    async def reset_limit(self, what: str, name: str, *, by: str = "client", reason: str | None = None) -> bool:
+        """Let what an app declares about a ``queue``, ``kind`` or ``resource`` hold again. False when it does already.
+
+        Raises:
+            ValueError: ``what`` is none of these.
+        """
+        if what not in ("queue", "kind", "resource"):
+            raise ValueError(f"{what!r} has no limits: give 'queue', 'kind' or 'resource'")
+        return await self.store.reset_limit(what, name, by=by, reason=reason)
+
+    async def kind_limits(self) -> list[KindLimit]:
+        """Limits of kinds, by name."""
+        return list(await self.store.kind_limits())
+
+    usage = of_store(Store.usage, "Claims that are held now, by queue, kind and resource.")
+    workers = of_store(Store.workers, "Workers that were seen within a day, with what they serve.")
+
+    unserved = of_store(
+        Store.unserved,
+        """Kinds and queues with live tasks that no living worker serves.
+
+        Of each at most 10,000 claimable tasks are counted, and of tasks that wait the first 2,000 of each sort.
+        """,
+    )
+
+    commit_times = of_store(
+        Store.commit_times,
+        """How long transactions took, by what they were for, as all workers measured them (a quarter of a minute ago).
+
+        Programs that only submit do not hand over what they measured.
+        """,
+    )
+
+    # --- resources
+
+    async def limit_resource(self, policy: Policy, *, by: str = "client", reason: str | None = None) -> None:
+        """Set all that a resource, or all with a prefix, bear. From then on what an app declares changes nothing.
+
+        :meth:`change_resource` sets some of it, :meth:`reset_limit` takes it back.
+
+        Raises:
+            ValueError: a number is out of range.
+        """
+        await self.store.limit_resource(checked_policy(policy), by=by, reason=reason)
+
+    async def change_resource(
+        self, /, pattern: str, *, by: str = "client", reason: str | None = None, **changes: float | None
+    ) -> Policy:
+        """Set some of what a resource, or all with a prefix, bear; everything else stays as it is.
+
+        Args:
+            changes: fields of :class:`ramet.Policy`, such as ``rate_per_second=2``; None for no limit.
+
+        Returns:
+            What holds from now on.
+
+        Raises:
+            ValueError: there is no such field, or a number is out of range.
+        """
+        known = Policy._fields[1:-1]
+        for name in changes:
+            if name not in known:
+                raise ValueError(f"a resource has no {name!r}: give some of {', '.join(known)}")
+        checked_policy(Policy(pattern)._replace(**changes))  # type: ignore[arg-type]  # What a field holds is checked there.
+        return await self.store.change_resource(pattern, changes, by=by, reason=reason)
+
+    policies = of_store(Store.policies, "What resources bear, by pattern.")
+
+    resources = of_store(
+        Store.resources,
+        "Where resources stand, those with an open breaker first; or the one of this name.",
+    )
+
+    open_breaker = of_store(Store.open_breaker, "Switch a resource off. False when its breaker is open already.")
+
+    close_breaker = of_store(
+        Store.close_breaker,
+        "Switch a resource on again and end its pause. False when there was neither.",
+    )
+
+    # --- the deny list, and the audit log
+
+    stop_list = of_store(Store.stop_list, "Hosts, domains and patterns that nothing is created for.")
 
     async def stop(self, entry_type: str, value: str, *, by: str = "client", reason: str | None = None) -> StopEntry:
         """Put a ``host``, a ``domain`` (with all hosts below it) or a ``pattern`` of keys on the stop list.
@@ -121,6 +324,82 @@ class PersonsClient:
         """
         return (await self.store.stop(entry_type, value, by=by, reason=reason))[0]
 
-    async def unstop(self, entry_type: str, value: str, *, by: str = "client", reason: str | None = None) -> bool:
-        """Take an entry off the stop list; False when it was not there. :meth:`reoffer` creates what it had blocked."""
-        return await self.store.unstop(entry_type, value, by=by, reason=reason)
+    unstop = of_store(
+        Store.unstop,
+        "Take an entry off the stop list; False when it was not there. :meth:`reoffer` creates what it had blocked.",
+    )
+
+    acts = of_store(
+        Store.acts,
+        "What people did to one lineage, or to anything; newest first, at most 1,000, before an act's number.",
+    )
+
+    # --- alerts
+
+    alerts = of_store(
+        Store.alerts,
+        """Alerts, newest first (at most 1,000): those that fire, with ``resolved=True`` those that are over, with
+        ``firing=False`` alone all; of one lineage or any; before the alert of this number.""",
+    )
+
+    alert = of_store(Store.alert, "One alert; None when there is none, or it was pruned.")
+
+    async def check_alerts(self) -> list[Alert]:
+        """Run the monitor now, to the end of what changed since its last look; returns the alerts that fire."""
+        stored = await self.store.settings()
+        limits, rules = monitor_limits(stored), notice_rules(stored)
+        while (await self.store.look(limits, force=True, rules=rules)).more:
+            pass
+        return await self.store.alerts(limit=1_000)
+
+    acknowledge_alert = of_store(
+        Store.acknowledge_alert,
+        """A person took notice of a firing alert: it is sent no more while it fires. Recorded as an act.
+
+        Returns:
+            False when it does not fire, or somebody did before.
+        """,
+    )
+
+    alert_notices = of_store(
+        Store.alert_notices,
+        """What people were told or are to be told, newest first (at most 1,000): of one alert or any; with
+        ``waiting`` only what is still to be sent.""",
+    )
+
+    alert_channels = of_store(
+        Store.alert_channels,
+        "Ways to people that workers had within the last week, by name; the log is everybody's and not among them.",
+    )
+
+    async def try_alert_channels(self, channel: str | None = None, *, by: str = "client") -> dict[str, str | None]:
+        """Send a test through every channel that is set up in this process, or through one.
+
+        Returns:
+            By name of the channel, why it was not delivered; None where it was.
+
+        Raises:
+            ValueError: this process has no such channel; one line says what to set.
+        """
+        here = configured()
+        if channel is not None and channel not in here.by_name:
+            why = here.wrong.get(channel, f"it is not set up here: there are {', '.join(sorted(here.by_name))}")
+            raise ValueError(f"channel {channel!r}: {why}")
+        wanted = {name: one for name, one in here.by_name.items() if channel in (None, name)}
+        told: dict[str, str | None] = dict(here.wrong) if channel is None else {}
+        return told | await try_channels(self.store, wanted, by)
+
+
+async def _refused(run: Callable[[Sequence[str]], Awaitable[None]], task_ids: Sequence[str]) -> str | None:
+    """Why these tasks cannot be acted on together; None when they were."""
+    try:
+        await run(task_ids)
+    except (StoreUnreachable, StoreUncertain):
+        raise
+    except StoreError as error:
+        return str(error)
+    return None
+
+
+def _state_of(task: Task | None) -> str:
+    return "it is gone: its lineage was pruned" if task is None else f"it is {task.state} by now"

@@ -12,8 +12,7 @@ from typing import Any, TypeVar, cast
 
 from ramet.engine.base import current_tasks
 from ramet.engine.base.clock import Clock, new_id
-from ramet.engine.client.claim import BaseClaim, Claim, Ended, Hold
-from ramet.engine.client.lease_keeper import Keeper, Pair
+from ramet.engine.client.claim import BaseClaim, Claim, Ended, Hold, Keeper, Pair
 from ramet.engine.context.context import HandlerDesk
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.context.supervisor_calls import run_errand

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple, Unpack
 
 from ramet.engine.base.clock import new_id
+from ramet.engine.base.forwarding import of_store
 from ramet.engine.client.new_lineage import LimitsGiven, LineageLimits, new_lineage
 from ramet.engine.kinds.options import PLAIN, PathArguments
 from ramet.engine.kinds.registry import Handler, Registry
@@ -85,27 +86,27 @@ def schedule_row(registry: Registry, wanted: Declared, now: float, by: str, limi
     task = {name: value for name, value in new._asdict().items() if name != "id"}
     timing = wanted.timing
     return Schedule(
-        wanted.name,
-        timing.cron,
-        timing.every_seconds,
-        timing.timezone,
-        wanted.kind,
-        json.dumps(task, sort_keys=True),
-        json.dumps(asdict(limits), sort_keys=True),
-        wanted.overlap,
-        wanted.catch_up,
-        "active",
-        by,
-        None,
-        now,
-        now,
-        now,
-        timing.next_after(now),
-        None,
-        None,
-        0,
-        0,
-        0,
+        name=wanted.name,
+        cron=timing.cron,
+        every_seconds=timing.every_seconds,
+        timezone=timing.timezone,
+        kind=wanted.kind,
+        task=json.dumps(task, sort_keys=True),
+        limits=json.dumps(asdict(limits), sort_keys=True),
+        overlap=wanted.overlap,
+        catch_up=wanted.catch_up,
+        state="active",
+        declared_by=by,
+        reason=None,
+        created_at=now,
+        updated_at=now,
+        planned_at=now,
+        next_at=timing.next_after(now),
+        last_slot=None,
+        last_tracking_id=None,
+        runs=0,
+        skipped=0,
+        missed=0,
     )
 
 
@@ -128,7 +129,7 @@ class Schedules:
 
     def __init__(self, registry: Registry, store: Store, limits: Limits) -> None:
         self._registry = registry
-        self._store = store
+        self.store = store
         self._limits = limits
         self._decide = LineageLimits(registry, store, limits)
 
@@ -177,53 +178,49 @@ class Schedules:
             default_seconds=(await self._bounds()).schedule_seconds, payload=payload, key=key, queue=queue,
             priority=priority, path=path, limits=limits, overlap=overlap, catch_up=catch_up,
         )  # fmt: skip
-        now = (await self._store.due_schedules(limit=1)).now
+        now = (await self.store.due_schedules(limit=1)).now
         bounds = await self._decide.decided([kind], limits, may_raise=may_raise)
         row = schedule_row(self._registry, wanted, now, "person", bounds)
-        await self._store.put_schedule(row, by=by, replace=replace)
+        await self.store.put_schedule(row, by=by, replace=replace)
         return await self.get(row.name) or row
 
     async def declare(self, wanted: Declared) -> bool:
         """Store what an app declares; False when that is there already, or a person made one of this name."""
-        now = (await self._store.due_schedules(limit=1)).now
+        now = (await self.store.due_schedules(limit=1)).now
         if wanted.open_times:
             wanted = wanted._replace(timing=Timing(every_seconds=(await self._bounds()).schedule_seconds))
         bounds = await self._decide.decided([wanted.kind], wanted.limits)
         row = schedule_row(self._registry, wanted, now, "app", bounds)
-        return await self._store.put_schedule(row, by=None, replace=True)
+        return await self.store.put_schedule(row, by=None, replace=True)
 
     async def _bounds(self) -> Limits:
         live = self._registry.live
-        live.update(await self._store.settings())
+        live.update(await self.store.settings())
         live.reader = self
         return live.limits(self._limits)
 
-    async def all(self) -> list[Schedule]:
-        """All schedules, by name."""
-        return await self._store.schedules()
+    all = of_store(Store.schedules, "All schedules, by name.")
 
     async def get(self, name: str) -> Schedule | None:
         """One schedule, or None."""
-        return next((found for found in await self._store.schedules() if found.name == name), None)
+        return next((found for found in await self.store.schedules() if found.name == name), None)
 
-    async def slots(self, name: str, *, limit: int = 100) -> list[Slot]:
-        """What became of a schedule's slots, the newest first."""
-        return await self._store.slots(name, limit=limit)
-
-    async def pause(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
-        """Let no slot of it run until it is resumed; False when it is paused already."""
-        return await self._store.pause_schedule(name, by=by, reason=reason)
+    slots = of_store(Store.slots, "What became of a schedule's slots, the newest first.")
+    pause = of_store(
+        Store.pause_schedule, "Let no slot of it run until it is resumed; False when it is paused already."
+    )
 
     async def resume(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Let it go on with its next slot; what came while it was paused is not run. False when it is not paused."""
         found = await self.get(name)
-        now = (await self._store.due_schedules(limit=1)).now
+        now = (await self.store.due_schedules(limit=1)).now
         next_at = 0.0 if found is None else found.timing.next_after(now)
-        return await self._store.resume_schedule(name, next_at, by=by, reason=reason)
+        return await self.store.resume_schedule(name, next_at, by=by, reason=reason)
 
-    async def remove(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
-        """Forget it; its runs stay. A worker whose app declares it brings it back when it starts."""
-        return await self._store.remove_schedule(name, by=by, reason=reason)
+    remove = of_store(
+        Store.remove_schedule,
+        "Forget it; its runs stay. A worker whose app declares it brings it back when it starts.",
+    )
 
     async def run(self, name: str, *, by: str = "client", reason: str | None = None) -> Slot:
         """Run it once now, paused or not.
@@ -231,8 +228,8 @@ class Schedules:
         Raises:
             StoreError: there is none, or its last run is not over and its ``overlap`` is ``skip``.
         """
-        now = (await self._store.due_schedules(limit=1)).now
+        now = (await self.store.due_schedules(limit=1)).now
         found = await self.get(name)
         live = self._registry.live
         new = NewLineage("", []) if found is None else lineage_of_slot(found, now, await self._bounds(), live)
-        return await self._store.run_schedule(name, new, now, by=by, reason=reason)
+        return await self.store.run_schedule(name, new, now, by=by, reason=reason)

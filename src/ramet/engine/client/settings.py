@@ -59,11 +59,18 @@ class Settings:
         held = self.live.declared.sound({key: row.value for key, row in rows.items()})
         return [
             SettingInForce(
-                item.name, held.get(item.name, item.default), item.default, item.name in held, item.value_type,
-                item.unit, item.description, item.reader, rows[item.name].updated_at if item.name in held else None,
+                name=item.name,
+                value=held.get(item.name, item.default),
+                default=item.default,
+                stored=item.name in held,
+                value_type=item.value_type,
+                unit=item.unit,
+                description=item.description,
+                reader=item.reader,
+                updated_at=rows[item.name].updated_at if item.name in held else None,
             )
             for item in self.live.declared.all()
-        ]  # fmt: skip
+        ]
 
     async def get(self, name: str) -> SettingInForce:
         """One setting.

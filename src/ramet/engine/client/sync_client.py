@@ -1,7 +1,7 @@
 """The client for programs without an event loop: scripts, notebooks, Django views.
 
-Every method is made from the async client's by :func:`blocking`, so that the two cannot differ in name, parameters or
-answer; type checkers see the same signatures.
+Every method is made of the async client's by :func:`~ramet.engine.base.forwarding.blocking`, so that the two cannot
+differ in name, parameters or answer; type checkers see the same signatures. So are those of its parts and its claims.
 """
 
 from __future__ import annotations
@@ -11,40 +11,100 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import partial
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Self
 
-from ramet.engine.base import current_tasks as in_hand
-from ramet.engine.client.claim import BaseClaim
+from ramet.engine.base import current_tasks
+from ramet.engine.base.forwarding import Answer, Blocking, Parameters, WaitFor, blocking
+from ramet.engine.client.claim import BaseClaim, Claim
 from ramet.engine.client.client import Client
-from ramet.engine.client.sync_claim import SyncClaim
-from ramet.engine.client.sync_parts import SyncSchedules, SyncSettings
+from ramet.engine.client.schedules import Schedules
+from ramet.engine.client.settings import Settings
+from ramet.engine.context.context import SyncVerbs
+from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Handler
 from ramet.engine.settings.setting import SETTINGS_SECONDS
-from ramet.model.flow.resources import Policy
 from ramet.model.lineage.limits import LEASE_SECONDS
-from ramet.model.lineage.lineage import Lineage
-from ramet.model.task.task import Block, Task
-
-Parameters = ParamSpec("Parameters")
-Answer = TypeVar("Answer")
+from ramet.model.task.task import Task
 
 
-def blocking(
-    method: Callable[Concatenate[Client, Parameters], Coroutine[Any, Any, Answer]],
-) -> Callable[Concatenate[SyncClient, Parameters], Answer]:
-    """The method of :class:`SyncClient` that waits for the answer of this method of :class:`Client`."""
+class SyncClaim(SyncVerbs, BaseClaim):
+    """:class:`~ramet.engine.client.claim.Claim` without ``await``.
 
-    @wraps(method)
-    def call(self: SyncClient, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
-        if kwargs.get("connection") is None:
-            return self.wait_for(method(self.asynchronous, *args, **kwargs))
-        # Whatever the method reads first must be known by now: in this thread nothing can be waited for.
-        self.wait_for(self.asynchronous.settings.refresh(SETTINGS_SECONDS / 2))
-        return _in_this_thread(method(self.asynchronous, *args, **kwargs))
+    In ``with`` the lease is kept by heartbeats. A lost claim cannot interrupt a plain block: its next verb raises
+    ``ClaimLost``, ``lost`` is true at once, and the block's end raises ``ClaimLost`` when nothing else was raised.
+    """
 
-    return call
+    def __init__(self, wait_for: WaitFor, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._wait_for = wait_for
+
+    heartbeat = blocking(Claim.heartbeat)
+    advance = blocking(Claim.advance)
+    complete = blocking(Claim.complete)
+    filter = blocking(Claim.filter)
+    skip = blocking(Claim.skip)
+    fail = blocking(Claim.fail)
+    snooze = blocking(Claim.snooze)
+    continue_later = blocking(Claim.continue_later)
+    release = blocking(Claim.release)
+
+    def __enter__(self) -> Self:
+        self._wait_for(self.keep_alive())
+        current_tasks.begin(self.unfinished)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        current_tasks.done(self.unfinished)
+        lost = self._lost
+        self._wait_for(self._leave(error))
+        if lost and error is None:
+            raise ClaimLost(f"task {self.id}: the claim with fence {self.fence} was lost while working on it")
+
+
+class SyncPart(Blocking):
+    """A part of a client whose methods wait."""
+
+    def __init__(self, wait_for: WaitFor, asynchronous: Any) -> None:
+        self._wait_for = wait_for
+        self.asynchronous = asynchronous
+        """The part that does the work."""
+
+    @property
+    def _async(self) -> Any:
+        return self.asynchronous
+
+
+class SyncSchedules(SyncPart):
+    """:class:`ramet.engine.client.schedules.Schedules` without ``await``: ``client.schedules`` of a
+    :class:`ramet.SyncClient`."""
+
+    add = blocking(Schedules.add)
+    declare = blocking(Schedules.declare)
+    all = blocking(Schedules.all)
+    get = blocking(Schedules.get)
+    slots = blocking(Schedules.slots)
+    pause = blocking(Schedules.pause)
+    resume = blocking(Schedules.resume)
+    remove = blocking(Schedules.remove)
+    run = blocking(Schedules.run)
+
+
+class SyncSettings(SyncPart):
+    """:class:`ramet.engine.client.settings.Settings` without ``await``: ``client.settings`` of a
+    :class:`ramet.SyncClient`."""
+
+    refresh = blocking(Settings.refresh)
+    limits = blocking(Settings.limits)
+    all = blocking(Settings.all)
+    get = blocking(Settings.get)
+    set = blocking(Settings.set)
+    set_many = blocking(Settings.set_many)
+    unset = blocking(Settings.unset)
+    preset = blocking(Settings.preset)
 
 
 def _in_this_thread(coroutine: Coroutine[Any, Any, Answer]) -> Answer:
@@ -58,7 +118,7 @@ def _in_this_thread(coroutine: Coroutine[Any, Any, Answer]) -> Answer:
     raise AssertionError("a verb on the caller's own connection waited for something")
 
 
-class SyncClient:
+class SyncClient(Blocking):
     """:class:`~ramet.engine.client.client.Client` without ``await``. Safe to use from many threads at once.
 
     It runs an event loop in a thread of its own, so it works inside a running loop's thread too (a notebook), where
@@ -110,6 +170,25 @@ class SyncClient:
         except BaseException:
             waiting.cancel()
             raise
+
+    _wait_for = wait_for
+
+    @property
+    def _async(self) -> Client:
+        return self.asynchronous
+
+    def _run(
+        self,
+        method: Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Answer]],
+        /,
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Answer:
+        if kwargs.get("connection") is None:
+            return super()._run(method, *args, **kwargs)
+        # Whatever the method reads first must be known by now: in this thread nothing can be waited for.
+        self.wait_for(self.asynchronous.settings.refresh(SETTINGS_SECONDS / 2))
+        return _in_this_thread(method(self.asynchronous, *args, **kwargs))
 
     def close(self) -> None:
         """Release the database and end the loop. Claims that are not settled return when their leases lapse."""
@@ -208,13 +287,7 @@ class SyncClient:
     limit = blocking(Client.limit)
     limit_resource = blocking(Client.limit_resource)
     reset_limit = blocking(Client.reset_limit)
-
-    def change_resource(
-        self, pattern: str, *, by: str = "client", reason: str | None = None, **changes: float | None
-    ) -> Policy:
-        """See :meth:`ramet.engine.client.client.Client.change_resource`."""
-        return self.wait_for(self.asynchronous.change_resource(pattern, by=by, reason=reason, **changes))
-
+    change_resource = blocking(Client.change_resource)
     open_breaker = blocking(Client.open_breaker)
     policies = blocking(Client.policies)
     resources = blocking(Client.resources)
@@ -233,30 +306,12 @@ class SyncClient:
     unstop = blocking(Client.unstop)
     settle_many = blocking(Client.settle_many)
     reclaim = blocking(Client.reclaim)
+    blocks = blocking(Client.blocks)
+    raise_limits = blocking(Client.raise_limits)
 
     def spellings(self, kind: str | Handler | None, key: str) -> list[str]:
         """See :meth:`ramet.engine.client.client.Client.spellings`."""
         return self.asynchronous.spellings(kind, key)
-
-    def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
-        """See :meth:`ramet.engine.client.client.Client.blocks`."""
-        return self.wait_for(self.asynchronous.blocks(tracking_id, limit=limit, **filters))
-
-    def raise_limits(
-        self,
-        tracking_id: str,
-        *,
-        by: str = "client",
-        reason: str | None = None,
-        extend_seconds: float | None = None,
-        allow_shapes: Sequence[str] = (),
-        **limits: int,
-    ) -> Lineage:
-        """See :meth:`ramet.engine.client.client.Client.raise_limits`."""
-        raising = self.asynchronous.raise_limits(
-            tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes, **limits
-        )
-        return self.wait_for(raising)
 
     def all_tasks(self, **filters: Any) -> Iterator[Task]:
         """Every task that :meth:`tasks` would list, page after page."""
@@ -278,7 +333,7 @@ class SyncClient:
         """See :meth:`ramet.engine.client.client.Client.claim`."""
         return self.wait_for(
             self.asynchronous.take(
-                partial(SyncClaim, self.wait_for, self._own_loop),
+                partial(SyncClaim, self.wait_for),
                 kinds,
                 n,
                 queues=queues,
@@ -295,11 +350,11 @@ class SyncClient:
         self.wait_for(_entered(keeping))
         try:
             for claim in held:
-                in_hand.begin(claim.unfinished)
+                current_tasks.begin(claim.unfinished)
             yield
         finally:
             for claim in held:
-                in_hand.done(claim.unfinished)
+                current_tasks.done(claim.unfinished)
             self.wait_for(_left(keeping))
 
 

@@ -8,31 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Sequence
+import math
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from ramet.engine.base.clock import new_id
+from ramet.engine.base.forwarding import Answer, Blocking, blocking
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work, completed
-from ramet.engine.context.binding import AsyncBinder, Binder, SyncBinder
-from ramet.engine.context.data import AsyncDomain, SyncDomain, check_own
-from ramet.engine.context.directives import NOTHING, Beyond
+from ramet.engine.context.binding import bind, bound, item, settle_items
+from ramet.engine.context.data import Blob, check_own, put_blob, read_blob, run_transaction
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
-from ramet.engine.context.outcome import Endings, Outcome, outcome_event
+from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX, Endings, Outcome, outcome_event
 from ramet.engine.context.ports import ClaimLost, Desk, Inside, Invocation
-from ramet.engine.context.rates import AsyncRates, SyncRates
+from ramet.engine.context.rates import adapt_rate, take_units
 from ramet.engine.context.task import CallTime, Gathered, OwnTask
 from ramet.engine.kinds.options import PathArguments
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.engine.kinds.signatures import FirstArgument
+from ramet.model.flow.resources import Told
 from ramet.model.lineage.limits import LOWERABLE
 from ramet.model.money import Charge, amount_of
 from ramet.model.task import events as ev
+from ramet.model.task.binding import Binding, BoundTask, ItemAnswer, ItemSettlement
 from ramet.model.task.task import NewTask
 from ramet.model.values import INTEGER_MAX, PROGRESS_CHARACTERS_MAX, check_name, finite, storable, whole
-from ramet.store.answers import Settled, SpawnAnswer
-from ramet.store.requests import Settlement, Write
+from ramet.store.answers import Ran, Settled, SpawnAnswer
+from ramet.store.requests import Settlement, Statement, Write
 
 if TYPE_CHECKING:
     # The one circle of the engine, of types alone: a claim is a context with a client, and the client makes claims.
@@ -60,7 +63,10 @@ class HandlerDesk(Desk, Protocol):
         ...
 
 
-class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
+_BUFFERS = ("_spawns", "_writes", "_lower", "_charged", "_items", "_held_for", "_switched_off")
+
+
+class BaseContext(OwnTask, Gathered, CallTime, FirstArgument):
     """What contexts of async and plain handlers have in common."""
 
     _desk: HandlerDesk
@@ -70,6 +76,9 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
     _lower: tuple[tuple[str, int], ...] = ()
     _client: Client | None = None
     _charged: int | None = None
+    _items: tuple[ItemSettlement, ...] | list[ItemSettlement] = ()
+    _held_for: float | None = None
+    _switched_off: str | None = None
 
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: HandlerDesk, lease_seconds: float) -> None:
         self._work = work
@@ -177,6 +186,62 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
         # Also their sum: a claim that charges more than that is mistaken.
         self._charged = amount_of((self._charged or 0) + amount_of(nano_dollars, "to be charged are"), "charged are")
 
+    def settle_item(
+        self,
+        task_id: str,
+        binding: int,
+        state: str,
+        *,
+        result: Any = None,
+        reason: str | None = None,
+        delay_seconds: float = 0.0,
+    ) -> None:
+        """Settle a task that is bound to this one; commits with the next checkpoint or the end. Counts as progress.
+
+        Late and doubled ones are refused one by one and told in the log. Arguments are those of
+        :func:`ramet.engine.context.binding.item`.
+
+        Raises:
+            ValueError: the state is none that a bound task can get, or has no reason.
+        """
+        made = item(task_id, binding, state, result=result, reason=reason, delay_seconds=delay_seconds)
+        if isinstance(self._items, list):
+            self._items.append(made)
+        else:
+            self._items = [made]
+
+    def hold_key(self, seconds: float) -> None:
+        """For a kind with ``unique="global"``: how long this task's key stays held after its end, at most the kind's
+        ``unique_seconds``; 0 frees it at once. The last call counts.
+
+        It holds when this claim of the task ends it as success, filtered or skipped. After a failure, an end from
+        outside or another claim the usual rule holds, and of a kind with a task per stage the last stage's word.
+
+        Raises:
+            ValueError: the kind's keys are a lineage's own matter, or not a number of at least 0.
+        """
+        if self._work.unique_seconds is None and self._kind.unique_seconds is None:
+            raise ValueError(f"kind {self._work.kind!r} is not unique over all lineages: register it unique='global'")
+        if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
+            raise ValueError(f"a key is to be held for {seconds!r}: give a number of seconds, 0 or more")
+        self._held_for = float(seconds)
+
+    def switch_off(self, reason: str) -> None:
+        """Open the breaker of this task's resource, as its last failure would: it is gone, say. Commits with the task's
+        next checkpoint or its end; an exception drops it.
+
+        Without a cool-down only a person closes it, and what waits for the resource is skipped
+        (``source_disabled``); with one, a task is let through again after it.
+
+        Raises:
+            ValueError: the task has no resource, or the reason is empty.
+        """
+        if self._work.resource is None:
+            raise ValueError(f"task {self._work.id} has no resource to switch off: register its kind with resource=")
+        if not reason.strip():
+            raise ValueError("a resource is switched off without a reason: give one, people will ask")
+        self._switched_off = storable(reason, ERROR_CHARACTERS_MAX)
+
     # --- for the engine
 
     def inside(self) -> Inside:
@@ -196,23 +261,34 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
         """Everything buffered so far, under the given event."""
         work = self._work
         made = event(work.fence)
+        held_for = None if type(made) is ev.Checkpoint else self._held_for  # A key is held from the end on.
         settlement = Settlement(
-            work.seq,
-            work.fence,
-            made,
-            result,
-            self._spawns,
-            self._writes,
-            pipeline_state,
-            None,
-            self._lower,
-            None if self._charged is None else Charge(new_id(), self._charged),
-            self._items,
-            # Nearly every task asks for neither.
-            *(NOTHING if self._held_for is None and self._switched_off is None else self.take_beyond(made)),
+            seq=work.seq,
+            fence=work.fence,
+            event=made,
+            result=result,
+            spawns=self._spawns,
+            writes=self._writes,
+            pipeline_state=pipeline_state,
+            lower=self._lower,
+            charge=None if self._charged is None else Charge(new_id(), self._charged),
+            items=self._items,
+            hold_seconds=held_for,
+            switch_off=self._switched_off,
         )
         self._spawns, self._writes, self._lower, self._charged, self._items = (), (), (), None, ()
+        if held_for is not None or self._switched_off is not None:
+            self._switched_off = None
+            self._held_for = self._held_for if held_for is None else None
         return settlement
+
+    def buffered(self) -> Mapping[str, Any]:
+        """Return what :meth:`take_settlement` takes, by attribute, for :meth:`buffer_again`."""
+        return {name: getattr(self, name) for name in _BUFFERS}
+
+    def buffer_again(self, buffered: Mapping[str, Any]) -> None:
+        """Take back what was in a settlement that reached nobody."""
+        vars(self).update(buffered)
 
     async def _call(self, settlement: Settlement) -> Settled:
         return self._accepted(await self._desk.call(settlement))
@@ -224,7 +300,34 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
             raise ClaimLost(f"task {self.id} is {settled.state}: {settled.reason}")
         return settled
 
-    async def _checkpoint(self, stage: str | None, state: dict[str, Any] | None) -> Sequence[SpawnAnswer]:
+
+def settlement_of(context: BaseContext, result: Any) -> Settlement:
+    """What ends a task whose handler returned this: a result, or an end that was chosen."""
+    if isinstance(result, Outcome):
+        return context.take_settlement(partial(outcome_event, result))
+    text = None
+    if result is not None:
+        text = json_text("the result", result, context._kind.limits.payload_bytes_max)
+    return context.take_settlement(completed, text)
+
+
+class AsyncContext(BaseContext):
+    """What commits when called, for callers that await it: handlers and pulled claims.
+
+    :class:`SyncVerbs` runs the same methods for callers in threads, so they use nothing but what every context has.
+    """
+
+    async def checkpoint(
+        self: BaseContext, stage: str | None = None, state: dict[str, Any] | None = None
+    ) -> Sequence[SpawnAnswer]:
+        """Commit stage, state, buffered spawns and writes now; a crash resumes after it.
+
+        Returns:
+            The guard's answers to the spawns buffered so far.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more.
+        """
         text = None
         if stage is not None:
             check_name("the stage", stage)
@@ -239,7 +342,12 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
             self.state_stored(text)
         return settled.spawns
 
-    async def _progress(self, done: float, total: float | None, message: str) -> None:
+    async def progress(self: BaseContext, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell people how far this task is. Extends the lease; commits at once.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more.
+        """
         note = storable(message, PROGRESS_CHARACTERS_MAX)
         for name, value in (("done", done), ("total", 0.0 if total is None else total)):
             finite(name, value)
@@ -247,7 +355,12 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
         work = self._work
         await self._call(Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), progress=text))
 
-    async def _spawn_now(self, kind: str | Handler, payload: Any, options: dict[str, Any]) -> SpawnAnswer:
+    async def spawn_now(self: BaseContext, /, kind: str | Handler, payload: Any = None, **options: Any) -> SpawnAnswer:
+        """Ask for a child and learn the guard's answer at once. Options as for :meth:`spawn`.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more.
+        """
         self._may_spawn()
         new = self._registry.get(kind).new_task(payload, **options)
         work = self._work
@@ -256,54 +369,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
         )
         return settled.spawns[0]
 
-    async def _reserve(self, nano_dollars: int, name: str | None) -> Reservation:
-        answer = await reserve(self._desk, self._work, nano_dollars, name)
-        if isinstance(answer, str):
-            raise ClaimLost(f"task {self.id}: {answer}")
-        return answer
-
-
-def settlement_of(context: BaseContext, result: Any) -> Settlement:
-    """What ends a task whose handler returned this: a result, or an end that was chosen."""
-    if isinstance(result, Outcome):
-        return context.take_settlement(partial(outcome_event, result))
-    text = None
-    if result is not None:
-        text = json_text("the result", result, context._kind.limits.payload_bytes_max)
-    return context.take_settlement(completed, text)
-
-
-class AsyncContext(AsyncDomain, AsyncBinder, AsyncRates, BaseContext):
-    """What commits when called, for whoever awaits it: handlers and pulled claims."""
-
-    async def checkpoint(self, stage: str | None = None, state: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
-        """Commit stage, state, buffered spawns and writes now; a crash resumes after it.
-
-        Returns:
-            The guard's answers to the spawns buffered so far.
-
-        Raises:
-            ClaimLost: the claim is not this handler's any more.
-        """
-        return await self._checkpoint(stage, state)
-
-    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Tell people how far this task is. Extends the lease; commits at once.
-
-        Raises:
-            ClaimLost: the claim is not this handler's any more.
-        """
-        await self._progress(done, total, message)
-
-    async def spawn_now(self, kind: str | Handler, payload: Any = None, **options: Any) -> SpawnAnswer:
-        """Ask for a child and learn the guard's answer at once. Options as for :meth:`spawn`.
-
-        Raises:
-            ClaimLost: the claim is not this handler's any more.
-        """
-        return await self._spawn_now(kind, payload, options)
-
-    async def reserve(self, nano_dollars: int, *, name: str | None = None) -> Reservation:
+    async def reserve(self: BaseContext, nano_dollars: int, *, name: str | None = None) -> Reservation:
         """Keep money for a call before making it; commits at once. Settle it afterwards.
 
         Args:
@@ -316,42 +382,168 @@ class AsyncContext(AsyncDomain, AsyncBinder, AsyncRates, BaseContext):
             ClaimLost: the claim is not this handler's any more.
             ValueError: not a whole number of nano-dollars, or a name whose call was open when the task ended.
         """
-        return await self._reserve(nano_dollars, name)
+        answer = await reserve(self._desk, self._work, nano_dollars, name)
+        if isinstance(answer, str):
+            raise ClaimLost(f"task {self.id}: {answer}")
+        return answer
 
     def reservation(self, reservation_id: str, nano_dollars: int) -> Reservation:
         """What an earlier claim of this task reserved, to be settled now: keep ``id`` and ``amount`` in the state."""
         return Reservation(self._desk, reservation_id, nano_dollars, self.id)
 
+    async def bind(self: BaseContext, task_ids: Iterable[str]) -> list[Binding]:
+        """Make pending tasks, of any lineage, claimable only through this one; commits at once.
 
-class SyncContext(Endings, SyncDomain, SyncBinder, SyncRates, BaseContext):
+        Each is refused by itself: when it is not pending, is held back or bound already, is past its deadline, or its
+        lineage does not run.
+        Snoozes and retries of this task keep them; when it ends in whatever way, those it left unsettled are free
+        again. A cancel of a bound task, and the deadline of its lineage, end it all the same. Its own deadline is
+        looked at when this task lets it go, or has run since without settling it.
+
+        Returns:
+            One answer per id, with the number that settling it needs.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more.
+        """
+        return await bind(self, task_ids)
+
+    async def bound(self: BaseContext) -> list[BoundTask]:
+        """The tasks that are bound to this one now, with their numbers: for the claim after a snooze."""
+        return await bound(self)
+
+    async def settle_items(self: BaseContext, items: Iterable[ItemSettlement]) -> list[ItemAnswer]:
+        """Settle bound tasks now, thousands at a time; make the values with :func:`ramet.item`.
+
+        Returns:
+            One answer per item; late and doubled ones are refused one by one.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more.
+        """
+        return await settle_items(self, items)
+
+    async def take(self: BaseContext, amounts: Mapping[str, float]) -> float:
+        """Take so much of each of these resources' rates, all or nothing, before a call; commits at once.
+
+        The buckets are in the database: all workers share them, and lineages get equal shares of what is scarce. An
+        amount above a burst is given when that bucket is full, and the next ones wait until it is paid.
+
+        Args:
+            amounts: by name of resource, in the units of its rate: requests, tokens.
+
+        Returns:
+            0.0 when all was taken. Else nothing was, and so many seconds from now there may be room: wait here if
+            they are few (what you asked for is left to this lineage for 5 s from then), or
+            ``return ctx.snooze(seconds, "rate")``. 300 when a resource is switched off until a person closes its
+            breaker.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more; nothing was taken.
+            ValueError: no name of a resource, or an amount below 0.
+        """
+        return await take_units(self, amounts)
+
+    async def adapt(
+        self: BaseContext,
+        name: str,
+        *,
+        limit_per_minute: float | None = None,
+        remaining: float | None = None,
+        reset_seconds: float | None = None,
+    ) -> None:
+        """Tell what a response's headers said about a resource's limit: all workers keep to it from now on.
+
+        It makes a resource slower, never faster than its policy says. Nothing remaining until a reset, without a
+        limit, is a refusal: a pause for so long, and half the rate. Commits at once, and writes only what is new.
+
+        Args:
+            name: of the resource.
+            limit_per_minute: units that the server allows in a minute.
+            remaining: units that are left.
+            reset_seconds: until nothing of the limit is used.
+
+        Raises:
+            ValueError: no name of a resource, a limit of 0, or a number below 0.
+        """
+        await adapt_rate(self, name, Told(limit_per_minute, remaining, reset_seconds))
+
+    async def blob(self: BaseContext, content: bytes | str | Any) -> Blob:
+        """Store a large value in this lineage, now; returns the small reference to put into payloads and results.
+
+        The same content is stored once. One that nothing refers to goes when its lineage is pruned, as all do.
+
+        Raises:
+            BlobTooLarge: it is over ``Limits.blob_bytes_max``.
+            StoreError: the lineage's blobs would be over ``Limits.lineage_blob_bytes_max`` together.
+            ClaimLost: the claim is not this handler's any more.
+        """
+        return await put_blob(self, content)
+
+    async def read_blob(self: BaseContext, reference: Blob | Mapping[str, Any]) -> Any:
+        """What a blob of this lineage was made of: bytes, text or a JSON value.
+
+        Raises:
+            LookupError: there is no such blob in this lineage.
+        """
+        return await read_blob(self.client.store, self.tracking_id, reference)
+
+    async def transaction(self: BaseContext, statements: Iterable[Statement | tuple[str, Sequence[Any]]]) -> list[Ran]:
+        """Run statements on your own tables now, all or none, under the claim's fence: one transaction.
+
+        For rows that must be read and changed together before the handler goes on; what can wait goes into ``write``.
+        It is committed when this returns and stays so when the handler fails later, so make it safe to repeat: give
+        ``expect_rows`` to a statement whose condition must still hold. It counts as progress.
+
+        Args:
+            statements: SELECT, INSERT, UPDATE, DELETE or REPLACE, with ``?`` for parameters.
+
+        Raises:
+            TransactionRefused: a statement failed, or met another number of rows than it expects; nothing was kept.
+            ClaimLost: the claim is not this handler's any more; nothing was kept.
+            ValueError, TypeError: a statement or parameter that cannot be run here.
+        """
+        return await run_transaction(self, statements)
+
+    async def read(self: BaseContext, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a SELECT on your own tables, outside of any transaction; ``?`` stands for parameters."""
+        return await self.client.store.read(sql, parameters)
+
+
+class SyncVerbs(Blocking, BaseContext):
+    """What commits when called, for callers in threads: plain handlers and claims."""
+
+    checkpoint = blocking(AsyncContext.checkpoint)
+    progress = blocking(AsyncContext.progress)
+    spawn_now = blocking(AsyncContext.spawn_now)
+    bind = blocking(AsyncContext.bind)
+    bound = blocking(AsyncContext.bound)
+    settle_items = blocking(AsyncContext.settle_items)
+    take = blocking(AsyncContext.take)
+    adapt = blocking(AsyncContext.adapt)
+    blob = blocking(AsyncContext.blob)
+    read_blob = blocking(AsyncContext.read_blob)
+    transaction = blocking(AsyncContext.transaction)
+    read = blocking(AsyncContext.read)
+
+    def reserve(self, nano_dollars: int, *, name: str | None = None) -> SyncReservation:
+        """See :meth:`Context.reserve`."""
+        return SyncReservation(self._run(AsyncContext.reserve, nano_dollars, name=name), self._wait_for)
+
+    def reservation(self, reservation_id: str, nano_dollars: int) -> SyncReservation:
+        """See :meth:`Context.reservation`."""
+        return SyncReservation(Reservation(self._desk, reservation_id, nano_dollars, self.id), self._wait_for)
+
+
+class SyncContext(Endings, SyncVerbs):
     """The context of a plain ``def`` handler, which runs in a thread."""
 
     def __init__(self, *arguments: Any, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(*arguments)
         self._loop = loop
 
-    def _wait_for(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+    def _wait_for(self, coroutine: Coroutine[Any, Any, Answer], /) -> Answer:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
-
-    def checkpoint(self, stage: str | None = None, state: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
-        """See :meth:`Context.checkpoint`."""
-        return asyncio.run_coroutine_threadsafe(self._checkpoint(stage, state), self._loop).result()
-
-    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """See :meth:`Context.progress`."""
-        asyncio.run_coroutine_threadsafe(self._progress(done, total, message), self._loop).result()
-
-    def spawn_now(self, kind: str | Handler, payload: Any = None, **options: Any) -> SpawnAnswer:
-        """See :meth:`Context.spawn_now`."""
-        return asyncio.run_coroutine_threadsafe(self._spawn_now(kind, payload, options), self._loop).result()
-
-    def reserve(self, nano_dollars: int, *, name: str | None = None) -> SyncReservation:
-        """See :meth:`Context.reserve`."""
-        return SyncReservation(self._wait_for(self._reserve(nano_dollars, name)), self._wait_for)
-
-    def reservation(self, reservation_id: str, nano_dollars: int) -> SyncReservation:
-        """See :meth:`Context.reservation`."""
-        return SyncReservation(Reservation(self._desk, reservation_id, nano_dollars, self.id), self._wait_for)
 
 
 class Context(Endings, AsyncContext):

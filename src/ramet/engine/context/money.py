@@ -6,10 +6,11 @@ full and told in the log; it is the only way past a ceiling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ramet.engine.base.clock import new_id
+from ramet.engine.base.forwarding import Blocking, WaitFor, blocking
 from ramet.engine.base.work import Work
 from ramet.engine.context.ports import Desk
 from ramet.model.lineage.guard import BlockReason
@@ -68,19 +69,21 @@ class Reservation:
                         self._task_id, as_usd(amount), as_usd(booked.over))  # fmt: skip
 
 
-class SyncReservation:
+class SyncReservation(Blocking):
     """See :class:`Reservation`; for plain handlers, which run in a thread."""
 
-    def __init__(self, reservation: Reservation, wait_for: Callable[[Coroutine[Any, Any, None]], Any]) -> None:
+    def __init__(self, reservation: Reservation, wait_for: WaitFor) -> None:
         self._reservation = reservation
         self._wait_for = wait_for
         self.id = reservation.id
         self.amount = reservation.amount
         self.actual = reservation.actual
 
-    def settle(self, actual: int) -> None:
-        """See :meth:`Reservation.settle`."""
-        self._wait_for(self._reservation.settle(actual))
+    @property
+    def _async(self) -> Reservation:
+        return self._reservation
+
+    settle = blocking(Reservation.settle)
 
 
 async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = None) -> Reservation | str:

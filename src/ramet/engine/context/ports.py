@@ -10,7 +10,6 @@ from ramet.engine.base.work import Work
 from ramet.engine.kinds.registry import Kind, Registry
 from ramet.store.answers import Settled
 from ramet.store.requests import Settlement
-from ramet.store.store import Store
 
 
 class ClaimLost(Exception):
@@ -52,28 +51,20 @@ class Invocation(NamedTuple):
     """True when tasks of these kinds are live, whether due or not."""
 
 
-class HasStore(Protocol):
-    """The part of a client that the parts of a context use."""
-
-    store: Store
-
-
 class HasClaim(Protocol):
     """The part of a context that its other parts use: the claim in hand and the desk that answers for it."""
 
     _work: Work
     _kind: Kind
-    _desk: Desk
     _lease_seconds: float
 
     @property
-    def tracking_id(self) -> str:
-        """Return the lineage's id."""
+    def _desk(self) -> Desk:
+        """Return the supervisor."""
         ...
 
-    @property
-    def client(self) -> HasStore:
-        """Return a client of the same database."""
+    async def _call(self, settlement: Settlement) -> Settled:
+        """Settle one thing now; raise ClaimLost where the claim is not current."""
         ...
 
     def _accepted(self, settled: Settled) -> Settled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from ramet.engine.context.ports import HasClaim
 from ramet.model.flow.resources import NAME_LENGTH_MAX, Told
@@ -13,78 +13,8 @@ from ramet.store.answers import Settled
 from ramet.store.store import Store
 
 
-class AsyncRates:
-    """The verbs, awaited."""
-
-    async def take(self, amounts: Mapping[str, float]) -> float:
-        """Take so much of each of these resources' rates, all or nothing, before a call; commits at once.
-
-        The buckets are in the database: all workers share them, and lineages get equal shares of what is scarce. An
-        amount above a burst is given when that bucket is full, and the next ones wait until it is paid.
-
-        Args:
-            amounts: by name of resource, in the units of its rate: requests, tokens.
-
-        Returns:
-            0.0 when all was taken. Else nothing was, and so many seconds from now there may be room: wait here if
-            they are few (what you asked for is left to this lineage for 5 s from then), or
-            ``return ctx.snooze(seconds, "rate")``. 300 when a resource is switched off until a person closes its
-            breaker.
-
-        Raises:
-            ClaimLost: the claim is not this handler's any more; nothing was taken.
-            ValueError: no name of a resource, or an amount below 0.
-        """
-        return await _take(cast(HasClaim, self), amounts)
-
-    async def adapt(
-        self,
-        name: str,
-        *,
-        limit_per_minute: float | None = None,
-        remaining: float | None = None,
-        reset_seconds: float | None = None,
-    ) -> None:
-        """Tell what a response's headers said about a resource's limit: all workers keep to it from now on.
-
-        It makes a resource slower, never faster than its policy says. Nothing remaining until a reset, without a
-        limit, is a refusal: a pause for so long, and half the rate. Commits at once, and writes only what is new.
-
-        Args:
-            name: of the resource.
-            limit_per_minute: units that the server allows in a minute.
-            remaining: units that are left.
-            reset_seconds: until nothing of the limit is used.
-
-        Raises:
-            ValueError: no name of a resource, a limit of 0, or a number below 0.
-        """
-        told = Told(limit_per_minute, remaining, reset_seconds)
-        await _adapt(cast(HasClaim, self), name, told)
-
-
-class SyncRates:
-    """The verbs for plain handlers and programs."""
-
-    def take(self, amounts: Mapping[str, float]) -> float:
-        """See :meth:`Context.take`."""
-        seconds: float = cast(Any, self)._wait_for(_take(cast(HasClaim, self), amounts))
-        return seconds
-
-    def adapt(
-        self,
-        name: str,
-        *,
-        limit_per_minute: float | None = None,
-        remaining: float | None = None,
-        reset_seconds: float | None = None,
-    ) -> None:
-        """See :meth:`Context.adapt`."""
-        told = Told(limit_per_minute, remaining, reset_seconds)
-        cast(Any, self)._wait_for(_adapt(cast(HasClaim, self), name, told))
-
-
-async def _take(context: HasClaim, amounts: Mapping[str, float]) -> float:
+async def take_units(context: HasClaim, amounts: Mapping[str, float]) -> float:
+    """Take units of rates for a context's task: :meth:`ramet.Context.take`."""
     wanted = []
     for name, amount in sorted(amounts.items()):
         _check_name(name)
@@ -100,7 +30,8 @@ async def _take(context: HasClaim, amounts: Mapping[str, float]) -> float:
     return float(seconds)
 
 
-async def _adapt(context: HasClaim, name: str, told: Told) -> None:
+async def adapt_rate(context: HasClaim, name: str, told: Told) -> None:
+    """Write down what a response said of a resource: :meth:`ramet.Context.adapt`."""
     _check_name(name)
     numbers: list[float | None] = []
     for field, value in told._asdict().items():

@@ -67,17 +67,17 @@ class Kind:
     """A registered kind."""
 
     name: str
-    handler: Handler | None
-    """None for a kind that this program only submits."""
-    payload: TypeAdapter[Any] | None
-    """None when the handler takes no payload."""
-    is_async: bool
-    key: KeyOf | None
-    queue: str
-    priority: int
     declared: Limits
     """As code gave them."""
-    cycle_on: str | None
+    handler: Handler | None = None
+    """None for a kind that this program only submits."""
+    payload: TypeAdapter[Any] | None = None
+    """None when the handler takes no payload."""
+    is_async: bool = False
+    key: KeyOf | None = None
+    queue: str = QUEUE
+    priority: int = 0
+    cycle_on: str | None = None
     """``key`` or ``kind+key``; None: as the key of each task says (:meth:`cycle_rule`)."""
     errors: ErrorTable = field(default_factory=dict)
     declared_retry: Retry = DEFAULT_RETRY
@@ -211,17 +211,17 @@ class Kind:
         limits = self.limits
         queue = check_name("the queue", queue) if queue else self.queue
         return NewTask(
-            new_id(),
-            self.name,
-            str(key),
-            text,
-            queue,
-            self.priority if priority is None else checked_priority("priority", priority),
-            seconds("delay_seconds", delay_seconds, most=_delay_max(path)),
-            self.retry.attempts or limits.max_attempts,
-            _stricter(limits.task_seconds, task_seconds),
-            limits.max_chain_depth,
-            self.cycle_rule(key),
+            id=new_id(),
+            kind=self.name,
+            key=str(key),
+            payload=text,
+            queue=queue,
+            priority=self.priority if priority is None else checked_priority("priority", priority),
+            delay_seconds=seconds("delay_seconds", delay_seconds, most=_delay_max(path)),
+            max_attempts=self.retry.attempts or limits.max_attempts,
+            task_seconds=_stricter(limits.task_seconds, task_seconds),
+            max_chain_depth=limits.max_chain_depth,
+            cycle_on=self.cycle_rule(key),
             on_end=int(self.on_end is not None),
             breadth=BY_DUE if self.how.pulled else int(queue in self.breadth),
             resource=self.sharing.resource_of(self.name, typed),
@@ -300,20 +300,27 @@ class Registry:
         declared, policy = (declared, self._retry) if retry is None else with_attempts(declared, retry)
         called = one_payload(handler, many=how.batch > 1)
         kind = Kind(
-            name,
-            called,
-            payload_type(called, many=how.batch > 1),
-            is_async(handler),
-            key, queue, priority,
-            declared, cycle_on, errors or {}, policy,
-            self._breadth,
-            _unique_seconds(name, unique, unique_seconds),
-            trap, url,
-            live=self.live,
+            name=name,
+            handler=called,
+            payload=payload_type(called, many=how.batch > 1),
+            is_async=is_async(handler),
+            key=key,
+            queue=queue,
+            priority=priority,
+            declared=declared,
+            cycle_on=cycle_on,
+            errors=errors or {},
+            declared_retry=policy,
+            breadth=self._breadth,
+            unique_seconds=_unique_seconds(name, unique, unique_seconds),
+            trap=trap,
+            url=url,
             how=how.checked(name),
             sharing=sharing.checked(name),
-            paths=paths.checked(name), lineage=lineage,
-        )  # fmt: skip
+            paths=paths.checked(name),
+            live=self.live,
+            lineage=lineage,
+        )
         self._kinds[name] = self._by_handler[handler] = self._by_handler[called] = kind
         return kind
 
@@ -388,9 +395,12 @@ class Registry:
         """
         if isinstance(kind, str) and kind not in self._kinds:
             return Kind(
-                check_name("the kind", kind), None, None, False, None, QUEUE, 0, self._limits, None,
-                declared_retry=self._retry, breadth=self._breadth, live=self.live,
-            )  # fmt: skip
+                name=check_name("the kind", kind),
+                declared=self._limits,
+                declared_retry=self._retry,
+                breadth=self._breadth,
+                live=self.live,
+            )
         return self.get(kind)
 
     @property

@@ -1,17 +1,20 @@
-"""One call of a handler, for one task or a batch of them, and what becomes of what it returns or raises."""
+"""One call of a handler, for one task or a batch, in the loop or in a thread, and what its result or error becomes."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
+import os
 import random
-from collections.abc import Awaitable, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from queue import SimpleQueue
 from typing import Any, Protocol
 
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.error_text import raised
-from ramet.engine.base.threads import Threads
 from ramet.engine.base.work import Work
 from ramet.engine.context.batch import batch_of, results_of
 from ramet.engine.context.context import BaseContext, Context, HandlerDesk, SyncContext, settlement_of
@@ -22,6 +25,67 @@ from ramet.engine.running.slot import CallEnds, HandlerThread, Slot, call_in_thr
 from ramet.model.lineage.limits import ENDING_RETRY_SECONDS
 from ramet.model.task import events as ev
 from ramet.store.requests import Settlement
+
+
+class Threads:
+    """Runs calls in threads that are used again. Nobody waits for a thread at the end of the process.
+
+    Used from one event loop only. A call whose future was cancelled runs on in its thread; it occupies that thread
+    and no other, however many there are.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._free = 0
+        self._started = 0
+        self._process = os.getpid()
+
+    def run(self, call: Callable[[], Any], then: Callable[[], None] | None = None) -> asyncio.Future[Any]:
+        """Start a call; ``then`` is called in the loop when it has really ended, whatever became of its future."""
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        if self._free:
+            self._free -= 1
+        else:
+            self._started += 1
+            name = f"ramet handler {self._started}"
+            threading.Thread(target=self._work, name=name, daemon=True).start()
+
+        def ended(result: Any, error: BaseException | None) -> None:
+            self._free += 1
+            if not future.done():
+                if error is None:
+                    future.set_result(result)
+                else:
+                    future.set_exception(error)
+            if then is not None:
+                then()
+
+        def job() -> None:
+            result, error = None, None
+            try:
+                result = call()
+            except BaseException as raised:
+                error = raised
+            if os.getpid() != self._process:
+                os._exit(0)  # A copy that the handler forked: what comes of the call is the original's to tell.
+            # Without a loop nobody is left to be told.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(ended, result, error)
+
+        self._jobs.put(job)
+        return future
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+            del job  # What a handler held must not live until the next one comes.
+
+    def stop(self) -> None:
+        """Let the threads that have nothing to do end."""
+        for _ in range(self._free):
+            self._jobs.put(None)
+        self._free = 0
 
 
 class Port(HandlerDesk, Protocol):

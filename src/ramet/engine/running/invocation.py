@@ -11,14 +11,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
-from ramet.engine.base.attempt_log import log_outcomes
-from ramet.engine.base.block_log import RefusalLog
-from ramet.engine.base.claims import ClaimsInHand
-from ramet.engine.base.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
+from ramet.engine.base.claims import ENDS_SECONDS, ClaimsInHand, keep_alive, watch_ends
 from ramet.engine.base.retrying import Reach
+from ramet.engine.base.task_log import RefusalLog, log_outcomes
 from ramet.engine.base.work import Work, work_of
+from ramet.engine.client.claim import Pair, heartbeat_seconds
 from ramet.engine.client.client import Client
-from ramet.engine.client.lease_keeper import Pair, heartbeat_seconds
 from ramet.engine.context.context import Context
 from ramet.engine.context.ports import ClaimLost, Inside, Invocation
 from ramet.engine.context.supervisor_calls import Calls

@@ -1,4 +1,4 @@
-"""Where a worker's handlers run."""
+"""The worker: claims tasks, hands them to its handlers, settles their outcomes, and stops in order."""
 
 from __future__ import annotations
 
@@ -6,35 +6,120 @@ import asyncio
 import os
 import random
 import socket
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from ramet.engine.app.app import App
-from ramet.engine.base.attempt_log import log_outcomes
-from ramet.engine.base.block_log import RefusalLog
-from ramet.engine.base.claims import ClaimsInHand
-from ramet.engine.base.clock import Clock, SystemClock, new_id
-from ramet.engine.base.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
-from ramet.engine.base.retrying import Reach, sleep_unless, unless_ended
+from ramet.engine.base.claims import ENDS_SECONDS, ClaimsInHand, keep_alive, watch_ends
+from ramet.engine.base.clock import Clock, SystemClock, new_id, sleep_unless
+from ramet.engine.base.retrying import Reach, unless_ended
+from ramet.engine.base.task_log import RefusalLog, log_outcomes
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.client.client import Client
 from ramet.engine.client.waiting import over
 from ramet.engine.context.supervisor_calls import Calls
+from ramet.engine.kinds.registry import Kind
 from ramet.engine.running.settle_batch import settled_or_error, settled_together
 from ramet.engine.settings.live import Tuning
 from ramet.engine.worker.child_process import ChildPlan
 from ramet.engine.worker.handlers import Claim, Handlers, InProcess
-from ramet.engine.worker.loops import housekeeping, started
+from ramet.engine.worker.loops import be_seen, declare_first, housekeeping, serving, started
 from ramet.engine.worker.pool import Pool
-from ramet.engine.worker.prefetch import BatchLanes, Pace
-from ramet.engine.worker.presence import be_seen, declare_first, serving
 from ramet.model.task import events as ev
 from ramet.store.answers import Settled
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import ClaimRequest, Settlement
+
+AHEAD_SECONDS = 0.25
+"""Work to hold beyond what runs."""
+BATCH_SECONDS = 0.05
+"""Claim at least this much at a time, so that fast tasks come in large batches."""
+HELD_MAX = 4_000
+SMOOTHING = 0.5
+MEASURE_SECONDS = 0.05
+
+
+class Pace:
+    """Learns how fast tasks are settled. Slow handlers hold as many claims as slots; fast ones prefetch."""
+
+    def __init__(self, clock: Clock, concurrency: int) -> None:
+        self._clock = clock
+        self._concurrency = concurrency
+        self._per_second = 0.0
+        self._count = 0
+        self._since = clock.monotonic()
+
+    def settled(self, count: int) -> None:
+        """So many tasks were settled just now."""
+        self._count += count
+        elapsed = self._clock.monotonic() - self._since
+        if elapsed >= MEASURE_SECONDS:
+            measured = self._count / elapsed
+            # Up at once, down by halves: a backlog of fast tasks is half done before a slow average has noticed.
+            self._per_second = max(measured, self._per_second + (measured - self._per_second) * SMOOTHING)
+            self._count, self._since = 0, self._clock.monotonic()
+
+    def wanted(self, held: int) -> int:
+        """How many to claim now; 0 when it is better to wait for more room."""
+        target = min(HELD_MAX, self._concurrency + int(self._per_second * AHEAD_SECONDS))
+        room = target - held
+        batch = max(1, min(target // 2, int(self._per_second * BATCH_SECONDS)))
+        return room if room >= batch else 0
+
+
+class _Lane:
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
+        self.held = 0
+
+
+class BatchLanes:
+    """Kinds with batch handlers are claimed beside the others: as many as fill the batches of all slots.
+
+    Without them nothing else is done here, and nothing is counted.
+    """
+
+    def __init__(self, clock: Clock, kinds: Sequence[Kind], concurrency: int) -> None:
+        self._lanes = {
+            kind.name: _Lane(Pace(clock, min(HELD_MAX, concurrency * kind.how.batch)))
+            for kind in kinds
+            if kind.how.batch > 1
+        }
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._lanes
+
+    @property
+    def held(self) -> int:
+        """Claims in hand of these kinds."""
+        return sum(lane.held for lane in self._lanes.values())
+
+    def wanted(self) -> list[tuple[Sequence[str], int]]:
+        """Which kinds to claim now, and how many of each."""
+        wants = (((kind,), lane.pace.wanted(lane.held)) for kind, lane in self._lanes.items())
+        return [(kinds, count) for kinds, count in wants if count]
+
+    def took(self, works: Iterable[Work]) -> None:
+        """These are in hand."""
+        if self._lanes:
+            for work in works:
+                if work.kind in self._lanes:
+                    self._lanes[work.kind].held += 1
+
+    def left(self, works: Iterable[Work]) -> int:
+        """These are in hand no more; returns how many of them were of these kinds."""
+        count = 0
+        if self._lanes:
+            for work in works:
+                lane = self._lanes.get(work.kind)
+                if lane is not None:
+                    count += 1
+                    lane.held -= 1
+                    lane.pace.settled(1)
+        return count
 
 
 def place(
@@ -100,27 +185,38 @@ class Worker:
     ) -> None:
         served = app.registry.served(kinds)
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
-        self._app, self._client, self._store = app, client, client.store
+        self._app = app
+        self._client = client
+        self._store = client.store
         self._clock = clock or SystemClock(client.store.ahead_seconds)
         self._kinds = [kind.name for kind in served]
         self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
         self._tuning = Tuning(app.registry.live, lease_seconds=lease_seconds, heartbeat_seconds=heartbeat_seconds,
                               sweep_seconds=sweep_seconds, poll_seconds=poll_seconds)  # fmt: skip
         self._ends_seconds = ends_seconds
-        self._until_idle, self._until_ended = until_idle, until_ended
+        self._until_idle = until_idle
+        self._until_ended = until_ended
         self._claims = ClaimsInHand()
         self._works: dict[int, Work] = {}
         self._serving = serving(self.name, self._kinds, self._queues, concurrency)
-        self._pace, self._lanes = Pace(self._clock, concurrency), BatchLanes(self._clock, served, concurrency)
+        self._pace = Pace(self._clock, concurrency)
+        self._lanes = BatchLanes(self._clock, served, concurrency)
         self._outcomes: list[Settlement] = []
-        self._arrived, self._room, self._nudged = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._draining, self._stopped = asyncio.Event(), asyncio.Event()
-        self._asking, self._settling = asyncio.Lock(), asyncio.Lock()
-        """Held while the database claims or settles for this worker."""
-        self._refusals, self._reach = RefusalLog(self._clock), Reach(self._clock)
+        self._arrived = asyncio.Event()
+        self._room = asyncio.Event()
+        self._nudged = asyncio.Event()
+        self._draining = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._hurry = asyncio.Event()
+        """Asks for heartbeats at once: a task was ended from outside, or leases are shorter than the last was."""
+        self._asking = asyncio.Lock()
+        """Held while the database claims for this worker."""
+        self._settling = asyncio.Lock()
+        """Held while the database settles for this worker."""
+        self._refusals = RefusalLog(self._clock)
+        self._reach = Reach(self._clock)
         self._calls = Calls(self._store, self._claims, self._clock, self._reach)
-        self._hurry, self._lease_seconds = asyncio.Event(), self._tuning.lease_seconds()
-        """Hurry asks for heartbeats at once: a task was ended from outside, or leases are shorter than the last was."""
+        self._lease_seconds = self._tuning.lease_seconds()
         self._broken: RuntimeError | None = None
         self.settled = 0
         """Tasks that this worker has settled so far."""

@@ -142,7 +142,7 @@ class Telling:
         return tuple(over)
 
 
-def acknowledge(session: Session, alert_id: int, *, by: str, reason: str | None = None) -> bool:
+def acknowledge(session: Session, alert_id: int, *, by: str = "client", reason: str | None = None) -> bool:
     """Acknowledge a firing alert, recorded as an act: it is not repeated.
 
     Returns False when it does not fire, or is acknowledged already.

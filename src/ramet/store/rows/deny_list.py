@@ -82,7 +82,7 @@ def add(session: Session, entry_type: str, value: str, *, by: str, reason: str |
     return entry, True
 
 
-def remove(session: Session, entry_type: str, value: str, *, by: str, reason: str | None = None) -> bool:
+def remove(session: Session, entry_type: str, value: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Take an entry off the deny list; return False when it was not there.
 
     Raises:

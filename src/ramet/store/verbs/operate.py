@@ -33,7 +33,9 @@ def find(session: Session, task_id: str) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def cancel(session: Session, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
+def cancel(
+    session: Session, task_id: str, *, tree: bool = False, by: str = "client", reason: str | None = None
+) -> bool:
     """Cancel a task; return False when there was nothing to cancel.
 
     With ``tree``, a tombstone on the lineage row covers the task and everything below it, from this commit on.
@@ -49,7 +51,7 @@ def cancel(session: Session, task_id: str, *, tree: bool, by: str, reason: str |
     return _cancel_one(session, seq, by, reason)
 
 
-def cancel_lineage(session: Session, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+def cancel_lineage(session: Session, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Cancel a whole lineage in one transaction, by its row; the sweep ends its tasks in batches."""
     why = Reason("cancelled", by=by, **({"text": reason} if reason else {}))
     if not end_lineage(session, tracking_id, LineageState.CANCELLED, why):

@@ -19,7 +19,7 @@ from ramet.store.session import Session
 from ramet.store.state.apply import release
 
 
-def pause_lineage(session: Session, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+def pause_lineage(session: Session, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Stop claiming tasks of a lineage from this commit on, and stop its clocks for at most 30 days (DESIGN §8).
 
     Running handlers may settle and spawn; what they spawn waits. Returns False when the lineage is not running.
@@ -36,7 +36,7 @@ def pause_lineage(session: Session, tracking_id: str, *, by: str, reason: str | 
     return True
 
 
-def resume_lineage(session: Session, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+def resume_lineage(session: Session, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Claim tasks of a paused lineage again; its deadlines move by the time it was paused.
 
     Returns False when it is not paused.
@@ -73,7 +73,7 @@ def resume_lineage(session: Session, tracking_id: str, *, by: str, reason: str |
     return True
 
 
-def pause_queue(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+def pause_queue(session: Session, name: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Stop claiming from a queue from this commit on, and stop the clocks of what began in it.
 
     A lineage belongs to the queue of its first root, a task to its own. Returns False when the queue is paused already.
@@ -91,7 +91,7 @@ def pause_queue(session: Session, name: str, *, by: str, reason: str | None = No
     return True
 
 
-def resume_queue(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+def resume_queue(session: Session, name: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Claim from a paused queue again; its clocks run on. Returns False when it is not paused."""
     found = session.rows("SELECT paused_at FROM ramet_queues WHERE name = ? AND paused_at IS NOT NULL", (name,))
     if not found:

@@ -314,7 +314,7 @@ def forget_idle(session: Session, limit: int = 100) -> int:
     return session.delete("ramet_resources", ("name",), [(name,) for name in full])
 
 
-def open_breaker(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+def open_breaker(session: Session, name: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Open a resource's breaker; return False when it is open already."""
     resource = load(session, [name])[name]
     if resource.opened_at is not None:
@@ -325,7 +325,7 @@ def open_breaker(session: Session, name: str, *, by: str, reason: str | None = N
     return True
 
 
-def close_breaker(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+def close_breaker(session: Session, name: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Close a resource's breaker and end its pause; return False when there was neither."""
     resource = load(session, [name])[name]
     if resource.opened_at is None and resource.paused_until <= session.now:

@@ -224,7 +224,7 @@ def run_schedule(
     return slot
 
 
-def pause_schedule(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+def pause_schedule(session: Session, name: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Let no slot of a schedule run, recorded; return False when it is paused already.
 
     Raises:
@@ -255,7 +255,7 @@ def resume_schedule(session: Session, name: str, next_at: float, *, by: str, rea
     return True
 
 
-def remove_schedule(session: Session, name: str, *, by: str, reason: str | None = None) -> bool:
+def remove_schedule(session: Session, name: str, *, by: str = "client", reason: str | None = None) -> bool:
     """Delete a schedule and its slots, recorded; its runs stay. Returns False when there is no such schedule."""
     if not session.run("DELETE FROM ramet_schedules WHERE name = ?", (name,)):
         return False

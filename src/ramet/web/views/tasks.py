@@ -13,7 +13,7 @@ from ramet.commands.terminal import story
 from ramet.engine.explain.explain import Wanted
 from ramet.model.lineage.guard import Elsewhere
 from ramet.model.task.task import Attempt, Block, TransitionRecord
-from ramet.store.requests import TaskPage
+from ramet.store.answers import TaskPage
 from ramet.web.answer import Answer, AsObject, CauseAnswer, JsonText, cause_lines, pretty
 from ramet.web.page import (
     After,
