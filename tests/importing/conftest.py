@@ -65,7 +65,8 @@ class Move:
             "SELECT t.id, t.tracking_id, t.parent_id, t.kind, t.key, t.payload, t.ancestry_chain, t.spawn_depth, "
             "COALESCE(t.state, l.state), t.reason, t.reason_facts, COALESCE(l.attempts, t.attempts), "
             "COALESCE(l.fan_out, t.fan_out), COALESCE(l.stage, t.stage), t.path, g.state, g.tasks, g.live "
-            "FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq JOIN ramet_lineages g ON g.tracking_id = t.tracking_id ORDER BY 1"
+            "FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
+            "JOIN ramet_lineages g ON g.tracking_id = t.tracking_id ORDER BY 1"
         )
 
 
