@@ -1,14 +1,11 @@
-"""Writes docs/reference/metrics.md and the Grafana board, from :mod:`ramet.telemetry`."""
+"""Write docs/reference/metrics.md from :mod:`ramet.telemetry.families`."""
 
 from __future__ import annotations
 
-import json
-
-from docs.generate_shared import PROJECT, REFERENCE
-from ramet.telemetry.families import FAMILIES, KINDS_MAX, REASONS_MAX, board
+from docs.generate_shared import REFERENCE
+from ramet.telemetry.families import FAMILIES, KINDS_MAX, REASONS_MAX
 
 PAGE = REFERENCE / "metrics.md"
-BOARD = PROJECT / "src" / "ramet" / "telemetry" / "files" / "grafana.json"
 
 HEAD = f"""# Metrics
 
@@ -42,8 +39,3 @@ def page() -> str:
         for family in FAMILIES
     ]
     return HEAD + "\n".join(rows) + "\n"
-
-
-def board_text() -> str:
-    """The board as a file."""
-    return json.dumps(board(), indent=1) + "\n"

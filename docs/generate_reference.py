@@ -32,7 +32,6 @@ def main() -> int:
     """Write the pages, and the board that has the metrics."""
     for path, page in PAGES.items():
         path.write_text(page(), encoding="utf-8")
-    generate_metrics.BOARD.write_text(generate_metrics.board_text(), encoding="utf-8")
     return 0
 
 

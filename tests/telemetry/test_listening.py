@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from ramet import App
 from ramet.commands.errors import UserError
 from ramet.telemetry.commands import metrics
+from ramet.telemetry.families import board_text
 from ramet.telemetry.metrics import address_of, application, check_address, served
 from tests.support.waiting import HANG_SECONDS
 
@@ -100,7 +101,8 @@ def test_the_files_are_written(tmp_path: Path) -> None:
     board, rules = tmp_path / "board.json", tmp_path / "rules.yaml"
     found = CliRunner().invoke(metrics, ["--grafana", str(board), "--rules", str(rules)])
     assert found.exit_code == 0, found.output
-    assert json.loads(board.read_text())["title"] == "ramet"
+    assert board.read_text(encoding="utf-8") == board_text()
+    assert json.loads(board_text())["title"] == "ramet"
     assert "RametTasksStuck" in rules.read_text()
 
 

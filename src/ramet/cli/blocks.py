@@ -21,7 +21,7 @@ REASONS = [reason.value for reason in BlockReason if reason in REOFFERABLE]
 
 
 class Offered(NamedTuple):
-    """What became of the blocks of a lineage."""
+    """Result of a reoffer."""
 
     result: Reoffered
     uncounted: int
@@ -112,11 +112,11 @@ DETAIL_FROM_WIDTH = 120
 
 
 class RefusedSpawns(NamedTuple):
-    """What the guard refused."""
+    """Refused spawns of lineages."""
 
     blocks: list[Block]
     times: Counter[str]
-    """How often by reason, beyond the stored rows included."""
+    """Refusals by reason, beyond the stored rows included."""
     keys: str = ""
     """The canonical forms of the key that were looked up."""
 

@@ -156,7 +156,7 @@ def _of_database(target: str | None, database: str) -> list[Finding]:
 
 
 def _remedy(error: StoreMissing) -> str:
-    """What the error says to do, without what it says is so."""
+    """Return the remedy in the message of an error, without the statement."""
     return str(error).partition(": ")[2]
 
 
@@ -207,7 +207,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 class PruneResult(NamedTuple):
-    """What is old enough, and how much of it is gone."""
+    """Lineages old enough to prune, and the number pruned."""
 
     lineages: int
     tasks: int

@@ -23,7 +23,7 @@ EXIT_STATUSES: Mapping[str, str] = {
     "2": "it cannot be done as asked: one line on standard error says why and what to give; nothing is half-written",
     "128 + N": "stopped by signal N before the end: 130 after Ctrl-C, 143 after a second SIGTERM",
 }
-"""What each exit status of the commands means. A traceback with status 1 is a defect of ramet."""
+"""Meaning of each exit status of the commands. A traceback with status 1 is a defect of ramet."""
 SHOWN_FIELDS_MAX = 3
 
 
@@ -52,7 +52,7 @@ def exit_code_of(error: BaseException) -> int | None:
 
 
 def one_line(error: BaseException) -> str:
-    """What to say about it: one line, harmless to a terminal."""
+    """Return the message of an error on one line, harmless to a terminal."""
     if isinstance(error, ValidationError):
         text = misfit(error)
     elif isinstance(error, click.UsageError):
@@ -66,7 +66,7 @@ def one_line(error: BaseException) -> str:
 
 
 def misfit(error: ValidationError) -> str:
-    """Which fields of a payload do not fit, and why."""
+    """Return the fields of a payload that do not fit, with the reasons."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     parts = []
     for item in found[:SHOWN_FIELDS_MAX]:
@@ -82,6 +82,6 @@ def say(error: BaseException) -> None:
 
 
 def where_raised(error: BaseException) -> str:
-    """``file:line`` of the innermost frame, for errors in somebody's own module."""
+    """Return ``file:line`` of the innermost frame, for errors in a user's module."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else sys.argv[0]

@@ -186,7 +186,7 @@ def _now(resource: Resource, policy: Policy, now: float) -> str:
 
 
 class ResourceReport(NamedTuple):
-    """What ``ramet resources`` tells."""
+    """Content of ``ramet resources``."""
 
     queues: list[Queue]
     kinds: list[KindLimit]
@@ -330,12 +330,12 @@ def not_served(missing: Sequence[Unserved]) -> list[str]:
 NANO_DOLLARS_PER_CALL = 1_000_000
 """Of a dollar for a thousand calls."""
 PRICES = (0.5, 2.0)
-"""What a thousand calls with small prompts cost, from cheap to dear."""
+"""Price of a thousand calls with small prompts, low and high."""
 CEILINGS_PREFIX = "cost."
 
 
 class LimitsReport(NamedTuple):
-    """What is shown."""
+    """Content of ``ramet limits``."""
 
     of: str
     limits: Limits

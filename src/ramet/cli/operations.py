@@ -151,7 +151,7 @@ SWEEPS_MAX = 100
 
 
 class RetryResult(NamedTuple):
-    """What became of the tasks named."""
+    """Result of a retry."""
 
     revived: list[str]
     left: list[Task]
@@ -297,7 +297,7 @@ def cancel(
 
 
 async def _described(client: Client, task_id: str | None, tracking_id: str | None, tree: bool) -> str:
-    """What would be cancelled, in words; refuses what does not exist."""
+    """Describe the subject of a cancel; refuse one that does not exist."""
     if tracking_id is not None:
         lineage = await lineage_of(client, tracking_id)
         return f"lineage {plain(tracking_id)} with {counted(lineage.live, 'live task')}"
@@ -319,7 +319,7 @@ async def _sweep_all(client: Client) -> None:
 
 
 class ExcludeResult(NamedTuple):
-    """What became of the tasks named."""
+    """Result of an exclude."""
 
     excluded: list[str]
     left: list[Task]
@@ -437,7 +437,7 @@ def _subject(queue: str | None, tracking_id: str | None) -> str:
 
 
 async def _waiting_and_running(client: Client, queue: str | None, tracking_id: str | None) -> tuple[int, int]:
-    """How many tasks wait and how many run in it."""
+    """Count the waiting and the running tasks."""
     if tracking_id is not None:
         found = await client.counts(tracking_id)
         waiting = sum(item.tasks for item in found if item.state == TaskState.PENDING)

@@ -171,7 +171,7 @@ def json_value(text: str, what: str) -> Any:
 
 
 def _like(text: str) -> str:
-    """What somebody may have meant who left the quotes of a text out; else an object."""
+    """Return the probable intention when the quotes of a text are missing; else an object."""
     meant = re.fullmatch(r"[^\s{}\[\]'\"\\][^\s'\"\\]{0,99}", text)
     return f'"{text}"' if meant and text.isprintable() else '{"n": 1}'
 
@@ -221,7 +221,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "path_scope": (str,),
     "on_dependency_failure": (str,),
 }
-"""What a row may say besides its payload."""
+"""Fields of a row besides its payload."""
 
 
 def rows_of(values: Sequence[Any], path: PathArguments) -> list[Row]:

@@ -69,7 +69,7 @@ database_clock = SystemClock()
 
 
 def relative(moment: float, now: float | None = None) -> str:
-    """How far away a moment is: ``in 12 s``, ``3 min ago``."""
+    """Return the distance of a moment: ``in 12 s``, ``3 min ago``."""
     seconds = moment - (database_clock.now() if now is None else now)
     if abs(seconds) < 1:
         return "now"

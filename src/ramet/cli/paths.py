@@ -114,7 +114,7 @@ def document(page: PathPage, path: Sequence[str], queue: str | None) -> dict[str
 
 
 def counted_behind(task: PathTask) -> str:
-    """How many wait behind it."""
+    """Return the number of tasks that wait behind it."""
     if task.behind is None:
         return ""
     return f"{number(task.behind)}+" if task.behind >= BEHIND_MAX else number(task.behind)

@@ -26,15 +26,15 @@ from ramet.model.task.task import TERMINAL
 from ramet.model.views import CLAIMABLE
 
 STALE = "stale"
-"""What claims wait for whose lease expired."""
+"""Pseudo-wait of claims with an expired lease."""
 LIVE = "live"
-"""Pending or processing, where a kind's tasks are not told apart."""
+"""Pending or processing, where a kind's tasks are not split."""
 NOTHING: Mapping[str, Count] = {}
 NONE: Mapping[str, int] = {}
 
 
 class StatusSnapshot(NamedTuple):
-    """What one look at the database saw."""
+    """One reading of the database for ``ramet status``."""
 
     database: str
     """Its address, as it may be shown."""
@@ -80,7 +80,7 @@ class StatusSnapshot(NamedTuple):
 
     @property
     def percent(self) -> float:
-        """How much of what exists has ended."""
+        """Return the ended share of all tasks."""
         return 100.0 * (self.total() - self.live) / self.total() if self.total() else 100.0
 
     @property
@@ -217,7 +217,7 @@ async def _refused(client: Client, tracking_id: str | None) -> Mapping[str, int]
 
 
 async def _around(client: Client, tracking_id: str | None) -> dict[str, Any]:
-    """What both looks read in the same way."""
+    """Read the part that both snapshots share."""
     unserved = await client.unserved() if tracking_id is None else []
     return {"queues": await client.queues(), "unserved": unserved}
 

@@ -46,7 +46,7 @@ TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 class Order(NamedTuple):
-    """What the command line asked for."""
+    """Arguments of the command line."""
 
     kind: str
     payload: Any

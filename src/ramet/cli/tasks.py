@@ -21,7 +21,7 @@ TABLE_WIDTH_MIN = 140
 
 
 class Listed(NamedTuple):
-    """What was found, and where to go on."""
+    """A page of tasks, and its cursor."""
 
     tasks: Sequence[Task]
     next_after: int | None = None

@@ -21,8 +21,8 @@ ROOTS_MAX = 1_000
 GUIDES = {True: ("├─ ", "└─ ", "│  "), False: ("|- ", "`- ", "|  ")}
 KEY_CELLS_MIN = 10
 PATH_CELLS_MAX = 40
-TOLD_MAX = 50
-"""Of so many tasks it is told of which kinds and states those children are that are not shown."""
+SUMMARIZED_MAX = 50
+"""Tasks whose hidden children are summarized by kind and state."""
 GROUPS_MAX = 4
 
 
@@ -128,7 +128,8 @@ async def _child_summaries(client: Client, nodes: Sequence[TreeNode], more: Mapp
     """Of which kinds and states the children are that are not shown, for the first of those who have some."""
     having = [node for top in nodes for node in _every(top) if more.get(node.task.id)]
     return {
-        node.task.id: groups(await client.branches(parent_id=node.task.id), node.children) for node in having[:TOLD_MAX]
+        node.task.id: groups(await client.branches(parent_id=node.task.id), node.children)
+        for node in having[:SUMMARIZED_MAX]
     }
 
 
@@ -151,7 +152,7 @@ async def _links(client: Client, nodes: Sequence[TreeNode]) -> dict[str, list[st
 
 
 async def _left_out(client: Client, nodes: Sequence[TreeNode]) -> dict[str, int]:
-    """How many children of each node are not among the nodes."""
+    """Count the children of each node that are not among the nodes."""
     shown = {node.task.id: len(node.children) for top in nodes for node in _every(top) if node.more}
     there = await client.child_counts(shown)
     return {task_id: there.get(task_id, 0) - count for task_id, count in shown.items()}

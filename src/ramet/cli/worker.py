@@ -1,4 +1,4 @@
-"""``ramet worker``: serve an app until told to drain."""
+"""``ramet worker``: serve an app until a signal asks to drain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ramet.engine.base.logs import own_logger
 log = own_logger("ramet.cli")
 
 SAME_SIGNAL_SECONDS = 0.5
-"""Launchers such as timeout(1) signal a process and then its group: that is one wish, told twice."""
+"""Launchers such as timeout(1) signal a process and then its group: two signals, one request."""
 
 DRAIN_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -36,7 +36,7 @@ class Drainable(Protocol):
 
 
 class WorkerOptions(NamedTuple):
-    """What the command line asked for."""
+    """Arguments of the command line."""
 
     target: str
     database: str
@@ -84,7 +84,7 @@ def worker(log_level: str, as_json: bool, **options: Any) -> None:
 
 
 class Signals:
-    """What signals mean to a running worker."""
+    """Handling of signals in a running worker."""
 
     def __init__(self, worker: Drainable, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._worker = worker

@@ -1,4 +1,4 @@
-"""What a user can put right, whichever pipeline it was asked of."""
+"""Errors that a user can put right, of any command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the extras bring: which of it is missing, and its import at the moment when it is first needed."""
+"""Extras: which packages are missing, and their import on first use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Extra(NamedTuple):
 
     @property
     def install(self) -> str:
-        """The command that brings it, as a shell is told."""
+        """Return the install command, as a shell takes it."""
         return f"pip install 'ramet[{self.name}]'"
 
 

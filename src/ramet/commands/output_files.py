@@ -63,7 +63,7 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
 
 
 def _close(file: BinaryIO) -> None:
-    """Close a file; what it could not write was told before, or nobody wants it any more."""
+    """Close a file; a failed write was reported before, or does not matter any more."""
     try:
         file.close()
     except OSError:

@@ -62,7 +62,7 @@ def console(*, err: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
 
 
 def on_terminal() -> bool:
-    """Whether standard output is a terminal."""
+    """Return whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
@@ -98,12 +98,12 @@ def counted(count: int, one: str, many: str | None = None) -> str:
 
 
 def stopping_words(in_hand: int, one: str) -> str:
-    """What the first signal is answered with; `one` is what the things in hand are called."""
+    """Answer to the first signal; `one` names a unit of work."""
     return f"stopping after the {counted(in_hand, one)} in hand; Ctrl-C again stops now"
 
 
 STOPPING_NOW = "stopping now; what was in hand is done again next time"
-"""What the second signal is answered with, where nothing is lost by it."""
+"""Answer to the second signal, where no work is lost."""
 
 
 def table(*names: str, header: str | None = "bold") -> Table:
@@ -137,7 +137,7 @@ class Lines:
         self._next_at = 0.0
 
     def is_due(self, content: object) -> bool:
-        """Whether `content`, which stands for what a line would say, is to be said now; then it counts as said."""
+        """Return whether a line with this content is to be printed now; then it counts as printed."""
         if content == self._shown or self._clock() < self._next_at:
             return False
         self._shown, self._next_at = content, self._clock() + self._seconds
@@ -145,11 +145,11 @@ class Lines:
 
 
 class Progress(Protocol):
-    """How far something is."""
+    """Progress of a run."""
 
     @property
     def states(self) -> Mapping[Any, Any]:
-        """What a line of progress is about: when it is another, there is something new."""
+        """Content of a progress line: a new line is printed when it changes."""
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""

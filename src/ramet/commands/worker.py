@@ -25,10 +25,10 @@ LOOK_SHARE = 30.0
 
 
 class Stopping(Protocol):
-    """Who is told that a signal asked to stop."""
+    """A listener for stop signals."""
 
     def __call__(self, in_hand: int, /, *, again: bool) -> None:
-        """So many tasks are in hand; `again`: nobody waits for them any more."""
+        """Report the number of claimed tasks; `again`: they are not awaited any more."""
 
 
 def tell_stopping(in_hand: int, /, *, again: bool) -> None:

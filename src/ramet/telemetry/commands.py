@@ -13,8 +13,9 @@ from ramet import App, Client
 from ramet.commands.errors import UserError
 from ramet.commands.extras import import_extra
 from ramet.commands.options import ask, database_option
+from ramet.telemetry.families import board_text
 
-FILES = {"grafana": "grafana.json", "rules": "prometheus.rules.yaml"}
+RULES = files("ramet.telemetry") / "files" / "prometheus.rules.yaml"
 
 
 @click.command(short_help="Metrics for Prometheus: once, or served; the board and the rules.")
@@ -35,9 +36,10 @@ def metrics(
     Exit status 1, with ramet_up 0, when the database does not answer in time.
     """
     if grafana or rules:
-        for name, target in (("grafana", grafana), ("rules", rules)):
-            if target is not None:
-                _write(FILES[name], target)
+        if grafana is not None:
+            _write(board_text(), grafana)
+        if rules is not None:
+            _write(RULES.read_text(encoding="utf-8"), rules)
         return
     import_extra("prometheus_client", "'ramet[metrics]'")
     if listen is None:
@@ -48,10 +50,9 @@ def metrics(
     asyncio.run(_listen(database, listen, token))
 
 
-def _write(name: str, target: Path) -> None:
-    content = (files("ramet.telemetry") / "files" / name).read_bytes()
+def _write(content: str, target: Path) -> None:
     try:
-        target.write_bytes(content)
+        target.write_text(content, encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {target}: {error.strerror or error}") from error
     click.echo(f"wrote {target}")

@@ -6,6 +6,7 @@ Names follow the conventions of Prometheus: base units, counters that end with `
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
 KINDS_MAX = 100
@@ -14,7 +15,7 @@ REASONS_MAX = 50
 """Reasons of one family that have a name."""
 OTHER = "other"
 DEEPER = "deeper"
-"""The depth of what is deeper than all depths that are told apart."""
+"""Label of spawn depths beyond the last bucket."""
 
 
 class Family(NamedTuple):
@@ -198,6 +199,11 @@ def board() -> dict[str, Any]:
         "templating": {"list": _VARIABLES},
         "panels": panels,
     }
+
+
+def board_text() -> str:
+    """Return the board as a file that Grafana imports."""
+    return json.dumps(board(), indent=1) + "\n"
 
 
 _VARIABLES = [

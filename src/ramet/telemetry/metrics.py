@@ -41,7 +41,7 @@ ALERTS_MAX = 1_000
 
 
 class Snapshot(NamedTuple):
-    """What one reading saw."""
+    """One reading of the database."""
 
     tallies: Tallies
     present: Present
@@ -52,7 +52,7 @@ class Snapshot(NamedTuple):
     alerts: Sequence[Alert]
     commit_times: Sequence[CommitTimes]
     seconds: float = 0.0
-    """How long the reading took."""
+    """Duration of the reading."""
 
 
 async def read_snapshot(client: Client) -> Snapshot:
@@ -75,7 +75,7 @@ async def read_snapshot(client: Client) -> Snapshot:
 
 
 class Snapshots:
-    """Readings of one database, each told to all who ask within five seconds. For one event loop."""
+    """Readings of one database, each shared for five seconds. For one event loop."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Snapshots:
 
 
 WORKER = "worker"
-"""What a task waits for that waits for nothing else."""
+"""Label of tasks that wait for a worker only."""
 REASONS = {"ramet_failures_total": "failed", "ramet_retries_total": "retry", "ramet_blocks_total": "blocked"}
 """Family -> what its reasons are reasons of."""
 

@@ -82,7 +82,7 @@ def make() -> Traces:
 
 
 class Traces:
-    """Makes spans of what it is told. See :class:`ramet.engine.base.observe.Observer`."""
+    """Create spans from events. See :class:`ramet.engine.base.observe.Observer`."""
 
     def __init__(self, provider: TracerProvider, ids: DerivedIds, ratio: float) -> None:
         self._provider, self._ids = provider, ids
@@ -93,7 +93,7 @@ class Traces:
         self._untraced = lru_cache(maxsize=LINEAGES_REMEMBERED)(
             lambda tracking_id: self.below(tracking_id, task_span_id(tracking_id))
         )
-        """Where the handlers of a lineage run that is not traced; which span of it that is tells nobody anything."""
+        """Context of the handlers of an untraced lineage; any of its span ids will do."""
 
     # --- places of spans
 
@@ -137,7 +137,7 @@ class Traces:
     # --- what it is told
 
     def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[Submitted]) -> None:
-        """Where the caller traces too, a span of the submit in its trace, with links to the roots in theirs."""
+        """Add a span of the submit to the caller's trace, if there is one, with links to the roots in theirs."""
         caller = trace.get_current_span().get_span_context()
         if not caller.is_valid:
             return
@@ -180,7 +180,7 @@ class Traces:
         self._task(work, attributes, state=answer.state)
 
     def ended(self, task: Task) -> None:
-        """The end of a task that no settlement of its own told of: from its row, and by the database's clock."""
+        """Add the span of a task that ended without a settlement of its own: from its row, by the database's clock."""
         if not self.wants(task.tracking_id):
             return
         attributes: Attributes = {
@@ -358,9 +358,9 @@ class MemoryExporter(InMemorySpanExporter):
 
 
 MEMORY = MemoryExporter()
-"""Where spans go with ``RAMET_TRACES=memory``, for tests."""
+"""Target of spans with ``RAMET_TRACES=memory``, for tests."""
 _NOISY = ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk._shared_internal")
-"""These tell of every batch that was not taken; it is told once here."""
+"""Loggers that report every rejected batch; it is reported once here."""
 
 
 class DerivedIds(RandomIdGenerator):
@@ -451,7 +451,7 @@ def _batches() -> BatchSpanProcessor:
 
 
 def close(provider: TracerProvider) -> None:
-    """Send what waits; a collector that does not answer keeps nobody longer than two seconds."""
+    """Send waiting spans, for two seconds at most."""
     closing = threading.Thread(target=provider.shutdown, name="ramet traces", daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS_MAX)

@@ -29,7 +29,7 @@ that is only slow, on a busy machine, lets none pass."""
 
 
 class Drained(NamedTuple):
-    """What :func:`drain` did."""
+    """Result of :func:`drain`."""
 
     ran: int
     """Handler calls."""
@@ -40,7 +40,7 @@ class Drained(NamedTuple):
     refused: Mapping[str, int] = {}
     """Spawns that the guard refused meanwhile, by reason (:class:`ramet.BlockReason`)."""
     outcome: LineageOutcome = LineageOutcome(0, {})
-    """What all lineages of the database came to, taken together: failed tasks, and what was left out."""
+    """Outcome of all lineages of the database together: failed tasks, and wanted tasks that do not exist."""
 
 
 async def drain(
@@ -110,7 +110,7 @@ async def _refused(client: Client) -> Counter[str]:
 
 
 def _idle() -> bool:
-    """Whether the event loop has nothing to run; no other part of asyncio tells. A foreign loop counts as idle."""
+    """Return whether the event loop has nothing to run; asyncio offers no other sign. A foreign loop counts as idle."""
     return not getattr(asyncio.get_running_loop(), "_ready", None)
 
 
@@ -169,7 +169,7 @@ class _Draining:
             await self._store.settle(delivered)
 
     async def next_at(self, outlive_leases: bool) -> float | None:
-        """When something more can be done."""
+        """Return the time of the next possible step."""
         moments = [await self._store.next_due_at()]
         if outlive_leases:
             page = await self._client.tasks(states=[TaskState.PROCESSING], limit=1_000)

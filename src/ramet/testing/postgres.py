@@ -155,7 +155,7 @@ class Cluster:
         until(lambda: value(self.url(), state) == 1, "the standby follows synchronously")
 
     def promote(self) -> None:
-        """Make this standby a server of its own, whose commits wait for nobody; answers when it takes writes."""
+        """Promote this standby to a primary without standbys; return once it accepts writes."""
         self.server.promote()
 
     def close(self) -> None:

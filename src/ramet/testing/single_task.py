@@ -55,7 +55,7 @@ class Spawned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskRun:
-    """What came of one handler call."""
+    """Result of one handler call."""
 
     outcome: str
     """success, filtered, skipped, failed, error, snooze or continue."""
@@ -67,19 +67,19 @@ class TaskRun:
     """transient, permanent or unclassified."""
     snooze_seconds: float | None
     spawns: Sequence[Spawned]
-    """What would have been committed: an exception drops what came after the last checkpoint. Without the refused."""
+    """Spawns that would be committed: after an exception those up to the last checkpoint. Without the refused."""
     writes: Sequence[Write]
     checkpoints: Sequence[tuple[str | None, Any]]
     """(stage, state) of each; the state is None where it was kept."""
     progress: Sequence[Mapping[str, Any]]
     hold_seconds: float | None = None
-    """What ``ctx.hold_key`` asked for; it counts with a good end only."""
+    """Seconds of ``ctx.hold_key``; it counts with a good end only."""
     switched_off: str | None = None
     """Why ``ctx.switch_off`` asked for it; None when it did not."""
     refused: Sequence[RefusedSpawn] = ()
     """Spawns that were asked for and refused."""
     traceback: str | None = None
-    """Where the error came from."""
+    """Traceback of the error."""
 
 
 class RefusedSpawn(NamedTuple):

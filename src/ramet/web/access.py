@@ -20,37 +20,37 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 class Scope(StrEnum):
-    """What a visitor may do. Whoever may act may read."""
+    """Permission of a visitor. ``ADMIN`` includes ``READ``."""
 
     READ = "read"
     ADMIN = "admin"
 
 
 class Visitor(NamedTuple):
-    """Who is behind a request."""
+    """The user behind a request."""
 
     scope: Scope
     by: str
     """The name under which acts are recorded."""
     csrf: str
-    """What a form must carry as ``csrf``, and a script as ``X-CSRF-Token``; empty for who came with a bearer token."""
+    """Token that a form sends as ``csrf`` and a script as ``X-CSRF-Token``; empty with a bearer token."""
 
     @property
     def may_act(self) -> bool:
-        """Whether actions are offered and taken."""
+        """True when actions are offered and accepted."""
         return self.scope is Scope.ADMIN
 
 
 class Access(NamedTuple):
-    """How a dashboard is reached."""
+    """Tokens, host names and cookies of a dashboard."""
 
     admin_token: str | None = None
-    """None only on loopback: then whoever reaches it may act."""
+    """None only on loopback: then every visitor may act."""
     read_token: str | None = None
     hosts: frozenset[str] = LOOPBACK
-    """Names in the Host header that are answered: another name is a page of somebody else that was led here."""
+    """Accepted names in the Host header; any other may be a foreign page that resolves to this server."""
     person: str = "dashboard"
-    """Under which name acts are recorded where nobody gave one."""
+    """Name in the audit log for visitors who gave none."""
     secure: bool = False
     """Cookies only over TLS: what stands before this terminates it."""
 
@@ -60,7 +60,7 @@ class Access(NamedTuple):
         return self.admin_token is None and self.read_token is None
 
     def scope_of(self, token: str) -> Scope | None:
-        """What a token allows. Takes the same time whichever it is, and whether it is one."""
+        """Return the scope of a token, in constant time; None for an unknown one."""
         given = hashlib.sha256(token.encode()).digest()
         found = None
         for known, scope in ((self.read_token, Scope.READ), (self.admin_token, Scope.ADMIN)):
@@ -70,7 +70,7 @@ class Access(NamedTuple):
 
 
 def name_of(text: str, default: str) -> str:
-    """A name that somebody gave for the record: visible characters only, and not too many."""
+    """Return a given display name for the audit log: printable, at most 100 characters."""
     shown = "".join(character for character in text if character.isprintable()).strip()
     return shown[:NAME_CHARACTERS_MAX] or default
 
@@ -82,11 +82,11 @@ GUESSES_MAX = 10
 GUESS_SECONDS = 60.0
 ADDRESSES_MAX = 1_000
 ENDED_MAX = 10_000
-"""So many sessions that somebody ended are remembered; the oldest are forgotten first."""
+"""Ended sessions that are remembered; the oldest are forgotten first."""
 
 
 class Session(NamedTuple):
-    """What a cookie says."""
+    """Content of a session cookie."""
 
     scope: Scope
     by: str
@@ -127,17 +127,17 @@ class Sessions:
         return session if self.is_live(session) else None
 
     def is_live(self, session: Session) -> bool:
-        """Whether it is neither over nor ended."""
+        """Return whether the session is neither expired nor ended."""
         return session.until > self._clock() and session.nonce not in self._ended
 
     def end(self, session: Session) -> None:
-        """From now on its cookie is worth nothing, whoever kept a copy."""
+        """End a session: its cookie is invalid from now on, copies included."""
         self._ended[session.nonce] = None
         while len(self._ended) > ENDED_MAX:
             self._ended.popitem(last=False)
 
     def visitor(self, session: Session) -> Visitor:
-        """Who comes with it."""
+        """Return the visitor of a session."""
         return Visitor(session.scope, session.by, self._sign("csrf", session.nonce))
 
     def _sign(self, what: str, text: str) -> str:
@@ -152,7 +152,7 @@ class Guesses:
         self._wrong: OrderedDict[str, list[float]] = OrderedDict()
 
     def wait_seconds(self, address: str) -> float:
-        """How long this address has to wait before it is listened to; 0.0 for not at all."""
+        """Return the seconds until an address may try a token again; 0.0 for now."""
         recent = [at for at in self._wrong.get(address, ()) if at > self._clock() - GUESS_SECONDS]
         return 0.0 if len(recent) < GUESSES_MAX else recent[0] + GUESS_SECONDS - self._clock()
 

@@ -62,10 +62,11 @@ class AsObject:
     def model(self, value: type) -> type[Answer]:
         """Return the model that a type is served by."""
         name = self.name or f"{value.__name__}Answer"
+        types = {key: hint for key, hint in {**get_type_hints(value), **self.types}.items() if key not in self.without}
         if name not in _MODELS:
-            hints = {**get_type_hints(value), **self.types}
-            fields: Any = {key: (self._served(hint), ...) for key, hint in hints.items() if key not in self.without}
+            fields: Any = {key: (self._served(hint), ...) for key, hint in types.items()}
             _MODELS[name] = create_model(name, __base__=Answer, __doc__=value.__doc__, **fields)
+        assert _MODELS[name].model_fields.keys() == types.keys(), f"two answers are called {name}"
         return _MODELS[name]
 
     def _served(self, hint: Any) -> Any:
@@ -89,7 +90,7 @@ class JsonText(NamedTuple):
     cut: bool
     """There was more than may be shown."""
     characters: int
-    """How many there were."""
+    """Characters before the cut."""
 
 
 def pretty(value: Any) -> JsonText:
@@ -135,7 +136,7 @@ class CauseAnswer(Answer):
     facts: dict[str, JsonValue]
     about: AboutAnswer | None
     remedy: str | None
-    """What a person can do about it, as a command or a setting."""
+    """What helps, as a command or a setting; null where nothing does."""
 
     @model_validator(mode="before")
     @classmethod

@@ -134,7 +134,7 @@ def _followed(page: Page) -> Endpoint:
 
 
 def mounts(api: FastAPI) -> list[BaseRoute]:
-    """What is no page: the API and the assets."""
+    """Return the routes of the API and of the assets."""
     return [
         Mount("/api", api, name="api"),
         Mount("/static", StaticFiles(packages=[("ramet.web", "static")]), name="static"),

@@ -24,11 +24,11 @@ WILDCARDS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104  # compared, not list
 
 
 class BadAccess(UserError):
-    """The dashboard would be reached in a way that is not safe, or by nobody."""
+    """The dashboard would be exposed unsafely, or unreachable."""
 
 
 class Tokens(NamedTuple):
-    """Where the tokens are: files, or the environment."""
+    """Sources of the tokens: files, or the environment."""
 
     admin_file: Path | None
     read_file: Path | None

@@ -73,11 +73,11 @@ def problem(status: int, line: str, code: str | None = None) -> dict[str, Any]:
 
 
 SHOWN_MAX = 3
-"""So many mistakes of one request are named."""
+"""Mistakes of one request that are named."""
 
 
 class Wrong(BaseModel):
-    """What is wrong: a word for programs and a line for people."""
+    """An error: a code for programs and a line for people."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -105,7 +105,7 @@ _MEANINGS = {
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": meaning} for status, meaning in _MEANINGS.items()
 }
-"""What every route declares besides its answer."""
+"""Responses that every route declares besides its answer."""
 
 
 def add_handlers(api: FastAPI) -> None:

@@ -19,13 +19,13 @@ PAUSE_SECONDS = 2.0
 """Shortest time between two looks."""
 COST_FACTOR = 20
 KEEP_ALIVE_SECONDS = 15.0
-"""So often something is sent, so that a connection that is gone is noticed."""
+"""Longest pause between two messages, so that a dead connection is noticed."""
 
 Produce = Callable[[], Awaitable[str]]
 
 
 class Feeds:
-    """The feeds that somebody follows, by address."""
+    """Open feeds by address."""
 
     def __init__(self) -> None:
         self._feeds: dict[str, _Feed] = {}
@@ -38,7 +38,7 @@ class Feeds:
             feed.end()
 
     async def follow(self, address: str, produce: Produce) -> AsyncIterator[str]:
-        """What ``produce`` gives, each time that it gives something new; nothing is made while nobody follows."""
+        """Yield the output of ``produce`` whenever it changes; it is called only while there is a subscriber."""
         if self._closed:
             return
         feed = self._feeds.get(address)
@@ -78,14 +78,14 @@ class _Feed:
             follower.put_nowait(self._last)
 
     def leave(self, follower: asyncio.Queue[str | None]) -> bool:
-        """True when nobody follows any more; the feed has ended then."""
+        """True when there is no subscriber left; the feed has ended then."""
         self._followers.discard(follower)
         if not self._followers:
             self._task.cancel()
         return not self._followers
 
     def end(self) -> None:
-        """Tell all who follow that there is no more."""
+        """Send the end to all subscribers."""
         self.ended = True
         self._task.cancel()
         self._tell(None)

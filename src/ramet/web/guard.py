@@ -71,7 +71,7 @@ class SessionOver(Exception):
 
 
 class Authenticated(NamedTuple):
-    """Who was found behind a request."""
+    """The visitor behind a request, and the session."""
 
     visitor: Visitor
     session: Session | None = None
@@ -81,7 +81,7 @@ class Authenticated(NamedTuple):
 
 
 class Guard:
-    """Middleware that finds out who comes, and lets nobody else in."""
+    """Middleware that authenticates every request and rejects the others."""
 
     def __init__(self, app: ASGIApp, access: Access, templates: Environment) -> None:
         self._app = app
@@ -227,7 +227,7 @@ def local(address: str) -> str:
 
 
 def fields_of(headers: Headers, body: bytes) -> dict[str, str]:
-    """The fields of a form, the last of each name; none of a body that is no form."""
+    """Return the fields of a form, the last of each name; empty for another body."""
     if _content_type(headers) != "application/x-www-form-urlencoded":
         return {}
     try:
@@ -256,7 +256,7 @@ def _check_origin(connection: Connection, headers: Headers) -> None:
 
 
 def _host_of(origin: str) -> str | None:
-    """Host and port of an origin; None for what is no origin."""
+    """Return host and port of an origin; None for an invalid one."""
     try:
         return urlsplit(origin).netloc
     except ValueError:  # A bracket that is not closed, for one.
@@ -300,7 +300,7 @@ class _Answers:
         self._asset = connection["path"].startswith("/static/")
         self.cookie: str | None = None
         self.until: Callable[[], bool] = lambda: True
-        """Whether whoever gets this may still get it."""
+        """Returns whether the receiver may still get the answer."""
         self.begun = False
 
     async def __call__(self, message: Message) -> None:

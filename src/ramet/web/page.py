@@ -21,7 +21,7 @@ LINE_CHARACTERS_MAX = 500
 FLASH_SECONDS = 60.0
 """A line that no page has shown by then is about something long gone."""
 SESSIONS_MAX = 1_000
-"""So many sessions have a line that waits; the oldest are forgotten first."""
+"""Sessions with a waiting line; the oldest are forgotten first."""
 
 
 class Flashes:
@@ -84,7 +84,7 @@ class NothingDone(BadInput):
 
 
 class NotFound(LookupError):
-    """There is no such thing (any more); one line says where to visit. Answered with 404."""
+    """There is no such thing (any more); one line says where to look. Answered with 404."""
 
 
 def existing(thing: Thing | None, line: str) -> Thing:
@@ -99,12 +99,12 @@ def existing(thing: Thing | None, line: str) -> Thing:
 
 
 def no_task(task_id: str) -> str:
-    """Return what to say where there is no such task."""
+    """Return the line for a task that does not exist."""
     return f"no task {task_id}: it was never there, or its lineage was pruned"
 
 
 class Elsewhere(Exception):
-    """What was asked for has a page of its own, by its name and parts; answered by leading there."""
+    """The result has a page of its own: redirect to it by name and parts."""
 
     def __init__(self, name: str, **parts: str) -> None:
         super().__init__(name)
@@ -143,7 +143,7 @@ class Visit:
         return f"{path}?{self.request.url.query}" if self.request.url.query else path
 
     def take_flash(self) -> str | None:
-        """What was done by this visitor just now; told by the first whole page after it, and by no other."""
+        """Take the message about the visitor's last action; shown by the first whole page after it only."""
         if self.request.method != "GET":
             return None
         return self.dashboard.flashes.take(self.visitor.csrf)
@@ -215,11 +215,11 @@ class Page(NamedTuple):
     view: View
     """Reads what the template shows."""
     live: bool = True
-    """Whether the block ``live`` of the template is sent again while somebody looks."""
+    """Whether the block ``live`` of the template is sent again while the page is open."""
 
 
 def visit_of(request: Request) -> Visit:
-    """What a view gets."""
+    """Return the visit that a request makes."""
     return Visit(request, dashboard_of(request), request.state.visitor)
 
 
@@ -236,6 +236,6 @@ _NO_NUL = r"^[^\x00]+$"
 Text = Annotated[str, Query(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
 OptionalText = Annotated[str | None, Query(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
 Cursor = Annotated[str | None, Query(min_length=1, max_length=10_000, pattern=_NO_NUL)]
-"""Where a page ended, as that page said."""
+"""End of the previous page, as that page gave it."""
 Id = Annotated[str, Path(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
 """An id in the path: percent-encoded, slashes too."""

@@ -17,7 +17,7 @@ from ramet.commands.errors import UserError
 from ramet.web.events import Feeds
 
 GRACE_SECONDS = 5
-"""So long an answer that is being made may take after a signal."""
+"""Longest time that a pending answer may take after a signal."""
 
 
 class CannotListen(UserError):
@@ -50,7 +50,7 @@ class Server(uvicorn.Server):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address or name; what cannot be resolved is none."""
+    """Return whether an address or name is reachable from this machine only; False for an unknown name."""
     try:
         found = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
@@ -76,13 +76,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def origin_of(listener: socket.socket) -> str:
-    """Where a browser finds it."""
+    """Return the address for a browser."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 REQUEST_SECONDS = 30.0
-"""So long a request may take to arrive, head and body."""
+"""Longest time for a request to arrive, head and body."""
 UNFINISHED_MAX = 128
 """Of one more, the oldest is closed: a request that comes in one piece is answered before its turn comes."""
 

@@ -38,7 +38,7 @@ def render(visit: Visit, page: Page, context: dict[str, Any], status: int = 200)
 
 
 def render_live(visit: Visit, page: Page, context: dict[str, Any]) -> str:
-    """Only what changes while somebody looks: the block ``live``."""
+    """Render only the block ``live``, which changes while the page is open."""
     return _rendered(visit, page, context, "live.html")
 
 
@@ -92,7 +92,7 @@ def moment(when: float | None) -> Markup:
 
 @pass_context
 def relative(context: Context, when: float | None) -> Markup:
-    """How far away a moment is: ``in 12 s``, ``3 min ago``; on one line."""
+    """Return the distance of a moment: ``in 12 s``, ``3 min ago``; on one line."""
     if when is None:
         return Markup("-")
     seconds = when - float(context["now"])

@@ -261,6 +261,25 @@ async def test_after_a_busy_database_the_same_call_ends_the_task_with_everything
     await client.cancel_lineage(claim.tracking_id)
 
 
+async def test_a_claim_that_is_lost_while_its_end_fails_stays_lost(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = await taken(client)
+    claim.spawn("page", "buffered")
+    await claim.keep_alive()
+
+    async def busy(batch: Any) -> Any:
+        claim._hold.keeper._told[claim.pair]()  # A heartbeat learns meanwhile that the claim is lost.
+        raise StoreBusy("busy")
+
+    monkeypatch.setattr(client.store, "settle", busy)
+    with pytest.raises(StoreBusy):
+        await claim.complete()
+    assert claim.lost
+    assert len(claim.buffered()["_spawns"]) == 1
+    claim.let_go()
+
+
 # --- batches ----------------------------------------------------------------------------------------------------
 
 

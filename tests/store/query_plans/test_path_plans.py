@@ -13,7 +13,7 @@ from tests.store.query_plans.test_query_plans import Recorded, findings
 from tests.store.scenarios.paths import crowd, run_paths, written
 from tests.support.world import SettableClock, World, settlement
 
-NOT_HERE = {"SELECT slot FROM ramet_paths WHERE seq IN "}
+NOT_HERE = {"SELECT slot FROM ramet_paths WHERE seq "}
 """What is asked only where several write at a time."""
 SQL = ("SELECT", "UPDATE", "DELETE", "INSERT", "WITH")
 

@@ -21,11 +21,12 @@ from ramet.store.verbs.resources import POLICY_LIST, RESOURCE_LIST
 from tests.store.scenarios.every_verb import run_everything
 from tests.support.world import SettableClock, World
 
+IDLE = "SELECT 1 FROM ramet_live WHERE kind IN"
 WHOLE: dict[str, str] = {
     "SELECT kind, state, CASE WHEN": "the distribution over a whole database (or lineage) counts every live task",
     "SELECT CASE WHEN kind = ? THEN stage": "the distribution over the stages of a kind, of all lineages or one",
     "SELECT kind, state, NULL, COUNT(*)": "and every ended one",
-    "SELECT 1 FROM ramet_live WHERE kind IN": "stops at the first live task that this worker serves: it reads on only "
+    IDLE: "stops at the first live task that this worker serves: it reads on only "
     "when there is none, which ends a worker that runs until idle",
     "SELECT day, spent, reserved FROM ramet_spend WHERE spent": "has one row for each day",
     "SELECT name, position, statement, untyped, next_number FROM ramet_own_tables": "has one row for each table and "

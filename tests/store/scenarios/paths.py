@@ -14,6 +14,7 @@ from ramet.model.task.task import NewTask
 from ramet.store.maintenance import path_followup
 from ramet.store.requests import NewLineage
 from ramet.store.rows import paths
+from ramet.store.session import Delete, Insert, Update
 from ramet.store.state import path_changes, path_enter, path_follow
 from tests.support.world import LEASE_SECONDS, World, failing, settlement
 
@@ -138,3 +139,21 @@ def written() -> Iterator[tuple[str, str]]:
             first = parts[0] if parts else None
             if isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value.startswith(VERBS):
                 yield file.name, first.value
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
+                yield file.name, beginning(node.func.attr, *node.args[:2])
+
+
+WRITES = {"insert": "INSERT INTO {} (", "update": "UPDATE {} SET ", "delete": "DELETE FROM {} WHERE "}
+"""Methods of a session -> how their statements begin."""
+
+
+def beginning(method: str, table: ast.expr, names: ast.expr) -> str:
+    """What a call of the session writes, up to what is put in at run time."""
+    name = ast.literal_eval(table)
+    try:
+        columns = ast.literal_eval(names)
+    except ValueError:
+        return WRITES[method].format(name)
+    if method == "insert":
+        return Insert(name, columns).one_row
+    return Delete(name, columns).one_row if method == "delete" else Update(name, columns, ()).one_row

@@ -109,7 +109,7 @@ class Kind:
             ValueError: it has a task per stage.
         """
         bare = replace(self, payload=None, key=None, trap=False, unique_seconds=None, url=None, paths=PLAIN)
-        return Kind.new_task(bare, {}, key="end")
+        return bare.new_task({}, key="end")
 
     def check_claimable(self) -> None:
         """Whether tasks of this very kind can be there.

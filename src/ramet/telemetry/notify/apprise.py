@@ -19,7 +19,7 @@ from ramet import AlertNotice
 from ramet.engine.alerts.channels import NotDelivered
 
 URLS = "RAMET_ALERT_APPRISE"
-"""Addresses that alerts are told, as apprise writes them, with spaces between them. Read by workers."""
+"""Addresses of the services, as apprise writes them, separated by spaces. Read by workers."""
 FILE = "RAMET_ALERT_APPRISE_FILE"
 """A file of such addresses in apprise's own format, with tags ``critical`` and ``warning``."""
 EXTRA = "'ramet[alerts]'"
@@ -74,7 +74,7 @@ class Apprise:
 
 
 def harmless(text: str) -> str:
-    """Text that names nobody and steers nothing where it is shown: titles and keys come from outside."""
+    """Return text that mentions no user and formats nothing where it is shown: titles and keys come from outside."""
     plain = "".join(char if char.isprintable() else " " for char in text)
     return plain.replace("@", "@\N{ZERO WIDTH SPACE}").replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")
 

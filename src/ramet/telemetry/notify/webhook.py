@@ -22,9 +22,9 @@ from ramet import AlertNotice, __version__
 from ramet.engine.alerts.channels import NotDelivered
 
 URL = "RAMET_ALERT_WEBHOOK_URL"
-"""Where notices of alerts are posted; unset: nowhere. Read by workers."""
+"""URL that notices of alerts are posted to; unset: none. Read by workers."""
 SECRET = "RAMET_ALERT_WEBHOOK_SECRET"  # noqa: S105 - the name of a variable
-"""What notices are signed with, 16 characters or more."""
+"""Secret that signs the notices, at least 16 characters."""
 ALLOW_HTTP = "RAMET_ALERT_WEBHOOK_ALLOW_HTTP"
 """``1`` allows an address of plain http that is not on this machine."""
 SECRET_CHARACTERS_MIN = 16
@@ -42,7 +42,7 @@ def sign(secret: str, body: bytes, at: int) -> str:
 
 
 def verify(secret: str, header: str, body: bytes, now: float, tolerance_seconds: float = TOLERANCE_SECONDS) -> bool:
-    """Whether who knows the secret signed this body, and lately: what a receiver checks."""
+    """Return whether a recent signature of this body was made with the secret; for receivers."""
     found = re.fullmatch(r"t=(\d{1,15}),v1=[0-9a-f]{64}", header)
     if found is None or abs(now - int(found[1])) > tolerance_seconds:
         return False

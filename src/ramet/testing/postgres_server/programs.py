@@ -42,7 +42,7 @@ class Owner(NamedTuple):
 
     @property
     def other(self) -> bool:
-        """Is it somebody else than who asks?"""
+        """True when it is another user than the caller."""
         return self.uid != os.geteuid()
 
 

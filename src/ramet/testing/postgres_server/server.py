@@ -222,7 +222,7 @@ class Server:
 
     @property
     def port(self) -> int:
-        """Where it listens; known from the first start on."""
+        """Port that it listens on; known from the first start on."""
         if self._port is None:
             self._port = int((self.folder / "port").read_text())
         return self._port
@@ -245,7 +245,7 @@ class Server:
         return int(found[0]) if found and alive(int(found[0])) else None
 
     def _status(self) -> list[str]:
-        """What the server keeps about itself in its lock file: its process first, whether it is ready last."""
+        """Lines of the server's lock file: its process id first, its status last."""
         try:
             lines = (self.data / "postmaster.pid").read_text().splitlines()
         except (FileNotFoundError, NotADirectoryError):
@@ -405,7 +405,7 @@ class Server:
             raise ServerError(f"it ended with status {process.returncode}")
 
     def _chosen(self) -> bool:
-        """Is the port one that somebody counts on?"""
+        """Return whether a service may rely on the port."""
         return self._port is not None or (self.folder / "port").exists()
 
     def _configure(self) -> None:
@@ -458,7 +458,7 @@ class Server:
 
 
 def last_words(log: str) -> str:
-    """What a server said before it gave up, in one line."""
+    """Return the last messages of a failed server on one line."""
     found = re.findall(r"(?:LOG|ERROR|FATAL|PANIC|DETAIL|HINT):  (.*)", log) or log.splitlines()
     return "; ".join(found[-WORDS_MAX:])
 

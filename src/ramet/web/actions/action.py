@@ -38,24 +38,24 @@ Name = Annotated[
 ]  # fmt: skip
 """An id, a name or a key."""
 Value = Annotated[str, StringConstraints(max_length=VALUE_CHARACTERS_MAX), AfterValidator(_storable)]
-"""What somebody typed."""
+"""Text that a user typed."""
 
 
 class Fields(BaseModel):
-    """What an action is told. Text comes from anywhere and is bounded; what is empty was not given."""
+    """Fields of an action. Text is bounded; an empty field counts as not given."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Person(NamedTuple):
-    """Who acts, and why."""
+    """The operator, and the reason."""
 
     by: str
     reason: str | None = None
 
 
 class Done(NamedTuple):
-    """What an action did."""
+    """Result of an action."""
 
     message: str
     """One line for people."""
@@ -78,7 +78,7 @@ class Action(NamedTuple):
     """One sentence: what it does."""
     fields: type[Fields]
     ask: Ask
-    """What will happen, in words with numbers; refuses what cannot be done."""
+    """Describe the effect in words with numbers; refuse what is impossible."""
     call: Call
     dangerous: bool = False
     """It ends work, or forgets something."""
@@ -121,7 +121,7 @@ async def guarded(asked: Awaitable[Answer]) -> Answer:
 
 
 def one_line(error: Exception) -> str:
-    """What an error says, on one line of bounded length."""
+    """Return the message of an error on one line, at most 1,000 characters."""
     return " ".join(str(error).split())[:1_000]
 
 
@@ -140,7 +140,7 @@ def read_fields(action: Action, given: Mapping[str, str]) -> Fields:
 
 
 def missing(action: Action, given: Mapping[str, str]) -> bool:
-    """Whether something is still to be filled in."""
+    """Return whether a required field is still empty."""
     return any(field.is_required() and not given.get(name) for name, field in action.fields.model_fields.items())
 
 

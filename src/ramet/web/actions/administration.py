@@ -1,4 +1,4 @@
-"""What people do to what is kept beside the work: settings, the deny list, schedules."""
+"""Actions on settings, the deny list, schedules and alerts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ramet.web.page import existing
 
 
 class OneSetting(Fields):
-    """Which setting."""
+    """Name of a setting."""
 
     name: Annotated[Name, Field(title="Setting")]
 
 
 class NewValue(OneSetting):
-    """Which setting, and its value."""
+    """Name and new value of a setting."""
 
     value: Annotated[Value, Field(title="Value", description="As its type says; none for no limit, where it may be.")]
 
@@ -31,7 +31,7 @@ class Entry(Fields):
 
 
 class OneSchedule(Fields):
-    """Which schedule."""
+    """Name of a schedule."""
 
     name: Annotated[Name, Field(title="Schedule")]
 
@@ -161,7 +161,7 @@ NUMBER_MAX = 2**53
 
 
 class OneAlert(Fields):
-    """Which alert."""
+    """Number of an alert."""
 
     alert_id: Annotated[int, Field(ge=0, le=NUMBER_MAX, title="Alert")]
 

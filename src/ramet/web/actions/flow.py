@@ -1,4 +1,4 @@
-"""What people do to the flow of work: pause and limit queues and kinds, switch resources off and on."""
+"""Actions on the flow of work: pause and limit queues and kinds, switch resources off and on."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def _none(value: Any) -> Any:
 
 
 class OneQueue(Fields):
-    """Which queue."""
+    """Name of a queue."""
 
     queue: Annotated[Name, Field(title="Queue")]
 
 
 class LimitedQueue(OneQueue):
-    """Which queue, and how much of it at once."""
+    """Name of a queue, and its limit."""
 
     concurrency: Concurrency = None
     _take_none = field_validator("concurrency", mode="before")(_none)
 
 
 class LimitedKind(Fields):
-    """Which kind, and how much of it at once."""
+    """Name of a kind, and its limit."""
 
     kind: Annotated[Name, Field(title="Kind")]
     concurrency: Concurrency = None
@@ -46,7 +46,7 @@ class LimitedKind(Fields):
 
 
 class OneResource(Fields):
-    """Which resource."""
+    """Name of a resource."""
 
     resource: Annotated[Name, Field(title="Resource", max_length=NAME_LENGTH_MAX)]
 

@@ -1,4 +1,4 @@
-"""What people do to whole lineages: retry what failed, cancel, pause, raise limits, offer blocked spawns again."""
+"""Actions on lineages: retry failed tasks, cancel, pause, raise limits, offer blocked spawns again."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ Money = Annotated[int | None, Field(ge=0, le=AMOUNT_MAX, description="Whole nano
 
 
 class OneLineage(Fields):
-    """Which lineage."""
+    """Tracking id of a lineage."""
 
     tracking_id: Tracking
 
 
 class RetriedLineage(OneLineage):
-    """Which lineage, and how long it may take."""
+    """Tracking id of a lineage, and its extension."""
 
     extend_seconds: Extend = None
 
 
 class Raised(OneLineage):
-    """Which lineage, and its new limits; none is ever lowered."""
+    """Tracking id of a lineage, and its new limits; none is ever lowered."""
 
     max_tasks: Annotated[Count, Field(title="Tasks that it may ever create")] = None
     max_spawn_depth: Annotated[Count, Field(title="Largest depth of a task")] = None
@@ -76,7 +76,7 @@ class Raised(OneLineage):
 
 
 class Reoffers(OneLineage):
-    """Which lineage, and which of its blocks."""
+    """Tracking id of a lineage, and a filter of its blocks."""
 
     reasons: Annotated[Name | None, Field(
         title="Blocked by", description=f"Some of {', '.join(REASONS)}, with commas between them; all, if empty.",
@@ -87,7 +87,7 @@ class Reoffers(OneLineage):
 
     @property
     def only(self) -> dict[str, str | None]:
-        """Which spawns, beside the reasons."""
+        """Filters beside the reasons."""
         return {name: getattr(self, name) or None for name in ("kind", "key", "shape")}
 
     @property

@@ -1,4 +1,4 @@
-"""What people do to single tasks: retry, cancel, exclude."""
+"""Actions on single tasks: retry, cancel, exclude."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TaskId = Annotated[Name, Field(title="Task")]
 
 
 class OneTask(Fields):
-    """Which task."""
+    """Id of a task."""
 
     task_id: TaskId
 
 
 class Retried(OneTask):
-    """Which task, and how long it may take."""
+    """Id of a task, and the extension of its lineage."""
 
     extend_seconds: Extend = None
 

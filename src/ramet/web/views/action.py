@@ -38,7 +38,7 @@ Reason = Annotated[Value | None, Field(max_length=REASON_CHARACTERS_MAX, descrip
 
 
 class DoneAnswer(BaseModel):
-    """What an action did."""
+    """Result of an action."""
 
     told: str
     """One line for people."""
@@ -102,7 +102,7 @@ bulk_router = APIRouter(tags=["tasks"])
 
 
 class BulkAsked(BaseModel):
-    """Which tasks, and whether to act on them."""
+    """A filter of tasks, and the confirmation."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -114,12 +114,12 @@ class BulkAsked(BaseModel):
     since: Annotated[float | None, Field(allow_inf_nan=False)] = None
     """Ended at or after, live ones created at or after; Unix seconds."""
     lineage_prefix: Name | None = None
-    """How the tracking id begins."""
+    """Prefix of the tracking id."""
     extend_seconds: Extend = None
     """With `retry`."""
     reason: Reason = None
     confirm: Annotated[int | None, Field(ge=0)] = None
-    """How many tasks are to be acted on, as counted by a request without it; left out, nothing is done."""
+    """Number of tasks to act on, as counted by a request without it; without it nothing is done."""
 
 
 class BulkCount(BaseModel):
@@ -131,7 +131,7 @@ class BulkCount(BaseModel):
 
 
 class BulkAnswer(BaseModel):
-    """What was counted, and what was done."""
+    """Tasks that match, and the effect."""
 
     act: BulkAct
     selected: int
@@ -200,13 +200,13 @@ class Input(NamedTuple):
     hint: str
     value: str
     fixed: bool
-    """The address names it: it is told, not asked."""
+    """The address names it: shown, not asked."""
     required: bool
     choices: tuple[str, ...]
 
 
 async def asked(request: Request) -> Response:
-    """What will happen, and a button."""
+    """Show the effect of an action, and a button."""
     visit = visit_of(request)
     action, given = _action(visit), _given(request.query_params)
     try:

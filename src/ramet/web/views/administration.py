@@ -1,4 +1,4 @@
-"""What is kept beside the work: schedules, settings, the deny list, the record of what people did."""
+"""Schedules, settings, the deny list and the audit log: readings, API routes and pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ScheduleAnswer(Answer):
     name: str
     kind: str
     times: str
-    """When its slots are, in words."""
+    """The times of its slots in words."""
     state: str
     """``active`` or ``paused``."""
     reason: str | None
@@ -33,7 +33,7 @@ class ScheduleAnswer(Answer):
     overlap: str
     """``skip`` or ``allow``: what becomes of a slot while the last run is not over."""
     catch_up: int
-    """How many slots that nobody ran in time are run late."""
+    """Missed slots that are run late."""
     next_at: float | None
     """None while it is paused."""
     last_slot: float | None
@@ -59,7 +59,7 @@ ActAnswer = Annotated[Act, AsObject()]
 
 
 class ActsAnswer(Answer):
-    """What people did, newest first."""
+    """Entries of the audit log, newest first."""
 
     acts: list[ActAnswer]
     next_before: int | None
@@ -94,7 +94,7 @@ def _schedule(one: Schedule) -> ScheduleAnswer:
 async def load_acts(
     client: Client, tracking_id: str | None = None, *, limit: int = 50, before: int | None = None
 ) -> ActsAnswer:
-    """What people did to one lineage, or to anything; a page at a time."""
+    """Read a page of the audit log, of one lineage or of all."""
     found = await client.acts(tracking_id, limit=limit + 1, before=before)
     shown = found[:limit]
     return ActsAnswer(acts=list(shown), next_before=shown[-1].seq if len(found) > limit else None)
@@ -135,7 +135,7 @@ async def acts(
     before: Annotated[int | None, Query(ge=0, le=ACT_NUMBER_MAX)] = None,
     limit: Limit = 50,
 ) -> ActsAnswer:
-    """What people did, newest first."""
+    """The audit log, newest first."""
     return await load_acts(client, tracking_id, limit=limit, before=before)
 
 
@@ -179,12 +179,12 @@ def _group(setting: SettingInForce) -> str:
 
 
 async def stop_list_page(visit: Visit) -> dict[str, Any]:
-    """What nothing is created for."""
+    """Show the deny list."""
     return {"entries": (await visit.client.stop_list())[:LISTED_MAX]}
 
 
 async def acts_page(visit: Visit) -> dict[str, Any]:
-    """What people did, newest first."""
+    """Show the audit log, newest first."""
     tracking_id = visit.text("tracking_id")
     before = visit.number("after", ACT_NUMBER_MAX, 0, ACT_NUMBER_MAX)
     found = await load_acts(visit.client, tracking_id, limit=visit.number("limit", 50, 1, 200), before=before)

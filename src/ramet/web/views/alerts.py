@@ -39,7 +39,7 @@ NoticeAnswer = Annotated[
 
 
 class OneAlertAnswer(Answer):
-    """An alert, and who was told."""
+    """An alert and its notifications."""
 
     alert: AlertAnswer
     notices: list[NoticeAnswer]
@@ -107,7 +107,7 @@ async def list_alerts(
 
 @router.get("/alerts/{number}")
 async def one_alert(client: ClientDep, number: Annotated[int, Path(ge=0, le=2**62)]) -> OneAlertAnswer:
-    """One alert, and who was told of it."""
+    """One alert and its notifications."""
     found = await alert(client, number)
     return OneAlertAnswer(alert=found, notices=list(await client.alert_notices(number, limit=NOTICES_MAX)))
 
@@ -128,7 +128,7 @@ async def all_alerts(visit: Visit) -> dict[str, Any]:
 
 
 async def alert_page(visit: Visit) -> dict[str, Any]:
-    """What was found, and on what grounds."""
+    """Show an alert with its evidence and notifications."""
     number = visit.path["number"]
     if not (number.isascii() and number.isdigit() and len(number) <= NUMBER_DIGITS_MAX):
         raise NotFound(f"no alert {number[:100]!r}: the page of alerts lists them")

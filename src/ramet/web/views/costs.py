@@ -41,7 +41,7 @@ async def read_costs(client: ClientDep, *, tracking_id: OptionalText = None, lim
 
 @router.get("/calls")
 async def read_calls(client: ClientDep, *, task_id: Text, limit: Limit = 50) -> TaskCallsAnswer:
-    """What one task reserved and was charged, with its latest calls. Whole nano-dollars."""
+    """Reservations and charges of one task, with its latest calls. Whole nano-dollars."""
     return await calls(client, task_id, limit=limit)
 
 

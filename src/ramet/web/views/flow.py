@@ -19,7 +19,7 @@ NOTHING = Backlog("", Count(0), None, None)
 
 
 class QueueAnswer(Answer):
-    """A queue in which something waits or runs, that somebody limited or paused, or that a living worker serves."""
+    """A queue that has tasks, a limit or a pause, or that a living worker serves."""
 
     name: str
     waiting: CountAnswer
@@ -66,22 +66,22 @@ PolicyAnswer = Annotated[Policy, AsObject()]
 
 
 class ResourceAnswer(Answer):
-    """Where a resource stands."""
+    """State of a resource."""
 
     name: str
     state: str
     """``open``, ``paused`` or ``closed``, as its breaker."""
     since: float | None
-    """When the breaker opened."""
+    """Time at which the breaker opened."""
     until: float | None
-    """When one task tries, or the pause ends."""
+    """Time of the next trial, or end of the pause."""
     by: str | None
     reason: str | None
     failures: int
     """In a row."""
     held: int
     rate_per_second: float | None
-    """That holds now: of its policy, told by its server, or cut after a refusal."""
+    """Rate in force: of its policy, set by its server, or cut after a refusal."""
     in_store: float | None
     """Units that may be taken at once."""
     waiting: CountAnswer
@@ -90,9 +90,9 @@ class ResourceAnswer(Answer):
     oldest_waiting: str | None
     """The id of that task."""
     limited_by: str | None
-    """What lets no task through at this moment: ``breaker``, ``disabled``, ``paused``, ``rate`` or ``concurrency``."""
+    """Reason why no task gets through now: ``breaker``, ``disabled``, ``paused``, ``rate`` or ``concurrency``."""
     next_at: float | None
-    """When the next task may go; null when one may go now, or when only an event tells."""
+    """Time of the next task; null when one may go now, or when only an event decides."""
     policy: PolicyAnswer
 
 
@@ -134,7 +134,7 @@ def _queue(name: str, known: Queue | None, backlog: Backlog, held: int, living: 
 
 
 async def load_resources(client: Client, name: str | None = None, *, limit: int = 100) -> list[ResourceAnswer]:
-    """Where resources stand and what waits for them, those with an open breaker first; or the one of this name."""
+    """Read the state of resources and their backlog, open breakers first; or of the one with this name."""
     found = await client.resources(name, limit=limit)
     usage, policies, now = (await client.usage()).resources, await client.policies(), client.clock.now()
     waiting = await client.resource_backlogs([one.name for one in found])
@@ -189,7 +189,7 @@ class RunningAnswer(Answer):
 
 
 class WorkerAnswer(Answer):
-    """A worker as it said itself, and what it has in hand."""
+    """A worker as it registered, and its claims."""
 
     name: str
     host: str
@@ -207,7 +207,7 @@ class WorkerAnswer(Answer):
 
 
 class ClaimantAnswer(Answer):
-    """Somebody with claims who is no worker that was seen within a day: a program that pulls, or one that is gone."""
+    """A holder of claims that is not a worker seen within a day: a program that pulls, or a lost worker."""
 
     name: str
     claims: int
@@ -218,7 +218,7 @@ NotServedAnswer = Annotated[Unserved, AsObject("NotServedAnswer")]
 
 
 class WorkersAnswer(Answer):
-    """Who works, on what, and what nobody serves."""
+    """Workers, their claims, and unserved kinds."""
 
     workers: list[WorkerAnswer]
     others: list[ClaimantAnswer]
@@ -267,13 +267,13 @@ async def queues(client: ClientDep) -> FlowAnswer:
 
 @router.get("/resources")
 async def resources(client: ClientDep, *, name: OptionalText = None, limit: Limit = 50) -> list[ResourceAnswer]:
-    """Where resources stand and what waits for them, those with an open breaker first."""
+    """State of resources and their backlog, those with an open breaker first."""
     return await load_resources(client, name, limit=limit)
 
 
 @router.get("/workers")
 async def workers(client: ClientDep) -> WorkersAnswer:
-    """Who works, on what, and what nobody serves."""
+    """Workers, their claims, and live kinds that no worker serves."""
     return await load_workers(client)
 
 
@@ -284,7 +284,7 @@ LIMITS = {
     "rate": "its rate is used up",
     "concurrency": "all its claims are in use",
 }
-"""What lets no task of a resource through."""
+"""Reasons why no task of a resource gets through."""
 
 
 async def queues_page(visit: Visit) -> dict[str, Any]:
@@ -293,7 +293,7 @@ async def queues_page(visit: Visit) -> dict[str, Any]:
 
 
 async def resources_page(visit: Visit) -> dict[str, Any]:
-    """Where resources stand, those with an open breaker first."""
+    """Show the state of resources, those with an open breaker first."""
     name = visit.text("name")
     return {
         "name": name,
@@ -304,7 +304,7 @@ async def resources_page(visit: Visit) -> dict[str, Any]:
 
 
 async def workers_page(visit: Visit) -> dict[str, Any]:
-    """Who works, on what, and what nobody serves."""
+    """Show workers, their claims, and live kinds that no worker serves."""
     return {"found": await load_workers(visit.client)}
 
 

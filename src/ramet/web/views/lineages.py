@@ -21,14 +21,14 @@ REOFFERED = tuple(reason.value for reason in BlockReason if reason in REOFFERABL
 
 
 class OutcomeAnswer(Answer):
-    """What a lineage came to, so far or at its end."""
+    """Outcome of a lineage, so far or at its end."""
 
     clean: bool
     """Nothing failed, and nothing was left out."""
     failures: int
     """Tasks that are failed."""
     left_out: dict[str, int]
-    """What was wanted and does not exist, by reason: refused spawns and cancelled tasks."""
+    """Tasks that do not exist although they were wanted, by reason: refused spawns and cancelled tasks."""
     words: str
 
 
@@ -100,11 +100,11 @@ class LineageDetail(LineageAnswer):
     delays: list[DelayAnswer]
     """Tasks that were put off, the most frequent reasons first."""
     refused: dict[str, int]
-    """How often spawns were refused, by reason."""
+    """Refused spawns by reason."""
 
 
 async def lineage_answers(client: Client, rows: Sequence[Lineage]) -> list[LineageAnswer]:
-    """What lineages used of their limits."""
+    """Return lineages with their use of limits."""
     depths = await client.deepest([row.tracking_id for row in rows])
     now, paused = client.clock.now(), await _paused_queues(client)
     return [_lineage_answer(row, now, paused, depths.get(row.tracking_id)) for row in rows]
@@ -195,7 +195,7 @@ async def load_detail(client: Client, tracking_id: str) -> LineageDetail:
 
 
 async def load_refused(client: Client, tracking_id: str) -> dict[str, int]:
-    """How often spawns were refused in a lineage, by reason, the most frequent first."""
+    """Count the refused spawns of a lineage by reason, the most frequent first."""
     totals: dict[str, int] = {}
     for (_, reason), times in (await client.block_totals(tracking_id)).items():
         totals[reason] = totals.get(reason, 0) + times
@@ -311,7 +311,7 @@ async def lineage_page(visit: Visit) -> dict[str, Any]:
 
 
 async def spend_page(visit: Visit) -> dict[str, Any]:
-    """What a lineage cost, by kind and task."""
+    """Show the money of a lineage, by kind and task."""
     tracking_id = (await stored_lineage(visit.client, visit.id("tracking_id"))).tracking_id
     return {"tracking_id": tracking_id, "found": await visit.client.costs(tracking_id, limit=20)}
 

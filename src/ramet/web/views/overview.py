@@ -1,4 +1,4 @@
-"""What runs, what waits and why, what ended in the last hour: from tallies and bounded reads only."""
+"""Overview: running and waiting tasks, the ends of the last hour; from tallies and bounded reads only."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Minute(Answer):
 
 
 class KindAnswer(Answer):
-    """What a kind did in the last hour."""
+    """Activity of a kind in the last hour."""
 
     kind: str
     live: int
@@ -184,7 +184,7 @@ def _kinds(hour: Mapping[str, Tally], ever: Tallies) -> list[KindAnswer]:
 
 
 def _by_kind(hour: Tallies) -> dict[str, Tally]:
-    """What each kind did in the whole hour. An hour may have thousands of rows: each is added up once."""
+    """Add up each kind over the whole hour. An hour may have thousands of rows: each is read once."""
     rows: dict[str, list[Tally]] = {}
     for row in hour.rows:
         rows.setdefault(row.kind, []).append(row)
@@ -298,7 +298,7 @@ router = APIRouter(tags=["overview"])
 
 @router.get("/overview")
 async def read_overview(client: ClientDep) -> OverviewAnswer:
-    """What runs, what waits and why, what ended in the last hour."""
+    """Running and waiting tasks, and the ends of the last hour."""
     return await load_overview(client)
 
 

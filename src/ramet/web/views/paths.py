@@ -63,7 +63,7 @@ async def load_paths(
     client: Client, path: Sequence[str] = (), *, queue: str | None = None, tracking_id: str | None = None,
     limit: int = 50,
 ) -> PathsAnswer:  # fmt: skip
-    """Who is at, below or above a path; without one: who holds any, those with most tasks behind them first."""
+    """Read the tasks at, below or above a path; without one, the holders, those with most tasks behind them first."""
     if tracking_id is not None:
         await stored_lineage(client, tracking_id)
     page = await client.paths(path, queue=queue, tracking_id=tracking_id, limit=limit)

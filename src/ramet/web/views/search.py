@@ -1,4 +1,4 @@
-"""What a text that somebody has in hand may name: a task, a lineage, a key, the beginning of a lineage's name."""
+"""Search: a task or lineage by id, tasks by key, lineages by the prefix of their id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINEAGES_MAX = 20
 
 
 class SearchAnswer(Answer):
-    """What a text names. The first of these that is there is the best answer."""
+    """Matches of a text. The first of these that is there is the best answer."""
 
     task: TaskLine | None
     """The task with this id."""
@@ -52,7 +52,7 @@ router = APIRouter(tags=["search"])
 
 @router.get("/search")
 async def find(client: ClientDep, *, q: Text) -> SearchAnswer:
-    """What a text names: a task or lineage by its id, tasks by their key, lineages by the beginning of their name."""
+    """Matches of a text: a task or lineage by its id, tasks by their key, lineages by the beginning of their name."""
     return await run_search(client, q)
 
 

@@ -32,11 +32,11 @@ from ramet.web.page import (
 from ramet.web.views import costs
 
 SCANS_MAX = 5
-"""So often more of a list is looked at where few of its tasks were wanted."""
+"""Scans of a list for rare tasks, beside the first page."""
 SCAN_SIZE = 200
-"""So many tasks at a time."""
+"""Tasks of one scan."""
 ATTEMPTS_MAX = 500
-"""Attempts, transitions and blocks of one task that are told, each the newest so many."""
+"""Attempts, transitions and blocks shown of one task, the newest of each."""
 
 
 TaskLine = Annotated[
@@ -83,7 +83,7 @@ class BranchList(Answer):
 
 
 class TaskQuery(NamedTuple):
-    """Which tasks to list."""
+    """A filter of tasks."""
 
     tracking_id: str | None = None
     state: str | None = None
@@ -183,7 +183,7 @@ class ExplanationAnswer(Answer):
     headline: str
     task: TaskLine
     why: list[CauseAnswer]
-    """What holds it now, the first is the headline; of an ended task how it ended, then why."""
+    """Present obstacles, the first is the headline; of an ended task its end and the reasons."""
     refused: list[CauseAnswer]
     """Why the first of its spawns were refused."""
     wanted: list[WantedAnswer]
@@ -243,7 +243,7 @@ explain_router = APIRouter(tags=["explain"])
 
 @explain_router.get("/explain")
 async def explain_key(client: ClientDep, *, kind: Text, key: Text, tracking_id: OptionalText = None) -> KeyAnswer:
-    """Who has a kind and key, in any spelling of the key; without a lineage the newest are looked at."""
+    """Tasks with a kind and key, in any spelling of the key; without a lineage among the newest."""
     return await load_key(client, kind, key, tracking_id)
 
 
@@ -341,7 +341,7 @@ NUMBER_MAX = 2**62
 
 
 def query_of(visit: Visit) -> TaskQuery:
-    """Which tasks the address asks for."""
+    """Return the filter in the address."""
     return TaskQuery(
         visit.text("tracking_id"),
         visit.word("state", STATES),
