@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from tests.conformance.guard.test_uniqueness import DAY, WINDOW, holder_of, unique, wanted_by
 from tests.support.world import World, effect, settlement, with_fence
@@ -21,7 +22,7 @@ async def settled(world: World, event: ev.Event | None = None, **more: Any) -> s
 NOT_ENDED_WELL: dict[str, tuple[ev.Event, float | None]] = {
     "failed": (ev.Fail(1, "no"), DAY),
     "permanent error": (ev.Error(1, "broken", "permanent", "broken", 1.0), DAY),
-    "failed over its budget": (ev.Fail(1, "cost: nothing is left"), None),
+    "failed over its budget": (ev.Fail(1, Reason("cost", ceiling="day", limit=5, spent=6)), None),
 }
 
 

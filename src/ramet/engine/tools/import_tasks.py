@@ -350,7 +350,8 @@ class Importer:
         )
         if placed.verdict is None:
             return arrival
-        return as_history(arrival, placed.verdict, Reason(placed.verdict, text=placed.detail))
+        fact = "task" if placed.verdict == DUPLICATE else "text"
+        return as_history(arrival, placed.verdict, Reason(placed.verdict, **{fact: placed.detail}))
 
     def _rule(self, row: Incoming) -> PathRule | None:
         """Where a row that is still to run stands; the rest of the rule is its kind's."""

@@ -328,7 +328,7 @@ class Staging:
         """
         self._db.execute("CREATE INDEX staged_identity ON staged (lineage, key, kind, step)")
         self._db.execute(
-            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER least "
+            "UPDATE staged SET verdict = ?, detail = r.winner FROM (SELECT n, FIRST_VALUE(id) OVER least "
             "AS winner, ROW_NUMBER() OVER least AS place FROM (SELECT *, ROW_NUMBER() OVER best > 1 AS beaten "
             "FROM staged WHERE verdict IS NULL WINDOW best AS (PARTITION BY lineage, key, kind, step "
             "ORDER BY known DESC, advance DESC, tries DESC, n)) WINDOW least AS (PARTITION BY lineage, key, kind "
@@ -354,7 +354,7 @@ class Staging:
         run, live = self._db.execute, f"known = 0 AND verdict IS NULL AND advance <= {advance_of(TaskState.PROCESSING)}"
         run("CREATE INDEX staged_unique ON staged (unique_kind, key) WHERE unique_kind IS NOT NULL")
         run(
-            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER best "
+            "UPDATE staged SET verdict = ?, detail = r.winner FROM (SELECT n, FIRST_VALUE(id) OVER best "
             f"AS winner, ROW_NUMBER() OVER best AS place FROM staged WHERE unique_kind IS NOT NULL AND {live} "
             "WINDOW best AS (PARTITION BY unique_kind, key ORDER BY advance DESC, tries DESC, n)) r "
             "WHERE r.n = staged.n AND r.place > 1",
