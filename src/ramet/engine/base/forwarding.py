@@ -22,6 +22,10 @@ class HasStore(Protocol):
     store: Store
 
 
+_NAMES = {id(verb): name for name, verb in vars(Store).items()}
+"""The name of each verb, by what it is: verbs are functions with the name of the function that does the work."""
+
+
 def of_store(
     verb: Callable[Concatenate[Store, Parameters], Coroutine[Any, Any, Answer]], text: str
 ) -> Callable[Concatenate[HasStore, Parameters], Coroutine[Any, Any, Answer]]:
@@ -31,7 +35,7 @@ def of_store(
         verb: ``Store.get``. It is looked up by its name at each call: a client may have a store that watches.
         text: the docstring for users; the verb's own is for those who write stores.
     """
-    name = next(name for name in dir(Store) if getattr(Store, name) is verb)
+    name = _NAMES[id(verb)]
 
     @wraps(verb)
     async def call(self: HasStore, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
