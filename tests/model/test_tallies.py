@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.model.flow.resources import CommitTimes
+from ramet.model.reasons import Reason
 from ramet.model.tallies import (
     BUCKETS_SECONDS,
     CHAINS,
@@ -80,6 +81,11 @@ def test_the_sum_of_spans_reaches_from_the_first_to_the_last() -> None:
     assert Tallies(more, ()).total("page") == tally_of("page", 60.0, 240.0, [7] * len(COLUMNS))
     assert Tallies(more, ()).total("image") == tally_of("image", 60.0, 180.0, [2] * len(COLUMNS))
     assert Tallies((), ()).total() == tally_of("", 0.0, 0.0, ZERO)
+
+
+def test_a_reason_of_the_engine_is_counted_by_its_code() -> None:
+    assert first_word(Reason("cancelled", by="ann: me", text="so")) == "cancelled"
+    assert first_word(Reason("on_end_overdue", seconds=3_600.0)) == "on_end_overdue"
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_the_wheel_has_every_page_style_script_board_and_table_of_the_package() 
     assert build["targets"]["wheel"] == {"packages": ["src/ramet"]}
     package = PROJECT / "src" / "ramet"
     files = [file.relative_to(PROJECT) for file in package.rglob("*") if file.is_file() and file.suffix != ".pyc"]
-    assert {".html", ".css", ".js", ".svg", ".json", ".txt", ".yaml"} <= {file.suffix for file in files}
+    assert {".html", ".css", ".js", ".svg", ".txt", ".yaml"} <= {file.suffix for file in files}
     assert left_out(files, (PROJECT / ".gitignore").read_text(encoding="utf-8")) == []
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from ramet.model.task.task import NewTask
 from ramet.store.requests import NewLineage
-from ramet.store.sqlite.session import BELIEVED_SECONDS, JUMP_SECONDS, WallTime, steady_seconds
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.wall_time import BELIEVED_SECONDS, JUMP_SECONDS, WallTime, steady_seconds
 
 DAY_SECONDS = 86_400.0
 BEGIN = 1_800_000_000.0

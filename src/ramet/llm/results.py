@@ -434,7 +434,7 @@ def _row_of(task: Task, told: _Told, lanes: dict[str, str]) -> OutputRow:
         return row
     if row.state in (ItemState.FAILED, ItemState.SKIPPED, ItemState.CANCELLED):
         reason = task.reason or row.state
-        row.code, row.error = told.code or reason.partition(":")[0].strip(), task.why or reason
+        row.code, row.error = told.code or task.reason_code or reason.partition(":")[0].strip(), task.why or reason
         row.text, row.usage = told.words, told.usage
     return row
 

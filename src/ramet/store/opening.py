@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ramet.store import wall_time
 from ramet.store.address import file_of, is_file, is_postgres, shown
 from ramet.store.errors import StoreError
 from ramet.store.schema import versions as known
 from ramet.store.schema.versions import Migrated
-from ramet.store.sqlite import session
 from ramet.store.store import Store
 
 
@@ -39,7 +39,7 @@ def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], 
     # Drivers load only when a database is opened: `import ramet` stays light.
     from ramet.store.sqlite.store import SqliteStore
 
-    return SqliteStore(file_of(text), create=create, clock=clock or session.now)
+    return SqliteStore(file_of(text), create=create, clock=clock or wall_time.now)
 
 
 def _open_postgres(url: str, create: bool, clock: Callable[[], float] | None) -> Store:

@@ -27,6 +27,7 @@ from ramet.engine.base.work import (
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.money import Charge
 from ramet.model.paths import PathRule
+from ramet.model.reasons import Reason, code_of
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.retry import Waits
@@ -119,6 +120,14 @@ def test_every_settlement_survives_the_wire(settlement: Settlement) -> None:
     assert all(new.path is None or type(new.path) is PathRule for new in arrived.spawns)
     for sent, got in zip(settlement.writes, arrived.writes, strict=True):
         assert list(map(type, sent.parameters)) == list(map(type, got.parameters)), "1, 1.0 and True are not the same"
+
+
+def test_a_reason_with_facts_survives_the_wire_and_a_text_stays_a_text() -> None:
+    over = Reason("cost", ceiling="day", limit=5, spent=6)
+    for reason, code in ((over, "cost"), (str(over), None)):
+        arrived = settlement_in(travelled(settlement_out(Settlement(1, 2, ev.Snooze(2, 60.0, reason)))))
+        assert isinstance(arrived.event, ev.Snooze)
+        assert (arrived.event.reason, code_of(arrived.event.reason)) == (over, code)
 
 
 @given(NUMBERS, NUMBERS, st.none() | TEXT, st.none() | TEXT)

@@ -7,7 +7,7 @@ import os
 import time
 from typing import Protocol
 
-from ramet.store.sqlite import session
+from ramet.store import wall_time
 
 
 class Clock(Protocol):
@@ -34,7 +34,7 @@ class SystemClock:
         """How far the database's clock is ahead of this machine's (:attr:`ramet.store.Store.ahead_seconds`)."""
 
     def now(self) -> float:
-        return session.now() + self.ahead_seconds
+        return wall_time.now() + self.ahead_seconds
 
     def monotonic(self) -> float:
         return time.monotonic()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from ramet.store import wall_time
 from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
 from ramet.store.maintenance import sweep as sweeping
 from ramet.store.processes.registry import Neighbours, network_file_system
@@ -19,7 +20,6 @@ from ramet.store.rows.workers import CommitTimer
 from ramet.store.schema import versions as known
 from ramet.store.schema.versions import Versions, check_newer, store_versions, versions
 from ramet.store.session import Overtaken, Session, StatementFailed, TransactionUndone, begin_epoch, fence_base
-from ramet.store.sqlite import session as wall_time
 from ramet.store.sqlite.group_commit import InlineWriter, ThreadWriter, run_alone
 from ramet.store.sqlite.session import Hook, Place, SqliteSession, connect, identity, store_error
 from ramet.store.sqlite.within_transaction import run_within
