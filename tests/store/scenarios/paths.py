@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -139,21 +139,24 @@ def written() -> Iterator[tuple[str, str]]:
             first = parts[0] if parts else None
             if isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value.startswith(VERBS):
                 yield file.name, first.value
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
-                yield file.name, beginning(node.func.attr, *node.args[:2])
+            match node:
+                case ast.Call(func=ast.Attribute(attr=method), args=[ast.Constant(value=str(table)), *terms, _]):
+                    if method in WRITES:
+                        yield file.name, beginning(method, table, terms)
 
 
-WRITES = {"insert": "INSERT INTO {} (", "update": "UPDATE {} SET ", "delete": "DELETE FROM {} WHERE "}
-"""Methods of a session -> how their statements begin."""
+WRITES: dict[str, tuple[Callable[..., Insert | Update | Delete], str]] = {
+    "insert": (Insert, "INSERT INTO {} ("),
+    "update": (Update, "UPDATE {} SET "),
+    "delete": (Delete, "DELETE FROM {} "),
+}
+"""Methods of a session -> what they write, and how its SQL begins."""
 
 
-def beginning(method: str, table: ast.expr, names: ast.expr) -> str:
+def beginning(method: str, table: str, terms: Sequence[ast.expr]) -> str:
     """What a call of the session writes, up to what is put in at run time."""
-    name = ast.literal_eval(table)
+    write, begins = WRITES[method]
     try:
-        columns = ast.literal_eval(names)
+        return write(table, *map(ast.literal_eval, terms)).one_row
     except ValueError:
-        return WRITES[method].format(name)
-    if method == "insert":
-        return Insert(name, columns).one_row
-    return Delete(name, columns).one_row if method == "delete" else Update(name, columns, ()).one_row
+        return begins.format(table)
