@@ -24,7 +24,7 @@ import psycopg
 
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.testing.postgres import Cluster
@@ -112,7 +112,7 @@ class Load:
         if settling is not None:
             await settling
 
-    async def _settle(self, taken: list[Claimed]) -> None:
+    async def _settle(self, taken: list[ClaimedTask]) -> None:
         await self._store.settle(
             [Settlement(t.standing.seq, t.standing.fence, ev.Complete(t.standing.fence)) for t in taken]
         )

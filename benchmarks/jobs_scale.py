@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.wiki_scale import Meter
-from ramet import Client, Policy
+from ramet import Client, ResourcePolicy
 from ramet.jobs import pipeline
 from ramet.jobs.app import LIMITS
 from ramet.jobs.config.config_file import read_config, sample
@@ -55,7 +55,7 @@ async def begin(address: str, openings: int, profile: Path | None) -> str:
     """A database with the pipeline's settings and the board's lineage; the lineage."""
     async with pipeline.app.client(address) as client:
         await client.settings.set_many(read_config(profile) if profile else sample())
-        await client.limit_resource(Policy(f"{HOST_RESOURCE}*", breaker_failures=0))
+        await client.limit_resource(ResourcePolicy(f"{HOST_RESOURCE}*", breaker_failures=0))
         limits = replace(LIMITS, max_fan_out=2 * openings, max_tasks=4 * openings)
         payload = {"url": f"https://jobs.lever.co/{TOKEN}", "approved": True, "company_name": TOKEN.capitalize()}
         made = await client.submit(SOURCE_DISCOVERY, payload, limits=limits)

@@ -16,12 +16,12 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.horizon import own_database
 from ramet import App, Context
-from ramet.model.flow.resources import WorkerSeen
+from ramet.model.flow.resources import WorkerStatus
 from ramet.model.money import Charge
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.sqlite.store import SqliteStore
@@ -56,7 +56,7 @@ def leaf(listing: str, number: int) -> NewTask:
             return new._replace(kind="unserved", queue="aside")
 
 
-def settled(claimed: Claimed, listings: dict[str, int]) -> Settlement:
+def settled(claimed: ClaimedTask, listings: dict[str, int]) -> Settlement:
     """What becomes of a claim: it grows, fails, is filtered or succeeds."""
     standing, fence = claimed.standing, claimed.standing.fence
     event: ev.Event = ev.Complete(fence)
@@ -125,7 +125,7 @@ async def furnish(store: Store, address: str) -> None:
 
     async with app.client(address) as client:
         for at in range(SEVERAL):
-            await store.see_worker(WorkerSeen(f"worker-{at}", "host", at + 1, ("listing", "root"), ("default",), 8))
+            await store.see_worker(WorkerStatus(f"worker-{at}", "host", at + 1, ("listing", "root"), ("default",), 8))
             await client.schedules.add(
                 "root", {"at": at}, every_seconds=86_400.0, name=f"schedule-{at}", by="benchmark"
             )

@@ -21,7 +21,7 @@ import psycopg
 from benchmarks.horizon import own_database
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 
@@ -112,7 +112,7 @@ async def measure(url: str, tasks: int) -> Measured:
     store = PostgresStore(url, inline=True, hook=meter.hook)
     link = store._writer._link  # type: ignore[union-attr]
     meter.flush = lambda: link._connected().connection.execute("SELECT pg_stat_force_next_flush()")
-    costs, held = [], list[Claimed]()
+    costs, held = [], list[ClaimedTask]()
     request = ClaimRequest("w", ("default",), ("page",), BATCH, LEASE_SECONDS)
 
     async def submit() -> None:
@@ -179,16 +179,16 @@ def _lineage(name: str) -> NewLineage:
     )  # fmt: skip
 
 
-def _done(taken: Claimed, spawns: Sequence[NewTask] = ()) -> Settlement:
+def _done(taken: ClaimedTask, spawns: Sequence[NewTask] = ()) -> Settlement:
     fence = taken.standing.fence
     return Settlement(taken.standing.seq, fence, ev.Complete(fence), spawns=spawns)
 
 
-def _children(taken: Claimed) -> list[NewTask]:
+def _children(taken: ClaimedTask) -> list[NewTask]:
     return [NewTask(f"{taken.id}/1", "page", f"{taken.key}/1", taken.payload)]
 
 
-def _batches(held: Sequence[Claimed]) -> list[Sequence[Claimed]]:
+def _batches(held: Sequence[ClaimedTask]) -> list[Sequence[ClaimedTask]]:
     return [held[at : at + BATCH] for at in range(0, len(held), BATCH)]
 
 

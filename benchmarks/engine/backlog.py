@@ -11,7 +11,7 @@ from benchmarks.engine import app
 from ramet import Client
 from ramet.model.lineage.limits import LEASE_SECONDS
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest, Settlement
 
 WORKER = "bench-worker"
@@ -36,7 +36,7 @@ class Backlog(NamedTuple):
 class _Lineage:
     """One lineage in a database of its own, grown by one parent that is held all the time."""
 
-    def __init__(self, client: Client, parent: Claimed) -> None:
+    def __init__(self, client: Client, parent: ClaimedTask) -> None:
         self._client = client
         self._parent = parent
         self._made = 0

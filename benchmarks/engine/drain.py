@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from benchmarks.engine import app
 from ramet import Client, Worker
-from ramet.store.answers import Claimed, Settled
+from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.requests import ClaimRequest, Settlement
 from ramet.store.store import Store
 
@@ -33,13 +33,13 @@ class Stopwatch:
         """From the first claim to the last settlement."""
         return self.ended_at - self.began_at
 
-    async def claim(self, request: ClaimRequest) -> list[Claimed]:
+    async def claim(self, request: ClaimRequest) -> list[ClaimedTask]:
         """As the store's; the first one starts the clock."""
         if not self.began_at:
             self.began_at, self.began_cpu = time.perf_counter(), time.process_time()
         return await self._store.claim(request)
 
-    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+    async def settle(self, batch: Sequence[Settlement]) -> list[SettleResult]:
         """As the store's; the last one stops the clock, when it is durable."""
         answers = await self._store.settle(batch)
         self.ended_at, self.ended_cpu = time.perf_counter(), time.process_time()

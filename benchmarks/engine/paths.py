@@ -17,7 +17,7 @@ from benchmarks.engine.places import Place
 from ramet import Client
 from ramet.model.lineage.limits import LEASE_SECONDS
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest, Settlement
 
 WORKER = "bench-worker"
@@ -152,13 +152,13 @@ async def submit(client: Client, tasks: int, path: PathOf = _no_path, *, first: 
     return time.perf_counter() - began
 
 
-async def claim(client: Client, limit: int) -> list[Claimed]:
+async def claim(client: Client, limit: int) -> list[ClaimedTask]:
     """Take what can be claimed."""
     request = ClaimRequest(WORKER, ["default"], ["bench.noop"], limit, LEASE_SECONDS)
     return await client.store.claim(request)
 
 
-async def settle(client: Client, claimed: Sequence[Claimed]) -> None:
+async def settle(client: Client, claimed: Sequence[ClaimedTask]) -> None:
     """All of these succeed."""
     held = [item.standing for item in claimed]
     answers = await client.store.settle([Settlement(s.seq, s.fence, ev.Complete(s.fence)) for s in held])
@@ -182,7 +182,7 @@ async def _blocked(place: Place, waiting: int, window: int) -> float:
         return _warm([plain / beside for plain, beside in zip(seconds[empty], seconds[large], strict=True)])
 
 
-async def _the_only_one(client: Client) -> list[Claimed]:
+async def _the_only_one(client: Client) -> list[ClaimedTask]:
     claimed = await claim(client, BATCH)
     if len(claimed) != 1:
         raise RuntimeError(f"{len(claimed)} tasks of one path could be claimed at once: these numbers mean nothing")

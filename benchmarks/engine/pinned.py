@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 from benchmarks.engine import app
 from benchmarks.engine.places import Place, Spot
 from ramet import Client, Worker
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
 from ramet.store.store import Store
 
@@ -52,7 +52,7 @@ class _Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+    async def settle(self, batch: Sequence[Settlement]) -> list[SettleResult]:
         """As the store's."""
         answers = await self._store.settle(batch)
         self.settled += len(batch)

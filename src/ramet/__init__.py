@@ -3,22 +3,25 @@
 This module is the public API; nothing else is promised.
 """
 
+import warnings
+from typing import TYPE_CHECKING
+
 from ramet.engine.app.app import App
 from ramet.engine.app.pipeline import Pipeline
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.json_text import PayloadTooLarge
-from ramet.engine.client.claim import Claim, Ended, Spawn
-from ramet.engine.client.client import Client, OwnLineage
+from ramet.engine.client.claim import Claim, ClaimResult, Spawn
+from ramet.engine.client.client import Client, OwnLineageRefused
 from ramet.engine.client.reading import StateCount, TreeNode
 from ramet.engine.client.sync_client import SyncClaim, SyncClient
 from ramet.engine.client.waiting import TaskFailed, WaitRefused
 from ramet.engine.context.batch import BatchContext, SyncBatchContext
-from ramet.engine.context.binding import item
+from ramet.engine.context.binding import item_settlement
 from ramet.engine.context.context import Context, SyncContext
 from ramet.engine.context.data import Blob, BlobTooLarge
 from ramet.engine.context.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.context.outcome import Outcome
-from ramet.engine.context.ports import ClaimLost, Invocation
+from ramet.engine.context.ports import ClaimLost, InvokeResult
 from ramet.engine.explain.explain import Explanation
 from ramet.engine.explain.key import KeyExplanation
 from ramet.engine.kinds.options import PathArguments, TaskOptions
@@ -27,42 +30,50 @@ from ramet.engine.settings.setting import Setting
 from ramet.engine.worker.worker import Worker
 from ramet.model.alerts.notifications import AlertChannel, AlertNotice
 from ramet.model.alerts.rules import Alert
-from ramet.model.causes import About, Cause
-from ramet.model.flow.resources import KindLimit, Policy, Queue, Resource, Unserved, Usage, WorkerSeen
-from ramet.model.keys import InvalidKey, shown_key, text_key, title_key, url_key
+from ramet.model.causes import Cause, CauseSubject
+from ramet.model.flow.resources import (
+    ClaimUsage,
+    KindLimit,
+    Queue,
+    Resource,
+    ResourcePolicy,
+    UnservedKind,
+    WorkerStatus,
+)
+from ramet.model.keys import InvalidKey, display_key, text_key, title_key, url_key
 from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.lineage.limits import PRESETS, Limits
 from ramet.model.lineage.lineage import Lineage, LineageOutcome, LineageState, LineageTotals, OutcomeKind
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, Ceiling, Costs, as_usd, dollars
-from ramet.model.operations import Act, BulkAct, BulkResult, BulkSelection, TaskFilter
-from ramet.model.paths import HeldBack, InvalidPath, PathChain, PathPage, PathTask, path_key
-from ramet.model.schedule import Schedule, Slot, slot_of
-from ramet.model.task.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
+from ramet.model.operations import AuditEntry, BulkAction, BulkResult, BulkSelection, TaskFilter
+from ramet.model.paths import InvalidPath, PathChain, PathImpact, PathPage, PathTask, path_key
+from ramet.model.schedule import Schedule, ScheduleSlot, schedule_slot
+from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSettlement, StageCount
 from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
 from ramet.model.task.task import Attempt, Block, Task, TaskHistory, TaskState
 from ramet.model.values import InvalidText
 from ramet.model.views import (
+    ActiveClaims,
     Backlog,
     BlockPage,
-    Branch,
-    Call,
-    Count,
-    Delay,
-    InHand,
-    KindState,
+    BoundedCount,
+    KindStateCount,
     LineagePage,
-    Present,
+    LiveCounts,
     RunningTask,
+    TaskCall,
     TaskCalls,
     TaskCheckpoint,
-    Twig,
-    TwigPage,
+    TreeGroup,
+    TreePage,
+    TreeTask,
+    WaitReason,
 )
-from ramet.store.answers import Ran, Reoffered, SpawnAnswer, Submitted
+from ramet.store.answers import ReofferResult, SpawnResult, StatementResult, SubmitResult
 from ramet.store.errors import (
     LineageExists,
-    Stopped,
+    StopListed,
     StoreError,
     StoreUncertain,
     StoreUnreachable,
@@ -76,52 +87,49 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AMOUNT_MAX",
-    "About",
-    "Act",
+    "ActiveClaims",
     "Alert",
     "AlertChannel",
     "AlertNotice",
     "App",
     "Attempt",
+    "AuditEntry",
     "Backlog",
     "BatchContext",
-    "Binding",
+    "BindResult",
     "Blob",
     "BlobTooLarge",
     "Block",
     "BlockPage",
     "BlockReason",
     "BoundTask",
-    "Branch",
-    "BulkAct",
+    "BoundedCount",
+    "BulkAction",
     "BulkResult",
     "BulkSelection",
-    "Call",
     "Cause",
+    "CauseSubject",
     "Ceiling",
     "Claim",
     "ClaimLost",
+    "ClaimResult",
+    "ClaimUsage",
     "Client",
     "Context",
     "CostRefused",
     "Costs",
-    "Count",
-    "Delay",
-    "Ended",
     "ErrorClass",
     "Explanation",
-    "HeldBack",
-    "InHand",
     "InvalidEntry",
     "InvalidKey",
     "InvalidPath",
     "InvalidText",
-    "Invocation",
-    "ItemAnswer",
+    "InvokeResult",
+    "ItemResult",
     "ItemSettlement",
     "KeyExplanation",
     "KindLimit",
-    "KindState",
+    "KindStateCount",
     "Limits",
     "Lineage",
     "LineageExists",
@@ -129,48 +137,50 @@ __all__ = [
     "LineagePage",
     "LineageState",
     "LineageTotals",
+    "LiveCounts",
     "NANO_DOLLARS",
     "Outcome",
     "OutcomeKind",
-    "OwnLineage",
+    "OwnLineageRefused",
     "PRESETS",
     "PathArguments",
     "PathChain",
+    "PathImpact",
     "PathPage",
     "PathTask",
     "PayloadTooLarge",
     "Permanent",
     "Pipeline",
-    "Policy",
-    "Present",
     "Queue",
-    "Ran",
-    "Reoffered",
+    "ReofferResult",
     "Reservation",
     "Resource",
+    "ResourcePolicy",
     "Retry",
     "RetryAfter",
     "RunningTask",
     "Schedule",
+    "ScheduleSlot",
     "Setting",
-    "Slot",
     "Spawn",
-    "SpawnAnswer",
+    "SpawnResult",
     "StageCount",
     "StateCount",
     "Statement",
+    "StatementResult",
     "StopEntry",
-    "Stopped",
+    "StopListed",
     "StoreError",
     "StoreUncertain",
     "StoreUnreachable",
-    "Submitted",
+    "SubmitResult",
     "SyncBatchContext",
     "SyncClaim",
     "SyncClient",
     "SyncContext",
     "SyncReservation",
     "Task",
+    "TaskCall",
     "TaskCalls",
     "TaskCheckpoint",
     "TaskFailed",
@@ -180,25 +190,75 @@ __all__ = [
     "TaskState",
     "TransactionRefused",
     "Transient",
+    "TreeGroup",
     "TreeNode",
-    "Twig",
-    "TwigPage",
+    "TreePage",
+    "TreeTask",
     "UniqueHeld",
     "UnknownKind",
-    "Unserved",
-    "Usage",
+    "UnservedKind",
+    "WaitReason",
     "WaitRefused",
     "Worker",
-    "WorkerSeen",
+    "WorkerStatus",
     "as_usd",
+    "display_key",
     "dollars",
-    "item",
+    "item_settlement",
     "new_id",
     "own_logger",
     "path_key",
-    "shown_key",
-    "slot_of",
+    "schedule_slot",
     "text_key",
     "title_key",
     "url_key",
 ]
+
+_RENAMED = {
+    "About": "CauseSubject",
+    "Act": "AuditEntry",
+    "Binding": "BindResult",
+    "Branch": "TreeGroup",
+    "BulkAct": "BulkAction",
+    "Call": "TaskCall",
+    "Count": "BoundedCount",
+    "Delay": "WaitReason",
+    "Ended": "ClaimResult",
+    "HeldBack": "PathImpact",
+    "InHand": "ActiveClaims",
+    "Invocation": "InvokeResult",
+    "ItemAnswer": "ItemResult",
+    "KindState": "KindStateCount",
+    "OwnLineage": "OwnLineageRefused",
+    "Policy": "ResourcePolicy",
+    "Present": "LiveCounts",
+    "Ran": "StatementResult",
+    "Reoffered": "ReofferResult",
+    "Slot": "ScheduleSlot",
+    "SpawnAnswer": "SpawnResult",
+    "Stopped": "StopListed",
+    "Submitted": "SubmitResult",
+    "Twig": "TreeTask",
+    "TwigPage": "TreePage",
+    "Unserved": "UnservedKind",
+    "Usage": "ClaimUsage",
+    "WorkerSeen": "WorkerStatus",
+    "item": "item_settlement",
+    "shown_key": "display_key",
+    "slot_of": "schedule_slot",
+}
+"""Former names with the present ones. The former keep working for one release."""
+
+if not TYPE_CHECKING:  # a type checker reports the old names
+
+    def __getattr__(name: str) -> object:
+        """Return what formerly had this name, with a warning.
+
+        Raises:
+            AttributeError: there is no such name.
+        """
+        if name not in _RENAMED:
+            raise AttributeError(f"module 'ramet' has no attribute {name!r}")
+        new = _RENAMED[name]
+        warnings.warn(f"ramet.{name} is called ramet.{new} now", DeprecationWarning, stacklevel=2)
+        return globals()[new]

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ramet import App, Client, Limits, Policy
+from ramet import App, Client, Limits, ResourcePolicy
 from ramet.jobs.app import LIMITS as JOBS_LIMITS
 from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE
@@ -97,7 +97,7 @@ class Load:
                 await client.settings.set(name, value)
         async with jobs_app.client(direct) as client:
             await client.settings.set_many(sample() | EAGER)
-            await client.limit_resource(Policy(f"{HOST_RESOURCE}*", breaker_failures=0))
+            await client.limit_resource(ResourcePolicy(f"{HOST_RESOURCE}*", breaker_failures=0))
 
     async def go_on(self) -> None:
         """Submit whenever there is room."""

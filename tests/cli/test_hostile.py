@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ramet.cli.output import at, crop, moment, relative, short
 from ramet.commands.terminal import counted, plain, span, table
-from ramet.engine.base.logs import JsonLines, Lines
+from ramet.engine.base.logs import JsonFormatter, TextFormatter
 from tests.cli.conftest import Cli
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m\x00\x08\r\n\t"
@@ -119,11 +119,11 @@ def record(message: str, **extra: object) -> logging.LogRecord:
 
 
 def test_log_lines_cannot_be_forged() -> None:
-    line = Lines().format(record(f"said {ESCAPES}{HIDDEN}"))
+    line = TextFormatter().format(record(f"said {ESCAPES}{HIDDEN}"))
     assert "\n" not in line
     assert "\x1b" not in line
     assert "\u202e" not in line
-    document = JsonLines().format(record(ESCAPES, tracking_id="t\n{}", level="mine"))
+    document = JsonFormatter().format(record(ESCAPES, tracking_id="t\n{}", level="mine"))
     assert document.isascii()
     assert json.loads(document)["tracking_id"] == "t\n{}"
     assert json.loads(document)["level"] == "warning"
@@ -135,10 +135,10 @@ def test_a_traceback_follows_its_line() -> None:
     except ValueError:
         made = record("failed")
         made.exc_info = sys.exc_info()
-    first, *rest = Lines().format(made).splitlines()
+    first, *rest = TextFormatter().format(made).splitlines()
     assert first.endswith("ramet.x: failed")
     assert rest[-1] == r"ValueError: bad \x1b[31m"
-    assert "ValueError" in json.loads(JsonLines().format(made))["exception"]
+    assert "ValueError" in json.loads(JsonFormatter().format(made))["exception"]
 
 
 @pytest.mark.parametrize(

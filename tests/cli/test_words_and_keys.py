@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from ramet import App, Submitted
-from ramet.model.keys import json_key, shown_key
+from ramet import App, SubmitResult
+from ramet.model.keys import display_key, json_key
 from tests.cli.conftest import Cli
 from tests.cli.operate.test_guard_commands import submit, work
 
@@ -18,7 +18,7 @@ from tests.cli.operate.test_guard_commands import submit, work
     [("why", "why"), (7, "7"), (1.5, "1.5"), (None, "null"), (["a", 1], '["a",1]'), ('"', '"'), ("", "")],
 )
 def test_a_key_that_is_a_payload_is_shown_as_the_payload(payload: object, shown: str) -> None:
-    assert shown_key(json_key({"payload": payload})) == shown
+    assert display_key(json_key({"payload": payload})) == shown
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def test_a_key_that_is_a_payload_is_shown_as_the_payload(payload: object, shown:
     ["why", "https://a/", '{"a":1,"payload":"x"}', '{"a":1}', "{}", '{"payload":', '{"payload":x}', '{"payload":"x"'],
 )
 def test_every_other_key_is_shown_as_it_is(key: str) -> None:
-    assert shown_key(key) == key
+    assert display_key(key) == key
     long = json_key({"payload": "x" * 1_000})
-    assert shown_key(long) == long, "its end is a digest"
+    assert display_key(long) == long, "its end is a digest"
 
 
 def test_people_see_the_payload_and_programs_the_stored_key(cli: Cli) -> None:
-    async def submit() -> Submitted:
+    async def submit() -> SubmitResult:
         async with App().client(cli.address) as client:
             return await client.submit("anything", "why")
 

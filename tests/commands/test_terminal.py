@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from ramet.commands.terminal import Lines, columns, console, counted, plain, span
+from ramet.commands.terminal import ProgressLines, columns, console, counted, plain, span
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_columns_stand_two_blanks_apart(header: str | None, lines: list[str]) ->
 
 def test_a_line_is_due_when_it_is_new_and_time_has_passed() -> None:
     now = 100.0
-    lines = Lines(seconds=2.0, clock=lambda: now)
+    lines = ProgressLines(seconds=2.0, clock=lambda: now)
     assert lines.is_due(1)
     assert not lines.is_due(2)
     now += 2.0

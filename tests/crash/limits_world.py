@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable
 
 from ramet import Client, Context, Limits, Outcome, Permanent, RetryAfter, TaskState, Transient
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import ResourcePolicy
 from tests.crash.handler_world import LIMITS, LONG, Bed, app, found, key_of, leave
 
 LONG_CALL = Limits(invocation_seconds=LONG, task_seconds=None)
@@ -66,7 +66,7 @@ async def warden(ctx: Context, bed: Bed) -> Outcome | None:
         await client.pause_queue("shade", by="warden")
         await client.limit("kind", "leaf", 30, by="warden")
         await client.limit("queue", "shade", 3, by="warden")
-        await client.limit_resource(Policy("spring", concurrency=3), by="warden")
+        await client.limit_resource(ResourcePolicy("spring", concurrency=3), by="warden")
         await ctx.checkpoint("paused")
         return ctx.snooze(5)
     if ctx.stage == "paused":

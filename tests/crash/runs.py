@@ -18,7 +18,7 @@ import psycopg
 from ramet import Client, Worker
 from ramet.store.postgres.session import connect as connect_to_server
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.processes.registry import Neighbours
+from ramet.store.processes.registry import ProcessRegistry
 from ramet.store.session import Row
 from ramet.store.sqlite.session import connect
 from ramet.store.sqlite.store import SqliteStore
@@ -100,7 +100,7 @@ class Run(ABC):
             self._drop(_neighbours(self._store))
         raise SimulatedCrash(str(self._point))
 
-    def _drop(self, neighbours: Neighbours) -> None:
+    def _drop(self, neighbours: ProcessRegistry) -> None:
         """The operating system closes the socket and gives the lock up; the files stay."""
         if neighbours._socket is not None:
             self.loop.remove_reader(neighbours._socket)
@@ -165,9 +165,9 @@ class Run(ABC):
         self.loop.close()
 
 
-def _neighbours(store: MadeStore) -> Neighbours:
+def _neighbours(store: MadeStore) -> ProcessRegistry:
     neighbours = store._neighbours
-    assert isinstance(neighbours, Neighbours)
+    assert isinstance(neighbours, ProcessRegistry)
     return neighbours
 
 
@@ -199,12 +199,12 @@ class PostgresRun(Run):
         self._connections: list[psycopg.Connection[Row]] = []
 
     def open(self) -> MadeStore:
-        def alone(connect: object, identity: str) -> Neighbours:
-            return Neighbours(self._folder / "ramet.db")
+        def alone(connect: object, identity: str) -> ProcessRegistry:
+            return ProcessRegistry(self._folder / "ramet.db")
 
         url = (self._folder / "address").read_text()
         with (
-            patch("ramet.store.postgres.store.PostgresNeighbours", alone),
+            patch("ramet.store.postgres.store.PostgresProcesses", alone),
             patch("ramet.store.postgres.store.connect", self._connect),
             patch("ramet.store.postgres.connect.connect", self._connect),
         ):

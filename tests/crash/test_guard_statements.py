@@ -15,7 +15,7 @@ import pytest
 from ramet.model.task import events as ev
 from ramet.store.errors import StoreError
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.postgres.writer import InlineLink
+from ramet.store.postgres.writer import InlineConnection
 from ramet.store.requests import NewLineage, Settlement
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
@@ -157,7 +157,7 @@ class ServerGarden:
 
     def cut(self, store: MadeStore) -> None:
         assert isinstance(store, PostgresStore)
-        assert isinstance(store._writer, InlineLink)
+        assert isinstance(store._writer, InlineConnection)
         store._writer._link._drop()
         store._reader.close()
 

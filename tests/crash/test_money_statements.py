@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.model.money import Actual, ReserveRequest
+from ramet.model.money import ActualCost, ReserveRequest
 from ramet.model.task import events as ev
 from ramet.store.requests import Settlement
 from tests.crash.test_guard_statements import FileGarden, Garden, ServerGarden, run
@@ -38,7 +38,7 @@ async def build(world: World) -> None:
 
 async def book(world: World) -> None:
     """The dear call is told its price: more than the lineage, and than all, may spend."""
-    await world.store.settle_reserved([Actual("of dear", 160), Actual("of t1", 3), Actual("of t4", 12)])
+    await world.store.settle_reserved([ActualCost("of dear", 160), ActualCost("of t1", 3), ActualCost("of t4", 12)])
 
 
 async def over_already(world: World) -> None:

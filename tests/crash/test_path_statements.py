@@ -35,8 +35,8 @@ ROUNDS = 80
 def _in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too much for one transaction is soon reached."""
     monkeypatch.setattr(path_followup, "LOOKS_MAX", 2)
-    for function in (path_follow.leave, path_follow.look_again, path_follow.end, path_follow.give_up,
-                     path_changes.surrender):  # fmt: skip
+    for function in (path_follow.leave_line, path_follow.look_again, path_follow.end, path_follow.give_up,
+                     path_changes.give_up_tickets):  # fmt: skip
         monkeypatch.setattr(function, "__defaults__", (2,))
 
 

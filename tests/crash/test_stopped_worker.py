@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ramet import Client, Submitted
+from ramet import Client, SubmitResult
 from tests.crash.crash_app import Meeting, app
 from tests.crash.past_lease_app import LATE, LATE_SECONDS, LEASE_SECONDS
 from tests.crash.process import WorkerProcess
@@ -141,7 +141,7 @@ async def stopped_past_its_lease(process: WorkerProcess, folder: Path, late: str
     return pids
 
 
-async def finished(client: Client, submitted: list[Submitted], second: WorkerProcess) -> None:
+async def finished(client: Client, submitted: list[SubmitResult], second: WorkerProcess) -> None:
     """The second worker ends everything and then itself."""
     results = [await client.result(item.id, timeout_seconds=HANG_SECONDS) for item in submitted]
     assert results == ["by claim 2"] * len(submitted)

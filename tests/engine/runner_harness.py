@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from ramet import App, Client, Invocation, Limits
+from ramet import App, Client, InvokeResult, Limits
 from ramet.engine.base.work import Work
 from ramet.engine.running.runner import Runner
 from ramet.model.task import events as ev
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
 from tests.support.waiting import until
 
@@ -40,9 +40,9 @@ class Desk:
     def stopped(self, claim: tuple[int, int]) -> None:
         self.ended.append(claim)
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         self.calls.append(settlement)
-        return Settled(settlement.seq, None if self.refuse else "processing", self.refuse)
+        return SettleResult(settlement.seq, None if self.refuse else "processing", self.refuse)
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
         raise AssertionError("no handler here has an errand")
@@ -50,7 +50,7 @@ class Desk:
     def client(self) -> Client:
         raise AssertionError("no handler here asks for a client")
 
-    async def invoke(self, *arguments: Any) -> Invocation:
+    async def invoke(self, *arguments: Any) -> InvokeResult:
         raise AssertionError("no handler here invokes others")
 
     @property

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from ramet import Client, Limits
-from ramet.model.money import Actual
+from ramet.model.money import ActualCost
 from tests.crash.process import WorkerProcess
 from tests.faults import paid_calls
 from tests.faults.money_app import AMOUNT_MAX, DEATHS, amount_of, app, dies_after, price_of
@@ -186,7 +186,7 @@ async def assert_the_books_are_the_bills(run: Run, client: Client) -> None:
     costs = await client.costs()
     assert costs.total.reserved == 0
     assert costs.total.spent == sum(left.values()) + sum(price for name, price in billed.items() if name not in left)
-    await client.store.settle_reserved([Actual(name, billed.get(name, 0)) for name in left])
+    await client.store.settle_reserved([ActualCost(name, billed.get(name, 0)) for name in left])
     costs = await client.costs()
     assert costs.total.spent == sum(lineage.spent for lineage in costs.lineages) == sum(billed.values())
     assert all(lineage.under_reserved == 0 for lineage in costs.lineages)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ramet.store.answers import Looked
+from ramet.store.answers import MonitorStepResult
 from ramet.store.errors import StoreError, StoreUncertain
 from ramet.store.postgres import writer
 from ramet.store.postgres.session import connect
@@ -65,7 +65,7 @@ class Disturbed(PostgresStore):
         name = name_of(verb)
         with self.disturb(name):
             answer = await running()
-        self.told.append(Told(name, repr(answer if not isinstance(answer, Looked) else how_many(answer))))
+        self.told.append(Told(name, repr(answer if not isinstance(answer, MonitorStepResult) else how_many(answer))))
         return answer
 
     async def _write(self, verb: Any) -> Any:
@@ -78,7 +78,7 @@ class Disturbed(PostgresStore):
         return await self._note(verb, partial(super()._write_together, verb, items, name))
 
 
-def how_many(looked: Looked) -> tuple[bool, bool, int, int]:
+def how_many(looked: MonitorStepResult) -> tuple[bool, bool, int, int]:
     """Alerts are numbered in the order in which they happen to be read."""
     return looked.ran, looked.more, len(looked.fired), len(looked.resolved)
 
@@ -271,12 +271,12 @@ async def test_statistics_that_come_in_the_middle_change_nothing(seed: int, post
 async def test_without_looking_the_fault_is_seen(
     blindly: str, proxy: Proxy, postgres_url: str, expected: Left, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look(link: writer.Link, wanted: int) -> bool:
+    def look(link: writer.WriterConnection, wanted: int) -> bool:
         if blindly == "again":
             return False
         raise StoreError("who knows")
 
-    monkeypatch.setattr(writer.Link, "_look", look)
+    monkeypatch.setattr(writer.WriterConnection, "_look", look)
 
     async def as_expected() -> None:
         found = await disturbed(proxy, postgres_url, FAULTS[ANSWER], TIMES)

@@ -10,13 +10,13 @@ import pytest
 from ramet.fetch.addresses import AddressRefused, WebError
 from ramet.fetch.client import (
     AnswerTooLarge,
-    Question,
+    HttpRequest,
     ServerTrouble,
     WebClient,
     WebRefused,
     redirected,
 )
-from ramet.fetch.host_map import Mapped
+from ramet.fetch.host_map import HostMap
 from tests.fetch.hostile_server import Hostile, answers, bomb, head, sends_to, streams
 
 pytestmark = pytest.mark.network
@@ -33,7 +33,7 @@ async def server() -> AsyncIterator[Hostile]:
 @pytest.fixture
 async def client(server: Hostile) -> AsyncIterator[WebClient]:
     """It may connect to public addresses, and to the server by any name on port 80."""
-    mapped = Mapped.parse(f"*:80=127.0.0.1:{server.port}", "test")
+    mapped = HostMap.parse(f"*:80=127.0.0.1:{server.port}", "test")
     client = WebClient(user_agent="tests", extra="'ramet[jobs]'", mapped=mapped)
     yield client
     await client.close()
@@ -42,7 +42,7 @@ async def client(server: Hostile) -> AsyncIterator[WebClient]:
 async def test_a_body_is_posted_with_its_headers(server: Hostile, client: WebClient) -> None:
     server.play = answers({"ok": True}, 201)
     headers = {"Content-Type": "application/json", "accept": "application/json"}
-    answer = await client.send(Question("http://board.example/jobs?a=b", "POST", b'{"limit":20}', headers))
+    answer = await client.send(HttpRequest("http://board.example/jobs?a=b", "POST", b'{"limit":20}', headers))
     assert (answer.status, answer.body) == (201, b'{"ok": true}')
     [asked] = server.requests
     assert (asked.method, asked.target) == ("POST", "/jobs?a=b")
@@ -53,31 +53,31 @@ async def test_a_body_is_posted_with_its_headers(server: Hostile, client: WebCli
 
 async def test_a_redirect_is_an_answer(server: Hostile, client: WebClient) -> None:
     server.play = sends_to("https://elsewhere.example/", 307)
-    answer = await client.send(Question("http://board.example/"))
+    answer = await client.send(HttpRequest("http://board.example/"))
     assert (answer.status, answer.headers["location"]) == (307, "https://elsewhere.example/")
 
 
 async def test_a_number_is_judged_though_every_name_is_mapped(server: Hostile, client: WebClient) -> None:
     for host in ("127.0.0.1", "[::1]", "2130706433", "localhost"):
         with pytest.raises(AddressRefused):
-            await client.send(Question(f"http://{host}/"))
+            await client.send(HttpRequest(f"http://{host}/"))
     assert server.requests == []
 
 
 async def test_a_size_can_be_an_error_or_the_end(server: Hostile, client: WebClient) -> None:
     server.play = streams(itertools.repeat(b"x" * 65_536), head())
     with pytest.raises(AnswerTooLarge, match="more than 1,000 bytes"):
-        await client.send(Question("http://a.example/", bytes_max=1_000))
-    cut = await client.send(Question("http://a.example/", bytes_max=1_000, cut=True))
+        await client.send(HttpRequest("http://a.example/", bytes_max=1_000))
+    cut = await client.send(HttpRequest("http://a.example/", bytes_max=1_000, cut=True))
     assert cut.body == b"x" * 1_000
     server.play = answers(bomb(10), Content_Encoding="gzip")
-    assert len((await client.send(Question("http://a.example/", bytes_max=1_000, cut=True))).body) == 1_000
+    assert len((await client.send(HttpRequest("http://a.example/", bytes_max=1_000, cut=True))).body) == 1_000
 
 
 async def test_a_question_has_a_time_of_its_own(server: Hostile, client: WebClient) -> None:
     server.play = streams(itertools.repeat(b"x"), head(), pause_seconds=0.02)
     with pytest.raises(ServerTrouble, match=r"no whole answer in 0\.2 s"):
-        await client.send(Question("http://a.example/", seconds=0.2))
+        await client.send(HttpRequest("http://a.example/", seconds=0.2))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ async def test_a_question_has_a_time_of_its_own(server: Hostile, client: WebClie
 )
 async def test_headers_cannot_break_out(server: Hostile, client: WebClient, name: str, value: str) -> None:
     with pytest.raises(WebError, match="no header"):
-        await client.send(Question("http://a.example/", headers={name: value}))
+        await client.send(HttpRequest("http://a.example/", headers={name: value}))
     assert server.requests == []
 
 

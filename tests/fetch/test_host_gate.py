@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 from pydantic import BaseModel
 
-from ramet import App, Client, Context, Ran, Statement, Worker
+from ramet import App, Client, Context, Statement, StatementResult, Worker
 from ramet.fetch import host_gate as gates
-from ramet.fetch.host_gate import LEASE_SECONDS, SLOTS, OpenGate, SharedGate, through
+from ramet.fetch.host_gate import LEASE_SECONDS, SLOTS, LocalGate, SharedGate, through
 
 HOST = "host:wiki.example"
 REQUESTS = 24
@@ -36,7 +36,7 @@ class Crowd:
         self._inside = 0
         self._full = asyncio.Event()
 
-    async def enter(self, gate: OpenGate | SharedGate) -> None:
+    async def enter(self, gate: LocalGate | SharedGate) -> None:
         loop = asyncio.get_running_loop()
         async with gate.request():
             began = loop.time()
@@ -144,7 +144,7 @@ async def taken_up(place: Path, slots_until: Sequence[float], *, rate: float | N
         book = Book(ctx.client)
         gate = SharedGate(ctx.client, HOST, requests_per_second=rate)
 
-        async def transaction(statements: Sequence[Statement]) -> Sequence[Ran]:
+        async def transaction(statements: Sequence[Statement]) -> Sequence[StatementResult]:
             return await ctx.transaction(statements)
 
         held = [
@@ -234,7 +234,7 @@ async def test_a_slot_is_given_back_when_the_request_fails(tmp_path: Path) -> No
 
 async def test_a_process_alone_needs_no_database() -> None:
     crowd = Crowd()
-    gate = OpenGate()
+    gate = LocalGate()
     await asyncio.gather(*(crowd.enter(gate) for _ in range(REQUESTS)))
     assert crowd.at_once() == SLOTS
 
@@ -246,7 +246,7 @@ async def test_a_process_alone_keeps_its_pace() -> None:
     async def skip(seconds: float) -> None:
         began_at.append(loop.time() + seconds)
 
-    gate = OpenGate(requests_per_second=0.5, sleep=skip)
+    gate = LocalGate(requests_per_second=0.5, sleep=skip)
     before = loop.time()
     for _ in range(4):
         async with gate.request():

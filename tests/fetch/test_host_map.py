@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ramet.commands.errors import UserError
-from ramet.fetch.host_map import Mapped, is_number
+from ramet.fetch.host_map import HostMap, is_number
 
 HERE = ("127.0.0.1", 8443)
 
 
-def mapped(text: str) -> Mapped:
-    return Mapped.parse(text, "CONNECT")
+def mapped(text: str) -> HostMap:
+    return HostMap.parse(text, "CONNECT")
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.fetch.messages import Answer, Request, charset_of, known, text_of_bytes
+from ramet.fetch.messages import Request, Response, charset_of, known, text_of_bytes
 
 WORD = "Zürich – «Ingénieur»"
 
 
-def answer(body: bytes = b"", status: int = 200, **headers: str) -> Answer:
-    return Answer(
+def answer(body: bytes = b"", status: int = 200, **headers: str) -> Response:
+    return Response(
         "https://example.com/", status, {name.replace("_", "-"): value for name, value in headers.items()}, body
     )
 

@@ -16,8 +16,8 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from ramet import App, Context, ErrorClass, InvalidKey, Limits, Permanent, Transient, url_key
 from ramet.fetch.addresses import WebError
-from ramet.fetch.client import REDIRECTS, Question, WebClient
-from ramet.fetch.host_map import Mapped
+from ramet.fetch.client import REDIRECTS, HttpRequest, WebClient
+from ramet.fetch.host_map import HostMap
 from tests.hostile.pages import Site
 
 KIND = "hostile.page"
@@ -125,7 +125,7 @@ class OverHttp:
             mapping: which names lead where, as `HostileSites.mapping` says.
             answer_seconds: the most that one page may take.
         """
-        self._mapped = Mapped.parse(mapping, MAPPING)
+        self._mapped = HostMap.parse(mapping, MAPPING)
         self._answer_seconds = answer_seconds
         self._client: WebClient | None = None
 
@@ -144,7 +144,7 @@ class OverHttp:
                 user_agent="ramet-hostile-test", extra="ramet[jobs]", answer_seconds=self._answer_seconds,
                 answer_bytes_max=PAGE_BYTES_MAX, connections_max=16, mapped=self._mapped,
             )  # fmt: skip
-        answer = await self._client.send(Question(url))
+        answer = await self._client.send(HttpRequest(url))
         location = answer.headers.get("location", "") if answer.status in REDIRECTS else ""
         return Fetched(url, answer.status, links_of(answer.body), location)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ramet import App, Limits, Task
-from ramet.engine.tools.import_tasks import Importer, Report, Source
+from ramet.engine.tools.import_tasks import Importer, ImportReport, ImportSource
 from ramet.model.importing import Rules
 from ramet.store.store import Store
 from tests.invariants.check import violations
@@ -39,9 +39,9 @@ class Move:
         """An import of these rows as JSON lines."""
         path = self.folder / "queue.jsonl"
         path.write_text("".join(json.dumps(one) + "\n" for one in rows))
-        return Importer(Source(path, "jsonl", rules=rules, strict=strict), self.app.registry, self.limits)
+        return Importer(ImportSource(path, "jsonl", rules=rules, strict=strict), self.app.registry, self.limits)
 
-    async def fill(self, *rows: dict[str, Any], **options: Any) -> Report:
+    async def fill(self, *rows: dict[str, Any], **options: Any) -> ImportReport:
         """Import rows; the database is sound afterwards."""
         report = await self.importer(*rows, **options).fill(self.store, "tester")
         await self.sound()

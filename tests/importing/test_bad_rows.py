@@ -10,10 +10,10 @@ import pytest
 
 from ramet import Context
 from ramet.engine.tools.import_files import BadRows
-from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.engine.tools.import_tasks import Importer, ImportSource
 from ramet.model.importing import Rules
 from ramet.store.errors import StoreError
-from ramet.store.requests import ImportDone
+from ramet.store.requests import ImportRunResult
 from ramet.store.sqlite.store import SqliteStore
 from tests.importing.conftest import Move, row
 
@@ -27,7 +27,7 @@ COLUMNS = Rules(columns={"source_discovery_config.url": "url"})
 
 
 def importer(move: Move, path: Path, rules: Rules = Rules(), **options: Any) -> Importer:  # noqa: B008
-    return Importer(Source(path, "jsonl", rules=rules, **options), move.app.registry, move.limits)
+    return Importer(ImportSource(path, "jsonl", rules=rules, **options), move.app.registry, move.limits)
 
 
 async def test_every_bad_row_is_named_and_none_is_written(move: Move) -> None:
@@ -111,7 +111,7 @@ async def test_nothing_is_written_to_an_import_that_was_closed_meanwhile(move: M
     await move.importer(row("a")).enforce(move.store, "tester")
     for late in (
         move.store.import_tasks("queue.jsonl", []),
-        move.store.import_end("queue.jsonl", "tester", ImportDone(1, 1, 0), close=False),
+        move.store.import_end("queue.jsonl", "tester", ImportRunResult(1, 1, 0), close=False),
     ):
         with pytest.raises(StoreError, match=r"the import queue\.jsonl is closed: give --name to import more"):
             await late

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ramet import App, Limits
-from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.engine.tools.import_tasks import Importer, ImportSource
 from ramet.store.sqlite.store import SqliteStore
 from tests.importing.conftest import row
 from tests.invariants.check import violations
@@ -55,7 +55,7 @@ async def run(path: Path, queue: Path, hook: Callable[[str, str], None]) -> list
     """Import the file in a process of its own, as far as it gets."""
     store = SqliteStore(path, inline=True, hook=hook)
     try:
-        await Importer(Source(queue, "jsonl"), App().registry, Limits()).fill(store, "tester")
+        await Importer(ImportSource(queue, "jsonl"), App().registry, Limits()).fill(store, "tester")
         found = await violations(store)
         assert found == [], "\n".join(found)
         return await store.read(QUERY)

@@ -9,7 +9,7 @@ import pytest
 
 from ramet import App, Context, Worker
 from ramet.engine.tools.import_files import ImportRefused
-from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.engine.tools.import_tasks import Importer, ImportSource
 from ramet.store.sqlite.store import SqliteStore
 from tests.importing.conftest import Move, row
 
@@ -84,7 +84,7 @@ async def test_what_it_spawns_is_refused_by_depth_as_before(tmp_path: Path) -> N
     path, store = tmp_path / "queue.jsonl", SqliteStore(tmp_path / "ramet.db", inline=True)
     rows = [{"id": "a", "type": "page", "parent_item_id": "gone", "spawn_depth": 9, "tracking_id": "T"}]
     path.write_text("".join(json.dumps(one) for one in rows))
-    await Importer(Source(path, "jsonl", strict=True), app.registry, app.limits).fill(store, "tester")
+    await Importer(ImportSource(path, "jsonl", strict=True), app.registry, app.limits).fill(store, "tester")
     await store.close()
     async with app.client(tmp_path / "ramet.db") as client:
         await Worker(app, client, until_idle=True, poll_seconds=0.01).run()

@@ -13,7 +13,7 @@ import pytest
 
 from ramet import App, Limits
 from ramet.engine.tools.import_files import ImportRefused, format_of, rows_of
-from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.engine.tools.import_tasks import Importer, ImportSource
 from ramet.store.errors import StoreError
 from tests.importing.conftest import Move, row
 
@@ -59,7 +59,7 @@ def as_sqlite(path: Path) -> Path:
 @pytest.mark.parametrize("write", [as_jsonl, as_csv, as_sqlite])
 async def test_three_formats_say_the_same(move: Move, write: Callable[[Path], Path]) -> None:
     path = write(move.folder)
-    source = Source(path, format_of(path, None))
+    source = ImportSource(path, format_of(path, None))
     await Importer(source, App().registry, Limits()).fill(move.store, "tester")
     a, b = await move.tasks("a", "b")
     assert (a.state, a.attempts, a.max_attempts) == ("success", 2, 4)
@@ -114,7 +114,7 @@ async def test_a_file_that_cannot_be_imported_is_told_in_one_line_and_nothing_is
     path = move.folder / name
     path.write_bytes(content)
     with pytest.raises(StoreError) as refused:
-        await Importer(Source(path, format_of(path, None)), App().registry, Limits()).fill(move.store, "tester")
+        await Importer(ImportSource(path, format_of(path, None)), App().registry, Limits()).fill(move.store, "tester")
     assert message in str(refused.value)
     assert str(path) in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
@@ -126,7 +126,7 @@ async def test_a_file_that_cannot_be_imported_is_told_in_one_line_and_nothing_is
 async def test_a_state_of_many_levels_is_kept(move: Move) -> None:
     path = move.folder / "nested.jsonl"
     path.write_bytes(HOSTILE["nested.jsonl"][0])
-    await Importer(Source(path, "jsonl"), App().registry, Limits()).fill(move.store, "tester")
+    await Importer(ImportSource(path, "jsonl"), App().registry, Limits()).fill(move.store, "tester")
     [(kept,)] = await move.store.read("SELECT pipeline_state FROM ramet_checkpoints")
     # No app takes it over, so it is kept beside the handler's own state.
     assert kept == '{"imported":{"stage":null,"pipeline_state":' + "[" * 900 + "]" * 900 + "}}"

@@ -11,7 +11,7 @@ import pytest
 
 from ramet import App, Context, Worker
 from ramet.engine.tools.import_files import BadRows
-from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.engine.tools.import_tasks import Importer, ImportSource
 from ramet.jobs import pipeline as jobs
 from ramet.llm import pipeline as llm
 from ramet.model.importing import Rules
@@ -105,7 +105,7 @@ async def test_a_staged_kind_starts_with_its_first_stage_and_can_read_what_the_r
 
     path, store = tmp_path / "queue.jsonl", SqliteStore(tmp_path / "ramet.db", inline=True)
     path.write_text(json.dumps({"id": "a", "type": "page", "status": "processing", "pipeline_state": THEIRS}))
-    await Importer(Source(path, "jsonl", strict=True), app.registry, app.limits).fill(store, "tester")
+    await Importer(ImportSource(path, "jsonl", strict=True), app.registry, app.limits).fill(store, "tester")
     await store.close()
     async with app.client(tmp_path / "ramet.db") as client:
         await Worker(app, client, until_idle=True, poll_seconds=0.01).run()

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ramet import App, Context, Limits
-from ramet.engine.tools.import_tasks import Importer, Report, Source
+from ramet.engine.tools.import_tasks import Importer, ImportReport, ImportSource
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
 
@@ -48,10 +48,10 @@ files = st.lists(st.sampled_from(NAMES), unique=True, min_size=1).flatmap(
 )
 
 
-async def bring(folder: Path, store: SqliteStore, content: list[dict[str, Any]]) -> Report:
+async def bring(folder: Path, store: SqliteStore, content: list[dict[str, Any]]) -> ImportReport:
     path = folder / "queue.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in content))
-    report = await Importer(Source(path, "jsonl"), APP.registry, Limits()).fill(store, "tester")
+    report = await Importer(ImportSource(path, "jsonl"), APP.registry, Limits()).fill(store, "tester")
     found = await violations(store)
     assert found == [], "\n".join(found)
     return report
@@ -88,7 +88,9 @@ async def check(content: list[dict[str, Any]], cut: int) -> None:
                     assert task.state == "pending" or str(task.reason).startswith("import_"), task
                 else:
                     assert task.state == row["status"]
-            await Importer(Source(folder / "queue.jsonl", "jsonl"), APP.registry, Limits()).enforce(store, "tester")
+            await Importer(ImportSource(folder / "queue.jsonl", "jsonl"), APP.registry, Limits()).enforce(
+                store, "tester"
+            )
         finally:
             await store.close()
 

@@ -11,7 +11,7 @@ import pytest
 
 from ramet import App, Context, Limits, Worker
 from ramet.engine.tools.import_files import ImportRefused
-from ramet.engine.tools.import_tasks import Importer, Report, Source
+from ramet.engine.tools.import_tasks import Importer, ImportReport, ImportSource
 from ramet.model.importing import Rules
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
@@ -303,14 +303,14 @@ async def test_two_runs_at_once_create_every_task_once(tmp_path: Path) -> None:
             *(row(f"s{n}", status="success", url=f"https://x.example/{n % 50}") for n in range(2_000))]  # fmt: skip
     path = tmp_path / "queue.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
-    source = Source(path, "jsonl")
+    source = ImportSource(path, "jsonl")
 
     async def run() -> None:
         store = SqliteStore(tmp_path / "ramet.db")
         reports.append(await Importer(source, App().registry, Limits()).fill(store, "tester"))
         await store.close()
 
-    reports: list[Report] = []
+    reports: list[ImportReport] = []
     await in_threads(run, run, run)
     assert sum(report.created for report in reports) == len(rows)
     store = SqliteStore(tmp_path / "ramet.db")
@@ -331,7 +331,7 @@ async def test_a_kind_without_a_payload_keeps_the_columns(tmp_path: Path) -> Non
     async def bare(ctx: Context) -> None:
         pass
 
-    await Importer(Source(path, "csv", strict=True), app.registry, app.limits).fill(store, "tester")
+    await Importer(ImportSource(path, "csv", strict=True), app.registry, app.limits).fill(store, "tester")
     task = await store.get("a")
     assert task is not None
     assert task.payload == {"note": "hello"}

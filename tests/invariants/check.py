@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any
 
-from ramet.model.lineage.guard import REOFFERABLE, BlockReason, buried
+from ramet.model.lineage.guard import REOFFERABLE, BlockReason, tombstone_over
 from ramet.model.lineage.limits import LOSSES_MAX
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import Standing
@@ -210,7 +210,7 @@ def nobody_is_forgotten(rows: Rows) -> Iterator[str]:
         task, lineage = rows.tasks.get(standing.seq), rows.lineages.get(standing.tracking_id)
         if task is None or lineage is None:
             continue
-        grave = buried(rows.marks(lineage), task.id, task.chain)
+        grave = tombstone_over(rows.marks(lineage), task.id, task.chain)
         if grave is not None and not lineage.sweep and standing.ending is None:
             yield f"task {task.id} is under the tombstone {grave}, and no sweep will come"
         if standing.wait == "lineage" and lineage.state == "running" and grave is None:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ramet.model.flow.resources import Policy, Resource, policy_of
+from ramet.model.flow.resources import Resource, ResourcePolicy, policy_of
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
-from ramet.model.schedule import Schedule, Slot
+from ramet.model.schedule import Schedule, ScheduleSlot
 from ramet.store.store import Store
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ class FlowRows:
     def __init__(self) -> None:
         self.holds: list[HoldRow] = []
         self.resources: dict[str, Resource] = {}
-        self.policies: list[Policy] = []
+        self.policies: list[ResourcePolicy] = []
         self.queues: list[QueueRow] = []
         self.schedules: dict[str, Schedule] = {}
-        self.slots: list[Slot] = []
+        self.slots: list[ScheduleSlot] = []
         self.stages: dict[int, StageRow] = {}
         self.resource_of: dict[int, str | None] = {}
         """As the wide row says, by task number."""
@@ -57,10 +57,10 @@ class FlowRows:
 
         self.holds = await table("ramet_holds", HoldRow)
         self.resources = {row.name: row for row in await table("ramet_resources", Resource)}
-        self.policies = await table("ramet_policies", Policy)
+        self.policies = await table("ramet_policies", ResourcePolicy)
         self.queues = await table("ramet_queues", QueueRow)
         self.schedules = {row.name: row for row in await table("ramet_schedules", Schedule)}
-        self.slots = await table("ramet_slots", Slot)
+        self.slots = await table("ramet_slots", ScheduleSlot)
         self.stages = {row.seq: row for row in await table("ramet_stages", StageRow)}
         self.resource_of = dict(await store.read("SELECT seq, resource FROM ramet_tasks"))
 

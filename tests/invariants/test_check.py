@@ -10,7 +10,7 @@ import pytest
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import ResourcePolicy
 from ramet.model.lineage.limits import Limits
 from ramet.model.paths import PathRule
 from ramet.store.sqlite.store import SqliteStore
@@ -185,7 +185,7 @@ async def scheduled(world: World) -> None:
 
 async def flowing(world: World) -> None:
     """A task that waits for its resource, one whose slot is held on, and a kind of two stages."""
-    await world.store.limit_resource(Policy("mill", rate_per_second=1.0, burst=2.0), by="test")
+    await world.store.limit_resource(ResourcePolicy("mill", rate_per_second=1.0, burst=2.0), by="test")
     first = world.task("a", "staged.a", base="staged", places=2)
     await world.submit(first, world.task("stopped", "odd", id="stopped"), tracking_id="flow")
     await world.settle(

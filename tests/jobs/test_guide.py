@@ -17,7 +17,7 @@ from ramet.jobs.boards.reader import read_list
 from ramet.jobs.boards.vendors import Vendor, instruction_for
 from ramet.jobs.config.config_file import read_config
 from ramet.jobs.declared_settings import SETTINGS
-from ramet.jobs.detection.findings import Confidence, Found
+from ramet.jobs.detection.findings import Confidence, DetectedBoard
 from ramet.jobs.settings import JobsSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -37,7 +37,9 @@ def test_its_row_reads_a_board(monkeypatch: pytest.MonkeyPatch) -> None:
     [(name, row)] = yaml.safe_load(ROW).items()
     vendor = Vendor.model_validate({"vendor": name, "kind": name, **row})
     monkeypatch.setattr(vendors, "vendors", lambda: MappingProxyType({name: vendor}))
-    instruction = instruction_for(Found(name, "https://jobs.newboard.example/acme", "acme", {}, Confidence.HIGH, "url"))
+    instruction = instruction_for(
+        DetectedBoard(name, "https://jobs.newboard.example/acme", "acme", {}, Confidence.HIGH, "url")
+    )
     job = {
         "name": "Engineer",
         "place": {"city": "Oslo", "country": "NO"},

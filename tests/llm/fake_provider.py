@@ -14,22 +14,26 @@ from ramet.llm.errors import Ambiguous
 from ramet.llm.providers.base import (
     Answer,
     AnswerState,
-    Caps,
+    Capabilities,
     Mode,
     Poll,
     PollState,
     Submission,
-    Usage,
+    TokenUsage,
 )
 from ramet.llm.requests import Request
 
-USAGE = Usage(input_tokens=10, output_tokens=5)
+USAGE = TokenUsage(input_tokens=10, output_tokens=5)
 Fault = Literal["before", "after"]
 
 CAPS = {
-    Mode.CHAT: Caps(1, 1 << 30, 60.0, can_cancel=False, can_find=False, discount=1.0, result_seconds=None),
-    Mode.BACKGROUND: Caps(1, 1 << 30, 3_600.0, can_cancel=True, can_find=False, discount=1.0, result_seconds=None),
-    Mode.BATCH: Caps(50_000, 1 << 30, 86_400.0, can_cancel=True, can_find=True, discount=0.5, result_seconds=None),
+    Mode.CHAT: Capabilities(1, 1 << 30, 60.0, can_cancel=False, can_find=False, discount=1.0, result_seconds=None),
+    Mode.BACKGROUND: Capabilities(
+        1, 1 << 30, 3_600.0, can_cancel=True, can_find=False, discount=1.0, result_seconds=None
+    ),
+    Mode.BATCH: Capabilities(
+        50_000, 1 << 30, 86_400.0, can_cancel=True, can_find=True, discount=0.5, result_seconds=None
+    ),
 }
 
 
@@ -69,7 +73,7 @@ class FakeProvider:
     cancels: list[str] = field(default_factory=list)
 
     @property
-    def caps(self) -> Caps:
+    def caps(self) -> Capabilities:
         return CAPS[self.mode]
 
     @property

@@ -6,7 +6,7 @@ from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.retry import ErrorClass, Retry
 from ramet.model.task.task import Standing
-from ramet.model.task.transitions import Change, Refused
+from ramet.model.task.transitions import Change, TransitionRefused
 
 NOW = 1_000_000.0
 FENCE = 7
@@ -80,5 +80,5 @@ def changed(task: Standing, event: ev.Event, now: float = NOW) -> Change:
 def refused(task: Standing, event: ev.Event, now: float = NOW) -> str:
     """The reason for which the event must be refused."""
     answer = decide(task, event, now)
-    assert isinstance(answer, Refused), f"{event} was accepted: {answer}"
+    assert isinstance(answer, TransitionRefused), f"{event} was accepted: {answer}"
     return answer.reason

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ramet.model.causes import BOUNDS, CODES, About, Cause, said
-from ramet.model.lineage.guard import Blocked, Elsewhere, Facts, Holder, check_spawn
+from ramet.model.causes import BOUNDS, CODES, Cause, CauseSubject, sentence_text
+from ramet.model.lineage.guard import Blocked, GlobalHolder, Holder, SpawnFacts, check_spawn
 from ramet.model.reasons import Fact, block_words, winner_of
 from tests.model.lineage.test_guard import FACTS, LINEAGE, NOW, TROUBLE
 
@@ -48,12 +48,12 @@ OTHER = Holder("t1", "company", "pending")
             "its stage company.load, task t1, is success",
         ),
         (
-            {"elsewhere": Elsewhere("t1", "line 1", None, None)}, "elsewhere",
+            {"elsewhere": GlobalHolder("t1", "line 1", None, None)}, "elsewhere",
             {"winner": "t1", "winner_tracking_id": "line 1"},
             "task t1 of lineage line 1 holds this unique key and is live",
         ),
         (
-            {"elsewhere": Elsewhere("t1", "12", "success", NOW)}, "elsewhere",
+            {"elsewhere": GlobalHolder("t1", "12", "success", NOW)}, "elsewhere",
             {"winner": "t1", "winner_tracking_id": "12", "winner_state": "success"},
             "task t1 of lineage 12 ended as success and still holds this unique key",
         ),
@@ -133,7 +133,7 @@ def test_a_row_that_cannot_be_put_into_words_says_its_code(code: str, facts: dic
 
 
 def test_every_bound_is_a_limit_with_the_option_that_raises_it() -> None:
-    assert isinstance(FACTS, Facts)
+    assert isinstance(FACTS, SpawnFacts)
     assert {reason.value: bound.option.split()[0] for reason, bound in BOUNDS.items()} == {
         "depth": "--max-depth", "budget": "--max-tasks", "fan_out": "--max-fan-out", "deadline": "--extend",
         "cost": "--max-cost", "trap": "--max-shape", "reserve": "--max-cost",
@@ -141,8 +141,8 @@ def test_every_bound_is_a_limit_with_the_option_that_raises_it() -> None:
 
 
 def test_a_cause_is_said_with_its_moments_as_the_reader_wants_them() -> None:
-    assert said(("until ", 12.5, ", then"), "{:.1f} s".format) == "until 12.5 s, then"
-    cause = Cause("scheduled", ("its time comes at ", 12.4), {"at": 12.4}, About("task", "t1"))
+    assert sentence_text(("until ", 12.5, ", then"), "{:.1f} s".format) == "until 12.5 s, then"
+    cause = Cause("scheduled", ("its time comes at ", 12.4), {"at": 12.4}, CauseSubject("task", "t1"))
     assert cause.code in CODES
     assert cause.said() == "its time comes at 12"
     assert cause.said("<{}>".format) == "its time comes at <12.4>"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.operations import BulkAct, BulkSelection, TaskFilter
+from ramet.model.operations import BulkAction, BulkSelection, TaskFilter
 from ramet.model.task.task import Task, TaskState
 from ramet.model.values import InvalidText
 
@@ -55,7 +55,7 @@ def test_a_task_is_meant_when_all_that_is_given_applies(
     [("retry", {"failed"}), ("cancel", {"pending", "processing"}), ("exclude", {"failed"})],
 )
 def test_an_act_means_certain_states_where_none_is_named(act: str, states: set[str]) -> None:
-    assert TaskFilter().wanted(BulkAct(act)) == states
+    assert TaskFilter().wanted(BulkAction(act)) == states
 
 
 @pytest.mark.parametrize(
@@ -68,17 +68,17 @@ def test_an_act_means_certain_states_where_none_is_named(act: str, states: set[s
 )
 def test_a_state_from_which_an_act_leads_nowhere_is_refused(act: str, state: str, possible: str) -> None:
     with pytest.raises(ValueError, match=f"^cannot {act} tasks that are {state}: give {possible}$"):
-        TaskFilter(states=[state]).wanted(BulkAct(act))
+        TaskFilter(states=[state]).wanted(BulkAction(act))
     for one in possible.split(", "):
-        assert TaskFilter(states=[one]).wanted(BulkAct(act)) == {one}
+        assert TaskFilter(states=[one]).wanted(BulkAction(act)) == {one}
 
 
 def test_a_filter_is_recorded_as_json() -> None:
     everything = TaskFilter(("failed",), "page", "slow", 5.0, "line")
-    assert everything.facts(BulkAct.RETRY) == {
+    assert everything.facts(BulkAction.RETRY) == {
         "states": ["failed"], "kind": "page", "error": "slow", "since": 5.0, "lineage_prefix": "line",
     }  # fmt: skip
-    assert TaskFilter().facts(BulkAct.CANCEL) == {"states": ["pending", "processing"]}
+    assert TaskFilter().facts(BulkAction.CANCEL) == {"states": ["pending", "processing"]}
 
 
 @pytest.mark.parametrize("wrong", [{"states": ["lost"]}, {"since": float("nan")}, {"since": float("inf")}])
@@ -97,6 +97,6 @@ def test_a_text_that_no_task_can_have_is_refused_by_name(name: str, said: str) -
 
 def test_a_selection_counts_by_kind_and_state_and_keeps_the_order() -> None:
     rows = [("3", "b", "failed"), ("1", "a", "failed"), ("2", "b", "failed"), ("4", "a", "cancelled")]
-    found = BulkSelection.of(BulkAct.RETRY, TaskFilter(), rows)
-    assert (found.act, found.filter, found.task_ids) == (BulkAct.RETRY, TaskFilter(), ("3", "1", "2", "4"))
+    found = BulkSelection.of(BulkAction.RETRY, TaskFilter(), rows)
+    assert (found.act, found.filter, found.task_ids) == (BulkAction.RETRY, TaskFilter(), ("3", "1", "2", "4"))
     assert list(found.counts.items()) == [(("a", "cancelled"), 1), (("a", "failed"), 1), (("b", "failed"), 2)]

@@ -9,7 +9,7 @@ import pytest
 
 from ramet.model.importing import (
     ADVANCED,
-    Incoming,
+    ImportedRow,
     RowError,
     Rules,
     advance_of,
@@ -17,17 +17,17 @@ from ramet.model.importing import (
     column_name,
     from_first_stage,
     parse_pairs,
+    parse_row,
     state_on_arrival,
     storable,
-    understand,
 )
 from ramet.model.task.task import TaskState
 
 PLAIN = Rules()
 
 
-def row(rules: Rules = PLAIN, **fields: Any) -> Incoming:
-    return understand({"id": "a", "type": "job", **fields}, rules)
+def row(rules: Rules = PLAIN, **fields: Any) -> ImportedRow:
+    return parse_row({"id": "a", "type": "job", **fields}, rules)
 
 
 def test_a_row_of_the_first_design() -> None:
@@ -37,7 +37,7 @@ def test_a_row_of_the_first_design() -> None:
         max_spawn_depth=10, pipeline_stage="fetch", pipeline_state={"a": 1}, queueHint=["A", "B:C"],
         created_at="2025-09-30T12:00:00Z", company="Stripe",
     )  # fmt: skip
-    assert got == Incoming(
+    assert got == ImportedRow(
         id="a", kind="job", key="https://x.example/jobs",
         payload={"company": "Stripe", "url": "HTTPS://X.example:443/jobs?utm_source=a"}, status="failed",
         state="failed", retry_count=2, max_attempts=4, error="boom", parent_id="p", tracking_id="t",

@@ -13,8 +13,8 @@ from ramet.model.money import (
     Ceiling,
     amount_of,
     as_usd,
+    ceiling_passed,
     day_of,
-    passed,
     refusal,
 )
 from ramet.model.reasons import Fact, Reason, block_words
@@ -104,7 +104,7 @@ def test_amounts_are_written_in_dollars_to_the_last_digit(amount: int, text: str
 
 
 def test_a_task_whose_call_was_in_flight_is_told_which_ceiling_was_passed() -> None:
-    reason = Reason("cost", **passed(ceiling("day", spent=3_000_000_000, most=2_000_000_000)))
+    reason = Reason("cost", **ceiling_passed(ceiling("day", spent=3_000_000_000, most=2_000_000_000)))
     assert reason == "cost: the ceiling of the day is $2.00, $3.00 spent"
 
 

@@ -10,7 +10,7 @@ import pytest
 from ramet.model.paths import (
     DEPTH_MAX,
     ELEMENT_BYTES_MAX,
-    SLOTS,
+    STRIPES,
     InvalidPath,
     PathRule,
     PathTask,
@@ -20,7 +20,7 @@ from ramet.model.paths import (
     path_key,
     path_of,
     path_text,
-    slot_of,
+    stripe_of,
 )
 
 
@@ -104,9 +104,9 @@ def test_numbers_of_prefixes_are_the_same_in_every_version() -> None:
 
 
 def test_paths_with_one_first_element_are_in_one_part() -> None:
-    assert SLOTS == 1_024
-    assert slot_of((1_025, 7)) == 1
-    assert slot_of((-1, 7)) == 1_023
+    assert STRIPES == 1_024
+    assert stripe_of((1_025, 7)) == 1
+    assert stripe_of((-1, 7)) == 1_023
 
 
 WAITING = PathTask(

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from ramet.model.schedule import (
     MISSED_MAX,
-    Plan,
     Schedule,
+    SchedulePlan,
     Timing,
     check_name,
     plan,
+    schedule_slot,
     slot_name,
-    slot_of,
     slot_tracking_id,
 )
 
@@ -123,8 +123,8 @@ def scheduled(cron: str | None = None, every: float | None = 300.0, **fields: An
 
 def test_nothing_is_due_before_the_slot_and_one_slot_is_at_it() -> None:
     assert plan(scheduled(), 1_199.9) is None
-    assert plan(scheduled(), 1_200.0) == Plan((1_200.0,), 0, None, 1_500.0)
-    assert plan(scheduled(), 1_499.9) == Plan((1_200.0,), 0, None, 1_500.0)
+    assert plan(scheduled(), 1_200.0) == SchedulePlan((1_200.0,), 0, None, 1_500.0)
+    assert plan(scheduled(), 1_499.9) == SchedulePlan((1_200.0,), 0, None, 1_500.0)
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_of_slots_that_nobody_ran_only_the_newest_few_are_run_late(
     catch_up: int, run: tuple[float, ...], missed: int
 ) -> None:
     found = plan(scheduled(catch_up=catch_up), 2_399.0)
-    assert found == Plan(run, missed, 1_200.0 if missed else None, 2_400.0)
+    assert found == SchedulePlan(run, missed, 1_200.0 if missed else None, 2_400.0)
 
 
 def test_without_catching_up_a_slot_is_in_time_for_a_minute() -> None:
-    assert plan(scheduled(catch_up=0), 1_260.0) == Plan((1_200.0,), 0, None, 1_500.0)
-    assert plan(scheduled(catch_up=0), 1_261.0) == Plan((), 1, 1_200.0, 1_500.0)
+    assert plan(scheduled(catch_up=0), 1_260.0) == SchedulePlan((1_200.0,), 0, None, 1_500.0)
+    assert plan(scheduled(catch_up=0), 1_261.0) == SchedulePlan((), 1, 1_200.0, 1_500.0)
 
 
 @pytest.mark.parametrize("cron", ["* * * * *", "* * 1 1 *", "0 0 29 2 *", "30 2 * * 1#1"])
@@ -158,15 +158,15 @@ def test_a_clock_set_far_forward_brings_one_slot_and_no_storm(cron: str) -> None
 
 def test_a_clock_set_back_finds_its_next_slot_anew() -> None:
     ahead = scheduled(planned_at=1e9, next_at=1e9 + 200)
-    assert plan(ahead, 1_000.0) == Plan((), 0, None, 1_200.0)
+    assert plan(ahead, 1_000.0) == SchedulePlan((), 0, None, 1_200.0)
     assert plan(ahead, 1e9 - 59) is None
 
 
 def test_what_is_no_slot_of_a_schedule_names_none_and_the_last_at_sign_counts() -> None:
-    assert slot_of("@2026-10-25T00:30:00Z") is None
-    assert slot_of("poll@") is None
-    assert slot_of("2026-10-25T00:30:00Z") is None
-    found = slot_of("a@b@2026-10-25T02:30:00+02:00")
+    assert schedule_slot("@2026-10-25T00:30:00Z") is None
+    assert schedule_slot("poll@") is None
+    assert schedule_slot("2026-10-25T00:30:00Z") is None
+    found = schedule_slot("a@b@2026-10-25T02:30:00+02:00")
     assert found == ("a@b", datetime(2026, 10, 25, 0, 30, tzinfo=UTC))
     assert found[1].tzinfo is UTC
     assert slot_name(1.0) == "1970-01-01T00:00:01Z"
@@ -192,9 +192,9 @@ def test_a_slot_has_one_name_and_the_name_tells_the_slot() -> None:
     assert slot_tracking_id("poll", moment) == "poll@2026-10-25T00:30:00Z"
     assert slot_tracking_id("poll", moment + 3_600) == "poll@2026-10-25T01:30:00Z"
     assert slot_name(1.5) == "1970-01-01T00:00:01.500000Z"
-    assert slot_of("poll@2026-10-25T00:30:00Z") == ("poll", datetime(2026, 10, 25, 0, 30, tzinfo=UTC))
-    assert slot_of("019aa000-0000-7000-8000-000000000000") is None
-    assert slot_of("somebody@example.org") is None
+    assert schedule_slot("poll@2026-10-25T00:30:00Z") == ("poll", datetime(2026, 10, 25, 0, 30, tzinfo=UTC))
+    assert schedule_slot("019aa000-0000-7000-8000-000000000000") is None
+    assert schedule_slot("somebody@example.org") is None
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\nb", "a@b", "x" * 201])

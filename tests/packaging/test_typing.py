@@ -27,6 +27,6 @@ def test_type_checkers_see_the_signatures_of_the_synchronous_client(tmp_path: Pa
     told = [line.partition("script.py:")[2] for line in done.stdout.splitlines()]
     assert 'Revealed type is "str"' in told[0].replace("builtins.", "")
     assert told[1].startswith('4: error: Unexpected keyword argument "keys"')
-    assert "ramet.engine.client.claim.Ended" in told[2]
+    assert "ramet.engine.client.claim.ClaimResult" in told[2]
     assert 'Revealed type is "str"' in told[3].replace("builtins.", "")
     assert told[4].startswith("7: error: Argument 1 has incompatible type"), told[4]

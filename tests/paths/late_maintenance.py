@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import ResourcePolicy
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
@@ -52,7 +52,7 @@ class Loose:
         self.held: list[Held] = []
 
     def run(self, history: Sequence[Operation]) -> None:
-        now(self.store.limit_resource(Policy(HOST, cooldown_seconds=60.0), by="ann"))
+        now(self.store.limit_resource(ResourcePolicy(HOST, cooldown_seconds=60.0), by="ann"))
         for operation in history:
             self.chance = random.Random(operation.seed)
             getattr(self, operation.what)()

@@ -8,7 +8,7 @@ from typing import Any
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed, Settled
+from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.requests import Settlement
 from tests.support.world import LEASE_SECONDS, World, busy, settlement
 
@@ -26,7 +26,7 @@ class Desk:
     def __init__(self, world: World) -> None:
         self.world = world
         self.store = world.store
-        self.claims: dict[str, Claimed] = {}
+        self.claims: dict[str, ClaimedTask] = {}
         self._lines = 0
 
     async def submit(self, *tasks: NewTask, line: str | None = None) -> str:
@@ -65,7 +65,7 @@ class Desk:
         told = await self.told(name, ev.Progress(self.fence(name), LEASE_SECONDS), spawns=spawns)
         assert [answer.reason for answer in told.spawns] == [None] * len(spawns)
 
-    async def told(self, name: str, event: ev.Event, **more: Any) -> Settled:
+    async def told(self, name: str, event: ev.Event, **more: Any) -> SettleResult:
         """What the store says to a settlement."""
         return await self.world.settle(self.claims[name], event, **more)
 

@@ -6,7 +6,7 @@ import pytest
 
 from ramet.store.errors import StoreError
 from ramet.store.rows import paths
-from ramet.store.rows.paths import Line
+from ramet.store.rows.paths import PathRow
 from ramet.store.session import Session
 from tests.paths.named_tasks import Desk, on
 
@@ -61,7 +61,7 @@ async def test_a_store_that_finds_nobody_in_the_way_lets_nobody_in(
 ) -> None:
     """The look for who is in the way may be wrong: the table of holders is not asked, it refuses."""
 
-    def nobody(session: Session, lines: list[Line]) -> list[None]:
+    def nobody(session: Session, lines: list[PathRow]) -> list[None]:
         return [None] * len(lines)
 
     await desk.submit(on("first", *first))

@@ -10,10 +10,10 @@ import pytest
 from ramet.model.paths import PathRule, nodes_of
 from ramet.store.maintenance import path_followup
 from ramet.store.rows import paths
-from ramet.store.rows.paths import Line
+from ramet.store.rows.paths import PathRow
 from ramet.store.session import Session
 from ramet.store.state import path_changes, path_enter, path_follow
-from ramet.store.state.path_follow import SKIP, WAKE, Wave
+from ramet.store.state.path_follow import SKIP, WAKE, PathWave
 from tests.paths.histories import first_failure
 
 HISTORIES = 200
@@ -26,26 +26,26 @@ def _nothing(*arguments: Any, **more: Any) -> None:
     """Does not do what it should."""
 
 
-def _nobody(session: Session, lines: Sequence[Line]) -> list[None]:
+def _nobody(session: Session, lines: Sequence[PathRow]) -> list[None]:
     return [None] * len(lines)
 
 
-def _only_the_path_itself(session: Session, lines: Sequence[Line]) -> None:
+def _only_the_path_itself(session: Session, lines: Sequence[PathRow]) -> None:
     rows = [(line.node, 1, line.ticket, line.seq) for line in lines]
     session.insert("ramet_path_tickets", ("node", "exact", "ticket", "seq"), rows)
 
 
-def _backwards(session: Session, lines: Sequence[Line]) -> list[Line]:
+def _backwards(session: Session, lines: Sequence[PathRow]) -> list[PathRow]:
     return path_enter.line_up(session, lines[::-1])
 
 
-def _only_lets_go(session: Session, gone: Sequence[Line], looks: int = 0) -> None:
+def _only_lets_go(session: Session, gone: Sequence[PathRow], looks: int = 0) -> None:
     paths.drop_tickets(session, gone)
     paths.shift_holders(session, [line for line in gone if line.holds], ())
 
 
-def _without(what: str) -> Callable[[Session, Sequence[Wave]], None]:
-    def insert_waves(session: Session, waves: Sequence[Wave]) -> None:
+def _without(what: str) -> Callable[[Session, Sequence[PathWave]], None]:
+    def insert_waves(session: Session, waves: Sequence[PathWave]) -> None:
         _insert_waves(session, [wave for wave in waves if wave.what != what])
 
     return insert_waves
@@ -55,15 +55,15 @@ _insert_waves = path_follow.insert_waves
 _line_of = paths.line_of
 
 
-def _skips_everybody(seq: int, tracking_id: str, rule: PathRule, queue: str) -> Line:
+def _skips_everybody(seq: int, tracking_id: str, rule: PathRule, queue: str) -> PathRow:
     return _line_of(seq, tracking_id, rule, queue)._replace(skips=1)
 
 
-def _for_everybody(seq: int, tracking_id: str, rule: PathRule, queue: str) -> Line:
+def _for_everybody(seq: int, tracking_id: str, rule: PathRule, queue: str) -> PathRow:
     return _line_of(seq, tracking_id, rule._replace(scope="queue"), queue)
 
 
-def _for_every_queue(seq: int, tracking_id: str, rule: PathRule, queue: str) -> Line:
+def _for_every_queue(seq: int, tracking_id: str, rule: PathRule, queue: str) -> PathRow:
     return _line_of(seq, tracking_id, rule, "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import ResourcePolicy
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.task import events as ev
 from tests.paths.named_tasks import Desk, on
@@ -202,7 +202,7 @@ async def test_one_lost_for_long_comes_back_with_a_new_ticket(desk: Desk) -> Non
 
 
 async def test_a_task_that_waits_for_a_breaker_gives_its_place_up(desk: Desk) -> None:
-    await desk.store.limit_resource(Policy(HOST, cooldown_seconds=600.0), by="ada")
+    await desk.store.limit_resource(ResourcePolicy(HOST, cooldown_seconds=600.0), by="ada")
     await desk.submit(on("first", "doc1", resource=HOST), on("below", "doc1", "a"), on("same", "doc1"))
     await desk.store.open_breaker(HOST, by="ada")
     assert await desk.start() == []
@@ -222,7 +222,7 @@ async def test_a_task_that_waits_for_a_breaker_gives_its_place_up(desk: Desk) ->
 
 async def test_who_gave_its_place_up_tries_a_resource_when_its_cool_down_is_over(desk: Desk) -> None:
     """Nobody stands at the breaker any more: a claim that finds that out leaves the resource to whoever comes."""
-    await desk.store.limit_resource(Policy(HOST, cooldown_seconds=600.0), by="ada")
+    await desk.store.limit_resource(ResourcePolicy(HOST, cooldown_seconds=600.0), by="ada")
     await desk.submit(on("first", "doc1", resource=HOST))
     await desk.store.open_breaker(HOST, by="ada")
     assert await desk.start() == []

@@ -16,12 +16,12 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple
 
-from ramet.model.money import DAY_SETTING, GLOBAL_SETTING, Actual, Charge, ReserveRequest
+from ramet.model.money import DAY_SETTING, GLOBAL_SETTING, ActualCost, Charge, ReserveRequest
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.model.values import blob_of
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.errors import LineageExists, StoreError, UniqueHeld
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement, Write
@@ -76,7 +76,7 @@ class Actor:
     def __init__(self, store: Store, name: str, told: Told) -> None:
         self.store, self.name, self.told = store, name, told
         self.chance = random.Random(name)
-        self.held: list[Claimed] = []
+        self.held: list[ClaimedTask] = []
         self.open: dict[str, int] = {}
         self.ids: list[str] = []
         self._numbers = itertools.count()
@@ -200,7 +200,7 @@ class Actor:
 
     async def book(self) -> None:
         chosen = self.chance.sample(sorted(self.open), min(3, len(self.open)))
-        actuals = [Actual(name, self.chance.randint(0, self.open.pop(name))) for name in chosen]
+        actuals = [ActualCost(name, self.chance.randint(0, self.open.pop(name))) for name in chosen]
         for booked in await self.store.settle_reserved(actuals):
             assert booked.actual is not None
             self.told.booked[booked.id] = booked.actual
@@ -258,7 +258,7 @@ class Actor:
         await self.store.prune(await self.store.now() - 0.5, rows=50)
 
 
-async def bind_and_settle(store: Store, claimed: Claimed, ids: list[str]) -> None:
+async def bind_and_settle(store: Store, claimed: ClaimedTask, ids: list[str]) -> None:
     """Make pending tasks one's own, and settle half of them."""
     from ramet.model.task.binding import ItemSettlement
 
@@ -276,11 +276,11 @@ REFUSED = (
 
 async def prepare(store: Store) -> None:
     """Limits of everything, and the effects' table."""
-    from ramet.model.flow.resources import Policy
+    from ramet.model.flow.resources import ResourcePolicy
 
     await store.ensure_tables([EFFECTS])
     await store.limit("queue", "narrow", NARROW, by="crowd")
-    await store.limit_resource(Policy(RESOURCE, concurrency=ROOM), by="crowd")
+    await store.limit_resource(ResourcePolicy(RESOURCE, concurrency=ROOM), by="crowd")
     await store.put_setting(DAY_SETTING, DAY_CEILING, "int", "")
     await store.put_setting(GLOBAL_SETTING, GLOBAL_CEILING, "int", "")
 

@@ -40,8 +40,8 @@ def stale_claims_count_for_nothing(patch: Patch) -> None:
         session.lock(FLOW)
         return resources.in_use(session)
 
-    patch.setattr(claim, "taken", counted)
-    patch.setattr(resources, "taken", counted)
+    patch.setattr(claim, "locked_usage", counted)
+    patch.setattr(resources, "locked_usage", counted)
 
 
 @pytest.mark.parametrize(

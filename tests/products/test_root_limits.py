@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ramet import App, Client, Lineage
-from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.engine.tools.import_tasks import Importer, ImportSource
 from ramet.jobs import pipeline as jobs
 from ramet.jobs.kinds import COMPANY, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY
 from ramet.jobs.tasks.source_switch import SWITCH
@@ -82,7 +82,7 @@ async def test_what_is_imported_into_the_jobs_pipeline_has_the_ceilings_of_a_run
     path = tmp_path / "queue.jsonl"
     rows = [{"id": kind, "type": kind, "tracking_id": kind, **JOBS[kind]} for kind in JOBS]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    source = Source(path, "jsonl", rules=Rules(), strict=True)
+    source = ImportSource(path, "jsonl", rules=Rules(), strict=True)
     await Importer(source, jobs.app.registry, jobs.app.limits).fill(client.store, "tester")
     assert {bounds(await lineage_of(client, kind)) for kind in JOBS} == {BOUNDED}
 

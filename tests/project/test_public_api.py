@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+import ramet
 from tests.support.processes import environment_without_coverage
 
 PROJECT = Path(__file__).parents[2]
@@ -136,3 +137,17 @@ def test_every_pin_carries_a_hash(lock: str) -> None:
     entries = re.split(r"^(?=\S+==)", text, flags=re.MULTILINE)[1:]
     assert len(entries) == len(locked(lock)) > 10
     assert [entry.splitlines()[0] for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+@pytest.mark.parametrize("old", ramet._RENAMED)
+def test_a_renamed_type_keeps_its_former_name_for_one_release(old: str) -> None:
+    new = ramet._RENAMED[old]
+    assert old not in ramet.__all__
+    assert new in ramet.__all__
+    with pytest.warns(DeprecationWarning, match=f"ramet.{new}"):
+        assert getattr(ramet, old) is getattr(ramet, new)
+
+
+def test_any_other_missing_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        ramet.Nothing

@@ -20,7 +20,7 @@ from typing import Any
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.sqlite.store import SqliteStore
@@ -102,7 +102,7 @@ class Puller:
         told = await self.store.submit([NewLineage(f"line of {roots[0].id}", roots, **LIMITS)])
         self.ids += [answer.id for answer in told]
 
-    async def work(self, claimed: Sequence[Claimed]) -> None:
+    async def work(self, claimed: Sequence[ClaimedTask]) -> None:
         """Run what was claimed, all at once, and settle it one after the other or together."""
         tickets = dict(await self.store.read(PATHS))
         for each in claimed:
@@ -118,7 +118,7 @@ class Puller:
             for settled in await self.store.settle(batch):
                 self.ids += [told.id for told in settled.spawns if told.id is not None]
 
-    def settlement(self, claimed: Claimed) -> Settlement:
+    def settlement(self, claimed: ClaimedTask) -> Settlement:
         fence, path = claimed.standing.fence, path_of(claimed)
         error_class = self.chance.choice(("transient", "transient", "permanent"))
         failing = ev.Error(fence, "odd", error_class, "odd", 0.0, waits=AT_ONCE)
@@ -129,7 +129,7 @@ class Puller:
         return Settlement(claimed.standing.seq, fence, self.chance.choice(events), spawns=spawns)
 
 
-def path_of(claimed: Claimed) -> Path_:
+def path_of(claimed: ClaimedTask) -> Path_:
     """Where a claimed task stands."""
     return tuple(json.loads(claimed.path or "[[]]")[0])
 

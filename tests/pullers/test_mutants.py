@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from ramet.model.paths import SLOTS, PathRule
+from ramet.model.paths import STRIPES, PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
-from ramet.model.task.transitions import Change, Refused
+from ramet.model.task.transitions import Change, TransitionRefused
 from ramet.store.errors import StoreError
 from ramet.store.maintenance import path_followup
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.rows import paths, tasks
-from ramet.store.rows.paths import Line
+from ramet.store.rows.paths import PathRow
 from ramet.store.session import Session
 from ramet.store.state import path_changes
 from ramet.store.verbs import bound, claim, lineage_followup, spawn
@@ -40,25 +40,25 @@ def nobody_decides_alone(patch: Patch) -> None:
     def beside(self: PostgresSession, slots: Collection[int]) -> None:
         """Everybody decides at once."""
 
-    patch.setattr(PostgresSession, "hold_slots", beside)
+    patch.setattr(PostgresSession, "lock_stripes", beside)
 
 
 def locked_only_when_ticketed(patch: Patch) -> None:
     """Whoever ends looks for waiting tasks beside somebody who is about to wait: a lost wake-up."""
-    hold, follow = paths.hold_slots, path_changes.follow
+    hold, follow = paths.lock_stripes, path_changes.follow
 
     def at_birth(session: Session, seqs: Iterable[int], rules: Any = ()) -> None:
         hold(session, (), rules)
 
     def as_if_held(session: PostgresSession, changes: Sequence[Change]) -> None:
         held = session._slots
-        session._slots = {*range(SLOTS)}
+        session._slots = {*range(STRIPES)}
         follow(session, changes)
         session._slots = held
 
     patch.setattr(path_changes, "follow", as_if_held)
     for module in (paths, spawn, tasks, lineage_followup, bound):
-        patch.setattr(module, "hold_slots", at_birth)
+        patch.setattr(module, "lock_stripes", at_birth)
     patch.setattr(path_followup, "repair", lambda session, limit: 0)
 
 
@@ -91,7 +91,7 @@ async def test_the_database_refuses_a_claim_of_a_task_that_does_not_hold_its_pat
     world = World(backend.open(clock=clock, inline=True), clock)
     await world.submit(*(world.task(path=PathRule(("doc",))) for _ in range(2)))
 
-    def blind(standing: Standing, event: ev.Event, now: float) -> Change | Refused:
+    def blind(standing: Standing, event: ev.Event, now: float) -> Change | TransitionRefused:
         return decide(standing._replace(wait=None, holds_path=1), event, now)
 
     with monkeypatch.context() as patch:
@@ -112,7 +112,7 @@ async def test_the_database_refuses_a_second_holder_of_a_path(on: str, tmp_path:
     world = World(backend.open(clock=clock, inline=True), clock)
     await world.submit(world.task(path=PathRule(("doc", "a"))))
 
-    def nobody(session: Session, lines: Sequence[Line]) -> list[int | None]:
+    def nobody(session: Session, lines: Sequence[PathRow]) -> list[int | None]:
         return [None for _ in lines]
 
     monkeypatch.setattr(paths, "blockers", nobody)

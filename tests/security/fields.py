@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from ramet import Client, Policy
+from ramet import Client, ResourcePolicy
 from ramet.model.keys import text_key
 
 Give = Callable[[Client, str, str], Awaitable[Any]]
@@ -95,7 +95,7 @@ async def _pause_lineage(client: Client, text: str, mark: str) -> bool:
 
 
 async def _resource(client: Client, text: str, mark: str) -> bool:
-    await client.limit_resource(Policy(text, concurrency=2), reason=text)
+    await client.limit_resource(ResourcePolicy(text, concurrency=2), reason=text)
     return text in {policy.pattern for policy in await client.policies()}
 
 

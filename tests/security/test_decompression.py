@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from ramet.fetch.client import AnswerTooLarge, Question, ServerTrouble, WebClient, WebRefused
+from ramet.fetch.client import AnswerTooLarge, HttpRequest, ServerTrouble, WebClient, WebRefused
 from tests.fetch.hostile_server import Hostile, Play, answers, bomb, head, streams
 
 pytestmark = pytest.mark.network
@@ -92,7 +92,7 @@ async def test_what_follows_the_end_is_neither_read_nor_kept(server: Hostile, cl
     server.play = streams(endless(gzip.compress(b"{}"), b"a"), head(Content_Encoding="gzip"))
     tracemalloc.start()
     try:
-        answer = await client.send(Question(server.api, cut=cut))
+        answer = await client.send(HttpRequest(server.api, cut=cut))
         held = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -20,7 +20,7 @@ import httpcore2
 import pytest
 
 from ramet.fetch.addresses import AddressRefused, WebError, resolve
-from ramet.fetch.client import Question, WebClient
+from ramet.fetch.client import HttpRequest, WebClient
 from ramet.fetch.errors import Refused
 from ramet.fetch.fetcher import Fetcher
 from tests.fetch.hostile_server import Hostile, answers, in_turn, sends_to
@@ -176,7 +176,7 @@ async def test_a_number_in_any_spelling_is_the_address_that_it_is(server: Hostil
     """Asked of the system's own resolver, which takes octal, hexadecimal and short forms."""
     client = WebClient(user_agent="tests", extra="'ramet[wiki]'", resolver=resolve)
     with pytest.raises(WebError):
-        await client.send(Question(f"http://{host}/"))
+        await client.send(HttpRequest(f"http://{host}/"))
     await client.close()
     assert wires.connected == []
 
@@ -203,7 +203,7 @@ async def test_a_disguised_host_is_refused_or_judged_as_what_is_connected_to(
 
     client = WebClient(user_agent="tests", extra="'ramet[wiki]'", resolver=names)
     with pytest.raises(WebError):
-        await client.send(Question(url))
+        await client.send(HttpRequest(url))
     server.play = sends_to(url.encode().decode("latin-1"))
     with pytest.raises(WebError):  # As a redirect; where it is a path of the same host, that ends in a ring.
         await client.get("http://public.example/")

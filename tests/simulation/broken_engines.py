@@ -50,7 +50,7 @@ def must_be_found_with(
     folder: Path,
     saying: str,
     *,
-    later: versions.Plan = NEXT,
+    later: versions.SchemaPlan = NEXT,
     first: int = 0,
     prepare: Prepare | None = None,
 ) -> None:

@@ -16,11 +16,11 @@ from unittest.mock import patch
 from ramet.store.postgres.migrate import migrate_database
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.processes.registry import Neighbours
-from ramet.store.schema.versions import Plan
+from ramet.store.processes.registry import ProcessRegistry
+from ramet.store.schema.versions import SchemaPlan
 from ramet.store.session import COPIED
 from ramet.store.sqlite.session import Hook, SqliteSession
-from ramet.store.sqlite.store import SqliteStore, _begun, _migrate
+from ramet.store.sqlite.store import SqliteStore, _begun_fence_base, _migrate
 from tests.postgres import database_pool
 from tests.support.comparable_rows import comparable
 
@@ -60,7 +60,7 @@ class MemoryStore(SqliteStore):
         """A dead process has no transaction; this one lives on for the others."""
         self._connection.rollback()
 
-    def upgrade(self, plan: Plan) -> None:
+    def upgrade(self, plan: SchemaPlan) -> None:
         """A program of a later version opens the file beside everybody."""
         session: Any = self._writer._session
         with patch("ramet.store.schema.versions.PLAN", plan):
@@ -82,7 +82,7 @@ class MemoryStore(SqliteStore):
         """The copy takes the place of the database, and is opened for the first time."""
         copy.backup(self._connection)
         session: Any = self._writer._session
-        session.fence_base = self._fence_base = _begun(session)
+        session.fence_base = self._fence_base = _begun_fence_base(session)
 
     def dump(self) -> list[str]:
         """Everything in the database."""
@@ -95,10 +95,10 @@ class ServerStore(PostgresStore):
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._database = database_pool.take()
 
-        def alone(connect: object, identity: str) -> Neighbours:
-            return Neighbours(folder / "simulated.db")
+        def alone(connect: object, identity: str) -> ProcessRegistry:
+            return ProcessRegistry(folder / "simulated.db")
 
-        with patch("ramet.store.postgres.store.PostgresNeighbours", alone):
+        with patch("ramet.store.postgres.store.PostgresProcesses", alone):
             super().__init__(self._database, clock=clock, inline=True)
 
     @classmethod
@@ -143,7 +143,7 @@ class ServerStore(PostgresStore):
             for row in comparable(name, columns, self.rows(f"TABLE {name}")).rows
         ]
 
-    def upgrade(self, plan: Plan) -> None:
+    def upgrade(self, plan: SchemaPlan) -> None:
         """A program of a later version migrates the database beside everybody."""
         self._reader._session.rollback()
         with patch("ramet.store.schema.versions.PLAN", plan):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from ramet.store.answers import Claimed, Reoffered, Settled, Submitted, Swept
+from ramet.store.answers import ClaimedTask, ReofferResult, SettleResult, SubmitResult, SweepResult
 from ramet.store.requests import Settlement
 from tests.simulation.database import SimulatedStore
 from tests.simulation.verb_checks import Judge
@@ -205,7 +205,7 @@ class Witness:
         """Whether a worker may still speak for a task: nobody claimed it anew, and its lease runs."""
         return leases.get(seq, (None, 0.0))[0] == fence and leases[seq][1] > self._now()
 
-    def claimed(self, before: Leases, answer: Sequence[Claimed]) -> None:
+    def claimed(self, before: Leases, answer: Sequence[ClaimedTask]) -> None:
         for claimed in answer:
             # A claim that counts against a limit takes back what is stale, and may take that itself.
             if before.get(claimed.standing.seq, (0, 0.0))[1] > self._now():
@@ -221,7 +221,7 @@ class Witness:
         hosts = sorted({resource for _, resource in taken if resource is not None})
         return [("kind", name, WALKS_MAX) for name in kinds] + [("resource", name, HOST_CALLS_MAX) for name in hosts]
 
-    def settled(self, before: Leases, batch: Sequence[Settlement], answers: Sequence[Settled]) -> None:
+    def settled(self, before: Leases, batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
         """One accepted answer for a claim that ends it, none for a claim that is not current."""
         held = dict(before)
         for item, answer in zip(batch, answers, strict=True):
@@ -232,7 +232,7 @@ class Witness:
                     held.pop(item.seq, None)
             self._count(answer)
 
-    def _count(self, answer: Settled) -> None:
+    def _count(self, answer: SettleResult) -> None:
         for told in answer.spawns:
             if told.id is None:
                 self.refused[told.reason or ""] += 1
@@ -246,7 +246,7 @@ class Witness:
             if seq not in lost and not self.current(before, seq, fence):
                 self.broken.append(f"a heartbeat kept fence {fence} of task {seq} alive, which was not current")
 
-    def swept(self, before: Leases, answer: Swept) -> None:
+    def swept(self, before: Leases, answer: SweepResult) -> None:
         """Leases that run are nobody's business, those that do not are taken back."""
         stale = [seq for seq, (_, lease_until) in self.leases().items() if lease_until <= self._now()]
         if stale and answer.reclaimed + answer.poisoned < SWEEP_LIMIT:
@@ -259,11 +259,11 @@ class Witness:
             if lease_until > now and (seq, fence) in lost:
                 self.broken.append(f"a sweep took task {seq} from fence {fence}, whose lease runs")
 
-    def reoffered(self, answer: Reoffered) -> None:
+    def reoffered(self, answer: ReofferResult) -> None:
         self.granted.update(answer.created)
         self.offered_again = True
 
-    def submitted(self, answers: Sequence[Submitted]) -> None:
+    def submitted(self, answers: Sequence[SubmitResult]) -> None:
         self.granted.update(answer.id for answer in answers)
 
     def violations(self) -> Iterator[str]:

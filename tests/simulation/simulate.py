@@ -60,7 +60,7 @@ class Plan:
     parts: frozenset[str] | None = None
     """What it has besides plain tasks (:data:`tests.simulation.workload_parts.PARTS`); by default what the seed
     draws."""
-    later: versions.Plan = NEXT
+    later: versions.SchemaPlan = NEXT
     """The schema that a run with an upgrade gets."""
 
 

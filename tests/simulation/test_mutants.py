@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from ramet.model.flow import resources
-from ramet.model.flow.resources import Policy, Resource, Room, Usage
-from ramet.model.lineage.guard import Facts, Verdict, check_spawn
+from ramet.model.flow.resources import ClaimUsage, Resource, ResourceCapacity, ResourcePolicy
+from ramet.model.lineage.guard import SpawnFacts, Verdict, check_spawn
 from ramet.model.task import events as ev
 from ramet.model.task import lifecycle
 from ramet.model.task.task import Standing
-from ramet.model.task.transitions import Change, Refused, Transition
+from ramet.model.task.transitions import Change, Transition, TransitionRefused
 from ramet.store.maintenance import sweep
 from ramet.store.rows import blocks
 from ramet.store.session import Session
@@ -55,14 +55,14 @@ def test_without_the_fence_the_simulation_fails(on: str, tmp_path: Path, monkeyp
 def test_without_counting_what_is_held_the_simulation_fails(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claim, "taken", lambda session: Usage({}, {}, {}))
+    monkeypatch.setattr(claim, "locked_usage", lambda session: ClaimUsage({}, {}, {}))
     must_be_found(on, tmp_path, "run at once, over")
 
 
 @pytest.mark.nightly
 def test_without_tokens_the_simulation_fails(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def any_number(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
-        return Room(None)
+    def any_number(resource: Resource, policy: ResourcePolicy, now: float, in_use: int) -> ResourceCapacity:
+        return ResourceCapacity(None)
 
     monkeypatch.setattr(resources, "room", any_number)
     must_be_found(on, tmp_path)
@@ -85,7 +85,7 @@ def test_without_the_identities_the_simulation_fails(on: str, tmp_path: Path, mo
         store.execute("DROP TABLE ramet_identities")
         store.execute("CREATE TABLE ramet_identities (key TEXT, tracking_id TEXT, kind TEXT, seq BIGINT)")
 
-    def blind(facts: Facts) -> Verdict:
+    def blind(facts: SpawnFacts) -> Verdict:
         return check_spawn(facts._replace(holders=()))
 
     monkeypatch.setattr(spawn, "check_spawn", blind)
@@ -117,9 +117,9 @@ def test_a_heartbeat_that_revives_a_dead_claim_is_found(
 def test_attempts_that_are_not_counted_are_found(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transition, rule = lifecycle._RULES[ev.Claim]
 
-    def free(row: Transition, task: Standing, event: ev.Event, now: float) -> Change | Refused:
+    def free(row: Transition, task: Standing, event: ev.Event, now: float) -> Change | TransitionRefused:
         change = rule(row, task, event, now)
-        if isinstance(change, Refused):
+        if isinstance(change, TransitionRefused):
             return change
         return change._replace(after=change.after._replace(attempts=min(1, change.after.attempts)))
 
@@ -138,7 +138,7 @@ def test_a_sweep_that_reclaims_live_leases_is_found(on: str, tmp_path: Path, mon
 
     monkeypatch.setattr(sweep, "reclaim", too_eager)
     # PostgreSQL looks before it takes rows, and would see that nothing is stale.
-    monkeypatch.setattr(sweep, "wanted", lambda session, dead_workers: [*sweep.PARTS])
+    monkeypatch.setattr(sweep, "due_steps", lambda session, dead_workers: [*sweep.PARTS])
     must_be_found(on, tmp_path, "whose lease runs")
 
 

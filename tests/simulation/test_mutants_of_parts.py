@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from ramet.model.flow import resources
-from ramet.model.flow.resources import Policy, Resource, Room
+from ramet.model.flow.resources import Resource, ResourceCapacity, ResourcePolicy
 from ramet.model.task import events as ev
 from ramet.model.task import lifecycle
 from ramet.model.task.task import Standing
-from ramet.model.task.transitions import Change, Refused, Transition
+from ramet.model.task.transitions import Change, Transition, TransitionRefused
 from ramet.store.rows import lineages, paths
-from ramet.store.rows.paths import Line
+from ramet.store.rows.paths import PathRow
 from ramet.store.schema import versions
 from ramet.store.session import Session
 from ramet.store.sqlite import store as sqlite
@@ -29,7 +29,7 @@ from tests.upgrade.plans import LATER, NEXT
 def test_paths_that_do_not_exclude_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither who stands before a task nor who holds its path is looked at."""
 
-    def nobody(session: Session, lines: Sequence[Line]) -> list[int | None]:
+    def nobody(session: Session, lines: Sequence[PathRow]) -> list[int | None]:
         return [None] * len(lines)
 
     monkeypatch.setattr(paths, "blockers", nobody)
@@ -42,7 +42,7 @@ def test_a_task_that_overtakes_on_its_path_is_found(tmp_path: Path, monkeypatch:
     """Who runs is waited for, and who waits is not: the constraint alone keeps promise I7, and not its order."""
     blockers = paths.blockers
 
-    def only_holders(session: Session, lines: Sequence[Line]) -> list[int | None]:
+    def only_holders(session: Session, lines: Sequence[PathRow]) -> list[int | None]:
         holding = {ticket for (ticket,) in session.rows("SELECT ticket FROM ramet_paths WHERE waits_on IS NULL")}
         return [ticket if ticket in holding else None for ticket in blockers(session, lines)]
 
@@ -72,9 +72,9 @@ def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pyt
     """Nobody looks for a grave: not claims, heartbeats and settlements, nor the follow-up, which is prompt enough here
     to hide that the others do not.
     """
-    monkeypatch.setattr(claim, "_buried", lambda session, standing, marks: False)
+    monkeypatch.setattr(claim, "_under_tombstone", lambda session, standing, marks: False)
     for module in (settle, lineage_followup):
-        monkeypatch.setattr(module, "buried", lambda marks, task_id, chain: None)
+        monkeypatch.setattr(module, "tombstone_over", lambda marks, task_id, chain: None)
     must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled")
 
 
@@ -83,15 +83,15 @@ def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pyt
 def test_claims_past_an_open_breaker_are_found(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a source that a person closes, and of a host with a cool-down."""
 
-    def always(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
-        return Room(None)
+    def always(resource: Resource, policy: ResourcePolicy, now: float, in_use: int) -> ResourceCapacity:
+        return ResourceCapacity(None)
 
     monkeypatch.setattr(resources, "room", always)
     must_be_found_with({part}, tmp_path, "was open")
 
 
 def test_failures_that_a_breaker_does_not_count_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgetful(resource: Resource, policy: Policy, now: float, reason: str) -> Resource:
+    def forgetful(resource: Resource, policy: ResourcePolicy, now: float, reason: str) -> Resource:
         return resource
 
     monkeypatch.setattr(resources, "failed", forgetful)
@@ -99,7 +99,7 @@ def test_failures_that_a_breaker_does_not_count_are_found(tmp_path: Path, monkey
 
 
 def test_a_breaker_that_never_opens_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def counts(resource: Resource, policy: Policy, now: float, reason: str) -> Resource:
+    def counts(resource: Resource, policy: ResourcePolicy, now: float, reason: str) -> Resource:
         return resource._replace(failures=resource.failures + 1)
 
     monkeypatch.setattr(resources, "failed", counts)
@@ -109,7 +109,7 @@ def test_a_breaker_that_never_opens_is_found(tmp_path: Path, monkeypatch: pytest
 def test_chains_without_end_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transition, rule = lifecycle._RULES[ev.Continue]
 
-    def endless(row: Transition, task: Standing, event: ev.Event, now: float) -> Change | Refused:
+    def endless(row: Transition, task: Standing, event: ev.Event, now: float) -> Change | TransitionRefused:
         return rule(row, task._replace(max_chain_depth=task.max_chain_depth + 3), event, now)
 
     monkeypatch.setitem(lifecycle._RULES, ev.Continue, (transition, endless))
@@ -141,7 +141,7 @@ def test_slots_that_run_beside_the_run_before_are_found(tmp_path: Path, monkeypa
 
 @pytest.mark.nightly
 def test_an_upgrade_that_changes_what_tasks_know_is_found(tmp_path: Path) -> None:
-    careless = versions.Plan(
+    careless = versions.SchemaPlan(
         (*NEXT.steps[:-1], (*LATER, "UPDATE ramet_live SET rank = rank + 1")), NEXT.compatible_from
     )
     must_be_found_with({"upgrade"}, tmp_path, "the upgrade changed table ramet_live", later=careless)

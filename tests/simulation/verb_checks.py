@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from ramet.model.schedule import Slot
+from ramet.model.schedule import ScheduleSlot
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing
-from ramet.store.answers import Claimed, Settled
+from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.requests import Settlement
 from tests.simulation.database import SimulatedStore
 from tests.simulation.workload import HOST_COOLDOWN_SECONDS, HOST_FAILURES, LIMITS
@@ -77,7 +77,7 @@ class Judge:
         """Breakers that are open."""
         return dict(self._store.rows("SELECT name, opened_at FROM ramet_resources WHERE opened_at IS NOT NULL"))
 
-    def claimed(self, opened: dict[str, float], answer: Sequence[Claimed]) -> None:
+    def claimed(self, opened: dict[str, float], answer: Sequence[ClaimedTask]) -> None:
         """None of them may be taken while a person, a breaker or another task has it."""
         for claimed in answer:
             stand, name = claimed.standing, f"task {claimed.id}"
@@ -93,7 +93,7 @@ class Judge:
         if answer:
             self.paths({claimed.standing.seq for claimed in answer})
 
-    def _is_free(self, name: str, claimed: Claimed) -> None:
+    def _is_free(self, name: str, claimed: ClaimedTask) -> None:
         stand = claimed.standing
         for pause in (stand.tracking_id, f"queue:{stand.queue}"):
             since = self.paused.get(pause, (None, 0.0))[0]
@@ -147,7 +147,7 @@ class Judge:
         )
         return {seq: (task_id, json.loads(chain), ending) for seq, task_id, chain, ending in rows}
 
-    def settled(self, stands: dict[int, Any], batch: Sequence[Settlement], answers: Sequence[Settled]) -> None:
+    def settled(self, stands: dict[int, Any], batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
         """Nothing below a cancelled task goes on, and nothing is spawned there."""
         for item, answer in zip(batch, answers, strict=True):
             task_id, chain, ending = stands.get(item.seq, ("", [], None))
@@ -160,7 +160,7 @@ class Judge:
         """Those that are claimed for their last handler only."""
         return {seq for (seq,) in self._store.rows("SELECT seq FROM ramet_live WHERE ending IS NOT NULL")} & set(seqs)
 
-    def counted(self, resources: dict[int, str], batch: Sequence[Settlement], answers: Sequence[Settled]) -> None:
+    def counted(self, resources: dict[int, str], batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
         """Failures in a row, counted again, are those of the breakers; as many as it takes open them."""
         for item, answer in zip(batch, answers, strict=True):
             name = resources.get(item.seq)
@@ -201,7 +201,7 @@ class Judge:
         for tracking_id, cost, most in self._store.rows(_OVERSPENT):
             self.broken.append(f"lineage {tracking_id} spent or reserved {cost} of {most}")
 
-    def taken(self, answer: Sequence[Slot]) -> None:
+    def taken(self, answer: Sequence[ScheduleSlot]) -> None:
         """One lineage for a slot, and none while the one before runs (those of the bell).
 
         An earlier one that a person opened again is not the last run: it goes on beside those that came since. A slot

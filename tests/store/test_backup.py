@@ -14,10 +14,10 @@ import pytest
 
 from ramet.model.task.task import NewTask
 from ramet.store import open_store
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.backup.copies import backup, restore
 from ramet.store.errors import StoreError
-from ramet.store.processes.registry import Neighbours
+from ramet.store.processes.registry import ProcessRegistry
 from ramet.store.requests import NewLineage
 from ramet.store.session import FENCES_PER_EPOCH
 from ramet.store.sqlite.store import SqliteStore
@@ -133,7 +133,7 @@ async def test_tasks_made_after_the_backup_differ_in_their_fences_though_not_in_
     await first.submit(first.task("a"))
     backup(copies.path("first"), copies.path("copy"))
     copy = copies.restored("copy", "second")
-    claims: list[Claimed] = []
+    claims: list[ClaimedTask] = []
     for world in (first, copy):
         await world.run_all()
         await world.submit(NewTask("new", "page", "new", "null"), tracking_id="new")
@@ -232,7 +232,7 @@ async def test_nothing_is_restored_over_a_database_on_which_workers_run(copies: 
     world = copies.world("first")
     await world.submit()
     backup(copies.path("first"), copies.path("copy"))
-    neighbours = Neighbours(copies.path("first"))
+    neighbours = ProcessRegistry(copies.path("first"))
     neighbours.join("busy")
     with pytest.raises(StoreError, match=r"1 workers run on .*first.db \(busy\): stop them first"):
         restore(copies.path("copy"), copies.path("first"), force=True)

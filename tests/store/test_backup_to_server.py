@@ -283,14 +283,14 @@ def test_a_backup_that_is_not_sound_is_refused(copy: Path, postgres_url: str) ->
 
 def ended_at(monkeypatch: pytest.MonkeyPatch, url: str, words: str) -> None:
     """Every session of the database ends when a statement that begins so comes."""
-    told = PostgresSession._told
+    told = PostgresSession._logged_error
 
     def end(session: PostgresSession, when: str, sql: str) -> None:
         if when == "before" and sql.startswith(words):
             terminate_backends(url)
         told(session, when, sql)
 
-    monkeypatch.setattr(PostgresSession, "_told", end)
+    monkeypatch.setattr(PostgresSession, "_logged_error", end)
 
 
 def test_a_server_that_goes_away_as_it_commits_may_have_what_was_restored(

@@ -9,7 +9,7 @@ import pytest
 from ramet.model.task.task import NewTask
 from ramet.store.requests import NewLineage
 from ramet.store.sqlite.store import SqliteStore
-from ramet.store.wall_time import BELIEVED_SECONDS, JUMP_SECONDS, WallTime, steady_seconds
+from ramet.store.wall_time import BELIEVED_SECONDS, JUMP_SECONDS, SteadyWallClock, steady_seconds
 
 DAY_SECONDS = 86_400.0
 BEGIN = 1_800_000_000.0
@@ -20,7 +20,7 @@ class Machine:
 
     def __init__(self) -> None:
         self.wall, self.steady = BEGIN, 1_000.0
-        self.time = WallTime(lambda: self.wall, lambda: self.steady)
+        self.time = SteadyWallClock(lambda: self.wall, lambda: self.steady)
 
     def pass_seconds(self, seconds: float, *, set_by: float = 0.0) -> None:
         """Time goes on, and somebody sets the clock."""

@@ -27,7 +27,7 @@ from ramet.store.processes.registry import network_file_system
 from ramet.store.requests import NewLineage
 from ramet.store.schema import versions
 from ramet.store.schema.tables import COMPATIBLE_FROM, MIGRATIONS, SCHEMA_VERSION
-from ramet.store.schema.versions import Plan
+from ramet.store.schema.versions import SchemaPlan
 from ramet.store.sqlite.session import connect
 from ramet.store.sqlite.store import SqliteStore
 from ramet.store.store import Store
@@ -135,7 +135,7 @@ async def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, mon
     await store.close()
     before = schema(path)
     broken = (*MIGRATIONS, ("CREATE TABLE half (a)", "CREATE TABLE ramet_tasks (twice)"))
-    monkeypatch.setattr(versions, "PLAN", Plan(broken, (*COMPATIBLE_FROM, 1)))
+    monkeypatch.setattr(versions, "PLAN", SchemaPlan(broken, (*COMPATIBLE_FROM, 1)))
     await refused(path, StoreError, "already exists")
     assert schema(path) == before
     assert integrity(path) == "ok"

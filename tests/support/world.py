@@ -13,7 +13,7 @@ from typing import Any
 from ramet.model.task import events as ev
 from ramet.model.task.retry import Retry
 from ramet.model.task.task import NewTask, Task
-from ramet.store.answers import Claimed, Settled
+from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Write
 from ramet.store.store import Store
 from tests.invariants.check import violations
@@ -68,17 +68,17 @@ class World:
         answers = await self.store.submit([NewLineage(tracking_id, roots or (self.task(),), **limits)])
         return [answer.id for answer in answers]
 
-    async def claim(self, limit: int = 1, **request: Any) -> list[Claimed]:
+    async def claim(self, limit: int = 1, **request: Any) -> list[ClaimedTask]:
         """Take tasks of every kind from the default queue as worker ``w``."""
         asked = ClaimRequest("w", ("default",), KINDS, limit, LEASE_SECONDS)
         return await self.store.claim(asked._replace(**request))
 
-    async def claim_one(self, **request: Any) -> Claimed:
+    async def claim_one(self, **request: Any) -> ClaimedTask:
         """Take exactly one task."""
         [claimed] = await self.claim(1, **request)
         return claimed
 
-    async def claim_task(self, task_id: str) -> Claimed:
+    async def claim_task(self, task_id: str) -> ClaimedTask:
         """Take one particular task; everything else that was claimable goes back."""
         everything = await self.claim(1_000)
         [wanted] = [claimed for claimed in everything if claimed.id == task_id]
@@ -86,18 +86,18 @@ class World:
         await self.store.settle(others)
         return wanted
 
-    async def settle(self, claimed: Claimed, event: ev.Event | None = None, **more: Any) -> Settled:
+    async def settle(self, claimed: ClaimedTask, event: ev.Event | None = None, **more: Any) -> SettleResult:
         """Settle one claim; completes it when no event is given."""
         [answer] = await self.store.settle([settlement(claimed, event, **more)])
         return answer
 
-    async def grow(self, claimed: Claimed, *spawns: NewTask) -> list[str]:
+    async def grow(self, claimed: ClaimedTask, *spawns: NewTask) -> list[str]:
         """Complete a claim with children that must all be granted; returns their ids."""
         answer = await self.settle(claimed, spawns=spawns)
         assert [told.reason for told in answer.spawns] == [None] * len(spawns)
         return [str(told.id) for told in answer.spawns]
 
-    async def spawn(self, claimed: Claimed, *spawns: NewTask) -> list[str | None]:
+    async def spawn(self, claimed: ClaimedTask, *spawns: NewTask) -> list[str | None]:
         """Ask for children while the claim goes on; returns the reason of each refusal, None where granted."""
         answer = await self.settle(claimed, ev.Progress(claimed.standing.fence, LEASE_SECONDS), spawns=spawns)
         return [None if told.reason is None else told.reason.value for told in answer.spawns]
@@ -142,18 +142,18 @@ class World:
         assert found == [], "\n".join(found)
 
 
-def settlement(claimed: Claimed, event: ev.Event | None = None, **more: Any) -> Settlement:
+def settlement(claimed: ClaimedTask, event: ev.Event | None = None, **more: Any) -> Settlement:
     """What a worker sends under a claim; completes it when no event is given."""
     fence = claimed.standing.fence
     return Settlement(claimed.standing.seq, fence, event or ev.Complete(fence), **more)
 
 
-def hand_back(claimed: Claimed) -> ev.HandBack:
+def hand_back(claimed: ClaimedTask) -> ev.HandBack:
     """The claim goes back unstarted."""
     return ev.HandBack(claimed.standing.fence)
 
 
-def failing(claimed: Claimed, message: str = "broken", error_class: str = "permanent", **more: Any) -> ev.Error:
+def failing(claimed: ClaimedTask, message: str = "broken", error_class: str = "permanent", **more: Any) -> ev.Error:
     """The handler raised; it is tried again by the schedule of the seeds."""
     event = ev.Error(
         claimed.standing.fence, message, error_class, fingerprint=message, jitter=1.0, waits=Retry.SEED.waits
@@ -171,7 +171,7 @@ def busy(fence: int, seconds: float) -> ev.Error:
     return ev.Error(fence, "busy", "transient", "busy", jitter=0.0, waits=waits)
 
 
-def checkpoint(claimed: Claimed, stage: str | None = None) -> ev.Checkpoint:
+def checkpoint(claimed: ClaimedTask, stage: str | None = None) -> ev.Checkpoint:
     """The handler commits what it has so far."""
     return ev.Checkpoint(claimed.standing.fence, LEASE_SECONDS, stage)
 
@@ -181,12 +181,12 @@ def effect(name: str, amount: int = 1) -> Write:
     return Write("INSERT INTO effects (name, amount) VALUES (?, ?)", (name, amount))
 
 
-def with_fence(claimed: Claimed, fence: int) -> Claimed:
+def with_fence(claimed: ClaimedTask, fence: int) -> ClaimedTask:
     """The claim as a worker would hold it that has another fence."""
     return claimed._replace(standing=claimed.standing._replace(fence=fence))
 
 
-def reasons(answers: Sequence[Settled]) -> list[str | None]:
+def reasons(answers: Sequence[SettleResult]) -> list[str | None]:
     """Why each settlement was refused, None where it was not."""
     return [answer.refused for answer in answers]
 

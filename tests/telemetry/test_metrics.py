@@ -12,11 +12,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from ramet import App, Client, Limits, StoreError
-from ramet.model.flow.resources import WorkerSeen
-from ramet.model.tallies import ZERO, Reason, Tallies, tally_of
+from ramet.model.flow.resources import WorkerStatus
+from ramet.model.tallies import ZERO, ReasonTally, Tallies, tally_of
 from ramet.store.store import Store
 from ramet.telemetry.families import BY_NAME, DEEPER, FAMILIES, KINDS_MAX, OTHER, REASONS_MAX
-from ramet.telemetry.metrics import FRESH_SECONDS, Exposition, Names, Snapshot, Snapshots, read_snapshot
+from ramet.telemetry.metrics import FRESH_SECONDS, Exposition, LabelNames, Snapshot, Snapshots, read_snapshot
 from tests.support.backends import BACKENDS, Backend
 from tests.support.world import LEASE_SECONDS, SettableClock, World, failing
 
@@ -70,7 +70,7 @@ async def script(world: World) -> None:
 
 async def test_what_is_told_is_what_happened(world: World) -> None:
     await script(world)
-    await world.store.see_worker(WorkerSeen("w", "here", 1, ("page",), ("default",), 4))
+    await world.store.see_worker(WorkerStatus("w", "here", 1, ("page",), ("default",), 4))
     found = await told(world.store)
     assert found["ramet_up"] == {(): 1}
     assert found["ramet_tasks_created_total"] == {("page",): 4, ("image",): 1}
@@ -131,7 +131,7 @@ async def test_blocked_spawns_are_told_by_reason(world: World) -> None:
 
 async def test_no_counter_falls_when_lineages_are_pruned_and_workers_go(world: World) -> None:
     await script(world)
-    await world.store.see_worker(WorkerSeen("w", "here", 1, ("page",), ("default",), 4))
+    await world.store.see_worker(WorkerStatus("w", "here", 1, ("page",), ("default",), 4))
     exposition = Exposition()
     before = await told(world.store, exposition)
     await world.store.cancel_lineage("one", by="test")
@@ -181,7 +181,7 @@ async def flooded(world: World, names: int) -> Snapshot:
     snapshot = await read_snapshot(client_of(world.store))
     row = tally_of("", 0.0, 0.0, [1, *ZERO[1:]])
     rows = tuple(row._replace(kind=f'kind "{n}"\n\\') for n in range(names))
-    reasons = tuple(Reason("failed", f"kind {n}", f"reason{n}", 0.0, 0.0, 1) for n in range(names))
+    reasons = tuple(ReasonTally("failed", f"kind {n}", f"reason{n}", 0.0, 0.0, 1) for n in range(names))
     return snapshot._replace(tallies=Tallies(rows, reasons))
 
 
@@ -197,7 +197,7 @@ async def test_ten_thousand_kinds_and_reasons_do_not_flood_prometheus(world: Wor
 
 
 def test_a_name_that_was_given_is_kept_whoever_comes() -> None:
-    names = Names(2)
+    names = LabelNames(2)
     names.admit({"a": 1, "b": 2, "c": 1})
     names.admit({"c": 100, "d": 200})
     assert [names.of(name) for name in "abcd"] == ["a", "b", OTHER, OTHER]

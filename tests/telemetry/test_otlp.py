@@ -14,7 +14,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from ramet.model.tracing import attempt_span_id, task_span_id, trace_id
-from ramet.store.answers import Submitted
+from ramet.store.answers import SubmitResult
 from tests.support.backends import BACKENDS, Backend
 from tests.support.waiting import HANG_SECONDS
 from tests.telemetry.observers import install
@@ -32,8 +32,8 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
     backend.close()
 
 
-def submitted(backend: Backend, *roots: tuple[str, object]) -> list[Submitted]:
-    async def submit() -> list[Submitted]:
+def submitted(backend: Backend, *roots: tuple[str, object]) -> list[SubmitResult]:
+    async def submit() -> list[SubmitResult]:
         async with app.client(backend.address) as client:
             return await client.submit_many(roots)
 
@@ -66,7 +66,7 @@ def ended(workers: list[subprocess.Popen[str]]) -> str:
     return logged
 
 
-def of(found: Collector, root: Submitted) -> list[Span]:
+def of(found: Collector, root: SubmitResult) -> list[Span]:
     """All spans of a lineage, which are one tree: one trace, one root, and every parent is there, once."""
     trace = trace_id(root.tracking_id).to_bytes(16, "big")
     spans = [span for span in found.spans if span.trace_id == trace]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ramet.store.schema.tables import COMPATIBLE_FROM, MIGRATIONS
-from ramet.store.schema.versions import Plan
+from ramet.store.schema.versions import SchemaPlan
 
 LATER = (
     "ALTER TABLE ramet_live ADD COLUMN later INTEGER NOT NULL DEFAULT 7",
@@ -13,7 +13,7 @@ LATER = (
     "CREATE INDEX ramet_live_later ON ramet_live (later, seq)",
 )
 NOW = len(MIGRATIONS)
-NEXT = Plan((*MIGRATIONS, LATER), (*COMPATIBLE_FROM, COMPATIBLE_FROM[-1]))
+NEXT = SchemaPlan((*MIGRATIONS, LATER), (*COMPATIBLE_FROM, COMPATIBLE_FROM[-1]))
 """Programs of today go on beside it."""
-WITHOUT_US = Plan((*MIGRATIONS, LATER), (*COMPATIBLE_FROM, NOW + 1))
+WITHOUT_US = SchemaPlan((*MIGRATIONS, LATER), (*COMPATIBLE_FROM, NOW + 1))
 """Programs of today may not write to it."""

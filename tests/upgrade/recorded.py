@@ -20,7 +20,7 @@ import psycopg
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
-from ramet.model.flow.resources import WorkerSeen
+from ramet.model.flow.resources import WorkerStatus
 from ramet.model.lineage.limits import Limits
 from ramet.store.postgres.migrate import translated_steps
 from ramet.store.schema.versions import PLAN
@@ -67,7 +67,7 @@ async def _fill(path: Path) -> list[str]:
     await world.store.stop("domain", "stopped.example", by="test")
     # Inline, nothing is measured: what is recorded may not depend on how long something took.
     store._timer.give_back({("claim", 4): (1, 0.02)})
-    await world.store.see_worker(WorkerSeen("w", "here", 1, ("page",), ("default",), 4, clock.now, clock.now))
+    await world.store.see_worker(WorkerStatus("w", "here", 1, ("page",), ("default",), 4, clock.now, clock.now))
     ids = await world.submit(*(world.task(f"waiting {n}", priority=9) for n in range(3)), tracking_id="waiting")
     await world.submit(*(world.task(f"late {n}", delay_seconds=n * 10.0) for n in range(3)), tracking_id="late")
     await world.claim(2)

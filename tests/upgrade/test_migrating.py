@@ -17,9 +17,9 @@ from ramet.store.opening import migrate
 from ramet.store.postgres.connect import open_connection
 from ramet.store.postgres.migrate import advance
 from ramet.store.postgres.session import PostgresSession
-from ramet.store.processes.registry import Neighbours
+from ramet.store.processes.registry import ProcessRegistry
 from ramet.store.schema import versions
-from ramet.store.schema.versions import Migrated, Plan
+from ramet.store.schema.versions import MigrationResult, SchemaPlan
 from ramet.testing.postgres_server.server import connect
 from tests.support.backends import Backend
 from tests.support.world import SettableClock, World
@@ -50,7 +50,7 @@ async def tasks(address: str) -> list[str]:
         await store.close()
 
 
-def later(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
+def later(monkeypatch: pytest.MonkeyPatch, plan: SchemaPlan) -> None:
     """From here on, the program is of a later version."""
     monkeypatch.setattr(versions, "PLAN", plan)
 
@@ -77,7 +77,7 @@ async def test_programs_of_today_use_a_database_of_tomorrow_that_is_made_for_it(
         migrate(address)
     await submit(address, "after")
     assert await tasks(address) == ["after-a", "before-a"]
-    assert migrate(address) == Migrated(versions_place(address), NOW + 1, NOW + 1)
+    assert migrate(address) == MigrationResult(versions_place(address), NOW + 1, NOW + 1)
 
 
 def versions_place(address: str) -> str:
@@ -98,7 +98,7 @@ async def test_a_step_that_fails_leaves_the_database_as_it_was(address: str, mon
     await submit(address, "before")
     with monkeypatch.context() as tomorrow:
         broken = ("CREATE TABLE ramet_half (a INTEGER)", "CREATE TABLE ramet_tasks (b INTEGER)")
-        later(tomorrow, Plan((*NEXT.steps, broken), (*NEXT.compatible_from, 1)))
+        later(tomorrow, SchemaPlan((*NEXT.steps, broken), (*NEXT.compatible_from, 1)))
         with pytest.raises(StoreError, match="already exists"):
             migrate(address)
         assert migrate(address, check=True).before == NOW
@@ -133,7 +133,7 @@ def test_a_file_is_not_migrated_while_workers_of_today_run_on_it(
 ) -> None:
     path = tmp_path / "ramet.db"
     migrate(path)
-    neighbours = Neighbours(path)
+    neighbours = ProcessRegistry(path)
     neighbours.join("busy")
     later(monkeypatch, WITHOUT_US)
     with pytest.raises(StoreError, match=r"1 workers of an older ramet run on .*ramet\.db \(busy\)"):
@@ -257,7 +257,7 @@ async def test_a_long_reader_makes_nobody_wait_behind_the_migration(url: str, mo
 
 async def submit_raw(url: str, name: str) -> None:
     """By a program of today, whatever version this one pretends to be of."""
-    plan, versions.PLAN = versions.PLAN, Plan(NEXT.steps[:NOW], NEXT.compatible_from[:NOW])
+    plan, versions.PLAN = versions.PLAN, SchemaPlan(NEXT.steps[:NOW], NEXT.compatible_from[:NOW])
     try:
         await submit(url, name)
     finally:

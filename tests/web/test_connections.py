@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from ramet.web.serving import Unfinished
+from ramet.web.serving import IncompleteConnections
 from tests.support.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.network
@@ -46,7 +46,7 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
-async def served(unfinished: Unfinished) -> AsyncIterator[Site]:
+async def served(unfinished: IncompleteConnections) -> AsyncIterator[Site]:
     """A server on loopback."""
     listener = socket.create_server(("127.0.0.1", 0))
     application = Starlette(routes=[Route("/", home, methods=["GET", "POST"])])
@@ -77,7 +77,7 @@ async def answer_of(connection: Connection) -> bytes:
 
 
 async def test_however_many_hold_half_a_request_a_whole_one_is_answered_and_the_oldest_are_closed() -> None:
-    async with served(Unfinished(seconds=FOR_EVER, most=5)) as site:
+    async with served(IncompleteConnections(seconds=FOR_EVER, most=5)) as site:
         slow = [await site.connected(HALF) for _ in range(25)]
         assert await answer_of(await site.connected(WHOLE)) == b"read 0"
         assert [await answer_of(each) for each in slow[:20]] == [b""] * 20
@@ -88,7 +88,7 @@ async def test_however_many_hold_half_a_request_a_whole_one_is_answered_and_the_
 @pytest.mark.parametrize("sent", [b"", HALF, b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nhalf"])
 @pytest.mark.parametrize("before", [b"", WHOLE], ids=["first", "second"])
 async def test_a_request_that_does_not_come_is_waited_for_so_long_and_no_longer(before: bytes, sent: bytes) -> None:
-    async with served(Unfinished(seconds=0.05)) as site:
+    async with served(IncompleteConnections(seconds=0.05)) as site:
         connection = await site.connected(before or sent)
         if before:
             assert await answer_of(connection) == b"read 0"
@@ -97,7 +97,7 @@ async def test_a_request_that_does_not_come_is_waited_for_so_long_and_no_longer(
 
 
 async def test_an_answered_connection_stays_open_for_the_next_request() -> None:
-    async with served(Unfinished(seconds=FOR_EVER, most=1)) as site:
+    async with served(IncompleteConnections(seconds=FOR_EVER, most=1)) as site:
         connection = await site.connected(WHOLE)
         assert await answer_of(connection) == b"read 0"
         for _ in range(3):

@@ -14,7 +14,7 @@ from ramet.web.access import (
     GUESSES_MAX,
     SESSION_SECONDS,
     Access,
-    Guesses,
+    LoginFailures,
     Scope,
     Sessions,
     Visitor,
@@ -139,7 +139,7 @@ async def test_who_guesses_has_to_wait_and_nobody_else() -> None:
 
 def test_guesses_are_forgotten_after_a_minute_and_bounded() -> None:
     now = [0.0]
-    guesses = Guesses(lambda: now[0])
+    guesses = LoginFailures(lambda: now[0])
     for _ in range(GUESSES_MAX):
         guesses.wrong("10.0.0.1")
     assert guesses.wait_seconds("10.0.0.1") == 60.0

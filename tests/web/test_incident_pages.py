@@ -11,13 +11,13 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from ramet import Client, Policy
+from ramet import Client, ResourcePolicy
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.resources import WorkerSeen
+from ramet.model.flow.resources import WorkerStatus
 from ramet.model.lineage.limits import BALANCED
-from ramet.model.money import Actual, Charge, ReserveRequest
+from ramet.model.money import ActualCost, Charge, ReserveRequest
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest, Settlement
 from tests.web.actions_app import crawl
 from tests.web.in_process_client import visiting
@@ -26,7 +26,7 @@ from tests.web.world import ODD
 MORE = re.compile(r'rel="next" href="([^"]+)"')
 
 
-async def take(client: Client, n: int = 1, worker: str = "w1", lease_seconds: float = 300.0) -> Sequence[Claimed]:
+async def take(client: Client, n: int = 1, worker: str = "w1", lease_seconds: float = 300.0) -> Sequence[ClaimedTask]:
     return await client.store.claim(ClaimRequest(worker, ("default", "night"), ("crawl",), n, lease_seconds))
 
 
@@ -57,8 +57,8 @@ async def test_the_queues_page_says_what_waits_since_when_and_who_serves_it(clie
     await client.submit_many([(crawl, f"https://e.org/{n}") for n in range(3)], one_lineage=True)
     await client.submit(crawl, "https://e.org/later", delay_seconds=600.0)
     await client.submit(crawl, "https://e.org/night", queue="night")
-    await client.store.see_worker(WorkerSeen("w1", "here", 1, ("crawl",), ("default",), 4))
-    await client.store.see_worker(WorkerSeen("w2", "here", 2, ("crawl",), ("default", "idle"), 2))
+    await client.store.see_worker(WorkerStatus("w1", "here", 1, ("crawl",), ("default",), 4))
+    await client.store.see_worker(WorkerStatus("w2", "here", 2, ("crawl",), ("default", "idle"), 2))
     await take(client)
     async with visiting(client) as visitor:
         page = await shown(visitor, "/queues")
@@ -76,9 +76,9 @@ async def test_the_queues_page_says_what_waits_since_when_and_who_serves_it(clie
 
 
 async def test_the_resources_page_says_what_waits_and_when_the_next_may_go(client: Client) -> None:
-    await client.limit_resource(Policy("api", cooldown_seconds=60.0))
-    await client.limit_resource(Policy("slow", rate_per_second=0.001))
-    await client.limit_resource(Policy("few", concurrency=1))
+    await client.limit_resource(ResourcePolicy("api", cooldown_seconds=60.0))
+    await client.limit_resource(ResourcePolicy("slow", rate_per_second=0.001))
+    await client.limit_resource(ResourcePolicy("few", concurrency=1))
     new = client.registry.known(crawl)
     for name in ("api", "slow", "few"):
         tasks = [new.new_task(f"https://e.org/{name}/{n}")._replace(resource=name) for n in range(3)]
@@ -105,7 +105,7 @@ async def test_the_resources_page_says_what_waits_and_when_the_next_may_go(clien
 
 async def test_the_workers_page_says_what_each_does_and_marks_what_is_stale(client: Client) -> None:
     await client.submit_many([(crawl, f"https://e.org/{n}") for n in range(4)], one_lineage=True)
-    await client.store.see_worker(WorkerSeen("w1", "here", 1, ("crawl",), ("default",), 4))
+    await client.store.see_worker(WorkerStatus("w1", "here", 1, ("crawl",), ("default",), 4))
     [stale] = await take(client, lease_seconds=0.0)
     current = await take(client, 2)
     [other] = await take(client, worker="a script")
@@ -131,7 +131,7 @@ async def test_a_task_says_what_it_reserved_and_what_was_booked(client: Client) 
     standing = claimed.standing
     for name, amount in (("first", 50), ("second", 7)):
         await client.store.reserve([ReserveRequest(name, standing.seq, standing.fence, amount * 10_000_000)])
-    await client.store.settle_reserved([Actual("first", 620_000_000)])
+    await client.store.settle_reserved([ActualCost("first", 620_000_000)])
     charge = Charge("charged", 30_000_000)
     await client.store.settle(
         [Settlement(standing.seq, standing.fence, ev.Progress(standing.fence, 300.0), charge=charge)]

@@ -7,9 +7,9 @@ import json
 import pytest
 from starlette.routing import Route
 
-from ramet import Client, Policy
+from ramet import Client, ResourcePolicy
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.resources import WorkerSeen
+from ramet.model.flow.resources import WorkerStatus
 from ramet.testing import drain
 from ramet.web.access import Access
 from ramet.web.application import make_application
@@ -29,14 +29,14 @@ async def furnish(client: Client) -> None:
     await client.pause_queue(HOSTILE, by=HOSTILE, reason=HOSTILE)
     await client.limit("queue", "default", 7, by=HOSTILE)
     await client.limit("kind", HOSTILE, 3)
-    await client.limit_resource(Policy("host:*", concurrency=2, rate_per_second=0.5, cooldown_seconds=30.0))
+    await client.limit_resource(ResourcePolicy("host:*", concurrency=2, rate_per_second=0.5, cooldown_seconds=30.0))
     await client.open_breaker(f"host:{HOSTILE}", by=HOSTILE, reason=HOSTILE)
     await client.schedules.add(crawl, "https://e.org/", name="hourly", cron="@hourly")
     await client.schedules.pause("hourly", reason=HOSTILE)
     await client.schedules.run("hourly")
     await client.settings.set("limits.max_tasks", 77, by=HOSTILE, reason=HOSTILE)
     await client.stop("pattern", f"*{HOSTILE}*", by=HOSTILE, reason=HOSTILE)
-    await client.store.see_worker(WorkerSeen(HOSTILE, HOSTILE, 1, ("other", HOSTILE), (HOSTILE,), 4))
+    await client.store.see_worker(WorkerStatus(HOSTILE, HOSTILE, 1, ("other", HOSTILE), (HOSTILE,), 4))
 
 
 async def shown(client: Client, address: str) -> str:
@@ -82,7 +82,7 @@ async def test_paths_tell_who_holds_one_and_who_waits_behind_it(client: Client) 
 
 
 async def test_a_resource_tells_since_when_it_is_off_by_whom_and_why(on_file: Client) -> None:
-    await on_file.limit_resource(Policy("host:*", concurrency=2))
+    await on_file.limit_resource(ResourcePolicy("host:*", concurrency=2))
     await on_file.open_breaker("host:e.org", by="bob", reason="too slow")
     page = await shown(on_file, "/resources")
     assert '<span class="state open">open</span>' in page
@@ -99,7 +99,7 @@ async def test_workers_and_the_kinds_that_nobody_serves(client: Client) -> None:
     assert "kind <strong>crawl</strong> on queue <strong>default</strong>: 1 live task" in await shown(
         client, "/workers"
     )
-    await client.store.see_worker(WorkerSeen("w1", "here", 4711, ("crawl",), ("default",), 4))
+    await client.store.see_worker(WorkerStatus("w1", "here", 4711, ("crawl",), ("default",), 4))
     page = await shown(client, "/workers")
     assert "Nobody serves" not in page
     assert "4711" in page

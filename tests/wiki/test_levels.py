@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.wiki.tasks.level import Link, Planner, Seen, beyond, offered, within
+from ramet.wiki.tasks.level import KnownTitles, Link, Planner, links_past_last_level, offered, within
 
 KEYS = st.sampled_from("abcdefghij")
 LINKS = st.lists(st.builds(Link, st.integers(0, 2), KEYS, st.integers(0, 5), KEYS, st.just("title")), max_size=30)
 SEEN = st.builds(
-    lambda here, elsewhere: Seen(here, elsewhere - here),
+    lambda here, elsewhere: KnownTitles(here, elsewhere - here),
     st.frozensets(KEYS, max_size=4),
     st.frozensets(KEYS, max_size=4),
 )
@@ -18,7 +18,7 @@ SEEN = st.builds(
 
 @given(LINKS, SEEN, st.integers(-1, 6))
 def test_a_guard_with_the_planned_budget_grants_exactly_what_was_planned(
-    links: list[Link], seen: Seen, room: int
+    links: list[Link], seen: KnownTitles, room: int
 ) -> None:
     planner = Planner(seen, room)
     planner.add(sorted(links))
@@ -32,7 +32,7 @@ def test_a_guard_with_the_planned_budget_grants_exactly_what_was_planned(
 
 
 @given(LINKS, SEEN, st.integers(0, 6))
-def test_the_plan_does_not_depend_on_how_the_links_come(links: list[Link], seen: Seen, room: int) -> None:
+def test_the_plan_does_not_depend_on_how_the_links_come(links: list[Link], seen: KnownTitles, room: int) -> None:
     whole, parts = Planner(seen, room), Planner(seen, room)
     whole.add(links)
     for link in reversed(links):
@@ -42,21 +42,21 @@ def test_the_plan_does_not_depend_on_how_the_links_come(links: list[Link], seen:
 
 
 @given(LINKS, SEEN)
-def test_every_link_but_those_to_titles_from_elsewhere_is_offered_once(links: list[Link], seen: Seen) -> None:
+def test_every_link_but_those_to_titles_from_elsewhere_is_offered_once(links: list[Link], seen: KnownTitles) -> None:
     wanted = sorted(link for link in links if link.target_key not in seen.elsewhere)
     assert sorted(offered(links, seen)) == wanted
-    assert sorted(within(links, seen) + beyond(links, seen)) == wanted
+    assert sorted(within(links, seen) + links_past_last_level(links, seen)) == wanted
 
 
 def test_on_the_last_level_what_is_here_is_a_duplicate_and_what_nobody_has_is_too_deep() -> None:
     links = [Link(1, "a", place, key, key) for place, key in enumerate(["new", "here", "elsewhere"])]
-    seen = Seen({"here"}, {"elsewhere"})
+    seen = KnownTitles({"here"}, {"elsewhere"})
     assert [link.target_key for link in within(links, seen)] == ["here"]
-    assert [link.target_key for link in beyond(links, seen)] == ["new"]
+    assert [link.target_key for link in links_past_last_level(links, seen)] == ["new"]
 
 
 def test_planning_stops_as_soon_as_the_room_is_known_to_be_too_small() -> None:
-    planner = Planner(Seen(set(), set()), 2)
+    planner = Planner(KnownTitles(set(), set()), 2)
     assert not planner.add([Link(0, "a", 0, "b", "B"), Link(0, "a", 1, "b", "B"), Link(0, "a", 2, "c", "C")])
     assert planner.add([Link(0, "a", 3, "d", "D")])
     assert (planner.plan.grants, planner.plan.binds) == (2, True)

@@ -11,11 +11,11 @@ from rich.console import Console
 
 from ramet import Client
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest, Settlement, Write
 from ramet.wiki import tables
 from ramet.wiki.commands.terminal import seeds_of, show_status
-from ramet.wiki.expansion import Prepared
+from ramet.wiki.expansion import PreparedRun
 from ramet.wiki.expansion import submit as submit_run
 from ramet.wiki.pipeline import app
 from ramet.wiki.runs import FETCH, FETCHING, Run, RunSettings, find_run
@@ -28,11 +28,11 @@ NAME = "wiki-test"
 
 
 async def submit(client: Client) -> Run:
-    assert await submit_run(client, Prepared(NAME, SETTINGS, SEEDS, SEEDS, "", "", None))
+    assert await submit_run(client, PreparedRun(NAME, SETTINGS, SEEDS, SEEDS, "", "", None))
     return await find_run(client)
 
 
-async def claim(client: Client, limit: int) -> list[Claimed]:
+async def claim(client: Client, limit: int) -> list[ClaimedTask]:
     return await client.store.claim(ClaimRequest("test", [FETCHING], [FETCH], limit, 60.0))
 
 
@@ -44,7 +44,7 @@ def load(title: str, at: float) -> Write:
     return Write(tables.LOAD, (title, "1", 0, at, NAME, title))
 
 
-async def settle(client: Client, claimed: Claimed, event: Any, *writes: Write) -> None:
+async def settle(client: Client, claimed: ClaimedTask, event: Any, *writes: Write) -> None:
     standing = claimed.standing
     [settled] = await client.store.settle([Settlement(standing.seq, standing.fence, event, writes=writes)])
     assert settled.refused is None
@@ -142,7 +142,7 @@ async def test_a_run_of_many_seeds_is_named_by_the_first_few(tmp_path: Path) -> 
     many = tuple(f"S{number:04}" for number in range(1_200))
     settings = SETTINGS.model_copy(update={"max_articles": 2_000})
     async with app.client(tmp_path / "wiki.db") as client:
-        assert await submit_run(client, Prepared(NAME, settings, many, many, "", "", None))
+        assert await submit_run(client, PreparedRun(NAME, settings, many, many, "", "", None))
         run = await find_run(client)
     assert run.seeds == many
     assert seeds_of(run) == "S0000, S0001, S0002 and 1,197 more"

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, BlockReason, Client, Reoffered, StopEntry, shown_key
+from ramet import Block, BlockReason, Client, ReofferResult, StopEntry, display_key
 from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, operator_options, several
 from ramet.cli.output import console, moment, number, prose, relative
 from ramet.commands.options import person, renamed
@@ -20,10 +20,10 @@ from ramet.model.lineage.guard import REOFFERABLE
 REASONS = [reason.value for reason in BlockReason if reason in REOFFERABLE]
 
 
-class Offered(NamedTuple):
+class ReofferReport(NamedTuple):
     """Result of a reoffer."""
 
-    result: Reoffered
+    result: ReofferResult
     uncounted: int
     """Refusals that no row remembers."""
 
@@ -54,7 +54,7 @@ def reoffer(
     """
     wanted, reason = _accept_former_names(wanted, reason, why)
 
-    async def act(client: Client) -> Offered:
+    async def act(client: Client) -> ReofferReport:
         await lineage_of(client, tracking_id)
         result = await client.reoffer(tracking_id, reasons=wanted, by=person(), reason=reason, **only)
         among = set(wanted or REASONS)
@@ -62,8 +62,8 @@ def reoffer(
         totals = await client.block_totals(tracking_id)
         stored = sum(block.count for block in blocks if block.reason in among)
         if any(only.values()):
-            return Offered(result, 0)  # What no row remembers has no key.
-        return Offered(result, sum(count for (_, reason), count in totals.items() if reason in among) - stored)
+            return ReofferReport(result, 0)  # What no row remembers has no key.
+        return ReofferReport(result, sum(count for (_, reason), count in totals.items() if reason in among) - stored)
 
     found = ask(database, act)
     result = found.result
@@ -78,7 +78,7 @@ def reoffer(
     _print_offered(found)
 
 
-def _print_offered(found: Offered) -> None:
+def _print_offered(found: ReofferReport) -> None:
     result = found.result
     click.echo(f"created {counted(len(result.created), 'task')}")
     if result.there_already:
@@ -245,7 +245,7 @@ def _print(screen: Console, found: RefusedSpawns, limit: int, tracking_id: str |
     screen.print()
     screen.print(totals(found))
     where = "" if tracking_id is None else f" --lineage {plain(tracking_id)}"
-    tip = f"one of them in full: ramet explain {quoted(blocks[0].kind)} {quoted(shown_key(blocks[0].key))}{where}"
+    tip = f"one of them in full: ramet explain {quoted(blocks[0].kind)} {quoted(display_key(blocks[0].key))}{where}"
     prose(screen, Text(f"\n{tip}", style="dim"))
 
 
@@ -265,7 +265,7 @@ def block_table(screen: Console, found: Sequence[Block]) -> Any:
             number(block.count),
             block.reason,
             plain(block.kind),
-            plain(shown_key(block.key)),
+            plain(display_key(block.key)),
             relative(block.last_at),
             *detail,
         )

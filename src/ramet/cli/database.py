@@ -20,12 +20,12 @@ from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, plain
 from ramet.engine.tools.doctor import Finding
 from ramet.engine.tools.doctor import doctor as look
-from ramet.store.answers import Copied
+from ramet.store.answers import BackupResult
 from ramet.store.backup.copies import backup as back_up
 from ramet.store.backup.copies import restore as bring_back
 from ramet.store.errors import StoreMissing
 from ramet.store.opening import migrate as bring
-from ramet.store.schema.versions import Migrated
+from ramet.store.schema.versions import MigrationResult
 
 if TYPE_CHECKING:
     from ramet.testing.postgres_server.server import Server
@@ -71,7 +71,7 @@ def _named(names: Sequence[str]) -> str:
     return f"{', '.join(map(plain, names[:NAMED_MAX]))}{more}"
 
 
-def _print_copied(verb: str, made: Copied, as_json: bool) -> None:
+def _print_copied(verb: str, made: BackupResult, as_json: bool) -> None:
     if as_json:
         emit(made)
         return
@@ -189,7 +189,7 @@ def migrate(*, check: bool, target: str | None, grant_to: str | None, database: 
     click.get_current_context().exit(1 if check and made.needed else 0)
 
 
-def _migration_line(made: Migrated) -> str:
+def _migration_line(made: MigrationResult) -> str:
     place = plain(made.database)
     if not made.needed:
         return f"{place} has schema {made.before}: nothing to do"

@@ -10,14 +10,14 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, Cause, Client, Explanation, KeyExplanation, PathTask, shown_key
+from ramet import Block, Cause, Client, Explanation, KeyExplanation, PathTask, display_key
 from ramet.cli.errors import CliError
 from ramet.cli.options import ask, compared, database_options, lineage_of
 from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state
 from ramet.cli.paths import counted_behind
 from ramet.commands.terminal import counted, emit, jsonable, plain, story, table
 from ramet.engine.explain.ends import NO_RETRY
-from ramet.model.causes import Sentence, said
+from ramet.model.causes import Sentence, sentence_text
 from ramet.model.paths import BEHIND_MAX, PathChain, path_key
 
 RESULT_SHOWN = 500
@@ -62,7 +62,7 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
 def _print_task(screen: Console, found: Explanation) -> None:
     task, now = found.history.task, database_clock.now()
     prose(screen, Text.assemble(("task ", "dim"), task.id, "  ", styled_state(task.state)))
-    prose(screen, Text(f"{plain(task.kind)} {plain(shown_key(task.key))}", style="bold"))
+    prose(screen, Text(f"{plain(task.kind)} {plain(display_key(task.key))}", style="bold"))
     for cause in found.why:
         _print_cause(screen, cause, now)
     for line in _notes(found, now):
@@ -150,7 +150,7 @@ def _explain_key(kind: str, key: str, tracking_id: str | None, database: str, as
         emit({**jsonable(known), "why": causes_document(known.why)})
         return
     screen = console()
-    prose(screen, Text(f"{plain(kind)} {plain(shown_key(known.key))}", style="bold"))
+    prose(screen, Text(f"{plain(kind)} {plain(display_key(known.key))}", style="bold"))
     _print_holders(screen, known)
     for block, cause in zip(known.blocks, known.why, strict=True):
         _print_block(screen, block, cause)
@@ -202,7 +202,7 @@ def print_refused(screen: Console, found: Explanation) -> None:
     """The refused spawns of a task, and existing tasks that it asked for."""
     history = found.history
     if history.links:
-        _print_wanted(screen, found)
+        _print_existing_tasks(screen, found)
     if history.blocks:
         _print_blocks(screen, found)
     for more in history.more_blocks:
@@ -217,14 +217,14 @@ def _list_of(found: Explanation) -> str:
     return f"ramet blocks {plain(found.history.task.tracking_id)}"
 
 
-def _print_wanted(screen: Console, found: Explanation) -> None:
+def _print_existing_tasks(screen: Console, found: Explanation) -> None:
     links, here = found.history.links, found.history.task.tracking_id
     screen.print(Text(f"\nalso wanted {counted(len(links), 'task')} that existed already:"))
     made = table("task", "state", "refused as", "kind", "*key")
     for task in found.wanted:
         named = plain(task.id) + ("" if task.tracking_id == here else f" of {plain(task.tracking_id)}")
         made.add_row(
-            named, styled_state(task.state), " or ".join(task.reasons), plain(task.kind), plain(shown_key(task.key))
+            named, styled_state(task.state), " or ".join(task.reasons), plain(task.kind), plain(display_key(task.key))
         )
     screen.print(made)
     looked_at = {task.id for task in found.wanted}
@@ -240,7 +240,7 @@ def _print_blocks(screen: Console, found: Explanation) -> None:
     made = table(">refused", "reason", "kind", "*key", "*why")
     for block in blocks[:SHOWN_MAX]:
         made.add_row(
-            number(block.count), block.reason, plain(block.kind), plain(shown_key(block.key)), plain(block.detail)
+            number(block.count), block.reason, plain(block.kind), plain(display_key(block.key)), plain(block.detail)
         )
     screen.print(made)
     if len(blocks) > SHOWN_MAX:
@@ -258,7 +258,7 @@ def path_notes(found: Explanation) -> Iterator[str]:
     if path.cause is not None:
         cause = path.cause
         why = f": {cause.reason}" if cause.reason else ""
-        yield f"it was skipped because task {cause.id} ({cause.kind} {shown_key(cause.key)}) is {cause.state}{why}"
+        yield f"it was skipped because task {cause.id} ({cause.kind} {display_key(cause.key)}) is {cause.state}{why}"
         if cause.state.terminal:
             yield f"ramet retry {cause.id} brings that one back, and all that were skipped because of it"
         else:
@@ -295,8 +295,8 @@ def print_chain(screen: Console, found: Explanation, now: float) -> None:
 
 
 def _step(step: PathTask, does: Sentence | None, now: float) -> str:
-    state = "waits" if does is None else said(does, lambda when: moment(when, now))
-    return f"{plain(path_key(step.path))}: task {step.task_id} ({step.kind} {shown_key(step.key)}) {state}"
+    state = "waits" if does is None else sentence_text(does, lambda when: moment(when, now))
+    return f"{plain(path_key(step.path))}: task {step.task_id} ({step.kind} {display_key(step.key)}) {state}"
 
 
 def path_document(found: Explanation) -> dict[str, Any] | None:
@@ -306,8 +306,8 @@ def path_document(found: Explanation) -> dict[str, Any] | None:
     path = found.path
     return {
         "chain": jsonable(path.chain),
-        "first": None if path.first is None else said(path.first, "{:.0f}".format),
-        "last": None if path.last is None else said(path.last, "{:.0f}".format),
+        "first": None if path.first is None else sentence_text(path.first, "{:.0f}".format),
+        "last": None if path.last is None else sentence_text(path.last, "{:.0f}".format),
         "cause": jsonable(path.cause),
         "held_back": jsonable(path.held_back),
     }

@@ -22,7 +22,7 @@ from ramet.model.task.task import TaskState
 from ramet.store.errors import StoreMissing
 
 if TYPE_CHECKING:
-    from ramet.engine.tools.import_tasks import Importer, Report, Source
+    from ramet.engine.tools.import_tasks import Importer, ImportReport, ImportSource
     from ramet.store.store import Store
 
 PROGRESS_SECONDS = 2.0
@@ -84,7 +84,7 @@ def import_command(
     A column of an object is named with dots: --column source_discovery_config.url=url.
     """
     from ramet.engine.tools.import_files import BadRows, format_of  # With the driver that the waiting rows need.
-    from ramet.engine.tools.import_tasks import Source
+    from ramet.engine.tools.import_tasks import ImportSource
 
     try:
         rules = Rules(parse_pairs(kinds, "--map"), _states(states), _columns(columns), payload_column)
@@ -94,7 +94,7 @@ def import_command(
     rules = rules._replace(
         kinds={**app.import_kinds, **rules.kinds}, takeovers=app.import_states, held_seconds=app.import_held_seconds
     )
-    source = Source(file, format_of(file, kind), table, rules, name, skip_bad, strict=target is not None)
+    source = ImportSource(file, format_of(file, kind), table, rules, name, skip_bad, strict=target is not None)
     try:
         report = asyncio.run(_run(app, source, step or "fill", database))
     except BadRows as error:
@@ -125,7 +125,7 @@ def _columns(words: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-async def _run(app: App, source: Source, step: str, database: str) -> Report:
+async def _run(app: App, source: ImportSource, step: str, database: str) -> ImportReport:
     from ramet.engine.tools.import_tasks import Importer
 
     importer = Importer(source, app.registry, app.limits, progress=_Progress())
@@ -145,7 +145,7 @@ async def _there(app: App, database: str) -> bool:
     return True
 
 
-async def _fill_new(app: App, importer: Importer, database: str) -> Report:
+async def _fill_new(app: App, importer: Importer, database: str) -> ImportReport:
     """A file that cannot be imported leaves no empty database behind."""
     async with AsyncExitStack() as stack:
 
@@ -168,7 +168,7 @@ class _Progress:
             self._next = time.monotonic() + PROGRESS_SECONDS
 
 
-def _print_report(report: Report, source: Source) -> None:
+def _print_report(report: ImportReport, source: ImportSource) -> None:
     rows = counted(report.rows, "row")
     if report.step == "enforce":
         click.echo(f"all {rows} of {plain(source.path)} are sound tasks; the import {plain(source.title)} is closed")

@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 import click
 from rich.console import Console
 
-from ramet import PRESETS, Client, KindLimit, Limits, Policy, Queue, Resource, Unserved, Usage, WorkerSeen
+from ramet import (
+    PRESETS,
+    ClaimUsage,
+    Client,
+    KindLimit,
+    Limits,
+    Queue,
+    Resource,
+    ResourcePolicy,
+    UnservedKind,
+    WorkerStatus,
+)
 from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_options, operator_options
 from ramet.cli.output import console, database_clock, moment, number
@@ -18,7 +29,7 @@ from ramet.commands.terminal import emit, jsonable, plain, table
 from ramet.engine.kinds.options import checked_policy
 from ramet.engine.settings.setting import LIMITS_PREFIX, SETTINGS
 from ramet.model.flow.resources import policy_of, rate_of, refilled
-from ramet.model.lineage.limits import HOUR_SECONDS, Bill, WorstCase, bill, worst_case
+from ramet.model.lineage.limits import HOUR_SECONDS, HourlyCost, WorstCase, bill, worst_case
 from ramet.model.money import as_usd
 
 NO_LIMIT = "none"
@@ -133,11 +144,11 @@ def limit_resource(
     if reset == bool(changes):
         raise click.UsageError("give either what the resource bears, such as --rate, or --reset")
     try:
-        checked_policy(Policy(pattern)._replace(**changes))
+        checked_policy(ResourcePolicy(pattern)._replace(**changes))
     except ValueError as error:
         raise CliError(str(error)) from None
 
-    async def question(client: Client) -> Policy:
+    async def question(client: Client) -> ResourcePolicy:
         if not reset:
             return await client.change_resource(pattern, by=person(), reason=reason, **changes)
         await client.reset_limit("resource", pattern, by=person(), reason=reason)
@@ -147,7 +158,7 @@ def limit_resource(
     if as_json:
         emit(policy)
     else:
-        click.echo(f"resource {plain(pattern)}: {_bears(policy)}")
+        click.echo(f"resource {plain(pattern)}: {_policy_text(policy)}")
 
 
 _NAMES = {
@@ -157,7 +168,7 @@ _NAMES = {
 """Options of `ramet limit resource`: the field of a policy that each sets."""
 
 
-def _bears(policy: Policy) -> str:
+def _policy_text(policy: ResourcePolicy) -> str:
     parts = [f"at most {policy.concurrency} at once"] if policy.concurrency is not None else []
     if policy.rate_per_second is not None:
         parts.append(f"{_per(policy.rate_per_second)}, bursts of {policy.burst:g}")
@@ -172,7 +183,7 @@ def _per(rate: float) -> str:
     return f"{rate:.4g} a second" if rate >= 1 or rate * 60 < 1 else f"{rate * 60:.4g} a minute"
 
 
-def _now(resource: Resource, policy: Policy, now: float) -> str:
+def _now(resource: Resource, policy: ResourcePolicy, now: float) -> str:
     """The rate in force, whose word it is, and what is in store."""
     rate = rate_of(resource, policy)
     if rate is None:
@@ -190,9 +201,9 @@ class ResourceReport(NamedTuple):
 
     queues: list[Queue]
     kinds: list[KindLimit]
-    policies: list[Policy]
+    policies: list[ResourcePolicy]
     resources: list[Resource]
-    usage: Usage
+    usage: ClaimUsage
 
 
 @click.command(short_help="Limits, rates and breakers.")
@@ -235,12 +246,12 @@ def _print(shown: ResourceReport) -> None:
     for resource in shown.resources:
         policy = policy_of(resource.name, shown.policies)
         held = str(shown.usage.resources.get(resource.name, 0))
-        state, rate = plain(_stands(resource, policy, now)), _now(resource, policy, now)
-        made.add_row(plain(resource.name), held, state, _bears(policy), rate)
+        state, rate = plain(_resource_state(resource, policy, now)), _now(resource, policy, now)
+        made.add_row(plain(resource.name), held, state, _policy_text(policy), rate)
     screen.print(made)
 
 
-def _stands(resource: Resource, policy: Policy, now: float) -> str:
+def _resource_state(resource: Resource, policy: ResourcePolicy, now: float) -> str:
     if resource.opened_at is not None:
         why = f" by {resource.opened_by}" + (f": {resource.opened_reason}" if resource.opened_reason else "")
         until = (
@@ -296,7 +307,7 @@ resource.add_command(_breaker_command("close"))
 def workers(*, database: str, as_json: bool) -> None:
     """Workers with what they serve, and live kinds that no living worker serves."""
 
-    async def question(client: Client) -> tuple[list[WorkerSeen], list[Unserved]]:
+    async def question(client: Client) -> tuple[list[WorkerStatus], list[UnservedKind]]:
         return await client.workers(), await client.unserved()
 
     found, missing = ask(database, question)
@@ -318,7 +329,7 @@ def workers(*, database: str, as_json: bool) -> None:
         screen.print(line)
 
 
-def not_served(missing: Sequence[Unserved]) -> list[str]:
+def not_served(missing: Sequence[UnservedKind]) -> list[str]:
     """A line for every live kind that nobody serves."""
     return [
         f"nobody serves kind {plain(item.kind)} on queue {plain(item.queue)}: "
@@ -451,7 +462,7 @@ def _minutes(seconds: float) -> str:
     return f"{seconds / 60:,.4g} min"
 
 
-def _print_money(screen: Console, found: LimitsReport, bills: list[Bill]) -> None:
+def _print_money(screen: Console, found: LimitsReport, bills: list[HourlyCost]) -> None:
     made = table("money in that hour", ">each item billed once", ">all retries billed too")
     for item in bills:
         made.add_row(f"at {as_usd(item.call_price * 1_000)} for 1,000 calls", as_usd(item.items), as_usd(item.calls))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import click
 from rich.console import Console
 
-from ramet import Block, Client, Costs, Lineage, shown_key
+from ramet import Block, Client, Costs, Lineage, display_key
 from ramet.cli.errors import CliError
 from ramet.cli.options import Dollars, Seconds, ask, database_options, lineage_of, operator_options
 from ramet.cli.output import console, moment, number
@@ -20,7 +20,7 @@ from ramet.model.money import Ceiling, as_usd
 COUNT = click.IntRange(min=0)
 
 
-class Raised(NamedTuple):
+class RaisedLimits(NamedTuple):
     """A lineage before and after."""
 
     before: Lineage
@@ -71,13 +71,13 @@ def raise_limits(
     if not given and extend_seconds is None and not allow_shapes:
         raise CliError("nothing to raise: give a limit such as --max-tasks, --allow-shape or --extend SECONDS")
 
-    async def act(client: Client) -> Raised:
+    async def act(client: Client) -> RaisedLimits:
         before = await lineage_of(client, tracking_id)
         after = await client.raise_limits(
             tracking_id, by=person(), reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes, **given
         )
         blocks = await client.blocks(tracking_id, limit=100_000)
-        return Raised(before, after, [b for b in blocks if b.reason in REOFFERABLE and b.reoffered_at is None])
+        return RaisedLimits(before, after, [b for b in blocks if b.reason in REOFFERABLE and b.reoffered_at is None])
 
     found = ask(database, act)
     if as_json:
@@ -93,7 +93,7 @@ def raise_limits(
     _print_raised(found)
 
 
-def _print_raised(found: Raised) -> None:
+def _print_raised(found: RaisedLimits) -> None:
     tracking_id = found.after.tracking_id
     for name, (before, after) in _changes(found).items():
         show = moment if name == "deadline_at" else number
@@ -110,7 +110,7 @@ def _print_raised(found: Raised) -> None:
         )
 
 
-def _shapes(found: Raised) -> dict[str, int | None]:
+def _shapes(found: RaisedLimits) -> dict[str, int | None]:
     """Shapes that were allowed now."""
     before = found.before.shapes_allowed
     return {
@@ -120,7 +120,7 @@ def _shapes(found: Raised) -> dict[str, int | None]:
     }
 
 
-def _changes(found: Raised) -> dict[str, tuple[float, float]]:
+def _changes(found: RaisedLimits) -> dict[str, tuple[float, float]]:
     names = sorted(RAISABLE | {"deadline_at"})
     values = {name: (getattr(found.before, name), getattr(found.after, name)) for name in names}
     return {name: (before, after) for name, (before, after) in values.items() if before != after}
@@ -180,7 +180,7 @@ def _print_parts(screen: Console, found: Costs) -> None:
     made = table("task", "kind", "*key", ">calls", ">spent", ">reserved")
     for task in found.tasks:
         made.add_row(
-            task.task_id, plain(task.kind), plain(shown_key(task.key)), number(task.calls), as_usd(task.spent),
+            task.task_id, plain(task.kind), plain(display_key(task.key)), number(task.calls), as_usd(task.spent),
             as_usd(task.reserved),
         )  # fmt: skip
     screen.print()

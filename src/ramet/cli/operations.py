@@ -12,20 +12,20 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from ramet import (
-    Act,
-    BulkAct,
+    AuditEntry,
+    BulkAction,
     BulkResult,
     BulkSelection,
     Client,
-    HeldBack,
     Lineage,
     LineageState,
+    PathImpact,
     Queue,
     Task,
     TaskFilter,
     TaskState,
     UniqueHeld,
-    shown_key,
+    display_key,
 )
 from ramet.cli.errors import CliError
 from ramet.cli.options import Seconds, ask, compared, database_options, lineage_of, operator_options, several
@@ -64,7 +64,7 @@ def is_filter(options: dict[str, Any]) -> bool:
 
 
 def run_bulk(
-    act: BulkAct,
+    act: BulkAction,
     options: dict[str, Any],
     *,
     reason: str | None,
@@ -113,7 +113,7 @@ def _counts(selection: BulkSelection) -> str:
     return ", ".join(parts[:KINDS_MAX]) + more
 
 
-_DONE = {BulkAct.RETRY: "revived", BulkAct.CANCEL: "cancelled", BulkAct.EXCLUDE: "excluded"}
+_DONE = {BulkAction.RETRY: "revived", BulkAction.CANCEL: "cancelled", BulkAction.EXCLUDE: "excluded"}
 
 
 def _print_bulk_result(selection: BulkSelection, result: BulkResult) -> None:
@@ -187,7 +187,7 @@ def retry(
         raise CliError("give either task ids, or --failed with a tracking id, or a filter such as --kind")
     if is_filter(wanted):
         run_bulk(
-            BulkAct.RETRY, wanted, reason=reason, database=database, as_json=as_json, extend_seconds=extend_seconds
+            BulkAction.RETRY, wanted, reason=reason, database=database, as_json=as_json, extend_seconds=extend_seconds
         )
         return
 
@@ -268,7 +268,7 @@ def cancel(
     if is_filter(wanted) and tree:
         raise CliError("--tree goes with a task id: a filter is about single tasks")
     if is_filter(wanted):
-        run_bulk(BulkAct.CANCEL, wanted, reason=reason, database=database, as_json=as_json)
+        run_bulk(BulkAction.CANCEL, wanted, reason=reason, database=database, as_json=as_json)
         return
     if tracking_id is not None and tree:
         raise CliError("--tree goes with a task id: --lineage cancels everything anyway")
@@ -305,7 +305,7 @@ async def _described(client: Client, task_id: str | None, tracking_id: str | Non
     if task is None:
         raise CliError(f"no task {task_id}: `ramet tree TRACKING_ID` lists tasks with their ids")
     below = " and everything below it" if tree else ""
-    return f"task {task.id} ({plain(task.kind)} {plain(shown_key(task.key))}){below}"
+    return f"task {task.id} ({plain(task.kind)} {plain(display_key(task.key))}){below}"
 
 
 async def _sweep_all(client: Client) -> None:
@@ -346,7 +346,7 @@ def exclude(
     if is_filter(wanted):
         if tracking_id is not None:
             raise CliError("--lineage goes with KIND KEY: --lineage-prefix filters")
-        run_bulk(BulkAct.EXCLUDE, wanted, reason=reason, database=database, as_json=as_json)
+        run_bulk(BulkAction.EXCLUDE, wanted, reason=reason, database=database, as_json=as_json)
         return
     if len(words) > 2:
         raise click.UsageError("give a task id, or a kind and a key: quote a key with spaces")
@@ -406,7 +406,7 @@ def audit_log(*, tracking_id: str | None, limit: int, database: str, as_json: bo
     What was done to a single task (cancel, revive, exclude) stands with the task: `ramet explain TASK_ID`.
     """
 
-    async def question(client: Client) -> list[Act]:
+    async def question(client: Client) -> list[AuditEntry]:
         if tracking_id is not None:
             await lineage_of(client, tracking_id)
         return await client.acts(tracking_id, limit=limit)
@@ -460,8 +460,8 @@ def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, dat
     """
     _one_of(queue, tracking_id)
 
-    async def question(client: Client) -> tuple[bool, int, int, HeldBack]:
-        back = HeldBack(0, False)
+    async def question(client: Client) -> tuple[bool, int, int, PathImpact]:
+        back = PathImpact(0, False)
         if tracking_id is not None:
             lineage = await lineage_of(client, tracking_id)
             if lineage.state not in (LineageState.RUNNING, LineageState.PAUSED):

@@ -21,7 +21,7 @@ from ramet.commands.terminal import plain
 from ramet.engine.worker.child import load_app
 from ramet.model.keys import allowed_shapes
 from ramet.model.lineage.limits import lineage_limits as decided_limits
-from ramet.model.lineage.limits import said, soft_within
+from ramet.model.lineage.limits import named_limits, soft_within
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, amount_of, as_usd
 from ramet.model.money import dollars as dollars_of
 from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES
@@ -103,7 +103,7 @@ async def lineage_of(client: Client, tracking_id: str) -> Lineage:
     raise CliError(f"no lineage {tracking_id}: `ramet status` lists them")
 
 
-class _Several(click.ParamType[list[str]]):
+class _WordList(click.ParamType[list[str]]):
     """Words of a list, with commas between."""
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -128,7 +128,7 @@ def several(
     def together(ctx: click.Context, param: click.Parameter, value: Sequence[Sequence[str]]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(word for words in value for word in words))
 
-    known = _Several([str(word) for word in words])
+    known = _WordList([str(word) for word in words])
     return click.option(flag, name, multiple=True, type=known, callback=together, help=help, hidden=hidden)
 
 
@@ -203,7 +203,7 @@ def payload_lines(name: str) -> list[Any]:
     return found
 
 
-class Row(NamedTuple):
+class TaskRow(NamedTuple):
     """One task of many."""
 
     payload: Any
@@ -224,7 +224,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 """Fields of a row besides its payload."""
 
 
-def rows_of(values: Sequence[Any], path: PathArguments) -> list[Row]:
+def rows_of(values: Sequence[Any], path: PathArguments) -> list[TaskRow]:
     """Lines of ``--rows``: objects with a payload and options of their own; ``path`` holds for those that name none.
 
     Raises:
@@ -233,7 +233,7 @@ def rows_of(values: Sequence[Any], path: PathArguments) -> list[Row]:
     return [_row(value, at, path) for at, value in enumerate(values, start=1)]
 
 
-def _row(value: Any, at: int, path: PathArguments) -> Row:
+def _row(value: Any, at: int, path: PathArguments) -> TaskRow:
     if not isinstance(value, dict) or "payload" not in value:
         raise CliError(f'row {at} has no payload: write each line like {{"payload": {{"n": 1}}, "path": ["doc1"]}}')
     own = {name: item for name, item in value.items() if name != "payload" and item is not None}
@@ -246,7 +246,7 @@ def _row(value: Any, at: int, path: PathArguments) -> Row:
         raise CliError(f"delay_seconds of row {at} is {own['delay_seconds']}: give 0 or more")
     placed = "path" in own or "document_id" in own
     common = {name: item for name, item in path.items() if not (placed and name in ("path", "document_id"))}
-    return Row(value["payload"], cast(TaskOptions, {**common, **own}))
+    return TaskRow(value["payload"], cast(TaskOptions, {**common, **own}))
 
 
 _PATH_OPTIONS = (
@@ -366,7 +366,7 @@ def taken_limits(declared: Limits, options: dict[str, Any]) -> dict[str, Any]:
     taken = {name: options.pop(name) for _, name, _, _, _ in _LIMIT_OPTIONS}
     preset = options.pop("preset", None)
     given = {name: value for name, value in taken.items() if value is not None}
-    given = ({} if preset is None else said(PRESETS[preset])) | given
+    given = ({} if preset is None else named_limits(PRESETS[preset])) | given
     given["allow_shapes"] = declared.allow_shapes + options.pop("allow_shapes")
     try:
         allowed_shapes(given["allow_shapes"])

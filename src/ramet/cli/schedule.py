@@ -8,7 +8,7 @@ from typing import Any
 import click
 from pydantic import ValidationError
 
-from ramet import Client, Schedule, Slot
+from ramet import Client, Schedule, ScheduleSlot
 from ramet.cli.errors import CliError
 from ramet.cli.options import (
     ask,
@@ -88,7 +88,7 @@ def add(*, kind: str, payload: str | None, target: str, database: str, as_json: 
 def list_(*, name: str | None, limit: int, database: str, as_json: bool) -> None:
     """All schedules; with NAME what became of its slots, the newest first, and why."""
 
-    async def question(client: Client) -> tuple[list[Schedule], list[Slot]]:
+    async def question(client: Client) -> tuple[list[Schedule], list[ScheduleSlot]]:
         if name is None:
             return await client.schedules.all(), []
         found = await client.schedules.get(name)
@@ -121,7 +121,7 @@ def _show(found: list[Schedule]) -> None:
     console().print(made)
 
 
-def _show_slots(slots: list[Slot]) -> None:
+def _show_slots(slots: list[ScheduleSlot]) -> None:
     made = table("slot", "outcome", "*lineage", "*why", "decided")
     for slot in slots:
         why = slot.reason or ""
@@ -191,7 +191,7 @@ def remove(*, name: str, reason: str | None, database: str, as_json: bool) -> No
 def run(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
     """Start a run of NAME now, paused or not; refused while the last run is not over, unless runs may overlap."""
 
-    async def question(client: Client) -> Slot:
+    async def question(client: Client) -> ScheduleSlot:
         return await client.schedules.run(name, by=person(), reason=reason)
 
     slot = ask(database, question)

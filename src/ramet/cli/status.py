@@ -14,7 +14,17 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from ramet import Client, Count, KindState, Lineage, LineageOutcome, Queue, StageCount, TaskState, Unserved
+from ramet import (
+    BoundedCount,
+    Client,
+    KindStateCount,
+    Lineage,
+    LineageOutcome,
+    Queue,
+    StageCount,
+    TaskState,
+    UnservedKind,
+)
 from ramet.cli.limits import not_served
 from ramet.cli.operations import pause_lines
 from ramet.cli.options import ask, database_options, lineage_of
@@ -29,7 +39,7 @@ STALE = "stale"
 """Pseudo-wait of claims with an expired lease."""
 LIVE = "live"
 """Pending or processing, where a kind's tasks are not split."""
-NOTHING: Mapping[str, Count] = {}
+NOTHING: Mapping[str, BoundedCount] = {}
 NONE: Mapping[str, int] = {}
 
 
@@ -40,18 +50,18 @@ class StatusSnapshot(NamedTuple):
     """Its address, as it may be shown."""
     tracking_id: str | None
     now: float
-    counts: Sequence[KindState]
+    counts: Sequence[KindStateCount]
     states: Mapping[str, int]
     """All tasks by state."""
-    claimable: Count
+    claimable: BoundedCount
     """Pending tasks that wait for nothing but a worker."""
     stale: int
     """Claims whose lease expired."""
     lineages: list[Lineage]
     more_lineages: bool
     queues: Sequence[Queue]
-    unserved: Sequence[Unserved] = ()
-    waits: Mapping[str, Count] = NOTHING
+    unserved: Sequence[UnservedKind] = ()
+    waits: Mapping[str, BoundedCount] = NOTHING
     """Pending tasks by what they wait for, where ``counts`` does not tell it."""
     refused: Mapping[str, int] = NONE
     """Number of refused spawns by reason, of the lineage or of the database; not read in a brief look at a lineage."""
@@ -123,7 +133,7 @@ def lineage_document(lineage: Lineage) -> dict[str, Any]:
     }
 
 
-def _flat(item: KindState) -> dict[str, Any]:
+def _flat(item: KindStateCount) -> dict[str, Any]:
     return {**jsonable(item), "tasks": item.tasks.number, "more": item.tasks.more}
 
 
@@ -133,7 +143,9 @@ async def full_snapshot(
     """Count every task, of a lineage or of the database."""
     now = client.clock.now()
     lineages, more = await _read_lineages(client, tracking_id, limit, outcome)
-    counts = [KindState(*row[:3], Count(row.tasks), row.mean_depth) for row in await client.counts(tracking_id)]
+    counts = [
+        KindStateCount(*row[:3], BoundedCount(row.tasks), row.mean_depth) for row in await client.counts(tracking_id)
+    ]
     states = {state.value: _tasks(counts, state) for state in TaskState}
     return StatusSnapshot(
         client.place, tracking_id, now, counts, states, _claimable(counts),
@@ -169,12 +181,12 @@ async def brief_snapshot(
     )  # fmt: skip
 
 
-def _rows(tally: Tally) -> Iterator[KindState]:
+def _rows(tally: Tally) -> Iterator[KindStateCount]:
     """A kind's tally of all time: what is live, and what ended by state. How deep those of a state are it does not
     tell: a tally counts depths where tasks are created."""
     for state, tasks in sorted({**tally.ended, LIVE: tally.live}.items()):
         if tasks:
-            yield KindState(tally.kind, state, None, Count(tasks), None)
+            yield KindStateCount(tally.kind, state, None, BoundedCount(tasks), None)
 
 
 def _states(ended: Mapping[str, int], live: int, processing: int) -> dict[str, int]:
@@ -183,13 +195,13 @@ def _states(ended: Mapping[str, int], live: int, processing: int) -> dict[str, i
     return {**ended, TaskState.PENDING.value: live - processing, TaskState.PROCESSING.value: processing}
 
 
-def _tasks(counts: Sequence[KindState], state: TaskState) -> int:
+def _tasks(counts: Sequence[KindStateCount], state: TaskState) -> int:
     return sum(item.tasks.number for item in counts if item.state == state)
 
 
-def _claimable(counts: Sequence[KindState]) -> Count:
+def _claimable(counts: Sequence[KindStateCount]) -> BoundedCount:
     found = [item.tasks for item in counts if item.state == TaskState.PENDING and item.wait is None]
-    return Count(sum(one.number for one in found), any(one.more for one in found))
+    return BoundedCount(sum(one.number for one in found), any(one.more for one in found))
 
 
 async def _read_lineages(
@@ -335,7 +347,7 @@ def rendered(seen: StatusSnapshot) -> Group:
         )
     parts += [Text(line, style="yellow") for line in pause_lines(seen.queues, seen.lineages, seen.now)]
     parts += [Text(line, style="yellow") for line in not_served(seen.unserved)]
-    waits = [f"{_what(wait)} {_at_least(count)}" for wait, count in seen.waits.items() if count.number]
+    waits = [f"{_live_words(wait)} {_at_least(count)}" for wait, count in seen.waits.items() if count.number]
     if waits:
         parts.append(Text(f"waiting: {', '.join(waits)}"))
     if seen.counts:
@@ -366,7 +378,7 @@ def _headline(seen: StatusSnapshot) -> str:
     )
 
 
-def _at_least(count: Count) -> str:
+def _at_least(count: BoundedCount) -> str:
     return f"{number(count.number)}{'+' if count.more else ''}"
 
 
@@ -374,13 +386,13 @@ def _kinds(seen: StatusSnapshot) -> Any:
     made = table("*kind", "state", ">tasks", ">mean depth", "waits for")
     for item in seen.counts:
         known = item.state == TaskState.PENDING and not seen.waits
-        wait = _what(item.wait) if item.wait else "a worker" if known else ""
+        wait = _live_words(item.wait) if item.wait else "a worker" if known else ""
         depth = "" if item.mean_depth is None else f"{item.mean_depth:.1f}"
         made.add_row(plain(item.kind), styled_state(item.state), _at_least(item.tasks), depth, Text(wait))
     return made
 
 
-def _what(wait: str) -> str:
+def _live_words(wait: str) -> str:
     return plain(WAITS.get(wait, wait))
 
 

@@ -19,15 +19,15 @@ from ramet import (
     InvalidPath,
     PathArguments,
     PayloadTooLarge,
-    Submitted,
+    SubmitResult,
     Task,
     TaskOptions,
     TaskState,
 )
 from ramet.cli.errors import CliError, one_line
 from ramet.cli.options import (
-    Row,
     Seconds,
+    TaskRow,
     database_options,
     declared_limits,
     lineage_limits,
@@ -45,12 +45,12 @@ from ramet.model.values import InvalidNumber
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
-class Order(NamedTuple):
+class SubmitArguments(NamedTuple):
     """Arguments of the command line."""
 
     kind: str
     payload: Any
-    many: list[Row] | None
+    many: list[TaskRow] | None
     one_lineage: bool
     key: str | None
     delay_seconds: float
@@ -96,14 +96,14 @@ def submit(
     app = load(target)
     limits = taken_limits(declared_limits(app, kind), options)
     path = taken_path(options)
-    order = Order(kind, None, None, one_lineage, limits=limits, path=path, **options)
+    order = SubmitArguments(kind, None, None, one_lineage, limits=limits, path=path, **options)
     _refuse_odd_pairs(order, many, text, rows)
     if many is None:
         order = order._replace(payload=parse_payload(text))
     else:
         lines = payload_lines(many)
         own = cast(TaskOptions, path)
-        order = order._replace(many=rows_of(lines, path) if rows else [Row(line, own) for line in lines])
+        order = order._replace(many=rows_of(lines, path) if rows else [TaskRow(line, own) for line in lines])
     _check(app, order)
     asyncio.run(_submit(app, order, database, wait, as_json))
 
@@ -124,7 +124,7 @@ def _sort_out(words: Sequence[str], target: str | None) -> tuple[str, str, str |
     return target, rest[0], rest[1] if len(rest) == 2 else None
 
 
-def _refuse_odd_pairs(order: Order, many: str | None, text: str | None, rows: bool) -> None:
+def _refuse_odd_pairs(order: SubmitArguments, many: str | None, text: str | None, rows: bool) -> None:
     if many is None:
         if rows:
             raise CliError("--rows says how the lines of --many are to be read: give --many with it")
@@ -147,7 +147,7 @@ def _refuse_odd_pairs(order: Order, many: str | None, text: str | None, rows: bo
         raise CliError("--tracking-id names one lineage: give --one-lineage with it")
 
 
-def _check(app: App, order: Order) -> None:
+def _check(app: App, order: SubmitArguments) -> None:
     """Make every task once, so that a bad payload is refused before there is a database.
 
     Raises:
@@ -177,7 +177,7 @@ def _check(app: App, order: Order) -> None:
 # --- submitting
 
 
-async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bool) -> None:
+async def _submit(app: App, order: SubmitArguments, database: str, wait: bool, as_json: bool) -> None:
     async with app.client(database) as client:
         if order.many is None:
             answers = [
@@ -209,7 +209,7 @@ async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bo
         await _wait(client, answers, as_json)
 
 
-def _print_submitted(order: Order, answers: Sequence[Submitted], as_json: bool) -> None:
+def _print_submitted(order: SubmitArguments, answers: Sequence[SubmitResult], as_json: bool) -> None:
     if as_json:
         for answer in answers:
             emit(answer)
@@ -227,7 +227,7 @@ def _print_submitted(order: Order, answers: Sequence[Submitted], as_json: bool) 
         click.echo(f"lineage  {plain(answers[0].tracking_id)}")
 
 
-async def _wait(client: Client, answers: Sequence[Submitted], as_json: bool) -> None:
+async def _wait(client: Client, answers: Sequence[SubmitResult], as_json: bool) -> None:
     """Wait for every task; leave with status 1 when one did not succeed."""
     ended: dict[str, Task] = {}
     for answer in answers:

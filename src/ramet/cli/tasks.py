@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ramet import Client, Task, TaskState, path_key, shown_key
+from ramet import Client, Task, TaskState, display_key, path_key
 from ramet.cli.errors import CliError
 from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, several
 from ramet.cli.output import console, prose, relative, styled_state
@@ -20,7 +20,7 @@ TABLE_WIDTH_MIN = 140
 """Columns of a screen on which the table fits without breaking ids and errors into pieces."""
 
 
-class Listed(NamedTuple):
+class TaskListing(NamedTuple):
     """A page of tasks, and its cursor."""
 
     tasks: Sequence[Task]
@@ -59,11 +59,11 @@ def tasks(
     if stale and (states or kind or key or min_depth is not None or after):
         raise CliError("--stale lists claims by their lease: give only a tracking id and --limit with it")
 
-    async def question(client: Client) -> Listed:
+    async def question(client: Client) -> TaskListing:
         if tracking_id is not None:
             await lineage_of(client, tracking_id)
         if stale:
-            return Listed(await client.stale(tracking_id, limit=limit))
+            return TaskListing(await client.stale(tracking_id, limit=limit))
         page = await client.tasks(
             tracking_id=tracking_id,
             states=states,
@@ -74,7 +74,7 @@ def tasks(
             after=after,
             newest=not oldest,
         )
-        return Listed(*page, compared(client, kind, key) if key is not None else "")
+        return TaskListing(*page, compared(client, kind, key) if key is not None else "")
 
     found = ask(database, question)
     if as_json:
@@ -84,7 +84,7 @@ def tasks(
     _show(found)
 
 
-def _show(found: Listed) -> None:
+def _show(found: TaskListing) -> None:
     screen = console()
     if not found.tasks:
         screen.print(f"no such task: {plain(found.keys)}" if found.keys else "no such task", highlight=False)
@@ -105,7 +105,7 @@ def _table(tasks: Sequence[Task]) -> Table:
         made.add_row(
             styled_state(task.state),
             plain(task.kind),
-            plain(shown_key(task.key)),
+            plain(display_key(task.key)),
             *([_path(task)] if paths else []),
             str(task.spawn_depth),
             str(task.attempts),

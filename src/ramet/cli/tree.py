@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Branch, Client, Lineage, Task, TreeNode, path_key, shown_key
+from ramet import Client, Lineage, Task, TreeGroup, TreeNode, display_key, path_key
 from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_options
 from ramet.cli.output import STATE_STYLES, console, crop, number, outcome_words, unicode_out
@@ -26,7 +26,7 @@ SUMMARIZED_MAX = 50
 GROUPS_MAX = 4
 
 
-class Forest(NamedTuple):
+class LineageTrees(NamedTuple):
     """Some roots with what grew from them."""
 
     nodes: list[TreeNode]
@@ -56,7 +56,7 @@ def tree(*, start_id: str | None, depth: int, width: int, database: str, as_json
     Without an id, that of the newest lineage; a line says which it is.
     """
 
-    async def question(client: Client) -> Forest:
+    async def question(client: Client) -> LineageTrees:
         newest = "" if start_id is not None else await _newest(client)
         return (await _load_forest(client, start_id or newest, depth, width))._replace(newest=newest)
 
@@ -95,13 +95,13 @@ async def _newest(client: Client) -> str:
     return lineages[0].tracking_id
 
 
-async def _load_forest(client: Client, start_id: str, depth: int, width: int) -> Forest:
+async def _load_forest(client: Client, start_id: str, depth: int, width: int) -> LineageTrees:
     first = await client.tree(start_id, depth=depth, width=width)
     if first is not None:
         more = await _left_out(client, [first])
         summaries = await _child_summaries(client, [first], more)
         lineage = await client.lineage(first.task.tracking_id)
-        return Forest([first], 0, more, await _links(client, [first]), summaries=summaries, lineage=lineage)
+        return LineageTrees([first], 0, more, await _links(client, [first]), summaries=summaries, lineage=lineage)
     lineage = await client.lineage(start_id)
     if lineage is None:
         raise CliError(f"no task and no lineage {start_id}: `ramet status` lists lineages")
@@ -112,7 +112,7 @@ async def _load_forest(client: Client, start_id: str, depth: int, width: int) ->
     ends = [
         TreeNode(end, (), 0) for ended in await client.ends(start_id) for end in await client.roots(ended.tracking_id)
     ]
-    return Forest(
+    return LineageTrees(
         nodes,
         max(0, len(roots) - width),
         left_out,
@@ -133,7 +133,7 @@ async def _child_summaries(client: Client, nodes: Sequence[TreeNode], more: Mapp
     }
 
 
-def groups(branches: Sequence[Branch], shown: Sequence[TreeNode]) -> str:
+def groups(branches: Sequence[TreeGroup], shown: Sequence[TreeNode]) -> str:
     """The largest branches without what is shown of them: ``: 4,800 success page, 190 failed page``."""
     seen = Counter((node.task.kind, node.task.state.value) for node in shown)
     left = [(branch.tasks.number - seen[branch.kind, branch.state], branch) for branch in branches]
@@ -164,7 +164,7 @@ def _every(node: TreeNode) -> Iterator[TreeNode]:
         yield from _every(child)
 
 
-def _document(node: TreeNode, forest: Forest) -> dict[str, Any]:
+def _document(node: TreeNode, forest: LineageTrees) -> dict[str, Any]:
     return {
         "task": jsonable(node.task),
         "children": [_document(child, forest) for child in node.children],
@@ -173,7 +173,7 @@ def _document(node: TreeNode, forest: Forest) -> dict[str, Any]:
     }
 
 
-def _lines(screen: Console, node: TreeNode, forest: Forest, guide: str, below: str) -> Iterator[Text]:
+def _lines(screen: Console, node: TreeNode, forest: LineageTrees, guide: str, below: str) -> Iterator[Text]:
     fork, corner, bar = GUIDES[unicode_out()]
     more = forest.more.get(node.task.id, 0)
     under = below + (bar if node.children or more else "   ")
@@ -199,7 +199,7 @@ def _task_lines(screen: Console, task: Task, guide: str, under: str) -> Iterator
     room = screen.width - sum(map(cell_len, (guide, state, kind))) - 2
     beside = room - cell_len(place) - 3
     apart = screen.is_terminal and beside < KEY_CELLS_MIN
-    shown = shown_key(task.key)
+    shown = display_key(task.key)
     key = crop(shown, max(KEY_CELLS_MIN, room if apart else beside)) if screen.is_terminal else plain(shown)
     line = Text.assemble((guide, "dim"), (state, STATE_STYLES.get(state, "")), " ", (kind, "bold"), " ", key)
     if apart:

@@ -19,7 +19,7 @@ class OutputError(UserError):
 
 
 @contextmanager
-def told(path: Path | str) -> Iterator[None]:
+def os_errors_as_user_errors(path: Path | str) -> Iterator[None]:
     """Turns what the operating system refuses into one line.
 
     Raises:
@@ -40,7 +40,7 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
     Raises:
         OutputError: it cannot be written.
     """
-    with told(path):
+    with os_errors_as_user_errors(path):
         path = path.resolve()
         in_place = path.exists() and not path.is_file()
         part = path if in_place else path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -48,14 +48,14 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
     try:
         try:
             yield file
-            with told(path):
+            with os_errors_as_user_errors(path):
                 file.flush()
                 if not in_place:
                     os.fsync(file.fileno())
         finally:
             _close(file)
         if not in_place:
-            with told(path):
+            with os_errors_as_user_errors(path):
                 part.replace(path)
     finally:
         if not in_place:

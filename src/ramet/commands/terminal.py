@@ -126,7 +126,7 @@ columns = table
 """The former name."""
 
 
-class Lines:
+class ProgressLines:
     """A line of progress now and then, for a log: only when something is new, and no oftener than a log can bear."""
 
     def __init__(self, *, seconds: float = LINE_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
@@ -155,11 +155,11 @@ class Progress(Protocol):
         """For machines."""
 
 
-class EventLines:
+class ProgressEvents:
     """Progress for machines: a line of JSON when work begins, and one per look that found something new."""
 
     def __init__(self) -> None:
-        self._lines = Lines(seconds=0.0)
+        self._lines = ProgressLines(seconds=0.0)
 
     def begin(self, status: Progress, *, resumed: bool) -> None:
         """Work begins."""
@@ -171,7 +171,7 @@ class EventLines:
             emit({"event": "progress", **status.as_json()})
 
 
-class Moment(NamedTuple):
+class StoryLine(NamedTuple):
     """One line of a task's story."""
 
     at: float
@@ -184,25 +184,27 @@ class Moment(NamedTuple):
     traceback: str | None = None
 
 
-def story(found: TaskHistory, *, most: int | None = None) -> list[Moment]:
+def story(found: TaskHistory, *, most: int | None = None) -> list[StoryLine]:
     """Creation, claims, outcomes, what people did and the end; of more than ``most`` attempts or changes the newest."""
     # Stable: what is stored under one moment stays in the order of its story.
     return sorted(_moments(found, most or 0), key=attrgetter("at"))
 
 
-def _moments(found: TaskHistory, most: int) -> Iterator[Moment]:
+def _moments(found: TaskHistory, most: int) -> Iterator[StoryLine]:
     task = found.task
-    yield Moment(task.created_at, *(("spawned", f"by task {task.parent_id}") if task.parent_id else ("submitted", "")))
+    yield StoryLine(
+        task.created_at, *(("spawned", f"by task {task.parent_id}") if task.parent_id else ("submitted", ""))
+    )
     for attempt in found.attempts[-most:]:
-        yield Moment(attempt.claimed_at, "claimed", f"claim {attempt.fence} by {attempt.worker}")
+        yield StoryLine(attempt.claimed_at, "claimed", f"claim {attempt.fence} by {attempt.worker}")
         error_class = f"class {attempt.error_class}" if attempt.error_class else None
         detail = "; ".join(part for part in (attempt.reason, error_class) if part)
         error = attempt.error if attempt.error != attempt.reason else None
-        yield Moment(attempt.ended_at, attempt.outcome, detail, error, traceback=attempt.traceback)
+        yield StoryLine(attempt.ended_at, attempt.outcome, detail, error, traceback=attempt.traceback)
     if task.claimed_at is not None:
-        yield Moment(task.claimed_at, "claimed", f"claim {task.fence} by {task.worker}, which still has it")
+        yield StoryLine(task.claimed_at, "claimed", f"claim {task.fence} by {task.worker}, which still has it")
     for change in found.transitions[-most:]:
         parts = (f"{change.from_state} to {change.to_state}", f"by {change.by}" if change.by else "", change.reason)
-        yield Moment(change.at, change.name, ", ".join(part for part in parts if part))
+        yield StoryLine(change.at, change.name, ", ".join(part for part in parts if part))
     if task.finished_at is not None:
-        yield Moment(task.finished_at, str(task.state), task.reason or "", is_end=True)
+        yield StoryLine(task.finished_at, str(task.state), task.reason or "", is_end=True)

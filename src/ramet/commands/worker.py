@@ -24,7 +24,7 @@ LOOK_SHARE = 30.0
 """The pause after a look is at least so many times as long as the look took."""
 
 
-class Stopping(Protocol):
+class StopListener(Protocol):
     """A listener for stop signals."""
 
     def __call__(self, in_hand: int, /, *, again: bool) -> None:
@@ -32,11 +32,11 @@ class Stopping(Protocol):
 
 
 def tell_stopping(in_hand: int, /, *, again: bool) -> None:
-    """Say on standard error that a signal was heard; a `Stopping`."""
+    """Say on standard error that a signal was heard; a `StopListener`."""
     click.echo("stopping now" if again else stopping_words(in_hand, "task"), err=True)
 
 
-async def run_worker(worker: Worker, stopping: Stopping = tell_stopping) -> list[int]:
+async def run_worker(worker: Worker, stopping: StopListener = tell_stopping) -> list[int]:
     """Run a worker; the first SIGINT or SIGTERM drains it, a second stops it. The signals that came."""
     heard: list[int] = []
 
@@ -60,7 +60,7 @@ async def run_worker(worker: Worker, stopping: Stopping = tell_stopping) -> list
     return heard
 
 
-async def run_watched(worker: Worker, watching: Coroutine[Any, Any, object], stopping: Stopping) -> int:
+async def run_watched(worker: Worker, watching: Coroutine[Any, Any, object], stopping: StopListener) -> int:
     """Run a worker beside `watching`, which ends with it; the signal that stopped it, or 0."""
     watcher = asyncio.create_task(watching)
     try:
@@ -71,7 +71,7 @@ async def run_watched(worker: Worker, watching: Coroutine[Any, Any, object], sto
     return heard[0] if heard else 0
 
 
-async def run_until(worker: Worker, over: Coroutine[Any, Any, object], stopping: Stopping = tell_stopping) -> int:
+async def run_until(worker: Worker, over: Coroutine[Any, Any, object], stopping: StopListener = tell_stopping) -> int:
     """Run a worker until `over` has ended; the signal that stopped it before, or 0. What `over` raises is raised."""
     waiting = asyncio.create_task(over)
     waiting.add_done_callback(lambda _: worker.drain())

@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from ramet import Transient
 from ramet.commands.errors import UserError
 from ramet.commands.extras import import_extra
-from ramet.fetch.host_map import Mapped
+from ramet.fetch.host_map import HostMap
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -164,7 +164,9 @@ class GuardedBackend:
     Host names for TLS and for the `Host` header stay as they were asked for.
     """
 
-    def __init__(self, *, extra: str, private: bool, resolver: Resolve = resolve, mapped: Mapped | None = None) -> None:
+    def __init__(
+        self, *, extra: str, private: bool, resolver: Resolve = resolve, mapped: HostMap | None = None
+    ) -> None:
         """Connect to nothing yet.
 
         Args:
@@ -173,7 +175,7 @@ class GuardedBackend:
             mapped: names that lead to an address and port that whoever runs this said outright.
         """
         self._private = private
-        self._mapped = mapped or Mapped()
+        self._mapped = mapped or HostMap()
         self._resolver = resolver
         self._core = import_extra("httpcore2", extra)
         self._plain = self._core.AnyIOBackend()

@@ -23,7 +23,7 @@ from ramet.commands.errors import one_line
 from ramet.commands.extras import import_extra
 from ramet.fetch.addresses import GuardedBackend, Resolve, WebError, host_and_port, joined, resolve
 from ramet.fetch.errors import FETCH_EXTRA
-from ramet.fetch.host_map import Mapped
+from ramet.fetch.host_map import HostMap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -69,7 +69,7 @@ class Unreachable(ServerTrouble):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class HttpRequest:
     """One request, as it goes out.
 
     Attributes:
@@ -92,7 +92,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """What a server answered, whatever its status.
 
     Attributes:
@@ -126,7 +126,7 @@ class WebClient:
         answer_bytes_max: int = ANSWER_BYTES_MAX,
         connections_max: int = CONNECTIONS_MAX,
         resolver: Resolve = resolve,
-        mapped: Mapped | None = None,
+        mapped: HostMap | None = None,
     ) -> None:
         """Connect to nothing yet.
 
@@ -154,7 +154,7 @@ class WebClient:
         self._answer_seconds = answer_seconds
         self._answer_bytes_max = answer_bytes_max
 
-    async def get(self, url: str, parameters: Mapping[str, str] | None = None, *, accept: str = "*/*") -> Answer:
+    async def get(self, url: str, parameters: Mapping[str, str] | None = None, *, accept: str = "*/*") -> HttpResponse:
         """Ask for `url`; parameters that would make a long address are posted, for servers that take them either way.
 
         Raises:
@@ -169,7 +169,7 @@ class WebClient:
         except TimeoutError:
             raise ServerTrouble(f"{host_of(url)} gave no whole answer in {self._answer_seconds:g} s") from None
 
-    async def send(self, question: Question) -> Answer:
+    async def send(self, question: HttpRequest) -> HttpResponse:
         """Ask once. A redirect is an answer like any other: see `redirected`.
 
         Raises:
@@ -192,11 +192,11 @@ class WebClient:
         """Close the connections; further calls do nothing."""
         await self._pool.aclose()
 
-    async def _follow(self, url: str, query: str, accept: str) -> Answer:
+    async def _follow(self, url: str, query: str, accept: str) -> HttpResponse:
         posted = len(query) > QUERY_BYTES_MAX
         here = f"{url}?{query}" if query and not posted else url
         form = {"Content-Type": "application/x-www-form-urlencoded"} if posted else {}
-        question = Question(
+        question = HttpRequest(
             here, "POST" if posted else "GET", query.encode() if posted else None, {"Accept": accept, **form}
         )
         for _ in range(REDIRECTS_MAX + 1):
@@ -207,7 +207,7 @@ class WebClient:
             question = replace(question, url=here)
         raise WebRefused(f"{host_of(url)} redirects more than {REDIRECTS_MAX} times: give the address that it ends at")
 
-    async def _ask(self, question: Question) -> Answer:
+    async def _ask(self, question: HttpRequest) -> HttpResponse:
         url = question.url
         given = {name.lower() for name in question.headers}
         own = {"Host": host_of(url), "User-Agent": self._user_agent, "Accept": "*/*", "Accept-Encoding": "gzip"}
@@ -225,7 +225,7 @@ class WebClient:
             ) as response,
         ):
             stated = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-            return Answer(url, response.status, stated, await self._read(question, stated, response))
+            return HttpResponse(url, response.status, stated, await self._read(question, stated, response))
 
     @asynccontextmanager
     async def _translated(self, url: str) -> AsyncIterator[None]:
@@ -240,7 +240,7 @@ class WebClient:
         except core.ProtocolError as error:
             raise ServerTrouble(f"{host_of(url)} does not speak proper HTTP: {_reason(error)}") from None
 
-    async def _read(self, question: Question, headers: Mapping[str, str], response: Any) -> bytes:
+    async def _read(self, question: HttpRequest, headers: Mapping[str, str], response: Any) -> bytes:
         """The body, decoded, of at most so many bytes; what is beyond is never held in memory."""
         host = host_of(question.url)
         bytes_max = self._answer_bytes_max if question.bytes_max is None else question.bytes_max

@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 from ramet import Transient
 from ramet.fetch import client as web
 from ramet.fetch.addresses import AddressRefused, NameUnknown, WebError
-from ramet.fetch.client import Question, WebClient
+from ramet.fetch.client import HttpRequest, WebClient
 from ramet.fetch.errors import Fetched, Refused, TooLarge, Trouble, failure_of, shown
-from ramet.fetch.messages import NOT_MODIFIED, Answer, Request
+from ramet.fetch.messages import NOT_MODIFIED, Request, Response
 from ramet.fetch.robots import Robots, Rules, token_of
 from ramet.fetch.settings import FetchSettings
 
@@ -48,13 +48,14 @@ class Fetcher:
         robots: bool = False,
         settings: FetchSettings | None = None,
         before: Before | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Ask once, and follow redirects of a GET. Trying again is the caller's.
 
         Args:
             bytes_max: the most that the answer may have, decoded.
             seconds: the most that all of it may take; None for the setting.
-            validators: what :attr:`Answer.validators` of an earlier answer gave; the answer may be ``unchanged`` then.
+            validators: what :attr:`Response.validators` of an earlier answer gave; the answer may be ``unchanged``
+            then.
             robots: whether it is a page, so that robots.txt holds.
             before: see `Before`.
 
@@ -68,7 +69,7 @@ class Fetcher:
         own = {"User-Agent": settings.user_agent, "Accept-Language": settings.languages}
         headers = {**own, **request.headers, **_conditions(validators)}
         limit = settings.answer_seconds if seconds is None else seconds
-        question = Question(request.url, request.method, request.body, headers, limit, bytes_max)
+        question = HttpRequest(request.url, request.method, request.body, headers, limit, bytes_max)
         try:
             async with asyncio.timeout(limit):
                 answer = await self._follow(question, settings, before, robots=robots)
@@ -76,7 +77,7 @@ class Fetcher:
             raise Trouble(f"{_shown(request.url)} gave no whole answer in {limit:g} s", url=request.url) from None
         if answer.status == NOT_MODIFIED and not validators:
             raise Trouble(f"{shown(answer.url)} says that nothing has changed, which nobody asked", status=304)
-        return Answer(answer.url, answer.status, answer.headers, answer.body)
+        return Response(answer.url, answer.status, answer.headers, answer.body)
 
     async def rules(self, url: str, settings: FetchSettings | None = None) -> Rules:
         """Return the rules of the robots.txt of an address' host for us. Where it has none, everything is allowed.
@@ -103,8 +104,8 @@ class Fetcher:
         await self._client.close()
 
     async def _follow(
-        self, question: Question, settings: FetchSettings, before: Before | None, *, robots: bool
-    ) -> web.Answer:
+        self, question: HttpRequest, settings: FetchSettings, before: Before | None, *, robots: bool
+    ) -> web.HttpResponse:
         for hop in range(settings.redirects_max + 1):
             if hop and before is not None:
                 await before(question.url)
@@ -121,14 +122,14 @@ class Fetcher:
             question = replace(question, url=_redirected(answer))
         raise Refused(f"{_shown(question.url)} ends more than {settings.redirects_max} redirects", url=question.url)
 
-    async def _sent(self, question: Question) -> web.Answer:
+    async def _sent(self, question: HttpRequest) -> web.HttpResponse:
         try:
             return await self._client.send(question)
         except (WebError, Transient) as error:
             raise _in_our_words(error, question.url) from None
 
     async def _robots_text(self, url: str, settings: FetchSettings) -> str | None:
-        question = Question(
+        question = HttpRequest(
             url, headers={"User-Agent": settings.user_agent}, seconds=settings.answer_seconds,
             bytes_max=settings.robots_bytes_max, cut=True,
         )  # fmt: skip
@@ -152,7 +153,7 @@ class Fetcher:
         return None
 
 
-def _redirected(answer: web.Answer) -> str:
+def _redirected(answer: web.HttpResponse) -> str:
     try:
         return web.redirected(answer.url, answer.headers.get("location", ""), elsewhere=True)
     except WebError as error:

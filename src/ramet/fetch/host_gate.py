@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
-from ramet import ClaimLost, Ran, Statement, TransactionRefused
+from ramet import ClaimLost, Statement, StatementResult, TransactionRefused
 
 if TYPE_CHECKING:
     from ramet import Client
@@ -64,7 +64,7 @@ RENEW = "UPDATE wiki_host_slots SET until = ? WHERE host = ? AND holder = ?"
 GIVE_BACK = "UPDATE wiki_host_slots SET holder = '', until = 0 WHERE host = ? AND holder = ?"
 """(host, holder)"""
 
-Transaction = Callable[[Sequence[Statement]], Awaitable[Sequence[Ran]]]
+Transaction = Callable[[Sequence[Statement]], Awaitable[Sequence[StatementResult]]]
 """Runs statements now, all or none: `ctx.transaction` of a handler."""
 
 
@@ -92,7 +92,7 @@ class Gate(Protocol):
         ...
 
 
-class OpenGate:
+class LocalGate:
     """A gate of this process alone, for a program that is the only one."""
 
     def __init__(
@@ -132,7 +132,7 @@ class SharedGate:
         slots: int = SLOTS,
         rng: random.Random | None = None,
     ) -> None:
-        """Guard `host` by the clock of the client's database; the limits as of `OpenGate`, but over all processes."""
+        """Guard `host` by the clock of the client's database; the limits as of `LocalGate`, but over all processes."""
         self._host = host
         self._clock = client.clock
         self._gap = 0.0 if requests_per_second is None else 1 / requests_per_second

@@ -19,7 +19,7 @@ _RULE = re.compile(
 )
 
 
-class Rule(NamedTuple):
+class HostRule(NamedTuple):
     """One of them."""
 
     host: str
@@ -29,14 +29,14 @@ class Rule(NamedTuple):
     target: tuple[str, int]
 
 
-class Mapped:
+class HostMap:
     """The rules; without any, nothing leads elsewhere."""
 
-    def __init__(self, rules: tuple[Rule, ...] = ()) -> None:
+    def __init__(self, rules: tuple[HostRule, ...] = ()) -> None:
         self.rules = rules
 
     @classmethod
-    def parse(cls, text: str, name: str) -> Mapped:
+    def parse(cls, text: str, name: str) -> HostMap:
         """Read rules as above.
 
         Args:
@@ -76,13 +76,13 @@ def _fits(pattern: str, name: str) -> bool:
     return name.endswith(pattern[1:]) if pattern.startswith("*.") else name == pattern
 
 
-def _rule(text: str, name: str) -> Rule:
+def _rule(text: str, name: str) -> HostRule:
     found = _RULE.fullmatch(text.lower())
     ports = [] if found is None else [int(found["port"] or 1), int(found["to_port"])]
     if found is None or not all(0 < port < 65_536 for port in ports) or not is_number(found["to"]):
         raise UserError(
             f"{name} has {text[:100]!a}: give HOST=ADDRESS:PORT or HOST:PORT=ADDRESS:PORT, with commas between"
         )
-    return Rule(
+    return HostRule(
         found["host"], int(found["port"]) if found["port"] else None, (found["to"].strip("[]"), int(found["to_port"]))
     )

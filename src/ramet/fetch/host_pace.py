@@ -11,7 +11,7 @@ from ramet.fetch.addresses import WebError
 from ramet.fetch.client import plain_url
 from ramet.fetch.errors import Busy, Refused
 from ramet.fetch.fetcher import Fetcher, LoopFetchers
-from ramet.fetch.messages import Answer, Request
+from ramet.fetch.messages import Request, Response
 from ramet.fetch.settings import FetchSettings
 
 REQUESTS_PER_SECOND = 2.0
@@ -21,7 +21,7 @@ CALL_SECONDS_MIN = 0.5
 """With less than this left, a server is not asked."""
 
 
-class NotYet(RetryAfter):
+class HostTurnLater(RetryAfter):
     """Others ask this host as well, and our turn is too far off to wait for here. Costs no attempt, pauses no queue."""
 
     def __init__(self, seconds: float, host: str) -> None:
@@ -77,7 +77,7 @@ class HostPace:
         validators: Mapping[str, str] | None = None,
         robots: bool = False,
         judge: Callable[[str], None] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Fetch from a task when it is the host's turn; see :meth:`Fetcher.fetch`.
 
         A host that is busy is left alone by all workers until the time that it named, or the setting's, and asked half
@@ -87,7 +87,8 @@ class HostPace:
             judge: called with each address that a redirect leads to, before it is asked; its error ends the fetch.
 
         Raises:
-            RetryAfter: the server is busy, or (`NotYet`) our turn is too far off: the task comes back, at no cost.
+            RetryAfter: the server is busy, or (`HostTurnLater`) our turn is too far off: the task comes back, at no
+            cost.
             Refused, Gone, TooLarge, Trouble: see :mod:`ramet.fetch.errors`.
         """
         request = Request(request) if isinstance(request, str) else request
@@ -102,7 +103,7 @@ class HostPace:
 
         if ctx.call_seconds < CALL_SECONDS_MIN:
             # The task's own time is over, which is not a failure: coming back ends it by its deadline.
-            raise NotYet(1.0, host.removeprefix(self._prefix))
+            raise HostTurnLater(1.0, host.removeprefix(self._prefix))
         fetcher = self._fetchers.here()
         try:
             if robots:
@@ -127,11 +128,11 @@ class HostPace:
             seconds_max: what is short, unless it is more than a quarter of the time that the task has left.
 
         Raises:
-            NotYet: it is not short.
+            HostTurnLater: it is not short.
         """
         while (seconds := await self.turn(ctx, url)) > 0.0:
             if seconds > min(seconds_max, ctx.remaining_seconds / 4.0):
-                raise NotYet(seconds, self.resource_of(url).removeprefix(self._prefix))
+                raise HostTurnLater(seconds, self.resource_of(url).removeprefix(self._prefix))
             await asyncio.sleep(seconds)
 
     async def _heed(self, ctx: Context, fetcher: Fetcher, url: str, settings: FetchSettings) -> None:

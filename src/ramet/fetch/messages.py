@@ -96,7 +96,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What a server answered.
 
     Attributes:

@@ -66,7 +66,7 @@ def rules_of(text: str, token: str, extra: str = FETCH_EXTRA) -> Rules:
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedRules:
     rules: Rules | None = None
     until: float = 0.0
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -79,7 +79,7 @@ class Robots:
         """``clock`` gives monotonic seconds; ``extra`` is what installs the parser."""
         self._clock = clock
         self._extra = extra
-        self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], _CachedRules] = OrderedDict()
 
     def known(self, origin: str, token: str) -> Rules | None:
         """The rules of a host, if they need not be asked for."""
@@ -96,7 +96,7 @@ class Robots:
             seconds: for which they are kept.
             fetch: gives the text of an address, None where there is none. What it raises goes on, and nothing is kept.
         """
-        known = self._known.setdefault((origin, token), _Known())
+        known = self._known.setdefault((origin, token), _CachedRules())
         self._known.move_to_end((origin, token))
         while len(self._known) > HOSTS_MAX:
             self._known.popitem(last=False)

@@ -15,7 +15,7 @@ from typing import Any
 from ramet import App, Limits, Retry
 from ramet.fetch.client import WebClient
 from ramet.fetch.fetcher import Fetcher, LoopFetchers
-from ramet.fetch.host_map import Mapped
+from ramet.fetch.host_map import HostMap
 from ramet.fetch.host_pace import HostPace
 from ramet.jobs.declared_settings import SETTINGS, latest
 from ramet.jobs.errors import JOBS_EXTRA
@@ -195,7 +195,7 @@ def open_fetcher() -> Fetcher:
     Raises:
         UserError: the variable is invalid, or the extra is not installed.
     """
-    mapped = Mapped.parse(os.environ.get(CONNECT_VARIABLE, ""), CONNECT_VARIABLE)
+    mapped = HostMap.parse(os.environ.get(CONNECT_VARIABLE, ""), CONNECT_VARIABLE)
     settings = FetchSettings()
     client = WebClient(user_agent=settings.user_agent, extra=JOBS_EXTRA, connections_max=CONNECTIONS_MAX, mapped=mapped)
     return Fetcher(client, settings)

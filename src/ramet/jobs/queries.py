@@ -329,7 +329,7 @@ TIERS = "SABCD"
 RESOURCES_MAX = 10_000
 
 
-class Chosen(NamedTuple):
+class ChosenSource(NamedTuple):
     """A source that a run takes on."""
 
     source_id: str
@@ -337,12 +337,12 @@ class Chosen(NamedTuple):
     """Of its company."""
 
 
-async def sources_to_scrape(client: Client, wanted: Sequence[str] | None, at_most: int | None) -> list[Chosen]:
+async def sources_to_scrape(client: Client, wanted: Sequence[str] | None, at_most: int | None) -> list[ChosenSource]:
     """Enabled sources whose breaker is closed: by tier, then those that were not scraped for the longest time."""
     off = await switched_off(client)
     rows = [row for row in await client.read(ENABLED) if row[0] not in off and (wanted is None or row[0] in wanted)]
     rows.sort(key=lambda row: (TIERS.index(row[1]) if row[1] else len(TIERS), row[2] or 0.0, row[0]))
-    return [Chosen(source_id, tier) for source_id, tier, _ in rows[:at_most]]
+    return [ChosenSource(source_id, tier) for source_id, tier, _ in rows[:at_most]]
 
 
 async def switched_off(client: Client) -> dict[str, str]:

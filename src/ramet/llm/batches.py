@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
-from ramet import BoundTask, Ceiling, Context, CostRefused, Outcome, Permanent, RetryAfter, Transient, item, own_logger
+from ramet import (
+    BoundTask,
+    Ceiling,
+    Context,
+    CostRefused,
+    Outcome,
+    Permanent,
+    RetryAfter,
+    Transient,
+    item_settlement,
+    own_logger,
+)
 from ramet.llm import app as tables
 from ramet.llm.app import BATCH_ITEM_LIMITS, LANE_LIMITS, app
 from ramet.llm.calls import (
     INVALID,
-    Booked,
-    Job,
-    Judged,
+    BookedAnswer,
+    ClaimedJob,
+    JudgedAnswer,
     SubmitState,
     calling,
     judged,
@@ -48,7 +59,7 @@ class BatchState(SubmitState):
     """How often a submit was looked for of which nobody knew whether it was taken on."""
 
 
-class Chosen(NamedTuple):
+class ChosenItem(NamedTuple):
     """An item of the batch that is to be sent."""
 
     told: BoundTask
@@ -56,10 +67,10 @@ class Chosen(NamedTuple):
     """What it may cost, nano-dollars."""
 
 
-def chosen_of(job: Job, told: BoundTask) -> Chosen:
+def chosen_of(job: ClaimedJob, told: BoundTask) -> ChosenItem:
     """A bound item with what it may cost."""
     request = asked_by(told)
-    return Chosen(told, reserve_amount(request, job.settings.prices[request.model], job.settings.discount))
+    return ChosenItem(told, reserve_amount(request, job.settings.prices[request.model], job.settings.discount))
 
 
 def asked_by(told: BoundTask) -> Request:
@@ -67,10 +78,10 @@ def asked_by(told: BoundTask) -> Request:
     return request_of(told.key, ItemPayload.model_validate_json(told.payload))
 
 
-class Asked(Sequence[Request]):
+class BatchRequests(Sequence[Request]):
     """What the items of a batch ask: each is made when it is looked at, so that a large batch is small in memory."""
 
-    def __init__(self, chosen: Sequence[Chosen]) -> None:
+    def __init__(self, chosen: Sequence[ChosenItem]) -> None:
         self._chosen = chosen
 
     def __len__(self) -> int:
@@ -81,16 +92,16 @@ class Asked(Sequence[Request]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Request]: ...
     def __getitem__(self, at: int | slice) -> Request | Sequence[Request]:
-        return Asked(self._chosen[at]) if isinstance(at, slice) else asked_by(self._chosen[at].told)
+        return BatchRequests(self._chosen[at]) if isinstance(at, slice) else asked_by(self._chosen[at].told)
 
 
-async def fill(ctx: Context, job: Job, queue: str, state: BatchState) -> list[Chosen]:
+async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> list[ChosenItem]:
     """Bind items for the next batch; those that an earlier claim bound are the batch, as they are."""
     bound = await ctx.bound()
     if not bound:
         await _bind(ctx, job, queue, await _count(ctx, job, state))
         bound = await ctx.bound()
-    chosen: list[Chosen] = []
+    chosen: list[ChosenItem] = []
     size = amount = 0
     room = await _room(ctx)
     for told in bound:
@@ -108,11 +119,11 @@ async def release(ctx: Context, bound: Sequence[BoundTask], delay_seconds: float
     """Let items go, for this lane or another."""
     if bound:
         await ctx.settle_items(
-            [item(told.task_id, told.number, "pending", delay_seconds=delay_seconds) for told in bound]
+            [item_settlement(told.task_id, told.number, "pending", delay_seconds=delay_seconds) for told in bound]
         )
 
 
-async def refuse(ctx: Context, job: Job, queue: str, amount: int, reason: str) -> None:
+async def refuse(ctx: Context, job: ClaimedJob, queue: str, amount: int, reason: str) -> None:
     """Fail all items that may cost as much as one for which there will never be room again; let the others go.
 
     Args:
@@ -124,7 +135,7 @@ async def refuse(ctx: Context, job: Job, queue: str, amount: int, reason: str) -
             await ctx.bind(found)
         bound = await ctx.bound()
         answers = [
-            item(told.task_id, told.number, "failed", reason=reason)
+            item_settlement(told.task_id, told.number, "failed", reason=reason)
             for told in bound
             if chosen_of(job, told).amount >= amount
         ]
@@ -134,7 +145,7 @@ async def refuse(ctx: Context, job: Job, queue: str, amount: int, reason: str) -
             return
 
 
-async def _count(ctx: Context, job: Job, state: BatchState) -> int:
+async def _count(ctx: Context, job: ClaimedJob, state: BatchState) -> int:
     """How many items to bind: no more than could be sent, so that few have to be let go again."""
     most = min(job.settings.batch_items, job.caps.items_max)
     if state.items_max is not None:
@@ -159,7 +170,7 @@ async def _room(ctx: Context) -> int | None:
     return max(0, min(left)) if left else None
 
 
-async def _bind(ctx: Context, job: Job, queue: str, count: int) -> None:
+async def _bind(ctx: Context, job: ClaimedJob, queue: str, count: int) -> None:
     for _ in range(ROUNDS_MAX):
         found = await ctx.client.claimable(BATCH_ITEM, queue=queue, limit=min(count, LOOK_AT))
         if not found or count <= 0:
@@ -172,13 +183,13 @@ AGAIN_SECONDS = 60.0
 """How long an item is held back that is asked again."""
 
 
-class Settling:
+class BatchSettlement:
     """One pass over the results of a batch. A pass after a crash goes over all of them again, to the same end."""
 
-    def __init__(self, ctx: Context, job: Job, state: BatchState, stage: str | None) -> None:
+    def __init__(self, ctx: Context, job: ClaimedJob, state: BatchState, stage: str | None) -> None:
         self._ctx, self._job, self._state, self._stage = ctx, job, state, stage
         self._open: dict[str, BoundTask] = {}
-        self._booked: list[Booked] = []
+        self._booked: list[BookedAnswer] = []
         self.cost = 0
         """Nano-dollars of all answers so far."""
 
@@ -225,7 +236,7 @@ class Settling:
         payload = ItemPayload.model_validate_json(told.payload)
         one = judged(self._job, request_of(answer.key, payload), answer)
         self.cost += one.cost
-        self._booked.append(Booked(told.task_id, key, one))
+        self._booked.append(BookedAnswer(told.task_id, key, one))
         if one.result is not None:
             self._ctx.settle_item(told.task_id, told.number, "success", result=one.result)
         elif await self._again(told.task_id, one):
@@ -237,7 +248,7 @@ class Settling:
                 reason = f"{self._ctx.ending_reason}: {reason}"
             self._ctx.settle_item(told.task_id, told.number, "failed", reason=reason)
 
-    async def _again(self, task_id: str, one: Judged) -> bool:
+    async def _again(self, task_id: str, one: JudgedAnswer) -> bool:
         if one.answer.state is AnswerState.FAILED:
             return one.answer.retriable
         if one.state != INVALID:
@@ -254,7 +265,7 @@ class Settling:
             payload = ItemPayload.model_validate(task.payload)
             one = judged(self._job, request_of(answer.key, payload), answer)
             self.cost += one.cost
-            self._booked.append(Booked(task.id, key, one, late=True))
+            self._booked.append(BookedAnswer(task.id, key, one, late=True))
 
 
 log = own_logger("ramet.llm")
@@ -296,7 +307,7 @@ async def batch_item(ctx: Context, payload: ItemPayload) -> None:
 # --- sending
 
 
-async def _send_next(ctx: Context, job: Job, lane: LanePayload, state: BatchState) -> Outcome | dict[str, Any]:
+async def _send_next(ctx: Context, job: ClaimedJob, lane: LanePayload, state: BatchState) -> Outcome | dict[str, Any]:
     queue = lane_queue(ctx.tracking_id, lane.model)
     chosen = await fill(ctx, job, queue, state)
     if not chosen:
@@ -319,12 +330,12 @@ async def _send_next(ctx: Context, job: Job, lane: LanePayload, state: BatchStat
 
 
 async def _send(
-    ctx: Context, job: Job, lane: LanePayload, state: BatchState, chosen: Sequence[Chosen]
+    ctx: Context, job: ClaimedJob, lane: LanePayload, state: BatchState, chosen: Sequence[ChosenItem]
 ) -> Outcome | dict[str, Any]:
     size = sum(len(one.told.payload) for one in chosen)
     seconds = min(ctx.remaining_seconds, ctx.call_seconds + size / BYTES_PER_SECOND)
     try:
-        sent = await job.provider.submit(Asked(chosen), submit_key=state.submit_key(ctx.id), seconds=seconds)
+        sent = await job.provider.submit(BatchRequests(chosen), submit_key=state.submit_key(ctx.id), seconds=seconds)
     except Ambiguous as error:
         _note(ctx, state, str(error), "open")
         await save(ctx, SUBMITTING, state)
@@ -346,7 +357,9 @@ async def _send(
     return Outcome.snooze(poll_seconds(0.0))
 
 
-async def _no_room(ctx: Context, job: Job, queue: str, chosen: Sequence[Chosen], error: CostRefused) -> Outcome:
+async def _no_room(
+    ctx: Context, job: ClaimedJob, queue: str, chosen: Sequence[ChosenItem], error: CostRefused
+) -> Outcome:
     """A ceiling refuses the batch. Where asking again makes sense the lane waits; else it tries less, and then none."""
     if error.retry_seconds is not None:
         raise error
@@ -379,7 +392,7 @@ async def _live(ctx: Context) -> bool:
 # --- looking for what nobody knows about
 
 
-async def _look_for(ctx: Context, job: Job, state: BatchState) -> Outcome:
+async def _look_for(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
     key, pause = state.submit_key(ctx.id), poll_seconds(LOOK_SECONDS)
     if not job.caps.can_find:
         return await _unknown(ctx, job, state)
@@ -407,7 +420,7 @@ async def _look_for(ctx: Context, job: Job, state: BatchState) -> Outcome:
     return Outcome.snooze(NEXT_SECONDS)
 
 
-async def _unknown(ctx: Context, job: Job, state: BatchState) -> Outcome:
+async def _unknown(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
     """The provider cannot be asked: the money counts as spent, and it may be sent again a few times."""
     _note(ctx, state, "the provider cannot be asked", "unknown")
     await settle(ctx, state, state.amount)
@@ -430,7 +443,7 @@ def _note(ctx: Context, state: BatchState, why: str, outcome: str, remote_id: st
 # --- polling
 
 
-async def _poll(ctx: Context, job: Job, state: BatchState) -> Outcome:
+async def _poll(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
     assert state.remote_id is not None
     age = ctx.now - state.submitted_at
     try:
@@ -444,7 +457,7 @@ async def _poll(ctx: Context, job: Job, state: BatchState) -> Outcome:
             return Outcome.snooze(poll_seconds(age, poll.retry_seconds))
         if poll.state is PollState.ENDED:
             why = f"no_answer: the batch ended ({poll.provider_state}) without one"
-            await Settling(ctx, job, state, PROCESSING).run(state.remote_id, why)
+            await BatchSettlement(ctx, job, state, PROCESSING).run(state.remote_id, why)
             return await _done(ctx, state)
     except TooBusy as error:
         return Outcome.snooze(poll_seconds(age, error.seconds), f"busy: {error}")
@@ -493,7 +506,7 @@ async def _cancel(ctx: Context, state: BatchState) -> None:
             await job.provider.cancel(remote_id, seconds=ctx.call_seconds)
         poll = await job.provider.poll(remote_id, seconds=ctx.call_seconds)
         if poll.state is PollState.ENDED:
-            await Settling(ctx, job, state, None).run(remote_id, "")
+            await BatchSettlement(ctx, job, state, None).run(remote_id, "")
         else:  # What is open counts as spent.
             _note(ctx, state, f"it was ended while the provider said {poll.provider_state}", "unknown", remote_id)
     except ProviderError as error:

@@ -17,7 +17,7 @@ from ramet import Client, Context, Permanent
 from ramet.llm import app
 from ramet.llm.answers import Check, InvalidAnswer, open_check
 from ramet.llm.pricing.prices import cost_of, reserve_amount
-from ramet.llm.providers.base import Answer, AnswerState, Caps, Mode, Provider, Rate
+from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Provider, RateLimit
 from ramet.llm.providers.registry import open_provider
 from ramet.llm.requests import Request
 from ramet.llm.settings import JOB, JOB_KEY, ItemPayload, JobSettings
@@ -77,7 +77,7 @@ class JobGone(Permanent):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ClaimedJob:
     """A job in the hands of a task."""
 
     job_id: str
@@ -86,12 +86,12 @@ class Job:
     check: Check | None
 
     @property
-    def caps(self) -> Caps:
+    def caps(self) -> Capabilities:
         """What the provider can do."""
         return self.provider.caps
 
 
-class Calling:
+class CallSession:
     """What the tasks of one process share."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Calling:
         """By the store of a database: the id of a job is made of its name, which another database may have as well."""
         self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
 
-    async def job(self, client: Client, job_id: str) -> Job:
+    async def job(self, client: Client, job_id: str) -> ClaimedJob:
         """The job of a lineage.
 
         Raises:
@@ -119,7 +119,7 @@ class Calling:
         provider = opened.get(place)
         if provider is None:
             provider = opened[place] = self.opener(settings)
-        return Job(job_id, settings, provider, open_check(None, settings.check))
+        return ClaimedJob(job_id, settings, provider, open_check(None, settings.check))
 
     async def close(self) -> None:
         """Close what was opened in this event loop."""
@@ -162,7 +162,7 @@ def open_from_environment(settings: JobSettings) -> Provider:
 # A line for each request of a hundred thousand tells nobody anything.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
-calling = Calling()
+calling = CallSession()
 
 
 def request_of(key: str, payload: ItemPayload) -> Request:
@@ -172,7 +172,7 @@ def request_of(key: str, payload: ItemPayload) -> Request:
     )
 
 
-async def learn_rates(ctx: Context, job: Job, model: str, rates: tuple[Rate, ...]) -> None:
+async def learn_rates(ctx: Context, job: ClaimedJob, model: str, rates: tuple[RateLimit, ...]) -> None:
     """Take over what an answer's headers told."""
     for rate in rates:
         await ctx.adapt(
@@ -183,7 +183,7 @@ async def learn_rates(ctx: Context, job: Job, model: str, rates: tuple[Rate, ...
         )
 
 
-async def take_turn(ctx: Context, job: Job, model: str, wanted: dict[str, float]) -> float:
+async def take_turn(ctx: Context, job: ClaimedJob, model: str, wanted: dict[str, float]) -> float:
     """Take from the rates of a model, as ``{"requests": 1, "tokens": n}``; waits here only where that is short.
 
     Returns:
@@ -202,7 +202,7 @@ INVALID = "invalid"
 """State of an answer that the model gave and that does not fit what was wanted."""
 
 
-class Judged(NamedTuple):
+class JudgedAnswer(NamedTuple):
     """An answer after it was looked at."""
 
     answer: Answer
@@ -221,7 +221,7 @@ class Judged(NamedTuple):
         return self.state == AnswerState.SUCCEEDED
 
 
-def judged(job: Job, request: Request, answer: Answer) -> Judged:
+def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
     """Look at an answer: what it cost, whether it fits, what becomes of its item."""
     model, schema, price = request.model, request.schema, job.settings.prices[request.model]
     cost = cost_of(answer.usage, price, job.settings.discount)
@@ -229,14 +229,14 @@ def judged(job: Job, request: Request, answer: Answer) -> Judged:
         cost = reserve_amount(request, price, job.settings.discount)
     if answer.state != AnswerState.SUCCEEDED:
         told = ": ".join(part for part in (str(answer.state), answer.code, answer.error) if part)
-        return Judged(answer, answer.state, cost, None, told)
+        return JudgedAnswer(answer, answer.state, cost, None, told)
     check: Check | None = job.check or (open_check(dict(schema), None) if schema is not None else None)
     value = None
     if check is not None:
         try:
             value = check(answer.text or "")
         except InvalidAnswer as error:
-            return Judged(answer, INVALID, cost, None, f"invalid_answer: {error}")
+            return JudgedAnswer(answer, INVALID, cost, None, f"invalid_answer: {error}")
     usage = answer.usage
     result: dict[str, Any] = {
         "text": answer.text,
@@ -250,27 +250,27 @@ def judged(job: Job, request: Request, answer: Answer) -> Judged:
         result["response_id"] = answer.response_id
     if answer.raw:
         result["raw"] = answer.raw
-    return Judged(answer, AnswerState.SUCCEEDED, cost, result, None)
+    return JudgedAnswer(answer, AnswerState.SUCCEEDED, cost, result, None)
 
 
-class Booked(NamedTuple):
+class BookedAnswer(NamedTuple):
     """One answer to be written down."""
 
     task_id: str
     submit_key: str
-    judged: Judged
+    judged: JudgedAnswer
     late: bool = False
     """Its item had ended before it came: it is kept, and changes nothing."""
 
 
-def write_answers(ctx: Context, job_id: str, booked: Sequence[Booked], now: float) -> None:
+def write_answers(ctx: Context, job_id: str, booked: Sequence[BookedAnswer], now: float) -> None:
     """Write answers down with the task's next commit."""
     for start in range(0, len(booked), app.ANSWERS_AT_ONCE):
         part = booked[start : start + app.ANSWERS_AT_ONCE]
         ctx.write(app.add_answers(len(part)), [value for one in part for value in _row(job_id, one, now)])
 
 
-def _row(job_id: str, booked: Booked, now: float) -> tuple[Any, ...]:
+def _row(job_id: str, booked: BookedAnswer, now: float) -> tuple[Any, ...]:
     task_id, submit_key, (answer, state, cost, result, _), late = booked
     usage = answer.usage
     # An item that succeeded keeps its words itself.

@@ -15,8 +15,8 @@ from ramet.llm import app as tables
 from ramet.llm.app import ITEM_LIMITS, app
 from ramet.llm.calls import (
     INVALID,
-    Booked,
-    Job,
+    BookedAnswer,
+    ClaimedJob,
     SubmitState,
     calling,
     judged,
@@ -93,7 +93,7 @@ async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
 # --- submitting
 
 
-async def _submit(ctx: Context, job: Job, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
+async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
     if ctx.deadline_at is not None and ctx.now >= ctx.deadline_at:
         # Claimed once more for what it may have been answered: there is nothing out, and nothing is begun any more.
         return Outcome.snooze(POLL_SECONDS, "not submitted again")
@@ -127,7 +127,7 @@ async def _submit(ctx: Context, job: Job, request: Request, state: ItemState) ->
     return Outcome.snooze(poll_seconds(0.0))
 
 
-async def _not_taken(ctx: Context, job: Job, model: str, error: ProviderError) -> Outcome:
+async def _not_taken(ctx: Context, job: ClaimedJob, model: str, error: ProviderError) -> Outcome:
     """The provider certainly has nothing of it."""
     if isinstance(error, Refused):
         return Outcome.fail(f"refused: {error.code}: {error}")
@@ -141,7 +141,7 @@ async def _not_taken(ctx: Context, job: Job, model: str, error: ProviderError) -
     raise error
 
 
-async def _given_up(ctx: Context, job: Job, state: ItemState, why: str) -> bool:
+async def _given_up(ctx: Context, job: ClaimedJob, state: ItemState, why: str) -> bool:
     """Nobody knows what became of a submit: its money counts as spent, and it is written down.
 
     Returns:
@@ -158,7 +158,7 @@ async def _given_up(ctx: Context, job: Job, state: ItemState, why: str) -> bool:
 # --- polling
 
 
-async def _poll(ctx: Context, job: Job, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
+async def _poll(ctx: Context, job: ClaimedJob, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
     assert state.remote_id is not None
     age = ctx.now - state.submitted_at
     try:
@@ -184,11 +184,11 @@ async def _poll(ctx: Context, job: Job, request: Request, state: ItemState) -> O
 
 
 async def _answered(
-    ctx: Context, job: Job, request: Request, state: ItemState, answer: Answer
+    ctx: Context, job: ClaimedJob, request: Request, state: ItemState, answer: Answer
 ) -> Outcome | dict[str, Any]:
     one = judged(job, request, answer)
     await settle(ctx, state, one.cost)
-    write_answers(ctx, ctx.tracking_id, [Booked(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
+    write_answers(ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
     if one.result is not None:
         return one.result
     again = answer.state is AnswerState.FAILED and answer.retriable
@@ -228,7 +228,9 @@ async def _cancel(ctx: Context, payload: ItemPayload, state: ItemState) -> None:
         for answer in answers:
             one = judged(job, request_of(ctx.key, payload), answer)
             await settle(ctx, state, one.cost)
-            write_answers(ctx, ctx.tracking_id, [Booked(ctx.id, state.submit_key(ctx.id), one, late=True)], ctx.now)
+            write_answers(
+                ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one, late=True)], ctx.now
+            )
         if not answers:
             _note(ctx, state, f"it was ended, and {state.remote_id} is {poll.provider_state} at the provider")
     except ProviderError as error:

@@ -19,7 +19,7 @@ from ramet.llm.jobs import Questions, check_name, job_name, questions_of
 from ramet.llm.pricing.estimate import Estimate, estimate
 from ramet.llm.pricing.mode_choice import rate_of
 from ramet.llm.pricing.prices import Price, price_of
-from ramet.llm.providers.base import Caps, Mode
+from ramet.llm.providers.base import Capabilities, Mode
 from ramet.llm.providers.registry import caps_of, check_request
 from ramet.llm.settings import BATCH_SECONDS, INVALID_MAX, JobSettings
 
@@ -27,7 +27,7 @@ SCHEMA_BYTES_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SubmitArguments:
     """What was typed: the input and how it is to be asked."""
 
     path: Path
@@ -55,7 +55,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedJob:
     """A job that can be created."""
 
     name: str
@@ -66,7 +66,7 @@ class Prepared:
     """Nano-dollars; None where nothing costs anything."""
 
 
-def prepare(wanted: Wanted) -> Prepared:
+def prepare(wanted: SubmitArguments) -> PreparedJob:
     """Read and check all of it. Nothing is sent or written.
 
     Raises:
@@ -94,10 +94,10 @@ def prepare(wanted: Wanted) -> Prepared:
         source=str(wanted.path), rows=len(questions.rows), items=len(questions.requests),
     )  # fmt: skip
     name = wanted.name or job_name(questions, settings)
-    return Prepared(name, questions, settings, found, wanted.max_cost)
+    return PreparedJob(name, questions, settings, found, wanted.max_cost)
 
 
-def check_ceiling(prepared: Prepared) -> None:
+def check_ceiling(prepared: PreparedJob) -> None:
     """Refuse a job whose ceiling lets nothing be asked, and one that costs money and has none.
 
     Raises:
@@ -124,12 +124,12 @@ def missing_key(settings: JobSettings) -> str | None:
     return f"{settings.provider} asks for a key and the environment has none: set {name}"
 
 
-def _check_costs(wanted: Wanted) -> None:
+def _check_costs(wanted: SubmitArguments) -> None:
     if wanted.soft_cost is not None and wanted.max_cost is not None and wanted.soft_cost > wanted.max_cost:
         raise LlmError(f"--soft-cost is over the hard ceiling: give at most {as_usd(wanted.max_cost)}")
 
 
-def _caps(wanted: Wanted) -> Mapping[Mode, Caps]:
+def _caps(wanted: SubmitArguments) -> Mapping[Mode, Capabilities]:
     """Of each mode that may be taken. What another server gives off on batches nobody knows: nothing, then."""
     found = caps_of(wanted.provider)
     if wanted.base_url is not None:
@@ -137,7 +137,7 @@ def _caps(wanted: Wanted) -> Mapping[Mode, Caps]:
     return found
 
 
-def _defaults(wanted: Wanted) -> Defaults:
+def _defaults(wanted: SubmitArguments) -> Defaults:
     schema = None
     if wanted.check is not None:
         schema = schema_of(wanted.check)
@@ -175,7 +175,7 @@ def _parameters(given: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def _priced(rows: Iterable[Row], wanted: Wanted, prices: dict[str, Price], lines: array[int]) -> Iterator[Row]:
+def _priced(rows: Iterable[Row], wanted: SubmitArguments, prices: dict[str, Price], lines: array[int]) -> Iterator[Row]:
     """The rows; meanwhile each model gets its price, and each row's line is noted."""
     for row in rows:
         model = row.request.model
@@ -189,7 +189,7 @@ def _priced(rows: Iterable[Row], wanted: Wanted, prices: dict[str, Price], lines
 
 
 def _estimated(
-    wanted: Wanted, questions: Questions, prices: Mapping[str, Price], caps: Mapping[Mode, Caps]
+    wanted: SubmitArguments, questions: Questions, prices: Mapping[str, Price], caps: Mapping[Mode, Capabilities]
 ) -> Estimate:
     limits = PRESETS[wanted.preset]
     told = None if wanted.mode == "auto" else Mode(wanted.mode)
@@ -213,7 +213,7 @@ def _estimated(
     return found
 
 
-def _check_requests(wanted: Wanted, questions: Questions, mode: Mode, lines: array[int]) -> None:
+def _check_requests(wanted: SubmitArguments, questions: Questions, mode: Mode, lines: array[int]) -> None:
     """What the provider would refuse is refused now, with the first line that asks it."""
     seen = 0
     for (_, number), line in zip(questions.rows, lines, strict=True):

@@ -17,10 +17,10 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from ramet import Client, Task
 from ramet.commands.extras import import_extra
-from ramet.commands.output_files import OutputError, harmless_cell, replaced, told
+from ramet.commands.output_files import OutputError, harmless_cell, os_errors_as_user_errors, replaced
 from ramet.llm.items import PROCESSING, SUBMITTING
 from ramet.llm.jobs import IndexedRow, Job, rows_of
-from ramet.llm.providers.base import Mode, Usage
+from ramet.llm.providers.base import Mode, TokenUsage
 from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM
 from ramet.llm.status import ENDED, ItemState
 
@@ -185,7 +185,7 @@ class OutputRow:
     code: str | None = None
     error: str | None = None
     model: str | None = None
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     cost: int = 0
     """Nano-dollars."""
     shared: bool = False
@@ -302,7 +302,7 @@ def open_output(path: Path | str, format: str | None = None) -> Iterator[Callabl
         sys.stdout.buffer.flush()
         return
     with replaced(Path(path)) as file:
-        with told(path):
+        with os_errors_as_user_errors(path):
             writer: RowWriter
             if form is OutputFormat.PARQUET:
                 writer = ParquetWriter(file, COLUMNS)
@@ -310,12 +310,12 @@ def open_output(path: Path | str, format: str | None = None) -> Iterator[Callabl
                 writer = LineWriter(file, COLUMNS, as_csv=form is OutputFormat.CSV)
 
         def write(row: OutputRow) -> None:
-            with told(path):
+            with os_errors_as_user_errors(path):
                 writer.write(row.as_json())
 
         try:
             yield write
-            with told(path):
+            with os_errors_as_user_errors(path):
                 writer.finish()
         except BaseException:
             writer.abandon()
@@ -334,14 +334,14 @@ _ANSWERS = (
 _UNKNOWN = "SELECT task_id, amount FROM llm_ambiguous WHERE outcome = 'unknown' AND task_id IN"
 
 
-class _Told(NamedTuple):
+class _ItemFacts(NamedTuple):
     """What is known of an item, of all its submits."""
 
     cost: int = 0
     words: str | None = None
     """Of the last answer that the item itself does not keep."""
     code: str | None = None
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     late: str | None = None
 
 
@@ -412,9 +412,9 @@ class _Items:
 
     async def _keep(self, first: int, tasks: Sequence[Task]) -> None:
         lanes = await self._lanes() if any(task.bound_to for task in tasks) else {}
-        told = await _told(self._client, tasks)
+        told = await _item_facts(self._client, tasks)
         for number, task in enumerate(tasks, first):
-            self._kept[number] = _row_of(task, told.get(task.id, _Told()), lanes)
+            self._kept[number] = _row_of(task, told.get(task.id, _ItemFacts()), lanes)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 
@@ -424,13 +424,13 @@ class _Items:
         return {task.id: task.stage or "" for task in page.tasks}
 
 
-def _row_of(task: Task, told: _Told, lanes: dict[str, str]) -> OutputRow:
+def _row_of(task: Task, told: _ItemFacts, lanes: dict[str, str]) -> OutputRow:
     row = OutputRow(0, str(task.payload["model"]), _state(task, lanes), cost=told.cost, late=told.late)
     if task.result is not None:
         result: dict[str, Any] = task.result
         given, cached, answered = result["usage"]
         row.text, row.value, row.model = result["text"], result.get("value"), result.get("model")
-        row.usage = Usage(given, cached, answered)
+        row.usage = TokenUsage(given, cached, answered)
         return row
     if row.state in (ItemState.FAILED, ItemState.SKIPPED, ItemState.CANCELLED):
         reason = task.reason or row.state
@@ -449,26 +449,26 @@ def _state(task: Task, lanes: dict[str, str]) -> str:
     return ItemState.PROCESSING if stage == PROCESSING else ItemState.QUEUED
 
 
-async def _told(client: Client, tasks: Sequence[Task]) -> dict[str, _Told]:
+async def _item_facts(client: Client, tasks: Sequence[Task]) -> dict[str, _ItemFacts]:
     """Costs of all answers of these tasks, and the words that the tasks do not keep."""
     if not tasks:
         return {}
     marks = f"({', '.join('?' * len(tasks))})"
     ids = [task.id for task in tasks]
-    found: dict[str, _Told] = {}
+    found: dict[str, _ItemFacts] = {}
     for task_id, late, code, given, cached, answered, cost, answer in await client.read(
         f"{_ANSWERS} {marks} ORDER BY answered_at",
         ids,
     ):
         words = json.loads(answer)["text"] if answer else None
-        one = found.get(task_id, _Told())
+        one = found.get(task_id, _ItemFacts())
         one = one._replace(cost=one.cost + int(cost))
         if late:
             one = one._replace(late=words)
         else:
-            one = one._replace(words=words, code=code, usage=Usage(int(given), int(cached), int(answered)))
+            one = one._replace(words=words, code=code, usage=TokenUsage(int(given), int(cached), int(answered)))
         found[task_id] = one
     for task_id, amount in await client.read(f"{_UNKNOWN} {marks}", ids):
-        one = found.get(task_id, _Told())
+        one = found.get(task_id, _ItemFacts())
         found[task_id] = one._replace(cost=one.cost + int(amount))
     return found

@@ -15,12 +15,12 @@ Sentence = tuple[str | float, ...]
 """Words, and between them moments (Unix seconds) for whoever writes it down."""
 
 
-def said(sentence: Sentence, when: Callable[[float], str]) -> str:
+def sentence_text(sentence: Sentence, when: Callable[[float], str]) -> str:
     """The sentence as text; ``when`` writes its moments."""
     return "".join(part if isinstance(part, str) else when(part) for part in sentence)
 
 
-class About(NamedTuple):
+class CauseSubject(NamedTuple):
     """What a cause leads to: a task, a lineage, a resource."""
 
     what: str
@@ -37,14 +37,14 @@ class Cause(NamedTuple):
     words: Sentence
     facts: Mapping[str, Fact]
     """What the words say, by name: moments in Unix seconds (``*_at``), limits beside their values."""
-    about: About | None = None
+    about: CauseSubject | None = None
     """What is in the way, where that is one thing that can be looked at."""
     remedy: str | None = None
     """What a person can do about it, as a command or a setting; None where nothing helps or nothing is wrong."""
 
     def said(self, when: Callable[[float], str] = "{:.0f}".format) -> str:
         """The words as text; ``when`` writes moments (Unix seconds) for the reader."""
-        return said(self.words, when)
+        return sentence_text(self.words, when)
 
 
 WAITING: Mapping[str, str] = {
@@ -134,7 +134,7 @@ CODES: Mapping[str, str] = {**WAITING, **RUNNING, **ENDED, **REFUSED}
 """Every code of a cause and what it means. The table is complete: tests hold it against the engine's own words."""
 
 
-class Bound(NamedTuple):
+class LimitSource(NamedTuple):
     """The limit behind a reason."""
 
     limit_name: str
@@ -143,12 +143,12 @@ class Bound(NamedTuple):
     """Of ``ramet lineage raise``, with what stands for its value."""
 
 
-BOUNDS: Mapping[BlockReason, Bound] = {
-    BlockReason.DEPTH: Bound("max_spawn_depth", "--max-depth N"),
-    BlockReason.BUDGET: Bound("max_tasks", "--max-tasks N"),
-    BlockReason.FAN_OUT: Bound("max_fan_out", "--max-fan-out N"),
-    BlockReason.DEADLINE: Bound("lineage_seconds", "--extend SECONDS"),
-    BlockReason.COST: Bound("max_cost", "--max-cost DOLLARS"),
-    BlockReason.TRAP: Bound("max_shape", "--max-shape N"),
-    BlockReason.RESERVE: Bound("max_cost", "--max-cost DOLLARS"),
+BOUNDS: Mapping[BlockReason, LimitSource] = {
+    BlockReason.DEPTH: LimitSource("max_spawn_depth", "--max-depth N"),
+    BlockReason.BUDGET: LimitSource("max_tasks", "--max-tasks N"),
+    BlockReason.FAN_OUT: LimitSource("max_fan_out", "--max-fan-out N"),
+    BlockReason.DEADLINE: LimitSource("lineage_seconds", "--extend SECONDS"),
+    BlockReason.COST: LimitSource("max_cost", "--max-cost DOLLARS"),
+    BlockReason.TRAP: LimitSource("max_shape", "--max-shape N"),
+    BlockReason.RESERVE: LimitSource("max_cost", "--max-cost DOLLARS"),
 }

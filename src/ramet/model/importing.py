@@ -96,7 +96,7 @@ class Rules(NamedTuple):
     """By our kind, how long an ended row holds its unique key at most."""
 
 
-class Incoming(NamedTuple):
+class ImportedRow(NamedTuple):
     """A row, understood. JSON-friendly: it is kept as text between two passes over a file."""
 
     id: str
@@ -146,7 +146,7 @@ def column_name(name: str, rules: Rules) -> str:
     return snake if snake in FIELDS else name
 
 
-def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
+def parse_row(row: Mapping[str, Any], rules: Rules) -> ImportedRow:
     """A row as what it means here.
 
     Raises:
@@ -182,7 +182,7 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
     url = _text(fields, "url", 100_000)
     stage = _text(fields, "pipeline_stage", ID_LENGTH_MAX)
     error = fields.get("error_details")
-    return Incoming(
+    return ImportedRow(
         id=own,
         kind=rules.kinds.get(kind, kind),
         key=_key(url, own),
@@ -205,7 +205,7 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
     )
 
 
-def from_first_stage(row: Incoming, takeover: Takeover | None) -> Incoming:
+def from_first_stage(row: ImportedRow, takeover: Takeover | None) -> ImportedRow:
     """The row with the stage and the state that its kind's handler goes on from.
 
     Without a word of its kind the handler starts at its first stage: what another queue's stages left is nothing that

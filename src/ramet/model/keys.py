@@ -26,7 +26,7 @@ __all__ = [
     "PlaceKey",
     "bounded_key",
     "json_key",
-    "shown_key",
+    "display_key",
     "text_key",
     "title_key",
     "url_key",
@@ -162,7 +162,7 @@ def json_key(payload: Mapping[str, object]) -> str:
     return bounded_key(text)
 
 
-def shown_key(key: str) -> str:
+def display_key(key: str) -> str:
     """A stored key as people read it: that of a payload that is no object is the payload itself, `why` for
     `{"payload":"why"}`. Every other key is shown as it is stored. For pages and lists only: two keys may look alike.
     """

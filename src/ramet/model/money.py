@@ -94,7 +94,7 @@ class ReserveRequest(NamedTuple):
     """Upper bound of what will be spent, nano-dollars."""
 
 
-class Reserved(NamedTuple):
+class ReserveResult(NamedTuple):
     """The answer to one request."""
 
     id: str
@@ -108,7 +108,7 @@ class Reserved(NamedTuple):
     """What the call cost, when this very reservation was settled before."""
 
 
-class Actual(NamedTuple):
+class ActualCost(NamedTuple):
     """What a reserved call really cost."""
 
     id: str
@@ -116,7 +116,7 @@ class Actual(NamedTuple):
     """Nano-dollars."""
 
 
-class Booked(NamedTuple):
+class BookedCost(NamedTuple):
     """What is booked for a reservation after it was settled."""
 
     id: str
@@ -242,7 +242,7 @@ def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[dict[
     return facts, None if seconds == float("inf") else seconds
 
 
-def passed(ceiling: Ceiling) -> dict[str, Any]:
+def ceiling_passed(ceiling: Ceiling) -> dict[str, Any]:
     """Return the facts of the end of a task whose call was in flight when a hard ceiling was passed."""
     return {"ceiling": ceiling.name, "limit": ceiling.most, "spent": ceiling.spent}
 

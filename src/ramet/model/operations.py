@@ -13,7 +13,7 @@ from ramet.model.task.task import LIVE, TERMINAL, Json, Task, TaskState
 from ramet.model.values import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, check_text
 
 
-class BulkAct(StrEnum):
+class BulkAction(StrEnum):
     """What is done to each of many tasks."""
 
     RETRY = "retry"
@@ -24,17 +24,17 @@ class BulkAct(StrEnum):
     """Take tasks out for good; their identity stays taken."""
 
 
-_POSSIBLE: Mapping[BulkAct, frozenset[TaskState]] = {
-    BulkAct.RETRY: frozenset(TERMINAL - {TaskState.SUCCESS}),
-    BulkAct.CANCEL: frozenset(LIVE),
-    BulkAct.EXCLUDE: frozenset({TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED}),
+_POSSIBLE: Mapping[BulkAction, frozenset[TaskState]] = {
+    BulkAction.RETRY: frozenset(TERMINAL - {TaskState.SUCCESS}),
+    BulkAction.CANCEL: frozenset(LIVE),
+    BulkAction.EXCLUDE: frozenset({TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED}),
 }
 """The states from which an act leads anywhere."""
 
-_MEANT: Mapping[BulkAct, frozenset[TaskState]] = {
-    BulkAct.RETRY: frozenset({TaskState.FAILED}),
-    BulkAct.CANCEL: frozenset(LIVE),
-    BulkAct.EXCLUDE: frozenset({TaskState.FAILED}),
+_MEANT: Mapping[BulkAction, frozenset[TaskState]] = {
+    BulkAction.RETRY: frozenset({TaskState.FAILED}),
+    BulkAction.CANCEL: frozenset(LIVE),
+    BulkAction.EXCLUDE: frozenset({TaskState.FAILED}),
 }
 """The states that are meant where none is named."""
 
@@ -67,7 +67,7 @@ class TaskFilter:
             if (text := getattr(self, name)) is not None:
                 check_text(name.replace("_", " "), text, characters_max=most)
 
-    def wanted(self, act: BulkAct) -> frozenset[TaskState]:
+    def wanted(self, act: BulkAction) -> frozenset[TaskState]:
         """The states of the tasks that an act is about.
 
         Raises:
@@ -88,7 +88,7 @@ class TaskFilter:
             and task.tracking_id.startswith(self.lineage_prefix or "")
         )
 
-    def facts(self, act: BulkAct) -> dict[str, Any]:
+    def facts(self, act: BulkAction) -> dict[str, Any]:
         """The filter as JSON, for the record."""
         given = {"kind": self.kind, "error": self.error, "since": self.since, "lineage_prefix": self.lineage_prefix}
         return {"states": sorted(self.wanted(act)), **{name: value for name, value in given.items() if value}}
@@ -97,7 +97,7 @@ class TaskFilter:
 class BulkSelection(NamedTuple):
     """The tasks that an act is about, as they were when they were counted."""
 
-    act: BulkAct
+    act: BulkAction
     filter: TaskFilter
     task_ids: tuple[str, ...]
     """In the order in which they were created."""
@@ -105,7 +105,7 @@ class BulkSelection(NamedTuple):
     """How many of each kind and state."""
 
     @classmethod
-    def of(cls, act: BulkAct, wanted: TaskFilter, tasks: Collection[tuple[str, str, str]]) -> BulkSelection:
+    def of(cls, act: BulkAction, wanted: TaskFilter, tasks: Collection[tuple[str, str, str]]) -> BulkSelection:
         """From (id, kind, state) of each."""
         counts = Counter((kind, state) for _, kind, state in tasks)
         return cls(act, wanted, tuple(task_id for task_id, _, _ in tasks), dict(sorted(counts.items())))
@@ -121,7 +121,7 @@ class BulkResult(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class AuditEntry:
     """One thing that a person did to the engine. Acts on a single task are transitions of that task instead."""
 
     seq: int

@@ -17,7 +17,7 @@ DEPTH_MAX = 32
 """Elements of a path: each is a row for as long as the task lives."""
 ELEMENT_BYTES_MAX = 1_024
 """Of one element, as UTF-8."""
-SLOTS = 1_024
+STRIPES = 1_024
 """Into so many parts the paths are divided by their first element; tickets of one part are drawn one by one."""
 SCOPES = ("queue", "lineage")
 """``queue``: conflicts with every task of its queue; ``lineage``: with those of its own lineage only."""
@@ -127,9 +127,9 @@ def nodes_of(elements: PathElements, queue: str, owner: str = "") -> tuple[int, 
     return tuple(numbers)
 
 
-def slot_of(nodes: Sequence[int]) -> int:
+def stripe_of(nodes: Sequence[int]) -> int:
     """Which part of all paths this one belongs to: conflicting paths always share it."""
-    return nodes[0] % SLOTS
+    return nodes[0] % STRIPES
 
 
 BEHIND_MAX = 1_000
@@ -203,7 +203,7 @@ class PathChain(NamedTuple):
     waited for has just ended."""
 
 
-class HeldBack(NamedTuple):
+class PathImpact(NamedTuple):
     """How much waits for a lineage."""
 
     tasks: int

@@ -166,7 +166,7 @@ class Schedule(NamedTuple):
         return Timing(self.cron, self.every_seconds, self.timezone)
 
 
-class Slot(NamedTuple):
+class ScheduleSlot(NamedTuple):
     """What became of a slot; exactly the columns of its row."""
 
     schedule: str
@@ -180,7 +180,7 @@ class Slot(NamedTuple):
     decided_at: float
 
 
-class Plan(NamedTuple):
+class SchedulePlan(NamedTuple):
     """What is to be done about a schedule now."""
 
     run: tuple[float, ...]
@@ -192,7 +192,7 @@ class Plan(NamedTuple):
     """The slot after all of these."""
 
 
-def plan(schedule: Schedule, now: float) -> Plan | None:
+def plan(schedule: Schedule, now: float) -> SchedulePlan | None:
     """What has come since somebody last looked; None when nothing has.
 
     Slots that nobody ran in time: the newest ``catch_up`` of them run late, the others are missed. However long nobody
@@ -203,7 +203,7 @@ def plan(schedule: Schedule, now: float) -> Plan | None:
     if schedule.next_at > now:
         if schedule.planned_at <= now + CLOCK_BACK_SECONDS:
             return None
-        return Plan((), 0, None, timing.next_after(now))
+        return SchedulePlan((), 0, None, timing.next_after(now))
     late = max(1, schedule.catch_up)
     run = timing.latest(schedule.next_at, now, late)
     if schedule.catch_up == 0:
@@ -211,7 +211,7 @@ def plan(schedule: Schedule, now: float) -> Plan | None:
         run = [at for at in run if now - at <= CLOCK_BACK_SECONDS]
     came = timing.count(schedule.next_at, now)
     missed = min(max(0, came - len(run)), MISSED_MAX)
-    return Plan(tuple(run), missed, schedule.next_at if missed else None, timing.next_after(now))
+    return SchedulePlan(tuple(run), missed, schedule.next_at if missed else None, timing.next_after(now))
 
 
 def slot_name(slot_at: float) -> str:
@@ -225,7 +225,7 @@ def slot_tracking_id(name: str, slot_at: float) -> str:
     return f"{name}@{slot_name(slot_at)}"
 
 
-def slot_of(tracking_id: str) -> tuple[str, datetime] | None:
+def schedule_slot(tracking_id: str) -> tuple[str, datetime] | None:
     """Schedule and moment (UTC) of a slot's tracking id, for handlers; None for any other lineage."""
     name, at, moment = tracking_id.rpartition("@")
     if not at or not name:

@@ -112,7 +112,7 @@ class Tally(NamedTuple):
         return self.created + self.revived - sum(self.ended.values())
 
 
-class Reason(NamedTuple):
+class ReasonTally(NamedTuple):
     """How often something had one reason, for one kind in one span of time."""
 
     what: str
@@ -130,7 +130,7 @@ class Tallies(NamedTuple):
     """Tallies of all kinds, in order of time and kind, with the reasons."""
 
     rows: tuple[Tally, ...]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ReasonTally, ...]
 
     def total(self, kind: str | None = None) -> Tally:
         """The sum of all spans, of one kind or of all."""

@@ -1,6 +1,6 @@
 """What pages and commands show of a large database: answers for which a bounded number of rows is looked at.
 
-A number that such an answer could not count to its end says so: see :class:`Count`.
+A number that such an answer could not count to its end says so: see :class:`BoundedCount`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LINEAGE_ORDERS = ("newest", "fullest", "deadline")
 """How lineages can be listed."""
 
 
-class Count(NamedTuple):
+class BoundedCount(NamedTuple):
     """How many there are, as far as was looked."""
 
     number: int
@@ -45,7 +45,7 @@ class Count(NamedTuple):
     """True when the counting stopped at a bound: there are at least ``number``."""
 
 
-class Present(NamedTuple):
+class LiveCounts(NamedTuple):
     """What is live and what it waits for, at one moment."""
 
     at: float
@@ -58,14 +58,14 @@ class Present(NamedTuple):
     """The end of the lease that ends first, Unix seconds; in the past when it is stale."""
     oldest_claimed_at: float | None
     """When the claim began that is held for longest, Unix seconds."""
-    waits: Mapping[str, Count]
+    waits: Mapping[str, BoundedCount]
     """Pending tasks by what they wait for: :data:`CLAIMABLE`, or a :class:`ramet.model.task.task.Wait`."""
     oldest_waiting_at: float | None
     """Since when the longest waiting of the tasks that could be claimed waits, Unix seconds. Only the first tasks in
     line of each queue, kind, priority and resource are compared."""
     oldest_waiting: str | None
     """The id of that task."""
-    lineages: Mapping[str, Count]
+    lineages: Mapping[str, BoundedCount]
     """Lineages by state."""
     workers_alive: int
     """Workers that were seen within a minute."""
@@ -94,31 +94,31 @@ class BlockPage(NamedTuple):
     """Given as ``after`` it continues behind this page; None at the end."""
 
 
-class Branch(NamedTuple):
+class TreeGroup(NamedTuple):
     """Children of one task, or roots of one lineage, that are of one kind and in one state."""
 
     kind: str
     state: str
-    tasks: Count
+    tasks: BoundedCount
     depth: int
     """Their spawn depth."""
     with_children: bool
     """True when any of those looked at has children."""
 
 
-class Twig(NamedTuple):
+class TreeTask(NamedTuple):
     """A task of a branch."""
 
     task: Task
-    children: Count
-    below: Count
+    children: BoundedCount
+    below: BoundedCount
     """Everything that grew from it: children, their children, and so on."""
 
 
-class TwigPage(NamedTuple):
+class TreePage(NamedTuple):
     """Tasks of a branch in the order of their numbers, and where to go on."""
 
-    twigs: tuple[Twig, ...]
+    twigs: tuple[TreeTask, ...]
     """May be fewer than were asked for although there are more: among many others few of this branch were found."""
     next_after: int | None
     """Given as ``after`` it continues behind this page; None at the end."""
@@ -135,19 +135,19 @@ class TaskCheckpoint(NamedTuple):
     """Unix seconds."""
 
 
-class KindState(NamedTuple):
+class KindStateCount(NamedTuple):
     """Tasks of one kind in one state."""
 
     kind: str
     state: str
     wait: str | None
     """What pending ones wait for (:class:`ramet.model.task.task.Wait`); ``stale`` where a claim's lease expired."""
-    tasks: Count
+    tasks: BoundedCount
     mean_depth: float | None
     """Of those looked at; None where nobody looked."""
 
 
-class Delay(NamedTuple):
+class WaitReason(NamedTuple):
     """Tasks of one kind in a lineage that wait for their time, by what made them wait."""
 
     kind: str
@@ -155,10 +155,10 @@ class Delay(NamedTuple):
     """Of their last attempt: ``snooze``, ``error``, ``returned``, ``lost``; None where there was none yet."""
     reason: str | None
     """What a snooze or a return said; of an error its class."""
-    tasks: Count
+    tasks: BoundedCount
 
 
-class Call(NamedTuple):
+class TaskCall(NamedTuple):
     """A reservation of a task, or a charge that came with a settlement. Money is whole nano-dollars."""
 
     id: str
@@ -185,7 +185,7 @@ class TaskCalls(NamedTuple):
     """Held for calls that nobody settled yet."""
     more: bool
     """True when the numbers are those of the first 20,000 calls only."""
-    latest: tuple[Call, ...]
+    latest: tuple[TaskCall, ...]
     """The newest first."""
 
 
@@ -193,7 +193,7 @@ class Backlog(NamedTuple):
     """What waits in a queue, or for a resource."""
 
     name: str
-    waiting: Count
+    waiting: BoundedCount
     """Of a queue: tasks that a worker could take now. Of a resource: tasks that wait for it."""
     oldest_at: float | None
     """Since when the longest waiting of those waits, Unix seconds. Only the first in line of each kind and priority
@@ -202,7 +202,7 @@ class Backlog(NamedTuple):
     """The id of that task."""
     kinds: tuple[str, ...] = ()
     """Of a queue: kinds of the tasks that wait for a worker, by name."""
-    held_back: Mapping[str, Count] = {}
+    held_back: Mapping[str, BoundedCount] = {}
     """Of a queue: pending tasks by what they wait for beside a worker (:class:`ramet.model.task.task.Wait`)."""
 
 
@@ -224,7 +224,7 @@ class RunningTask(NamedTuple):
     """Unix seconds; in the past when the claim is stale."""
 
 
-class InHand(NamedTuple):
+class ActiveClaims(NamedTuple):
     """What is claimed at one moment, by whom."""
 
     tasks: tuple[RunningTask, ...]

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ramet.model.alerts.rules import Alert
-from ramet.model.lineage.guard import BlockReason, Elsewhere
+from ramet.model.lineage.guard import BlockReason, GlobalHolder
 from ramet.model.reasons import NO_FACTS, Fact, block_words, winner_of
 from ramet.model.schedule import Schedule
-from ramet.model.task.binding import ItemAnswer
+from ramet.model.task.binding import ItemResult
 from ramet.model.task.task import Block, Standing, Task
 from ramet.store.requests import Cursor
 
 
-class Submitted(NamedTuple):
+class SubmitResult(NamedTuple):
     """The answer for one submitted root."""
 
     id: str
@@ -24,7 +24,7 @@ class Submitted(NamedTuple):
     ``unique="global"``; ``id`` and ``tracking_id`` are then that task's."""
 
 
-class Ran(NamedTuple):
+class StatementResult(NamedTuple):
     """What one statement of a transaction did."""
 
     row_count: int
@@ -33,7 +33,7 @@ class Ran(NamedTuple):
     """What a SELECT or RETURNING gave."""
 
 
-class SpawnAnswer(NamedTuple):
+class SpawnResult(NamedTuple):
     """What the guard said to one wanted task."""
 
     id: str | None
@@ -55,21 +55,21 @@ class SpawnAnswer(NamedTuple):
         return winner_of(self.facts)
 
 
-class Settled(NamedTuple):
+class SettleResult(NamedTuple):
     """The answer to one settlement."""
 
     seq: int
     state: str | None
     """The state the task is in now; None when the settlement was refused."""
     refused: str | None = None
-    spawns: Sequence[SpawnAnswer] = ()
+    spawns: Sequence[SpawnResult] = ()
     reason: str | None = None
-    items: Sequence[ItemAnswer] = ()
+    items: Sequence[ItemResult] = ()
     error: str | None = None
     """Of an attempt that ended in one; also where the database would not take what was asked for."""
 
 
-class Claimed(NamedTuple):
+class ClaimedTask(NamedTuple):
     """A task in the hands of a worker."""
 
     standing: Standing
@@ -86,7 +86,7 @@ class Claimed(NamedTuple):
     """JSON list: path, scope, ``on_dependency_failure`` (:meth:`ramet.model.paths.PathRule.restored`)."""
 
 
-class Swept(NamedTuple):
+class SweepResult(NamedTuple):
     """What one round of maintenance did."""
 
     due: int = 0
@@ -105,7 +105,7 @@ class Swept(NamedTuple):
         return any(self)
 
 
-class Copied(NamedTuple):
+class BackupResult(NamedTuple):
     """A copy that was made and checked."""
 
     path: str
@@ -138,14 +138,14 @@ REPORT = "restore a backup from before, and report what led here with this outpu
 """What to do where a promise does not hold."""
 
 
-class Known(NamedTuple):
+class KeyRecord(NamedTuple):
     """What is stored about a kind and key."""
 
     tasks: tuple[Task, ...]
     """Tasks that have this identity, those of the newest lineages first."""
     blocks: tuple[Block, ...]
     """Refused spawns of it, the one that was refused last first."""
-    holder: Elsewhere | None
+    holder: GlobalHolder | None
     """Who holds the key over all lineages, for kinds with ``unique="global"``; that task's lineage may be pruned."""
     more: bool
     """There is, or there may be, more than was looked at."""
@@ -164,7 +164,7 @@ class ImportPlace(NamedTuple):
     max_spawn_depth: int
 
 
-class Imported(NamedTuple):
+class ImportBatchResult(NamedTuple):
     """What became of a batch."""
 
     created: int
@@ -188,7 +188,7 @@ class ImportRow(NamedTuple):
     by: str
 
 
-class Looked(NamedTuple):
+class MonitorStepResult(NamedTuple):
     """What one step of the monitor did."""
 
     ran: bool
@@ -220,7 +220,7 @@ class Prunable(NamedTuple):
     """What became of slots of schedules, in rows."""
 
 
-class Reoffered(NamedTuple):
+class ReofferResult(NamedTuple):
     """What became of blocks that were offered again."""
 
     created: tuple[str, ...]

@@ -154,7 +154,7 @@ def recount(session: Session) -> Iterator[Finding]:
             yield Finding(item.check, item.severity, f"{count} {item.what} (first: {first})", item.do)
 
 
-def neglect(session: Session) -> Iterator[Finding]:
+def overdue_work(session: Session) -> Iterator[Finding]:
     """What somebody should have seen to by now."""
     now = session.now
     [(stale, worker)] = session.rows(
@@ -181,7 +181,7 @@ def examine(
     address: str | Path, *, clock: Callable[[], float] = time.time, look: Callable[[Session], Iterator[Finding]]
 ) -> list[Finding]:
     """Look at a database without writing anything: its file and place, or its server; then :func:`recount`,
-    :func:`neglect` and ``look``.
+    :func:`overdue_work` and ``look``.
 
     Raises:
         StoreError: there is no database of ours, or it cannot be opened.
@@ -190,9 +190,9 @@ def examine(
         check_driver()
         from ramet.store.postgres.doctor import examine_server
 
-        return examine_server(str(address), (recount, neglect, look))
+        return examine_server(str(address), (recount, overdue_work, look))
     if not is_file(address):
         raise StoreError(f"cannot read the database address {shown(address)}: give a file or postgresql://...")
     from ramet.store.sqlite.doctor import examine_file
 
-    return examine_file(file_of(address), clock, (recount, neglect, look))
+    return examine_file(file_of(address), clock, (recount, overdue_work, look))

@@ -82,7 +82,7 @@ class UniqueHeld(StoreError):
         self.holder = holder
 
 
-class Stopped(StoreError):
+class StopListed(StoreError):
     """Raised by a submit of something that the stop list covers: take the entry off, or leave it."""
 
 

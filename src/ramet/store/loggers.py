@@ -9,7 +9,7 @@ from ramet.model.values import on_one_line
 _FORMATTER = logging.Formatter()
 
 
-class _Harmless(logging.Filter):
+class _EscapingFilter(logging.Filter):
     """Writes what is not to be seen (line ends, escapes of terminals) as escapes, before any handler has the record.
 
     A program that runs a worker inside of itself formats records as it likes: keys and errors come from anywhere. A
@@ -27,7 +27,7 @@ class _Harmless(logging.Filter):
         return True
 
 
-_HARMLESS = _Harmless()
+_HARMLESS = _EscapingFilter()
 
 
 def own_logger(name: str) -> logging.Logger:

@@ -10,7 +10,7 @@ from ramet.store import wall_time
 from ramet.store.address import file_of, is_file, is_postgres, shown
 from ramet.store.errors import StoreError
 from ramet.store.schema import versions as known
-from ramet.store.schema.versions import Migrated
+from ramet.store.schema.versions import MigrationResult
 from ramet.store.store import Store
 
 
@@ -65,7 +65,7 @@ def check_driver() -> None:
 
 def migrate(
     address: str | Path, *, check: bool = False, tables: Sequence[str] = (), grant_to: str | None = None
-) -> Migrated:
+) -> MigrationResult:
     """Make our tables in an empty database, or bring them to this version; with ``check`` only say what is to be done.
 
     Args:
@@ -86,7 +86,7 @@ def migrate(
     return _sqlite(file_of(address), check, tables)
 
 
-def _sqlite(path: Path, check: bool, tables: Sequence[str]) -> Migrated:
+def _sqlite(path: Path, check: bool, tables: Sequence[str]) -> MigrationResult:
     from ramet.store.sqlite.store import SqliteStore, version_of_file
 
     before = version_of_file(path) if path.exists() else 0
@@ -97,10 +97,10 @@ def _sqlite(path: Path, check: bool, tables: Sequence[str]) -> Migrated:
                 asyncio.run(store.ensure_tables(tables))
         finally:
             store.close_now()
-    return Migrated(str(path), before, max(before, known.PLAN.version), check)
+    return MigrationResult(str(path), before, max(before, known.PLAN.version), check)
 
 
-def _postgres(url: str, check: bool, tables: Sequence[str], grant_to: str | None) -> Migrated:
+def _postgres(url: str, check: bool, tables: Sequence[str], grant_to: str | None) -> MigrationResult:
     check_driver()
     from ramet.store.postgres.migrate import migrate_database
 

@@ -98,7 +98,7 @@ class ClaimRequest(NamedTuple):
     """Also tasks of pulled kinds; without it only those that are ending."""
 
 
-class Arrival(NamedTuple):
+class ImportTask(NamedTuple):
     """One task to import, with its place and its past."""
 
     new: NewTask
@@ -131,7 +131,7 @@ class Arrival(NamedTuple):
     """Of an ended one of a kind with ``unique="global"``: how long it holds its key at most; None: as its end gives."""
 
 
-class ImportDone(NamedTuple):
+class ImportRunResult(NamedTuple):
     """What a run of an import did, in rows."""
 
     rows: int

@@ -25,7 +25,7 @@ Floor = Mapping[int, Position]
 """Where to begin, by rank."""
 
 
-class _Known(NamedTuple):
+class _FloorEntry(NamedTuple):
     until: float
     """Monotonic seconds: before that claims begin at the floor."""
     seconds: float
@@ -33,11 +33,11 @@ class _Known(NamedTuple):
     floor: Floor
 
 
-class Floors:
+class ScanFloors:
     """What one process knows about the beginnings of scans. Safe in many threads: a lost update costs one slow look."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, _Known] = {}
+        self._known: dict[Hashable, _FloorEntry] = {}
 
     def of(self, scan: Hashable) -> Floor | None:
         """Where this scan begins; None from the very beginning."""
@@ -58,12 +58,12 @@ class Floors:
             return False
         if scan in self._known:
             return True
-        self._known[scan] = _Known(0.0, seconds, {})
+        self._known[scan] = _FloorEntry(0.0, seconds, {})
         return False
 
     def begin_at(self, scan: Hashable, floor: Floor, seconds: float) -> None:
         """A look from the beginning was slow: the next ones begin here."""
-        self._known[scan] = _Known(time.monotonic() + SHARE * seconds, seconds, {**floor})
+        self._known[scan] = _FloorEntry(time.monotonic() + SHARE * seconds, seconds, {**floor})
 
     def rise(self, scan: Hashable, firsts: Floor) -> None:
         """A scan from the floor found these first."""
@@ -77,7 +77,7 @@ class Floors:
         return known.floor if known is not None else {}
 
 
-def raised(before: Floor, firsts: Floor, filled: bool) -> Floor:
+def raised_floor(before: Floor, firsts: Floor, filled: bool) -> Floor:
     """The floor after a look from the beginning.
 
     What it found below the floor was left behind before and is taken now; only where it found more than it could take

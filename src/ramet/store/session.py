@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple, Protocol
 
 from ramet.model.task.transitions import Change
-from ramet.store.scan_floor import Floors
+from ramet.store.scan_floor import ScanFloors
 
 Row = tuple[Any, ...]
 
@@ -29,22 +29,22 @@ class StatementTimedOut(StatementFailed):
     """A statement of a program's own took longer than it may while others wait for the same transaction."""
 
 
-class TransactionUndone(Exception):
+class TransactionRolledBack(Exception):
     """A statement made the database undo the whole transaction: nothing of it is kept, and its neighbours run again."""
 
 
-class Overtaken(Exception):
+class TransactionConflict(Exception):
     """Another transaction took what this one was about to take. Run again from its beginning, the verb sees that."""
 
 
 NO_COUNTS: Mapping[Any, int] = {}
-"""The default of the counts of :class:`Noted`."""
+"""The default of the counts of :class:`TallyNotes`."""
 
 Moment = tuple[int, int]
 """Length of a span in seconds, and when it begins."""
 
 
-class Noted(NamedTuple):
+class TallyNotes(NamedTuple):
     """Counts of one step of a verb, which :mod:`ramet.store.rows.tallies` adds to the tallies."""
 
     moment: Moment
@@ -75,15 +75,15 @@ class Session(Protocol):
     """True where an index is walked in its order only when whole rows are compared. Told that its first columns are
     equal and ordered by the last, the planner may take another index that has the last, and read past all the rest."""
 
-    floors: Floors | None
+    floors: ScanFloors | None
     """Where scans begin (:mod:`ramet.store.scan_floor`); None where what was taken is out of the way at once."""
 
     looks_left: int
     """How many of :data:`LOOKS_MAX` are left to this transaction; the rest is written down for others."""
 
-    noted: list[Noted]
+    noted: list[TallyNotes]
     """What verbs of this transaction did that is counted, not written yet (:mod:`ramet.store.rows.tallies`)."""
-    written: list[Noted]
+    written: list[TallyNotes]
     """What was noted and is written, until the next transaction begins."""
     words: dict[str, set[str]]
     """Reasons that are told apart, by what they are reasons of; kept from one transaction to the next."""
@@ -175,8 +175,8 @@ class Session(Protocol):
         """
         ...
 
-    def hold_slots(self, slots: Collection[int]) -> bool:
-        """:meth:`lock` for parts of all paths, by number (:func:`ramet.model.paths.slot_of`), the smallest first.
+    def lock_stripes(self, slots: Collection[int]) -> bool:
+        """:meth:`lock` for parts of all paths, by number (:func:`ramet.model.paths.stripe_of`), the smallest first.
 
         True when any of them was not held yet: what was read before may be out of date.
         """

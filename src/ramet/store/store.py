@@ -15,15 +15,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.resources import Told
-from ramet.model.operations import BulkAct
-from ramet.store.answers import Looked, Reoffered, Settled, Submitted, Swept
+from ramet.model.flow.resources import ResponseLimits
+from ramet.model.operations import BulkAction
+from ramet.store.answers import MonitorStepResult, ReofferResult, SettleResult, SubmitResult, SweepResult
 from ramet.store.errors import StoreUncertain
 from ramet.store.imports import import_tasks as import_verbs
 from ramet.store.maintenance import monitor, notification_outbox, path_followup
 from ramet.store.maintenance import monitor as alert_verbs
 from ramet.store.maintenance import prune as prune_verbs
-from ramet.store.processes.registry import Neighbours
+from ramet.store.processes.registry import ProcessRegistry
 from ramet.store.reads import details, flow, live, path_reach, tree
 from ramet.store.reads import history as history_reads
 from ramet.store.reads import history as key
@@ -154,7 +154,7 @@ class Store(ABC):
 
     _timer: CommitTimer
     """How long commits took; nothing is measured where verbs run inline."""
-    _neighbours: Neighbours
+    _neighbours: ProcessRegistry
 
     # --- how verbs run
 
@@ -189,7 +189,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def _sweep(self, limit: int, dead_workers: DeadWorkers) -> Swept:
+    async def _sweep(self, limit: int, dead_workers: DeadWorkers) -> SweepResult:
         """Do one round of maintenance; claims of ``dead_workers`` need not wait for their leases."""
 
     # --- the database and the processes on it
@@ -248,7 +248,7 @@ class Store(ABC):
 
     submit = writes_together(submit_verbs.submit, "submit")
 
-    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[SubmitResult]:
         """Submit in a transaction that the caller began on its own connection to the same database.
 
         Runs in the caller's thread, takes effect if and when the caller commits, and wakes no worker: they look again
@@ -262,7 +262,7 @@ class Store(ABC):
     claim = writes_beside(claim_verbs.claim, "claim")
     heartbeat = writes_beside(claim_verbs.heartbeat)
 
-    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+    async def settle(self, batch: Sequence[Settlement]) -> list[SettleResult]:
         """Apply what workers ask for under their claims; each is refused on its own when its fence is stale.
 
         Spawns, writes, state and result of one settlement commit together or not at all.
@@ -281,10 +281,10 @@ class Store(ABC):
     blob = reads(blobs.read_blob)
     transact = writes_beside(fenced.transact)
     bind = writes_beside(fenced.bind)
-    acknowledge = writes_beside(path_changes.let_go)
+    acknowledge = writes_beside(path_changes.release_claims)
     ends = reads(task_reads.ends)
 
-    async def sweep(self, *, limit: int = 500) -> Swept:
+    async def sweep(self, *, limit: int = 500) -> SweepResult:
         """Do one round of maintenance: what is due, stale, overdue, ended. Safe in any number of workers at once."""
         dead = self._neighbours.dead()
         swept = await self._sweep(limit, self._neighbours.last_running(dead))
@@ -298,7 +298,7 @@ class Store(ABC):
 
         For a worker with nothing to claim; maintenance does the same. Returns whether there was anything.
         """
-        return await self._read(path_followup.wanted) and await self._write_beside(path_followup.tend)
+        return await self._read(path_followup.has_work) and await self._write_beside(path_followup.run_step)
 
     # --- what operators do
 
@@ -322,7 +322,7 @@ class Store(ABC):
 
     async def act_on_tasks(
         self,
-        act: BulkAct,
+        act: BulkAction,
         task_ids: Sequence[str],
         *,
         by: str,
@@ -341,7 +341,7 @@ class Store(ABC):
         Raises:
             StoreError: one of them cannot be acted on; nothing was done.
         """
-        if act is BulkAct.RETRY:
+        if act is BulkAction.RETRY:
             await self._follow(task_ids)
         return await self._write(
             partial(
@@ -367,7 +367,7 @@ class Store(ABC):
         kind: str | None = None,
         key: str | None = None,
         shape: str | None = None,
-    ) -> Reoffered:
+    ) -> ReofferResult:
         """Offer spawns again that were blocked by something an operator may change, a page at a time.
 
         Each goes through the whole guard as a child of the first parent that asked for it. What passes is created and
@@ -438,7 +438,7 @@ class Store(ABC):
     usage = reads(resource_verbs.in_use)
     take = writes_together(rates.take)
 
-    async def adapt(self, name: str, told: Told) -> None:
+    async def adapt(self, name: str, told: ResponseLimits) -> None:
         """Store what a server's response says about its limits, which hold from now on. Writes only what changes."""
         if await self._read(partial(rates.adapted, name=name, told=told)) is not None:
             await self._write_beside(partial(rates.adapt, name=name, told=told))
@@ -478,7 +478,9 @@ class Store(ABC):
 
     # --- the monitor
 
-    async def look(self, limits: MonitorLimits, *, force: bool = False, rules: NoticeRules | None = None) -> Looked:
+    async def look(
+        self, limits: MonitorLimits, *, force: bool = False, rules: NoticeRules | None = None
+    ) -> MonitorStepResult:
         """Do one bounded step of a look for suspicious patterns; record what it finds.
 
         Reads only what changed since the last look. Safe in any number of workers at once: a step that two take is
@@ -492,7 +494,7 @@ class Store(ABC):
         # The long part reads without the write lock; judging what it found is short.
         seen = await self._read(partial(monitor.gather, limits=limits, force=force))
         if seen is None:
-            return Looked(ran=False)
+            return MonitorStepResult(ran=False)
         return await self._write(partial(monitor.judge, seen=seen, limits=limits, rules=rules or NoticeRules()))
 
     alerts = reads(alert_verbs.alerts)
@@ -501,7 +503,7 @@ class Store(ABC):
     put_alert_thresholds = writes(alert_verbs.put_thresholds)
     alert_notices = reads(notification_outbox.notices)
     alert_channels = reads(notification_outbox.channels)
-    see_alert_channels = writes(notification_outbox.see_channels)
+    see_alert_channels = writes(notification_outbox.record_channels)
     notices_due = reads(notification_outbox.notices_due)
     take_notices = writes(notification_outbox.take_notices)
     try_channel = writes(notification_outbox.try_channel)

@@ -25,7 +25,7 @@ def steady_seconds() -> float:
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
-class WallTime:
+class SteadyWallClock:
     """Unix seconds, without jumps that do not last.
 
     Args:
@@ -58,5 +58,5 @@ class WallTime:
         return wall
 
 
-now = WallTime()
+now = SteadyWallClock()
 """Of this process."""

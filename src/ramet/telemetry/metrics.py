@@ -20,14 +20,14 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 import ramet
-from ramet import Alert, Client, Costs, Lineage, StoreError, Usage
+from ramet import Alert, ClaimUsage, Client, Costs, Lineage, StoreError
 from ramet.commands.errors import UserError
 from ramet.engine.base.logs import own_logger
 from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, CommitTimes
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.money import NANO_DOLLARS, Ceiling
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tallies, Tally
-from ramet.model.views import CLAIMABLE, Present
+from ramet.model.views import CLAIMABLE, LiveCounts
 from ramet.telemetry.families import DEEPER, FAMILIES, KINDS_MAX, OTHER, REASONS_MAX
 
 log = own_logger("ramet.metrics")
@@ -44,8 +44,8 @@ class Snapshot(NamedTuple):
     """One reading of the database."""
 
     tallies: Tallies
-    present: Present
-    usage: Usage
+    present: LiveCounts
+    usage: ClaimUsage
     costs: Costs
     lineages: Sequence[Lineage]
     """The newest that are open."""
@@ -120,7 +120,7 @@ Spread = tuple[Sequence[float], Sequence[int], float]
 """A histogram: bounds, counts (one more than bounds, not cumulative), sum."""
 
 
-class Names:
+class LabelNames:
     """Which values of a label have a name of their own: so many, and those that had one keep it.
 
     Otherwise a counter would move from one series to another, and Prometheus would see what nobody did.
@@ -146,8 +146,8 @@ class Exposition:
     """Turns readings into text. One for as long as a process tells metrics: it remembers which labels have names."""
 
     def __init__(self) -> None:
-        self._kinds, self._queues = Names(KINDS_MAX), Names(KINDS_MAX)
-        self._reasons = {name: Names(REASONS_MAX) for name in REASONS}
+        self._kinds, self._queues = LabelNames(KINDS_MAX), LabelNames(KINDS_MAX)
+        self._reasons = {name: LabelNames(REASONS_MAX) for name in REASONS}
 
     def text(self, snapshot: Snapshot | None, accept: str = "") -> tuple[bytes, str]:
         """The exposition and its content type, for what an Accept header says."""

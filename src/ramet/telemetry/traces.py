@@ -37,13 +37,13 @@ from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, Statu
 from opentelemetry.util.types import AttributeValue
 
 from ramet.engine.base.logs import own_logger
-from ramet.engine.base.observe import TRACES, Running, traces_ratio
+from ramet.engine.base.observe import TRACES, ObservedCall, traces_ratio
 from ramet.engine.base.work import Work, work_of
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.task import events as ev
 from ramet.model.task.task import TERMINAL, Task, TaskState
 from ramet.model.tracing import attempt_span_id, sampled, task_span_id, trace_id
-from ramet.store.answers import Claimed, Settled, SpawnAnswer, Submitted
+from ramet.store.answers import ClaimedTask, SettleResult, SpawnResult, SubmitResult
 from ramet.store.requests import NewLineage, Settlement
 
 Attributes = dict[str, AttributeValue]
@@ -136,7 +136,7 @@ class Traces:
 
     # --- what it is told
 
-    def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[Submitted]) -> None:
+    def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[SubmitResult]) -> None:
         """Add a span of the submit to the caller's trace, if there is one, with links to the roots in theirs."""
         caller = trace.get_current_span().get_span_context()
         if not caller.is_valid:
@@ -148,11 +148,11 @@ class Traces:
         attributes: Attributes = {"ramet.roots": len(answers), "ramet.tracking_id": _text(answers[0].tracking_id)}
         self._tracer.start_span("submit", attributes=attributes, links=links).end()
 
-    def running(self, works: Sequence[Work]) -> Running:
+    def running(self, works: Sequence[Work]) -> ObservedCall:
         """A call begins. One for several tasks is traced when one of them is."""
         if any(self.wants(work.tracking_id) for work in works):
-            return _Call(self, works)
-        return _Untraced(self._untraced(works[0].tracking_id))
+            return _TracedCall(self, works)
+        return _UntracedCall(self._untraced(works[0].tracking_id))
 
     def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
         """The span that a process could not end, because it ended itself."""
@@ -164,7 +164,7 @@ class Traces:
             span.set_status(Status(StatusCode.ERROR, reason))
         span.end()
 
-    def settled(self, claimed: Claimed, item: Settlement, answer: Settled) -> None:
+    def settled(self, claimed: ClaimedTask, item: Settlement, answer: SettleResult) -> None:
         """Spawn decisions, and the end of a task."""
         if not self.wants(claimed.standing.tracking_id):
             return
@@ -209,7 +209,7 @@ class Traces:
         end = time.time_ns() if ended_at is None else int(ended_at * _NANOSECONDS)
         span.end(max(end, int(began_at * _NANOSECONDS)))
 
-    def _spawned(self, work: Work, answers: Sequence[SpawnAnswer]) -> None:
+    def _spawned(self, work: Work, answers: Sequence[SpawnResult]) -> None:
         blocked = sum(answer.reason is not None for answer in answers)
         attributes = _of_work(work) | {"ramet.granted": len(answers) - blocked, "ramet.blocked": blocked}
         below = self.below(work.tracking_id, attempt_span_id(work.id, work.fence))
@@ -226,7 +226,7 @@ class Traces:
         span.end()
 
 
-class _Call:
+class _TracedCall:
     """One call of a handler: a span for each of its claims, and for a batch one more that is theirs together."""
 
     def __init__(self, traces: Traces, works: Sequence[Work]) -> None:
@@ -264,7 +264,7 @@ class _Call:
             span.end()
 
 
-class _Untraced:
+class _UntracedCall:
     """A call of which no span is made. What it does is not traced either, and what it calls learns so."""
 
     def __init__(self, place: Context) -> None:

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from ramet.engine.app.app import App
 from ramet.engine.base.work import work_of
 from ramet.engine.client.client import Client
-from ramet.engine.context.supervisor_calls import run_errand
+from ramet.engine.context.supervisor_calls import run_supervisor_call
 from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
 from ramet.engine.worker.loops import declare_limits
 from ramet.model.lineage.limits import LEASE_SECONDS
-from ramet.model.lineage.lineage import LineageOutcome, together
+from ramet.model.lineage.lineage import LineageOutcome, combined_outcome
 from ramet.model.task.task import TaskState
-from ramet.store.answers import Claimed, Settled
+from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.requests import ClaimRequest, Settlement
 from ramet.testing.fixtures import FakeClock
 
@@ -71,7 +71,7 @@ async def drain(
         RuntimeError: it gave up.
     """
     await declare_limits(app, client.store)
-    draining = _Draining(app, client, kinds, seed)
+    draining = _DrainSupervisor(app, client, kinds, seed)
     clock = client.clock if isinstance(client.clock, FakeClock) and advance else None
     began_at, before = client.clock.now(), await _refused(client)
     try:
@@ -101,7 +101,7 @@ async def _outcome(client: Client) -> LineageOutcome:
         found += [lineage.outcome for lineage in page.lineages]
         before = page.next_before
         if before is None:
-            return together(found)
+            return combined_outcome(found)
 
 
 async def _refused(client: Client) -> Counter[str]:
@@ -114,7 +114,7 @@ def _idle() -> bool:
     return not getattr(asyncio.get_running_loop(), "_ready", None)
 
 
-class _Draining:
+class _DrainSupervisor:
     """The supervisor's part of a worker, as small as it can be."""
 
     def __init__(self, app: App, client: Client, kinds: Sequence[str] | None, seed: int) -> None:
@@ -153,7 +153,7 @@ class _Draining:
         await self._run(claimed)
         return True
 
-    async def _run(self, claimed: Sequence[Claimed]) -> None:
+    async def _run(self, claimed: Sequence[ClaimedTask]) -> None:
         self._arrived.clear()
         self.runner.add([work_of(item) for item in claimed])
         self.runner.gather_no_more()
@@ -185,12 +185,12 @@ class _Draining:
     def stopped(self, claim: tuple[int, int]) -> None:
         self._arrived.set()
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         [settled] = await self._store.settle([settlement])
         return settled
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
-        return await run_errand(self._store, errand, arguments)
+        return await run_supervisor_call(self._store, errand, arguments)
 
     invoke = staticmethod(invoke)
 

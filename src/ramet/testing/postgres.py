@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from ramet.testing.postgres_server import guard as server_guard
-from ramet.testing.postgres_server.programs import Owner, Programs, ServerError, owner, reachable, until
+from ramet.testing.postgres_server.programs import Programs, ServerError, ServerOwner, owner, reachable, until
 from ramet.testing.postgres_server.server import (
     Server,
     Setting,
@@ -178,7 +178,7 @@ class Cluster:
         self.close()
 
 
-def temporary_folder(by: Owner, place: Path | None = None) -> Path:
+def temporary_folder(by: ServerOwner, place: Path | None = None) -> Path:
     """A new folder, closed to other people, in a place that the server's user can reach; in the one given, if any.
 
     Raises:

@@ -17,12 +17,12 @@ from ramet.engine.client.client import Client
 from ramet.engine.kinds.registry import Handler
 from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
-from ramet.model.lineage.guard import Blocked, Facts, Holder, check_spawn
+from ramet.model.lineage.guard import Blocked, Holder, SpawnFacts, check_spawn
 from ramet.model.lineage.limits import LEASE_SECONDS
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Settled, SpawnAnswer
+from ramet.store.answers import SettleResult, SpawnResult
 from ramet.store.requests import Settlement, Write
 from ramet.store.rows.blocks import Parent
 from ramet.store.verbs.spawn import SPAWN_REFUSED, RequiredRefused, check_required
@@ -99,7 +99,7 @@ class _Recorder:
         self._client = client
         self._rules = rules
         self.settled: list[Settlement] = []
-        self.answers: list[SpawnAnswer] = []
+        self.answers: list[SpawnResult] = []
         self.delivered: Settlement | None = None
         self.failure: NeedsDatabase | None = None
         self.arrived = asyncio.Event()
@@ -108,7 +108,7 @@ class _Recorder:
         self.delivered = self._decided(settlement)[0]
         self.arrived.set()
 
-    def _decided(self, settlement: Settlement) -> tuple[Settlement, list[SpawnAnswer]]:
+    def _decided(self, settlement: Settlement) -> tuple[Settlement, list[SpawnResult]]:
         decided, answers = self._rules.decide(settlement)
         self.answers += answers
         return decided, answers
@@ -116,14 +116,14 @@ class _Recorder:
     def stopped(self, claim: tuple[int, int]) -> None:
         raise AssertionError("nobody cancels a handler that runs by itself")
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         decided, answers = self._decided(settlement)
         if decided is not settlement:
             self.delivered = decided
             self.arrived.set()
-            return Settled(settlement.seq, "failed", reason=SPAWN_REFUSED)
+            return SettleResult(settlement.seq, "failed", reason=SPAWN_REFUSED)
         self.settled.append(settlement)
-        return Settled(settlement.seq, "processing", None, answers)
+        return SettleResult(settlement.seq, "processing", None, answers)
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
         raise self._refusal(f"the errand {errand!r}")
@@ -185,7 +185,7 @@ async def run_task(
     )
     recorder = _Recorder(client, SpawnRules(work, json.loads(work.ancestry_chain)))
     last = await _called(app, work, recorder, FakeClock() if client is None else client.clock)
-    return _told(recorder, last)
+    return _outcome_text(recorder, last)
 
 
 async def _called(app: App, work: Work, recorder: _Recorder, clock: Clock) -> Settlement:
@@ -243,7 +243,7 @@ def _work(
     )
 
 
-def _told(recorder: _Recorder, last: Settlement) -> TaskRun:
+def _outcome_text(recorder: _Recorder, last: Settlement) -> TaskRun:
     event: Any = last.event
     settled = recorder.settled
     everything = [*settled, last]
@@ -296,7 +296,7 @@ class SpawnRules:
         self._holders: dict[str, list[Holder]] = defaultdict(list)
         self._holders[work.key].append(Holder(work.id, work.kind, "processing"))
 
-    def decide(self, item: Settlement) -> tuple[Settlement, list[SpawnAnswer]]:
+    def decide(self, item: Settlement) -> tuple[Settlement, list[SpawnResult]]:
         """The settlement as a store would take it, and the answers to what it spawns: none where it became an error."""
         answers = [self._answer(new) for new in item.spawns]
         try:
@@ -306,14 +306,14 @@ class SpawnRules:
             return failed, []
         return item, answers
 
-    def _answer(self, new: NewTask) -> SpawnAnswer:
+    def _answer(self, new: NewTask) -> SpawnResult:
         there, parent = self._holders[new.key], self._parent
-        facts = Facts(
+        facts = SpawnFacts(
             _UNLIMITED, {}, parent.id, parent.ancestry_chain, parent.spawn_depth, 0, True, new.kind, new.cycle_on,
             tuple(there), 0.0, max_attempts=new.max_attempts, base=new.base, places=new.places,
         )  # fmt: skip
         verdict = check_spawn(facts)
         if isinstance(verdict, Blocked):
-            return SpawnAnswer(None, new.kind, new.key, *verdict)
+            return SpawnResult(None, new.kind, new.key, *verdict)
         there.append(Holder(new.id, new.kind, "pending"))
-        return SpawnAnswer(new.id, new.kind, new.key)
+        return SpawnResult(new.id, new.kind, new.key)

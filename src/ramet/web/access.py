@@ -144,7 +144,7 @@ class Sessions:
         return hmac.new(self._key, f"{what}:{text}".encode(), hashlib.sha256).hexdigest()
 
 
-class Guesses:
+class LoginFailures:
     """Wrong tokens of late, by where they came from: so many, and that address has to wait. Bounded in memory."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

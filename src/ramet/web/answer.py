@@ -21,8 +21,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from ramet import Cause, Client, Count, Lineage
-from ramet.model.causes import About, Sentence
+from ramet import BoundedCount, Cause, Client, Lineage
+from ramet.model.causes import CauseSubject, Sentence
 from ramet.web.page import existing
 
 SHOWN_CHARACTERS_MAX = 20_000
@@ -123,8 +123,8 @@ def _encodable(value: Any) -> Any:
     return value
 
 
-AboutAnswer = Annotated[About, AsObject()]
-CountAnswer = Annotated[Count, AsObject()]
+CauseSubjectAnswer = Annotated[CauseSubject, AsObject()]
+BoundedCountAnswer = Annotated[BoundedCount, AsObject()]
 
 
 class CauseAnswer(Answer):
@@ -134,7 +134,7 @@ class CauseAnswer(Answer):
     text: str
     """The words, moments in Unix seconds."""
     facts: dict[str, JsonValue]
-    about: AboutAnswer | None
+    about: CauseSubjectAnswer | None
     remedy: str | None
     """What helps, as a command or a setting; null where nothing does."""
 
@@ -166,7 +166,7 @@ class CauseLine(NamedTuple):
     """A cause as a page shows it."""
 
     words: Sentence
-    about: About | None
+    about: CauseSubject | None
     remedy: str | None
     code: str
 

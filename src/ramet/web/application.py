@@ -19,7 +19,7 @@ from ramet import Client, StoreError, __version__
 from ramet.web.access import COOKIE, Access
 from ramet.web.errors import ERROR, PROBLEMS, add_handlers, led_on, refused, unavailable
 from ramet.web.guard import Guard
-from ramet.web.page import BadInput, Dashboard, Elsewhere, NotFound, Page, dashboard_of, visit_of
+from ramet.web.page import BadInput, Dashboard, NotFound, Page, RedirectTo, dashboard_of, visit_of
 from ramet.web.templating import environment, render, render_live
 from ramet.web.views import PAGES, ROUTERS
 from ramet.web.views.action import action_routes
@@ -84,14 +84,21 @@ def make_application(
     api = make_api(routers)
     made = Starlette(
         routes=[
-            *page_routes(PAGES), *action_routes(), *mounts(api),
+            *page_routes(PAGES),
+            *action_routes(),
+            *mounts(api),
             *(extension_routes() if extensions else ()),
         ],
         middleware=[Middleware(Guard, access=access, templates=templates)],
         exception_handlers={
-            BadInput: refused, NotFound: refused, 404: refused, 405: refused, StoreError: unavailable, Elsewhere: led_on
+            BadInput: refused,
+            NotFound: refused,
+            404: refused,
+            405: refused,
+            StoreError: unavailable,
+            RedirectTo: led_on,
         },
-    )  # fmt: skip
+    )
     made.state.dashboard = api.state.dashboard = Dashboard(client, access, templates)
     made.state.api = api
     return made

@@ -132,13 +132,13 @@ async def _serve(database: str, listener: socket.socket, access: Access, *, acce
     import uvicorn
 
     from ramet.web.application import make_application
-    from ramet.web.serving import GRACE_SECONDS, Server, Unfinished, origin_of
+    from ramet.web.serving import GRACE_SECONDS, IncompleteConnections, Server, origin_of
 
     async with App().client(database, create=False) as client:
         made = make_application(client, access)
         config = uvicorn.Config(
             made, log_level="info" if access_log else "warning", access_log=access_log, server_header=False,
-            lifespan="off", ws="none", http=Unfinished().protocol(), timeout_graceful_shutdown=GRACE_SECONDS,
+            lifespan="off", ws="none", http=IncompleteConnections().protocol(), timeout_graceful_shutdown=GRACE_SECONDS,
         )  # fmt: skip
         who = "whoever reaches it may act" if access.open else "it asks for a token"
         click.echo(f"the dashboard of {client.place} is at {origin_of(listener)}/ ({who}; Ctrl-C ends it)")

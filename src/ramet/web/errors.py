@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from ramet import StoreError
 from ramet.commands.errors import one_line
 from ramet.engine.base.logs import own_logger
-from ramet.web.page import BadInput, Elsewhere, NotFound, NothingDone, Page, Visit, visit_of
+from ramet.web.page import BadInput, NotFound, NothingDone, Page, RedirectTo, Visit, visit_of
 from ramet.web.templating import address_of, render
 
 log = own_logger("ramet.dashboard")
@@ -43,7 +43,7 @@ async def refused(request: Request, error: Exception) -> Response:
 
 async def led_on(request: Request, error: Exception) -> Response:
     """What was asked for has a page of its own."""
-    assert isinstance(error, Elsewhere)
+    assert isinstance(error, RedirectTo)
     return RedirectResponse(address_of(request, error.name, **error.parts), 303)
 
 
@@ -76,7 +76,7 @@ SHOWN_MAX = 3
 """Mistakes of one request that are named."""
 
 
-class Wrong(BaseModel):
+class ErrorDetail(BaseModel):
     """An error: a code for programs and a line for people."""
 
     model_config = ConfigDict(extra="forbid")
@@ -90,7 +90,7 @@ class Problem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    error: Wrong
+    error: ErrorDetail
 
 
 _MEANINGS = {

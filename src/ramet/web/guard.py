@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Send
 
 from ramet.engine.base.logs import own_logger
-from ramet.web.access import COOKIE, SESSION_SECONDS, Access, Guesses, Scope, Session, Sessions, Visitor, name_of
+from ramet.web.access import COOKIE, SESSION_SECONDS, Access, LoginFailures, Scope, Session, Sessions, Visitor, name_of
 from ramet.web.errors import problem
 
 log = own_logger("ramet.dashboard")
@@ -57,7 +57,7 @@ HEADERS = {
 Connection = MutableMapping[str, Any]
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is not let in."""
 
     def __init__(self, status: int, code: str, line: str, headers: Mapping[str, str] | None = None) -> None:
@@ -88,7 +88,7 @@ class Guard:
         self._access = access
         self._templates = templates
         self._sessions = Sessions()
-        self._guesses = Guesses()
+        self._guesses = LoginFailures()
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         if connection["type"] == "websocket":
@@ -100,14 +100,14 @@ class Guard:
         answers = _Answers(send, connection)
         try:
             await self._admit(connection, receive, answers)
-        except Refused as refused:
+        except RequestRefused as refused:
             await self._refusal(connection, refused)(connection, receive, answers)
         except SessionOver:
             await answers.cut_short()
         except Exception:
             log.exception("%s %s was not answered", connection["method"], ascii(connection["path"]))
             if not answers.begun:
-                broken = Refused(500, "error", "something went wrong here: the log of the dashboard says what")
+                broken = RequestRefused(500, "error", "something went wrong here: the log of the dashboard says what")
                 await self._refusal(connection, broken)(connection, receive, answers)
 
     async def _admit(self, connection: Connection, receive: Receive, answers: _Answers) -> None:
@@ -140,11 +140,11 @@ class Guard:
         host = headers.get("host", "")
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if name.lower() not in self._access.hosts:
-            raise Refused(
+            raise RequestRefused(
                 421, "wrong_host", "this dashboard does not answer under that name: start it with --allow-host"
             )
         if len(connection.get("raw_path") or b"") + len(connection["query_string"]) > TARGET_BYTES_MAX:
-            raise Refused(414, "too_long", f"the address is too long: at most {TARGET_BYTES_MAX} bytes")
+            raise RequestRefused(414, "too_long", f"the address is too long: at most {TARGET_BYTES_MAX} bytes")
 
     def _authenticate(self, connection: Connection, headers: Headers) -> Authenticated:
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -157,17 +157,21 @@ class Guard:
         if self._access.open:
             session = self._sessions.begin(Scope.ADMIN, self._access.person)
             return Authenticated(self._sessions.visitor(session), session, fresh=True)
-        raise Refused(401, "unauthorized", "give the dashboard's token", {"www-authenticate": 'Bearer realm="ramet"'})
+        raise RequestRefused(
+            401, "unauthorized", "give the dashboard's token", {"www-authenticate": 'Bearer realm="ramet"'}
+        )
 
     def _scope_of(self, connection: Connection, token: str) -> Scope:
         address = (connection.get("client") or ("",))[0]
         wait = self._guesses.wait_seconds(address)
         if wait > 0:
-            raise Refused(429, "too_many", "too many wrong tokens: try again later", {"retry-after": f"{wait:.0f}"})
+            raise RequestRefused(
+                429, "too_many", "too many wrong tokens: try again later", {"retry-after": f"{wait:.0f}"}
+            )
         scope = self._access.scope_of(token)
         if scope is None:
             self._guesses.wrong(address)
-            raise Refused(401, "unauthorized", "that is no token of this dashboard",
+            raise RequestRefused(401, "unauthorized", "that is no token of this dashboard",
                           {"www-authenticate": 'Bearer realm="ramet"'})  # fmt: skip
         return scope
 
@@ -175,15 +179,15 @@ class Guard:
         fields = fields_of(headers, body)
         leaves = known.session is not None and connection["path"] == LOGOUT
         if not known.visitor.may_act and not leaves:
-            raise Refused(403, "read_only", "this token may look, not act: use the admin token")
+            raise RequestRefused(403, "read_only", "this token may look, not act: use the admin token")
         if connection["path"].startswith("/api/") and body and _content_type(headers) != "application/json":
-            raise Refused(415, "not_json", "send JSON, with Content-Type: application/json")
+            raise RequestRefused(415, "not_json", "send JSON, with Content-Type: application/json")
         if known.session is None:
             return  # No browser adds a bearer token by itself.
         _check_origin(connection, headers)
         given = headers.get("x-csrf-token") or fields.get("csrf", "")
         if known.fresh or not hmac.compare_digest(given.encode(), known.visitor.csrf.encode()):
-            raise Refused(403, "csrf", "the form is out of date: open the page again and repeat what you did")
+            raise RequestRefused(403, "csrf", "the form is out of date: open the page again and repeat what you did")
 
     # --- coming and going
 
@@ -202,7 +206,7 @@ class Guard:
                         samesite="strict", secure=secure)  # fmt: skip
         return made.headers["set-cookie"]
 
-    def _refusal(self, connection: Connection, refused: Refused) -> Response:
+    def _refusal(self, connection: Connection, refused: RequestRefused) -> Response:
         wants_page = "text/html" in Headers(scope=connection).get("accept", "")
         machine = connection["path"].startswith(("/api/", "/live")) and connection["path"] != "/api/docs"
         if not wants_page or machine:
@@ -233,7 +237,7 @@ def fields_of(headers: Headers, body: bytes) -> dict[str, str]:
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=FIELDS_MAX))
     except ValueError as error:
-        raise Refused(400, "bad_form", "the form cannot be read: at most 100 fields, in UTF-8") from error
+        raise RequestRefused(400, "bad_form", "the form cannot be read: at most 100 fields, in UTF-8") from error
 
 
 async def form_of(request: Request) -> dict[str, str]:
@@ -252,7 +256,7 @@ def _check_origin(connection: Connection, headers: Headers) -> None:
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     same = site in (None, "same-origin", "none") if origin is None else _host_of(origin) == headers.get("host")
     if not same or site in ("cross-site", "same-site"):
-        raise Refused(403, "wrong_origin", "this came from a page of another site")
+        raise RequestRefused(403, "wrong_origin", "this came from a page of another site")
 
 
 def _host_of(origin: str) -> str | None:
@@ -270,11 +274,11 @@ async def _body(headers: Headers, receive: Receive) -> bytes:
     while more:
         message = await receive()
         if message["type"] != "http.request":
-            raise Refused(400, "gone", "the request did not come whole")
+            raise RequestRefused(400, "gone", "the request did not come whole")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > BODY_BYTES_MAX:
-            raise Refused(413, "too_large", f"the body is too large: at most {BODY_BYTES_MAX} bytes")
+            raise RequestRefused(413, "too_large", f"the body is too large: at most {BODY_BYTES_MAX} bytes")
         more = message.get("more_body", False)
     return b"".join(parts)
 

@@ -103,7 +103,7 @@ def no_task(task_id: str) -> str:
     return f"no task {task_id}: it was never there, or its lineage was pruned"
 
 
-class Elsewhere(Exception):
+class RedirectTo(Exception):
     """The result has a page of its own: redirect to it by name and parts."""
 
     def __init__(self, name: str, **parts: str) -> None:

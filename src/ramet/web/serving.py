@@ -87,7 +87,7 @@ UNFINISHED_MAX = 128
 """Of one more, the oldest is closed: a request that comes in one piece is answered before its turn comes."""
 
 
-class Unfinished:
+class IncompleteConnections:
     """Connections of a server that wait for the rest of a request, oldest first."""
 
     def __init__(self, *, seconds: float = REQUEST_SECONDS, most: int = UNFINISHED_MAX) -> None:

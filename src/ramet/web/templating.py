@@ -12,7 +12,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from ramet import __version__, shown_key
+from ramet import __version__, display_key
 from ramet.commands.terminal import counted, span
 from ramet.model.money import as_usd
 from ramet.web.page import Page, Visit
@@ -26,7 +26,7 @@ def environment() -> Environment:
     )  # fmt: skip
     made.filters |= {
         "moment": moment, "relative": relative, "span": span, "number": number, "dollars": as_usd, "counted": counted,
-        "percent": percent, "shown_key": shown_key,
+        "percent": percent, "shown_key": display_key,
     }  # fmt: skip
     made.globals |= {"url": url, "version": __version__, "page_names": page_names}
     return made

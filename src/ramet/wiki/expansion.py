@@ -118,7 +118,7 @@ ORPHAN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRun:
     """A run that can be started: nothing has been written yet."""
 
     run_id: str
@@ -134,7 +134,7 @@ class Prepared:
 
 async def prepare(
     seeds: Sequence[str], settings: RunSettings, *, progress: Callable[[str], None] | None = None
-) -> Prepared:
+) -> PreparedRun:
     """Open the source, find the seeds in it, and fetch what the run needs.
 
     `progress` is told a line now and then while a big file is read.
@@ -159,7 +159,7 @@ async def prepare(
         raise WikiError(f"{len(titles)} seeds are more than --max-articles {settings.max_articles}: raise it")
     embedder = await asyncio.to_thread(open_embedder, settings.embedder, data_dir)
     keys = sorted(titles)
-    return Prepared(
+    return PreparedRun(
         run_id_of(keys, settings),
         settings,
         tuple(keys),
@@ -170,7 +170,7 @@ async def prepare(
     )
 
 
-async def prepare_again(run: Run) -> Prepared:
+async def prepare_again(run: Run) -> PreparedRun:
     """What a run that is there needs, to work on it under the settings of its newest pass.
 
     Raises:
@@ -181,7 +181,7 @@ async def prepare_again(run: Run) -> Prepared:
     name, attribution = source.resource, source.attribution
     await source.close()
     embedder = await asyncio.to_thread(open_embedder, settings.embedder, data_dir)
-    return Prepared(run.run_id, settings, (), run.seeds, name, attribution, embedder)
+    return PreparedRun(run.run_id, settings, (), run.seeds, name, attribution, embedder)
 
 
 async def _resolve(source: ArticleSource, seeds: Sequence[str]) -> dict[str, str]:
@@ -231,7 +231,7 @@ def _fits(path: Path, embedder: Embedder | None) -> bool:
 
 
 async def expand(
-    client: Client, prepared: Prepared, view: View, *, concurrency: int = CONCURRENCY
+    client: Client, prepared: PreparedRun, view: View, *, concurrency: int = CONCURRENCY
 ) -> tuple[RunStatus, int]:
     """Submit the run, or go on with it, and work on it until it has ended; as `work_through`."""
     resumed = not await submit(client, prepared)
@@ -242,7 +242,7 @@ async def expand(
     return await work_through(client, prepared.run_id, view, begin=begin, resumed=resumed, concurrency=concurrency)
 
 
-async def submit(client: Client, prepared: Prepared) -> bool:
+async def submit(client: Client, prepared: PreparedRun) -> bool:
     """Submit the first pass of a run, whole or not at all; False when it is there already."""
     first = LevelPayload(level=0, run=prepared.settings, seeds=prepared.titles, resource=prepared.resource)
     seeds = [
@@ -260,7 +260,7 @@ async def submit(client: Client, prepared: Prepared) -> bool:
     return submitted[0].created
 
 
-async def go_on(client: Client, run: Run, prepared: Prepared) -> bool:
+async def go_on(client: Client, run: Run, prepared: PreparedRun) -> bool:
     """Begin another pass of a run that has ended, if there is anything to do under these settings."""
     if run.newest.state == LineageState.CANCELLED:
         return False

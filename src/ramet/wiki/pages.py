@@ -15,7 +15,7 @@ class Markup(StrEnum):
     """Plain text with `== Heading ==` lines."""
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """Why a title leads to no article. None of them is mended by trying again."""
 
     NOT_FOUND = "not_found"
@@ -34,7 +34,7 @@ class Reason(StrEnum):
 class Refusal:
     """Why there is no article. `detail` is one line for a person, which names the title."""
 
-    reason: Reason
+    reason: RefusalReason
     detail: str
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from ramet.engine.kinds.registry import Registry
 from ramet.engine.tools.doctor import doctor
 from ramet.model.lineage.limits import Limits
 from ramet.store.errors import StoreError
-from ramet.store.schema.versions import PLAN, Plan
+from ramet.store.schema.versions import PLAN, SchemaPlan
 from ramet.store.sqlite.store import SqliteStore
 from tests.cli.conftest import Cli
 from tests.store.scenarios.every_verb import end_from_outside, submit_and_settle
@@ -154,7 +154,7 @@ async def test_a_log_that_grew_large_is_told(path: Path, monkeypatch: pytest.Mon
 
 
 def test_an_older_schema_and_an_older_sqlite_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    newer = Plan((*PLAN.steps, ("CREATE TABLE ramet_new (id INTEGER)",)), (*PLAN.compatible_from, 1))
+    newer = SchemaPlan((*PLAN.steps, ("CREATE TABLE ramet_new (id INTEGER)",)), (*PLAN.compatible_from, 1))
     monkeypatch.setattr("ramet.store.schema.versions.PLAN", newer)
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
     told = {finding.check: finding for finding in doctor(path)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet import Client, HeldBack
+from ramet import Client, PathImpact
 from tests.cli.conftest import Cli
 
 
@@ -67,7 +67,7 @@ def test_a_paused_lineage_keeps_its_places_in_line_and_says_who_waits_behind_the
     assert cli.documents("explain", first)[0]["task"]["wait"] == "path"
     held_back = Client.held_back
 
-    async def at_most_one(client: Client, tracking_id: str) -> HeldBack:
+    async def at_most_one(client: Client, tracking_id: str) -> PathImpact:
         return await held_back(client, tracking_id, limit=1)
 
     monkeypatch.setattr(Client, "held_back", at_most_one)

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from ramet import Branch, Count
+from ramet import BoundedCount, TreeGroup
 from ramet.cli.status import StatusSnapshot, brief_snapshot, full_snapshot
 from ramet.cli.tree import groups
 from ramet.store.requests import ClaimRequest
@@ -146,7 +146,7 @@ def test_watching_sees_without_counting_what_a_full_look_counts(grown: tuple[Cli
     assert brief.states == {"pending": 1, "processing": 1, "success": 13, "failed": 1} | dict.fromkeys(
         ("filtered", "skipped", "cancelled"), 0
     )
-    assert (brief.waits["due"], brief.waits["path"]) == (Count(1), Count(0))
+    assert (brief.waits["due"], brief.waits["path"]) == (BoundedCount(1), BoundedCount(0))
     assert [(row.kind, row.state, row.tasks.number) for row in brief.counts] == [
         ("fails", "failed", 1), ("node", "live", 2), ("node", "success", 13),
     ]  # fmt: skip
@@ -169,12 +169,15 @@ def test_the_tree_shows_everything_or_says_how_much_more_there_is(grown: tuple[C
 
 
 def test_the_tree_names_the_largest_groups_of_what_it_leaves_out_and_where_counting_stopped() -> None:
-    kinds = [Branch(f"kind{at}", "success", Count(5_000 - at, more=True), 1, with_children=False) for at in range(6)]
+    kinds = [
+        TreeGroup(f"kind{at}", "success", BoundedCount(5_000 - at, more=True), 1, with_children=False)
+        for at in range(6)
+    ]
     assert (
         groups(kinds, []) == ": at least 5,000 success kind0, 4,999 success kind1, 4,998 success kind2, "
         "4,997 success kind3, ..."
     )
-    assert groups([Branch("page", "failed", Count(2), 1, with_children=False)], []) == ": 2 failed page"
+    assert groups([TreeGroup("page", "failed", BoundedCount(2), 1, with_children=False)], []) == ": 2 failed page"
     assert groups([], []) == ""
 
 

@@ -29,7 +29,7 @@ async def grown(folder: Path) -> TreeNode:
 
 def printed(node: TreeNode, width: int, *, terminal: bool = True) -> list[str]:
     screen = Console(file=StringIO(), width=width, force_terminal=terminal, color_system=None)
-    lines = command._lines(screen, node, command.Forest([node], 0, {}, {}), "", "")
+    lines = command._lines(screen, node, command.LineageTrees([node], 0, {}, {}), "", "")
     return [line.plain for line in lines]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ramet.model.alerts.rules import WORST_MAX, Alert, MonitorLimits
 from ramet.model.money import ReserveRequest
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.store import Store
 from tests.support.backends import Backend
 from tests.support.world import SettableClock, World, failing, settlement
@@ -27,7 +27,7 @@ async def look(world: World, limits: MonitorLimits = LIMITS, store: Store | None
     return fired, resolved
 
 
-async def ask(world: World, claimed: Claimed, *keys: str, times: int = 1, kind: str = "page") -> None:
+async def ask(world: World, claimed: ClaimedTask, *keys: str, times: int = 1, kind: str = "page") -> None:
     """Settlements of one claim that each ask for these keys, a second apart."""
     for _ in range(times):
         world.clock.advance(1.0)
@@ -39,7 +39,7 @@ async def firing(world: World, pattern: str = "possible_loop") -> Alert:
     return alert
 
 
-async def rooted(world: World, *keys: str, **limits: Any) -> list[Claimed]:
+async def rooted(world: World, *keys: str, **limits: Any) -> list[ClaimedTask]:
     """A lineage with roots of these keys, all claimed."""
     await world.submit(*map(world.task, keys), **limits)
     return sorted(await world.claim(len(keys)), key=lambda claimed: keys.index(claimed.key))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ramet.model.alerts.rules import Alert, MonitorLimits
-from ramet.model.flow.resources import Policy, WorkerSeen
-from ramet.model.money import DAY_SETTING, GLOBAL_SETTING, Actual, ReserveRequest
+from ramet.model.flow.resources import ResourcePolicy, WorkerStatus
+from ramet.model.money import DAY_SETTING, GLOBAL_SETTING, ActualCost, ReserveRequest
 from ramet.store.rows.paths import REPAIRS_COUNTER
 from tests.support.world import World
 
@@ -23,7 +23,7 @@ async def look(world: World, limits: MonitorLimits = LIMITS) -> dict[str, Alert]
 
 
 async def serve(world: World, *kinds: str) -> None:
-    await world.store.see_worker(WorkerSeen("w", "host", 1, kinds, ("default",), 1))
+    await world.store.see_worker(WorkerStatus("w", "host", 1, kinds, ("default",), 1))
 
 
 def worst(alert: Alert) -> dict[str, Any]:
@@ -81,7 +81,7 @@ async def test_money_that_is_nearly_used_up_is_told_until_what_was_reserved_come
     await world.store.reserve([ReserveRequest("call", standing.seq, standing.fence, 80)])
     found = await look(world)
     assert (found["budget"].tracking_id, worst(found["budget"])["name"]) == ("line", "cost")
-    await world.store.settle_reserved([Actual("call", 10)])
+    await world.store.settle_reserved([ActualCost("call", 10)])
     assert await look(world) == {}
 
 
@@ -185,7 +185,7 @@ async def test_tasks_that_wait_for_a_lineage_that_runs_are_told(world: World) ->
 async def test_tasks_that_wait_for_a_resource_that_no_claim_looks_at_are_told(world: World) -> None:
     """Nothing makes them; if they are there, nobody would wake them."""
     await serve(world, "page")
-    await world.store.limit_resource(Policy("example.org", concurrency=1), by="ada")
+    await world.store.limit_resource(ResourcePolicy("example.org", concurrency=1), by="ada")
     await world.submit(*(world.task(resource="example.org") for _ in range(2)))
     [claimed] = await world.claim(2)
     await world.store.ensure_tables(["UPDATE ramet_resources SET ready_at = NULL WHERE name = 'example.org'"])
@@ -218,7 +218,7 @@ async def test_only_the_ceiling_of_today_is_told_as_passed(world: World) -> None
     standing = (await world.claim_one()).standing
     await world.store.put_setting(DAY_SETTING, 100, "int", "")
     await world.store.reserve([ReserveRequest("call", standing.seq, standing.fence, 80)])
-    await world.store.settle_reserved([Actual("call", 500)])
+    await world.store.settle_reserved([ActualCost("call", 500)])
     found = await look(world)
     assert worst(found["over_ceiling"])["name"] == "day"
     world.clock.advance(2 * 86_400.0)

@@ -14,11 +14,11 @@ from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
 from ramet.model.alerts.rules import MonitorLimits, Pattern
-from ramet.model.flow.resources import WorkerSeen
+from ramet.model.flow.resources import WorkerStatus
 from ramet.model.lineage.limits import Limits
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.maintenance import monitor_facts
 from ramet.store.postgres import session
 from ramet.store.postgres.store import PostgresStore
@@ -63,7 +63,7 @@ async def work(world: World, name: str) -> None:
         pass
 
 
-def _end(claimed: Claimed) -> Settlement:
+def _end(claimed: ClaimedTask) -> Settlement:
     if claimed.key.startswith("bus"):
         return settlement(claimed, failing(claimed, "busy", "transient"))
     if claimed.key == "late":
@@ -73,7 +73,7 @@ def _end(claimed: Claimed) -> Settlement:
 
 async def run(world: World) -> None:
     """A run of the schedule that fails, and one that stops at the limit of its chain."""
-    runs: tuple[list[Callable[[Claimed], ev.Event]], ...] = ([failing], [_goes_on] * 3)
+    runs: tuple[list[Callable[[ClaimedTask], ev.Event]], ...] = ([failing], [_goes_on] * 3)
     for ends in runs:
         world.clock.advance(300.0)
         for _ in range(3):
@@ -83,7 +83,7 @@ async def run(world: World) -> None:
             await world.settle(claimed, end(claimed))
 
 
-def _goes_on(claimed: Claimed) -> ev.Event:
+def _goes_on(claimed: ClaimedTask) -> ev.Event:
     return ev.Continue(claimed.standing.fence, True)
 
 
@@ -172,7 +172,7 @@ async def cost(backend: Backend, rounds: int, watch: Callable[[World], Awaitable
     """What watching reads after so many rounds of history and one round that is new, by statement or table."""
     clock = SettableClock()
     world = World(backend.open(clock=clock, inline=True), clock)
-    await world.store.see_worker(WorkerSeen("w", "host", 1, ("page", "image"), ("default",), 1))
+    await world.store.see_worker(WorkerStatus("w", "host", 1, ("page", "image"), ("default",), 1))
     await Schedules(Registry(Limits()), world.store, Limits()).add("image", every_seconds=300.0)
     await history(world, rounds)
     await work(world, "new")

@@ -9,8 +9,8 @@ import pytest
 
 from ramet.engine.explain.explain import Explanation, explain
 from ramet.engine.explain.key import explain_key
-from ramet.model.causes import CODES, About, Cause
-from ramet.model.flow.resources import Policy, WorkerSeen
+from ramet.model.causes import CODES, Cause, CauseSubject
+from ramet.model.flow.resources import ResourcePolicy, WorkerStatus
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from tests.support.world import LEASE_SECONDS, World, failing
@@ -38,7 +38,7 @@ async def free(world: World) -> str:
 
 async def unserved(world: World) -> str:
     now = world.clock.now
-    await world.store.see_worker(WorkerSeen("w", "h", 1, ("image",), ("default",), 1, now, now))
+    await world.store.see_worker(WorkerStatus("w", "h", 1, ("image",), ("default",), 1, now, now))
     return await free(world)
 
 
@@ -102,7 +102,7 @@ async def full(world: World, what: str, name: str) -> str:
     return other
 
 
-async def of_resource(world: World, policy: Policy | None = None) -> str:
+async def of_resource(world: World, policy: ResourcePolicy | None = None) -> str:
     if policy is not None:
         await world.store.limit_resource(policy, by="ada")
     ids = await world.submit(world.task(resource="api"), world.task(resource="api"))
@@ -111,7 +111,7 @@ async def of_resource(world: World, policy: Policy | None = None) -> str:
     return other
 
 
-async def switched_off(world: World, policy: Policy | None = None) -> str:
+async def switched_off(world: World, policy: ResourcePolicy | None = None) -> str:
     task = await of_resource(world, policy)
     await world.store.open_breaker("api", by="ada", reason="gone")
     return task
@@ -138,12 +138,12 @@ WAITING: list[tuple[Script, str, str, dict[str, Any]]] = [
     (lambda world: full(world, "queue", "default"), "queue_full",
      "queue default has 1 of 1 claims at once", {"limit": 1}),
     (lambda world: full(world, "kind", "page"), "kind_full", "kind page has 1 of 1 claims at once", {"value": 1}),
-    (lambda world: of_resource(world, Policy("api", concurrency=1)), "resource_full",
+    (lambda world: of_resource(world, ResourcePolicy("api", concurrency=1)), "resource_full",
      "api has 1 of 1 claims at once", {"limit": 1}),
-    (lambda world: of_resource(world, Policy("api", rate_per_second=0.01)), "rate",
+    (lambda world: of_resource(world, ResourcePolicy("api", rate_per_second=0.01)), "rate",
      "the rate of api, 0.01 a second, is used up until +100", {"limit_name": "rate_per_second"}),
     (switched_off, "source_off", "breaker of api open since +0 by ada: gone; a person closes it", {"by": "ada"}),
-    (lambda world: switched_off(world, Policy("api", cooldown_seconds=60.0)), "breaker",
+    (lambda world: switched_off(world, ResourcePolicy("api", cooldown_seconds=60.0)), "breaker",
      "breaker of api open since +0 by ada: gone, next try +60", {"cooldown_seconds": 60.0}),
     (in_line, "path", "it waits for task t1 (page a) on path doc, which is pending: it waits for a worker",
      {"task": "t1", "path": "doc:x"}),
@@ -164,7 +164,7 @@ async def test_a_retry_that_was_put_off_says_until_when_and_what_would_help(worl
         " after error (retry_storm): its lineage's retries of the minute were used up"
     )
     assert cause.remedy == "ramet lineage raise line --retries-per-minute N"
-    assert cause.about == About("lineage", "line")
+    assert cause.about == CauseSubject("lineage", "line")
 
 
 async def test_a_running_task_whose_lease_lapsed_says_so(world: World) -> None:
@@ -206,7 +206,7 @@ async def test_a_repeated_error_names_the_earlier_failure(world: World) -> None:
     assert relative(world, cause) == (
         "the same error ended this work before (as task t1, an ancestor, which ended as failed -10)"
     )
-    assert (cause.about, cause.facts["key"]) == (About("task", "t1"), "above")
+    assert (cause.about, cause.facts["key"]) == (CauseSubject("task", "t1"), "above")
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ async def test_a_refused_spawn_tells_limit_value_winner_and_remedy(world: World)
     assert budget.remedy == "ramet lineage raise line --max-tasks N, then ramet blocks reoffer line --blocked-by budget"
     assert (told["refused_in_flight"].facts["winner_state"], told["refused_cycle"].about) == (
         "pending",
-        About("task", root),
+        CauseSubject("task", root),
     )
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from ramet import App, Limits
 from ramet.engine.explain.explain import Explanation, explain
-from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.engine.tools.import_tasks import Importer, ImportSource
 from ramet.model.causes import CODES, REFUSED
-from ramet.model.flow.resources import WorkerSeen
+from ramet.model.flow.resources import WorkerStatus
 from ramet.model.importing import Rules
 from ramet.model.keys import shape_of
 from ramet.model.money import Charge, ReserveRequest
@@ -169,7 +169,7 @@ async def test_why_a_spawn_was_refused(
 
 
 async def free(world: World) -> str:
-    await world.store.see_worker(WorkerSeen("w", "h", 1, ("page",), ("default",), 1))
+    await world.store.see_worker(WorkerStatus("w", "h", 1, ("page",), ("default",), 1))
     return await test_explained.free(world)
 
 
@@ -234,7 +234,7 @@ async def test_what_had_ended_before_it_was_imported_says_so(world: World, tmp_p
     old = {"id": "old", "type": "page", "url": "https://e.org/", "status": "failed"}
     queue.write_text(json.dumps(old) + "\n")
     app = App()
-    await Importer(Source(queue, "jsonl", rules=Rules()), app.registry, Limits()).fill(world.store, "ada")
+    await Importer(ImportSource(queue, "jsonl", rules=Rules()), app.registry, Limits()).fill(world.store, "ada")
     _, cause = (await explained(world, "old")).why
     assert (cause.code, cause.said()) == ("imported", "it had ended before it was imported")
 

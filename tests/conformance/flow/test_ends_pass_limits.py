@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import ResourcePolicy
 from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.model.task import events as ev
 from tests.support.world import World, failing, settlement
@@ -58,7 +58,7 @@ async def test_in_a_paused_lineage_an_end_is_claimed_all_the_same(world: World) 
 
 
 async def test_an_end_goes_past_its_resource_and_takes_none_of_its_tokens(world: World) -> None:
-    await world.store.limit_resource(Policy("mill", rate_per_second=0.001, burst=2.0), by="ann")
+    await world.store.limit_resource(ResourcePolicy("mill", rate_per_second=0.001, burst=2.0), by="ann")
     await ending(world, resource="mill")
     await world.submit(world.task(resource="mill"), tracking_id="second")
     last, first = sorted(await world.claim(10), key=lambda claimed: claimed.standing.ending is None)
@@ -87,7 +87,7 @@ async def test_a_retry_after_that_names_no_resource_means_the_tasks_own_if_it_ha
 
 async def test_the_end_of_a_task_says_nothing_about_its_resource(world: World) -> None:
     """Its ``on_end`` handler may not even have asked it."""
-    await world.store.limit_resource(Policy("host", breaker_failures=2, cooldown_seconds=5.0), by="ann")
+    await world.store.limit_resource(ResourcePolicy("host", breaker_failures=2, cooldown_seconds=5.0), by="ann")
     await ending(world, resource="host")
     before = await world.store.resources("host")
     claimed = await world.claim_one()

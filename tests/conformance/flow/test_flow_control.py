@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ramet.model.flow.resources import Declared, Policy, Told
+from ramet.model.flow.resources import DeclaredFlow, ResourcePolicy, ResponseLimits
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest, NewLineage, SettingChange
 from ramet.store.store import Store
 from tests.support.backends import Backend
@@ -21,7 +21,7 @@ HOST = "host:a"
 
 
 async def limited(world: World, pattern: str = HOST, **fields: Any) -> None:
-    await world.store.limit_resource(Policy(pattern, **fields), by="ada")
+    await world.store.limit_resource(ResourcePolicy(pattern, **fields), by="ada")
 
 
 async def submit(world: World, tasks: int, tracking_id: str = "line", **fields: Any) -> None:
@@ -104,7 +104,7 @@ async def test_a_task_ended_from_outside_keeps_its_slot_until_its_worker_let_go(
 
 
 async def test_a_persons_limit_is_stronger_than_what_the_app_declares(world: World) -> None:
-    declared = Declared({"default": 5}, {"page": 4}, [Policy(HOST, concurrency=3)])
+    declared = DeclaredFlow({"default": 5}, {"page": 4}, [ResourcePolicy(HOST, concurrency=3)])
     await world.store.declare(declared)
     await submit(world, 10)
     assert len(await world.claim(100)) == 4
@@ -115,7 +115,7 @@ async def test_a_persons_limit_is_stronger_than_what_the_app_declares(world: Wor
         ("page", 5, True)
     ]
     assert [(policy.concurrency, policy.explicit) for policy in await world.store.policies()] == [(1, True)]
-    await world.store.declare(Declared({"default": None}, {"page": None}, []))
+    await world.store.declare(DeclaredFlow({"default": None}, {"page": None}, []))
     [queue] = await world.store.queues()
     assert (queue.concurrency, queue.explicit) == (None, False)
     assert len(await world.claim(100)) == 1
@@ -124,7 +124,7 @@ async def test_a_persons_limit_is_stronger_than_what_the_app_declares(world: Wor
 async def test_two_claimers_at_once_never_exceed_a_limit(backend: Backend) -> None:
     stores = [backend.open(), backend.open()]
     await stores[0].limit("queue", "default", 5, by="ada")
-    await stores[0].limit_resource(Policy("host:*", concurrency=3), by="ada")
+    await stores[0].limit_resource(ResourcePolicy("host:*", concurrency=3), by="ada")
     roots = [NewTask(f"t{n}", "page", f"k{n}", "null", resource="host:a" if n % 2 else None) for n in range(200)]
     await stores[0].submit([NewLineage("line", roots)])
     most: list[tuple[int, int]] = []
@@ -172,10 +172,10 @@ async def test_a_claim_that_goes_back_unstarted_gives_its_token_back(world: Worl
 async def test_a_rate_is_shared_by_all_who_claim(backend: Backend) -> None:
     stores = [backend.open(), backend.open()]
     burst, rate = 5.0, 50.0
-    await stores[0].limit_resource(Policy("host:*", rate_per_second=rate, burst=burst), by="ada")
+    await stores[0].limit_resource(ResourcePolicy("host:*", rate_per_second=rate, burst=burst), by="ada")
     roots = [NewTask(f"t{n}", "page", f"k{n}", "null", resource="host:a") for n in range(40)]
     await stores[0].submit([NewLineage("line", roots)])
-    taken: list[Claimed] = []
+    taken: list[ClaimedTask] = []
     began = time.time()
 
     async def work(store: Store, name: str) -> None:
@@ -411,6 +411,6 @@ async def test_how_long_a_servers_word_pauses_is_a_setting(world: World) -> None
     await world.submit(world.task("a", resource=HOST))
     [claimed] = await world.claim(1)
     await world.settle(claimed, ev.Snooze(claimed.standing.fence, 7_200.0, "later", ""))
-    await world.store.adapt("other", Told(remaining=0.0, reset_seconds=1e9))
+    await world.store.adapt("other", ResponseLimits(remaining=0.0, reset_seconds=1e9))
     names = {row.name: row.paused_until for row in await world.store.resources(None)}
     assert names[HOST] == names["other"] == world.clock.now + 60.0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.flow.resources import Declared, Policy
+from ramet.model.flow.resources import DeclaredFlow, ResourcePolicy
 from ramet.store.store import Store
 
-APP = Policy("host:*", 2, 5.0, 2.0, 7, 30.0)
-DECLARED = Declared({"default": 5}, {"page": 4}, [APP])
+APP = ResourcePolicy("host:*", 2, 5.0, 2.0, 7, 30.0)
+DECLARED = DeclaredFlow({"default": 5}, {"page": 4}, [APP])
 
 
-async def policy(store: Store, pattern: str = "host:*") -> Policy | None:
+async def policy(store: Store, pattern: str = "host:*") -> ResourcePolicy | None:
     return next((one for one in await store.policies() if one.pattern == pattern), None)
 
 
@@ -27,7 +27,7 @@ async def test_one_number_changes_and_the_rest_of_the_apps_word_stays(store: Sto
 async def test_what_was_not_told_follows_the_app(store: Store) -> None:
     await store.declare(DECLARED)
     await store.change_resource("host:*", {"rate_per_second": 2.0}, by="ada")
-    await store.declare(Declared({}, {}, [APP._replace(rate_per_second=9.0, cooldown_seconds=60.0)]))
+    await store.declare(DeclaredFlow({}, {}, [APP._replace(rate_per_second=9.0, cooldown_seconds=60.0)]))
     assert await policy(store) == APP._replace(rate_per_second=2.0, cooldown_seconds=60.0, explicit=True)
 
 
@@ -42,7 +42,7 @@ async def test_taken_back_the_apps_word_holds_as_it_is_now(store: Store) -> None
     assert not await store.reset_limit("resource", "host:*", by="ada")
     await store.change_resource("host:*", {"rate_per_second": 2.0}, by="ada")
     later = APP._replace(rate_per_second=9.0)
-    await store.declare(Declared({}, {}, [later]))
+    await store.declare(DeclaredFlow({}, {}, [later]))
     assert await store.reset_limit("resource", "host:*", by="ada", reason="enough")
     assert await policy(store) == later
     await store.change_resource("host:a", {"rate_per_second": 1.0}, by="ada")
@@ -64,6 +64,6 @@ async def test_the_limit_of_a_queue_or_kind_comes_back(store: Store, what: str, 
     assert await store.reset_limit(what, name, by="ada")
     assert await now() == most
     await store.limit(what, name, None, by="ada")
-    await store.declare(Declared({"default": None}, {"page": None}, []))
+    await store.declare(DeclaredFlow({"default": None}, {"page": None}, []))
     assert await store.reset_limit(what, name, by="ada")
     assert await now() is None

@@ -10,11 +10,11 @@ from functools import partial
 
 import pytest
 
-from ramet.model.flow.resources import Policy, Resource, Told
-from ramet.model.flow.shares import KEEP_SECONDS, OFF_SECONDS, Taken, TakeRequest
+from ramet.model.flow.resources import Resource, ResourcePolicy, ResponseLimits
+from ramet.model.flow.shares import KEEP_SECONDS, OFF_SECONDS, TakeRequest, TakeResult
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest, NewLineage
 from ramet.store.store import Store
 from ramet.store.verbs import rates
@@ -26,16 +26,16 @@ TOKENS = "api:tokens"
 
 
 async def limited(world: World, name: str = API, rate: float = 2.0, burst: float = 5.0) -> None:
-    await world.store.limit_resource(Policy(name, rate_per_second=rate, burst=burst), by="ada")
+    await world.store.limit_resource(ResourcePolicy(name, rate_per_second=rate, burst=burst), by="ada")
 
 
-def asked(claimed: Claimed, **amounts: float) -> TakeRequest:
+def asked(claimed: ClaimedTask, **amounts: float) -> TakeRequest:
     names = {"requests": API, "tokens": TOKENS}
     standing = claimed.standing
     return TakeRequest(standing.seq, standing.fence, tuple((names[what], amount) for what, amount in amounts.items()))
 
 
-async def take(world: World, claimed: Claimed, **amounts: float) -> float:
+async def take(world: World, claimed: ClaimedTask, **amounts: float) -> float:
     [answer] = await world.store.take([asked(claimed, **amounts)])
     assert answer.refused is None
     return answer.seconds
@@ -110,7 +110,7 @@ async def test_a_stale_claim_and_one_of_a_lineage_that_ended_take_nothing(world:
 
 
 async def test_without_a_rate_anything_is_given_and_nothing_written(world: World) -> None:
-    await world.store.limit_resource(Policy(TOKENS, concurrency=1), by="ada")
+    await world.store.limit_resource(ResourcePolicy(TOKENS, concurrency=1), by="ada")
     await world.submit()
     claimed = await world.claim_one()
     assert await take(world, claimed, requests=1e9, tokens=1e9) == 0.0
@@ -151,43 +151,43 @@ async def test_a_refusal_halves_the_rate_which_comes_back(world: World) -> None:
 async def test_what_headers_say_is_kept_for_all(world: World) -> None:
     await world.submit()
     claimed = await world.claim_one()
-    await world.store.adapt(API, Told(limit_per_minute=600.0, remaining=2.0))
+    await world.store.adapt(API, ResponseLimits(limit_per_minute=600.0, remaining=2.0))
     assert [await take(world, claimed, requests=1) for _ in range(3)] == [0.0, 0.0, pytest.approx(0.1)]
     await limited(world, rate=1.0, burst=50.0)
     assert await take(world, claimed, requests=1) == pytest.approx(1.0)
-    await world.store.adapt(API, Told(limit_per_minute=6.0))
+    await world.store.adapt(API, ResponseLimits(limit_per_minute=6.0))
     assert await take(world, claimed, requests=1) == pytest.approx(10.0)
 
 
 async def test_a_used_up_limit_of_unknown_size_pauses(world: World) -> None:
     await world.submit()
     claimed = await world.claim_one()
-    await world.store.adapt(API, Told(remaining=0.0, reset_seconds=20.0))
+    await world.store.adapt(API, ResponseLimits(remaining=0.0, reset_seconds=20.0))
     assert await take(world, claimed, requests=1) == pytest.approx(20.0)
 
 
 async def test_what_says_nothing_new_writes_nothing(world: World) -> None:
-    for told in (Told(), Told(remaining=9.0), Told(remaining=0.0)):
+    for told in (ResponseLimits(), ResponseLimits(remaining=9.0), ResponseLimits(remaining=0.0)):
         await world.store.adapt(API, told)
     assert await world.store.resources() == []
     await limited(world)
-    await world.store.adapt(API, Told(limit_per_minute=600.0, remaining=599.0))
+    await world.store.adapt(API, ResponseLimits(limit_per_minute=600.0, remaining=599.0))
     before = await in_store(world)
     world.clock.advance(5.0)
-    await world.store.adapt(API, Told(limit_per_minute=600.0, remaining=598.0))
+    await world.store.adapt(API, ResponseLimits(limit_per_minute=600.0, remaining=598.0))
     assert await in_store(world) == before
 
 
 async def test_claims_go_by_what_headers_say_too(world: World) -> None:
     await world.submit(*(world.task(resource=API) for _ in range(5)))
-    await world.store.adapt(API, Told(limit_per_minute=60.0, remaining=2.0))
+    await world.store.adapt(API, ResponseLimits(limit_per_minute=60.0, remaining=2.0))
     assert len(await world.claim(10)) == 2
     world.clock.advance(1.0)
     assert len(await world.claim(10)) == 1
 
 
 async def test_what_was_learned_is_forgotten_after_a_day_without_use(world: World) -> None:
-    await world.store.adapt(API, Told(limit_per_minute=60.0, remaining=1.0))
+    await world.store.adapt(API, ResponseLimits(limit_per_minute=60.0, remaining=1.0))
     world.clock.advance(86_399.0)
     await world.sweep()
     assert (await in_store(world)).told_rate == 1.0
@@ -257,17 +257,17 @@ async def test_nothing_is_left_for_a_lineage_that_is_paused_or_over(world: World
 async def test_eight_takers_of_two_stores_never_get_more_than_the_bucket_bears(backend: Backend) -> None:
     stores = [backend.open(), backend.open()]
     burst, rate = 5.0, 40.0
-    await stores[0].limit_resource(Policy(API, rate_per_second=rate, burst=burst), by="ada")
+    await stores[0].limit_resource(ResourcePolicy(API, rate_per_second=rate, burst=burst), by="ada")
     lineages = [NewLineage(f"line{n}", [NewTask(f"t{n}", "page", f"k{n}", "null")]) for n in range(8)]
     await stores[0].submit(lineages)
     claims = await stores[0].claim(ClaimRequest("w", ("default",), ("page",), 8, LEASE_SECONDS))
     given_out: list[tuple[float, float]] = []
 
-    async def work(store: Store, claimed: Claimed) -> None:
+    async def work(store: Store, claimed: ClaimedTask) -> None:
         while len(given_out) < 60:
             began = time.time()
             [answer] = await store.take([asked(claimed, requests=1)])
-            if answer == Taken(0.0):
+            if answer == TakeResult(0.0):
                 given_out.append((began, time.time()))
 
     await in_threads(*(partial(work, stores[n % 2], claimed) for n, claimed in enumerate(claims)))
@@ -282,7 +282,7 @@ async def test_eight_takers_of_two_stores_never_get_more_than_the_bucket_bears(b
 
 async def test_a_word_that_another_worker_brought_meanwhile_changes_nothing(world: World) -> None:
     """Both saw that it was new."""
-    word = partial(rates.adapt, name=API, told=Told(limit_per_minute=600.0, remaining=2.0))
+    word = partial(rates.adapt, name=API, told=ResponseLimits(limit_per_minute=600.0, remaining=2.0))
     await world.store._write_beside(word)
     before = await in_store(world)
     await world.store._write_beside(word)

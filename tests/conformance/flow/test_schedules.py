@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from ramet import App, Context
-from ramet.engine.client.schedules import Declared, Schedules, declared, lineage_of_slot
+from ramet.engine.client.schedules import ScheduleDeclaration, Schedules, check_declaration, lineage_of_slot
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.settings.live import LiveSettings
 from ramet.engine.worker.loops import tick
 from ramet.model.lineage.limits import Limits
-from ramet.model.schedule import Slot
+from ramet.model.schedule import ScheduleSlot
 from ramet.store.errors import StoreError
 from ramet.store.requests import SlotPlan
 from ramet.store.store import Store
@@ -235,8 +235,10 @@ async def test_a_removed_schedule_is_forgotten_and_its_runs_stay(world: World, s
 
 
 async def test_a_declaration_keeps_what_a_person_decided(world: World, schedules: Schedules) -> None:
-    def wanted(**more: Any) -> Declared:
-        return declared("page", "page", cron=None, every_seconds=300.0, timezone="UTC", default_seconds=1.0, **more)
+    def wanted(**more: Any) -> ScheduleDeclaration:
+        return check_declaration(
+            "page", "page", cron=None, every_seconds=300.0, timezone="UTC", default_seconds=1.0, **more
+        )
 
     assert await schedules.declare(wanted())
     assert not await schedules.declare(wanted())
@@ -281,7 +283,7 @@ async def test_many_workers_that_look_at_once_make_one_run_per_slot(backend: Bac
     for n in range(20):
         await schedules.add("page", name=f"s{n}", every_seconds=3_600.0)
     await stores[0].ensure_tables(["UPDATE ramet_schedules SET next_at = next_at - 3600"])
-    told: list[Slot] = []
+    told: list[ScheduleSlot] = []
     lock = threading.Lock()
 
     async def race(store: Store) -> None:

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from ramet.model.flow.resources import Policy, Resource
+from ramet.model.flow.resources import Resource, ResourcePolicy
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from tests.support.world import World, checkpoint, effect, failing, settlement, with_fence
 
 SOURCE = "source:acme"
 OFF = "the board is gone (404)"
 
 
-async def run_of(world: World, name: str, resource: str | None = SOURCE, **fields: Any) -> Claimed:
+async def run_of(world: World, name: str, resource: str | None = SOURCE, **fields: Any) -> ClaimedTask:
     """A run of the source, in a lineage of its own, that was claimed."""
     new: NewTask = world.task(f"run {name}", resource=resource, **fields)
     await world.submit(new, tracking_id=f"lineage {name}")
@@ -228,7 +228,7 @@ async def test_what_is_open_keeps_its_first_reason(world: World) -> None:
 
 
 async def test_with_a_cool_down_it_lets_one_task_through_after_it(world: World) -> None:
-    await world.store.limit_resource(Policy(SOURCE, cooldown_seconds=60.0), by="ada")
+    await world.store.limit_resource(ResourcePolicy(SOURCE, cooldown_seconds=60.0), by="ada")
     claimed = await run_of(world, "one")
     await world.settle(claimed, ev.Fail(1, "gone"), switch_off=OFF)
     await world.submit(world.task(resource=SOURCE), world.task(resource=SOURCE), tracking_id="later")
@@ -242,7 +242,7 @@ async def test_with_a_cool_down_it_lets_one_task_through_after_it(world: World) 
 
 
 async def test_a_policy_without_a_breaker_can_be_switched_off_all_the_same(world: World) -> None:
-    await world.store.limit_resource(Policy(SOURCE, breaker_failures=0), by="ada")
+    await world.store.limit_resource(ResourcePolicy(SOURCE, breaker_failures=0), by="ada")
     await world.settle(await run_of(world, "one"), switch_off=OFF)
     assert (await source(world)).opened_reason == OFF
 

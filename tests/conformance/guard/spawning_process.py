@@ -14,7 +14,7 @@ from functools import partial
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store import open_store
-from ramet.store.answers import Claimed, SpawnAnswer
+from ramet.store.answers import ClaimedTask, SpawnResult
 from ramet.store.requests import ClaimRequest, Settlement
 from ramet.store.store import Store
 from tests.support.world import in_threads
@@ -30,9 +30,9 @@ def wanted(name: str, start: int) -> list[NewTask]:
     return [NewTask(f"{name}-{key}", "page", f"key{key}", "null") for key in order]
 
 
-async def spawn_all(store: Store, name: str, start: int, told: list[SpawnAnswer]) -> None:
+async def spawn_all(store: Store, name: str, start: int, told: list[SpawnResult]) -> None:
     """Claim one spawner and ask for every key through it, a step at a time."""
-    found: list[Claimed] = []
+    found: list[ClaimedTask] = []
     while not found:  # What others are taking in this moment is left out: a claim may find nothing where much waits.
         found = await store.claim(ClaimRequest(name, ("default",), (KIND,), 1, 300.0))
     [claimed] = found
@@ -47,9 +47,9 @@ async def spawn_all(store: Store, name: str, start: int, told: list[SpawnAnswer]
     await store.settle([Settlement(seq, fence, ev.Complete(fence))])
 
 
-async def spawn_from_threads(store: Store, name: str) -> list[SpawnAnswer]:
+async def spawn_from_threads(store: Store, name: str) -> list[SpawnResult]:
     """All threads of one process at once; returns what the guard answered to all of them."""
-    told: list[SpawnAnswer] = []
+    told: list[SpawnResult] = []
     starts = [at * KEYS // THREADS for at in range(THREADS)]
     await in_threads(*(partial(spawn_all, store, f"{name}{at}", start, told) for at, start in enumerate(starts)))
     return told

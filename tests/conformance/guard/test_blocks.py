@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from ramet.store.answers import Claimed
-from ramet.store.rows.blocks import wanted_task
+from ramet.store.answers import ClaimedTask
+from ramet.store.rows.blocks import new_task_from_text
 from tests.support.world import World, settlement
 
 
-async def two_claims(world: World, **limits: Any) -> tuple[Claimed, Claimed]:
+async def two_claims(world: World, **limits: Any) -> tuple[ClaimedTask, ClaimedTask]:
     await world.submit(world.task("first"), world.task("second"), **limits)
     first, second = await world.claim(2)
     return first, second
@@ -61,7 +61,7 @@ async def test_what_was_wanted_is_kept_whole_where_a_person_may_raise_the_limit(
     told = await world.spawn(first, new, world.task("first"))
     assert told[0] == reason
     stored = await world.store.read("SELECT reason, wanted FROM ramet_blocks ORDER BY key DESC")
-    assert (stored[0][0], wanted_task(stored[0][1])) == (reason, new)
+    assert (stored[0][0], new_task_from_text(stored[0][1])) == (reason, new)
     if told[1] == "cycle":
         assert stored[1] == ("cycle", None)
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ramet.model.task.task import NewTask
-from ramet.store.answers import SpawnAnswer
+from ramet.store.answers import SpawnResult
 from ramet.store.requests import NewLineage, TaskQuery
 from ramet.store.store import Store
 from tests.conformance.guard.spawning_process import KEYS, KIND, THREADS, spawn_from_threads
@@ -39,7 +39,7 @@ def rival(address: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-async def race(store: Store, address: str, **limits: Any) -> list[SpawnAnswer]:
+async def race(store: Store, address: str, **limits: Any) -> list[SpawnResult]:
     """All spawners of both processes at once; returns every answer of the guard."""
     roots = [NewTask(f"root{n}", KIND, f"root{n}", "null") for n in range(SPAWNERS)]
     await store.submit([NewLineage("line", roots, **limits)])
@@ -48,7 +48,7 @@ async def race(store: Store, address: str, **limits: Any) -> list[SpawnAnswer]:
         told = await spawn_from_threads(store, "ours")
         text, _ = await telling
         assert process.returncode == 0
-    return told + [SpawnAnswer(*row) for row in json.loads(text)]
+    return told + [SpawnResult(*row) for row in json.loads(text)]
 
 
 async def created(store: Store) -> Counter[str]:

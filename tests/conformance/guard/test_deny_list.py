@@ -6,7 +6,7 @@ import pytest
 
 from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
 from ramet.model.values import InvalidText
-from ramet.store.errors import Stopped
+from ramet.store.errors import StopListed
 from tests.support.world import World, settlement
 
 SITE = "https://www.example.com/a"
@@ -123,7 +123,7 @@ async def test_an_entry_is_added_once_and_keeps_its_first_reason(world: World) -
 
 async def test_a_submit_is_refused_whole_with_one_line(world: World) -> None:
     await world.store.stop("domain", "example.com", by="ann", reason="robots")
-    with pytest.raises(Stopped, match=r"domain example\.com \(robots\) is on the stop list: .*deny-list remove"):
+    with pytest.raises(StopListed, match=r"domain example\.com \(robots\) is on the stop list: .*deny-list remove"):
         await world.submit(world.task("https://example.org/"), world.task(SITE))
     assert await world.store.lineages() == []
 

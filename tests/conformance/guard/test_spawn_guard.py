@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.sqlite.store import SqliteStore
 from ramet.store.store import Store
 from tests.support.world import LEASE_SECONDS, World, failing, settlement
 
 
-async def descend(world: World, *kinds_and_keys: tuple[str, str]) -> Claimed:
+async def descend(world: World, *kinds_and_keys: tuple[str, str]) -> ClaimedTask:
     """A chain of tasks, each the child of the one before; returns the claim of the last."""
     (kind, key), *rest = kinds_and_keys
     await world.submit(world.task(key, kind))

@@ -9,7 +9,7 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.answers import SpawnAnswer, Submitted
+from ramet.store.answers import SpawnResult, SubmitResult
 from ramet.store.errors import UniqueHeld
 from ramet.store.requests import ClaimRequest, NewLineage
 from ramet.store.store import Store
@@ -25,7 +25,7 @@ def unique(world: World, key: str = "a", **fields: Any) -> NewTask:
     return world.task(key, unique_seconds=WINDOW, **fields)
 
 
-async def wanted_by(world: World, tracking_id: str, new: NewTask) -> SpawnAnswer:
+async def wanted_by(world: World, tracking_id: str, new: NewTask) -> SpawnResult:
     """The guard's answer to one more lineage that wants a task."""
     await world.submit(world.task(f"root of {tracking_id}", kind="image"), tracking_id=tracking_id)
     claimed = await world.claim_one(kinds=("image",))
@@ -171,14 +171,14 @@ async def test_revive_is_refused_with_the_holders_id_and_changes_nothing(world: 
 # --- submit
 
 
-async def submit(world: World, *roots: NewTask, tracking_id: str) -> list[Submitted]:
+async def submit(world: World, *roots: NewTask, tracking_id: str) -> list[SubmitResult]:
     return await world.store.submit([NewLineage(tracking_id, roots)])
 
 
 async def test_a_submit_of_a_held_key_answers_with_the_holder_and_starts_nothing(world: World) -> None:
     [holder] = await submit(world, unique(world), tracking_id="one")
     for _ in range(2):
-        assert await submit(world, unique(world), tracking_id="two") == [Submitted(holder.id, "one", False)]
+        assert await submit(world, unique(world), tracking_id="two") == [SubmitResult(holder.id, "one", False)]
     assert await world.store.lineage("two") is None
 
 
@@ -186,10 +186,10 @@ async def test_a_lineage_starts_with_the_roots_that_are_left(world: World) -> No
     [holder] = await submit(world, unique(world), tracking_id="one")
     roots = [world.task("x"), unique(world), unique(world, "b"), unique(world, "b")]
     expected = [
-        Submitted(roots[0].id, "two", True),
-        Submitted(holder.id, "one", False),
-        Submitted(roots[2].id, "two", True),
-        Submitted(roots[2].id, "two", False),
+        SubmitResult(roots[0].id, "two", True),
+        SubmitResult(holder.id, "one", False),
+        SubmitResult(roots[2].id, "two", True),
+        SubmitResult(roots[2].id, "two", False),
     ]
     assert await submit(world, *roots, tracking_id="two") == expected
     again = [answer._replace(created=False) for answer in expected]
@@ -202,7 +202,7 @@ async def test_a_lineage_starts_with_the_roots_that_are_left(world: World) -> No
 async def test_of_two_lineages_in_one_submit_the_first_gets_the_key(world: World) -> None:
     roots = [unique(world), unique(world)]
     answers = await world.store.submit([NewLineage(name, [new]) for name, new in zip("ab", roots, strict=True)])
-    assert answers == [Submitted(roots[0].id, "a", True), Submitted(roots[0].id, "a", False)]
+    assert answers == [SubmitResult(roots[0].id, "a", True), SubmitResult(roots[0].id, "a", False)]
 
 
 # --- what outlives the holder
@@ -227,7 +227,7 @@ KEYS = 60
 
 async def test_of_two_connections_exactly_one_gets_each_key(backend: Backend) -> None:
     stores = [backend.open(), backend.open()]
-    answers: list[list[Submitted]] = [[], []]
+    answers: list[list[SubmitResult]] = [[], []]
 
     async def submit_all(at: int) -> None:
         for key in range(KEYS):

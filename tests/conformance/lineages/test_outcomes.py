@@ -6,7 +6,7 @@ import pytest
 
 from ramet.model.lineage.lineage import Lineage, LineageOutcome, OutcomeKind
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from tests.support.world import World, failing, settlement
 
 
@@ -20,7 +20,7 @@ async def outcome(world: World, tracking_id: str = "line") -> str:
     return str((await lineage(world, tracking_id)).outcome)
 
 
-async def fail(world: World, claimed: Claimed) -> None:
+async def fail(world: World, claimed: ClaimedTask) -> None:
     await world.settle(claimed, ev.Fail(claimed.standing.fence, "broken"))
 
 

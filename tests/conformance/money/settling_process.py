@@ -11,7 +11,7 @@ import json
 import random
 import sys
 
-from ramet.model.money import Actual
+from ramet.model.money import ActualCost
 from ramet.store import open_store
 
 BATCH_MAX = 5
@@ -27,7 +27,7 @@ async def main(address: str, name: str, amount: int) -> None:
         told: dict[str, int | None] = {}
         while names:
             batch = [names.pop() for _ in range(min(len(names), rng.randint(1, BATCH_MAX)))]
-            booked = await store.settle_reserved([Actual(each, amount) for each in batch])
+            booked = await store.settle_reserved([ActualCost(each, amount) for each in batch])
             told |= {answer.id: answer.actual for answer in booked}
         print(json.dumps(told), flush=True)  # noqa: T201
     await store.close()

@@ -8,24 +8,24 @@ import pytest
 
 from ramet.model.alerts.rules import MonitorLimits
 from ramet.model.lineage.guard import BlockReason
-from ramet.model.money import Actual, Charge, Reserved, ReserveRequest
+from ramet.model.money import ActualCost, Charge, ReserveRequest, ReserveResult
 from ramet.model.reasons import block_words
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.errors import StoreError
 from tests.support.world import LEASE_SECONDS, World, checkpoint
 
 DAY_SECONDS = 86_400.0
 
 
-async def reserve(world: World, claimed: Claimed, amount: int, name: str) -> Reserved:
+async def reserve(world: World, claimed: ClaimedTask, amount: int, name: str) -> ReserveResult:
     standing = claimed.standing
     [answer] = await world.store.reserve([ReserveRequest(name, standing.seq, standing.fence, amount)])
     return answer
 
 
 async def book(world: World, name: str, amount: int) -> None:
-    [booked] = await world.store.settle_reserved([Actual(name, amount)])
+    [booked] = await world.store.settle_reserved([ActualCost(name, amount)])
     assert booked.actual == amount
 
 
@@ -40,7 +40,7 @@ async def sums(world: World, tracking_id: str = "line") -> tuple[int, int, int]:
     return row.spent, row.reserved, row.under_reserved
 
 
-async def calling(world: World, *keys: str, tracking_id: str = "line", **limits: Any) -> list[Claimed]:
+async def calling(world: World, *keys: str, tracking_id: str = "line", **limits: Any) -> list[ClaimedTask]:
     """A lineage of tasks that are all claimed, each with a reservation of 10 named after its key."""
     await world.submit(*map(world.task, keys), tracking_id=tracking_id, **limits)
     claims = sorted(await world.claim(len(keys)), key=lambda claimed: claimed.key)
@@ -49,7 +49,7 @@ async def calling(world: World, *keys: str, tracking_id: str = "line", **limits:
     return claims
 
 
-async def told(world: World, claimed: Claimed) -> tuple[str, str | None]:
+async def told(world: World, claimed: ClaimedTask) -> tuple[str, str | None]:
     task = await world.get(claimed.id)
     return task.state.value, task.reason
 
@@ -217,7 +217,7 @@ async def test_a_snoozed_task_ends_and_a_stale_one_is_not_taken_twice(world: Wor
     assert await sums(world) == spent == (61, 0, 31)
 
 
-def snoozed(claimed: Claimed) -> ev.Snooze:
+def snoozed(claimed: ClaimedTask) -> ev.Snooze:
     return ev.Snooze(claimed.standing.fence, 10_000.0)
 
 

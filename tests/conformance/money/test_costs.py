@@ -8,10 +8,10 @@ import itertools
 import pytest
 
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.money import Actual, Charge, Reserved, ReserveRequest
+from ramet.model.money import ActualCost, Charge, ReserveRequest, ReserveResult
 from ramet.model.reasons import block_words
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.errors import StoreError
 from ramet.store.requests import ClaimRequest, NewLineage
 from ramet.store.rows import money
@@ -22,7 +22,7 @@ DAY_SECONDS = 86_400.0
 NUMBERS = itertools.count(1)
 
 
-async def reserve(world: World, claimed: Claimed, amount: int, name: str | None = None) -> Reserved:
+async def reserve(world: World, claimed: ClaimedTask, amount: int, name: str | None = None) -> ReserveResult:
     standing = claimed.standing
     name = name or f"r{next(NUMBERS)}"
     [answer] = await world.store.reserve([ReserveRequest(name, standing.seq, standing.fence, amount)])
@@ -48,9 +48,9 @@ async def test_what_is_reserved_is_kept_until_it_is_settled_with_what_it_cost(wo
     await world.submit(max_cost=100)
     claimed = await world.claim_one()
     answer = await reserve(world, claimed, 60)
-    assert answer == Reserved(answer.id)
+    assert answer == ReserveResult(answer.id)
     assert await sums(world) == (0, 60, 0)
-    [booked] = await world.store.settle_reserved([Actual(answer.id, 25)])
+    [booked] = await world.store.settle_reserved([ActualCost(answer.id, 25)])
     assert (booked.actual, booked.over) == (25, 0)
     assert await sums(world) == (25, 0, 0)
     found = await world.store.costs("line")
@@ -94,7 +94,7 @@ async def test_the_ceilings_of_the_day_and_of_the_database_bound_all_lineages(
     a, b = await world.claim(2)
     first = await reserve(world, a, 70)
     assert f"ceiling of the {name}" in block_words("reserve", (await reserve(world, b, 31)).facts)
-    await world.store.settle_reserved([Actual(first.id, 90)])
+    await world.store.settle_reserved([ActualCost(first.id, 90)])
     assert (await reserve(world, b, 11)).refused == "cost"
     assert (await reserve(world, b, 10)).refused is None
     world.clock.advance(DAY_SECONDS)
@@ -108,7 +108,7 @@ async def test_a_days_money_is_booked_to_the_day_that_reserved_it(world: World) 
     claimed = await world.claim_one()
     held = await reserve(world, claimed, 10)
     world.clock.advance(DAY_SECONDS)
-    await world.store.settle_reserved([Actual(held.id, 8)])
+    await world.store.settle_reserved([ActualCost(held.id, 8)])
     assert (await world.store.costs()).day.spent == 0
     assert (await world.store.costs()).total.spent == 8
 
@@ -118,9 +118,9 @@ async def test_settling_twice_is_settling_once(world: World) -> None:
     claimed = await world.claim_one()
     held = await reserve(world, claimed, 10)
     for amount in (7, 7, 9):
-        [booked] = await world.store.settle_reserved([Actual(held.id, amount)])
+        [booked] = await world.store.settle_reserved([ActualCost(held.id, amount)])
         assert booked.actual == 7
-    first, second = await world.store.settle_reserved([Actual(held.id, 3), Actual("nobody", 3)])
+    first, second = await world.store.settle_reserved([ActualCost(held.id, 3), ActualCost("nobody", 3)])
     assert (first.actual, second.actual) == (7, None)
     assert await sums(world) == (7, 0, 0)
 
@@ -137,11 +137,11 @@ async def test_a_higher_actual_is_booked_in_full_and_told(world: World) -> None:
     await world.submit(max_cost=100)
     claimed = await world.claim_one()
     held, other = await reserve(world, claimed, 40), await reserve(world, claimed, 60)
-    [booked] = await world.store.settle_reserved([Actual(held.id, 55)])
+    [booked] = await world.store.settle_reserved([ActualCost(held.id, 55)])
     assert (booked.actual, booked.over) == (55, 15)
     assert await sums(world) == (55, 60, 15)
     assert (await reserve(world, claimed, 0)).refused == "cost"
-    await world.store.settle_reserved([Actual(other.id, 0)])
+    await world.store.settle_reserved([ActualCost(other.id, 0)])
     assert await sums(world) == (55, 0, 15)
     assert (await reserve(world, claimed, 45)).refused is None
 
@@ -157,7 +157,7 @@ async def test_a_stale_claim_reserves_nothing_and_settles_what_it_has(world: Wor
     newer = await world.claim_one()
     assert (await reserve(world, claimed, 1)).refused == "stale"
     assert (await reserve(world, newer, 60)).refused is None
-    await world.store.settle_reserved([Actual(held.id, 30)])
+    await world.store.settle_reserved([ActualCost(held.id, 30)])
     assert await sums(world) == (30, 60, 0)
 
 
@@ -189,7 +189,7 @@ async def test_when_a_task_ends_what_it_left_open_counts_as_spent_until_somebody
     assert (await world.get(task_id)).state.terminal
     assert await sums(world) == (40, 0, 0)
     assert (await reserve(world, claimed, 1)).refused == "stale"
-    [booked] = await world.store.settle_reserved([Actual(held.id, 50)])
+    [booked] = await world.store.settle_reserved([ActualCost(held.id, 50)])
     assert (booked.actual, booked.over) == (50, 10)
     assert await sums(world) == (50, 0, 10)
 
@@ -206,11 +206,11 @@ async def test_what_was_spent_is_booked_after_the_lineage_was_pruned(world: Worl
     await world.submit(max_cost=100)
     claimed = await world.claim_one()
     paid, held = await reserve(world, claimed, 10), await reserve(world, claimed, 40)
-    await world.store.settle_reserved([Actual(paid.id, 10)])
+    await world.store.settle_reserved([ActualCost(paid.id, 10)])
     await world.settle(claimed)
     assert await world.store.prune(world.clock.now + 1.0) == 1
     assert (await world.store.costs()).total.spent == 50
-    [booked] = await world.store.settle_reserved([Actual(held.id, 15)])
+    [booked] = await world.store.settle_reserved([ActualCost(held.id, 15)])
     assert booked.actual == 15
     assert (await world.store.costs()).total.spent == 25
 
@@ -233,7 +233,7 @@ async def test_what_a_pruned_lineage_left_open_goes_after_a_day_and_the_sums_sta
 
     everything = ["kept-late", "kept-left", "line-late", "line-left"]
     world.clock.advance(DAY_SECONDS - 2.0)
-    await world.store.settle_reserved([Actual("line-late", 40)])
+    await world.store.settle_reserved([ActualCost("line-late", 40)])
     await world.store.prune(world.clock.now)
     assert await names() == everything, "not open for a day yet"
     world.clock.advance(1.1)
@@ -243,7 +243,7 @@ async def test_what_a_pruned_lineage_left_open_goes_after_a_day_and_the_sums_sta
     await world.store.prune(world.clock.now - DAY_SECONDS / 2)
     assert await names() == ["kept-late", "kept-left"], "their task is there"
     assert await world.store.read("SELECT day, spent, reserved FROM ramet_spend ORDER BY day") == before
-    [told] = await world.store.settle_reserved([Actual("line-left", 7)])
+    [told] = await world.store.settle_reserved([ActualCost("line-left", 7)])
     assert told.actual is None
     assert (await world.store.costs()).total.spent == 100
 
@@ -313,7 +313,7 @@ async def test_under_concurrency_a_ceiling_is_never_passed_by_one(shared: Store)
             if answer.refused is None:
                 granted.append(amount)
                 if amount == 3:
-                    await shared.settle_reserved([Actual(name, 1)])
+                    await shared.settle_reserved([ActualCost(name, 1)])
             await asyncio.sleep(0)
 
     await in_threads(*[spend] * 6)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ramet.model.paths import HeldBack, PathElements, PathRule, PathTask, conflict
+from ramet.model.paths import PathElements, PathImpact, PathRule, PathTask, conflict
 from ramet.model.task import events as ev
 from ramet.store.store import Store
 from tests.support.world import World, failing
@@ -163,19 +163,19 @@ async def test_who_gave_a_ticket_up_is_shown_behind_with_those_that_come_after(w
     assert (chain.end.task_id, chain.end.gave_up) == (parent, True)
     assert ids((await world.store.paths(["p", "d"])).tasks) == [same, parent]
     held = await world.store.held_back("line")
-    assert held == HeldBack(0, False)
+    assert held == PathImpact(0, False)
 
 
 async def test_a_lineage_holds_back_those_that_wait_for_it_directly_or_in_turn(world: World) -> None:
     await fork(world)
-    assert await world.store.held_back("first") == HeldBack(1, False)
-    assert await world.store.held_back("second") == HeldBack(0, False)
+    assert await world.store.held_back("first") == PathImpact(1, False)
+    assert await world.store.held_back("second") == PathImpact(0, False)
     # The next waits for `doc/a` of the second lineage only, which waits for the first.
     await world.submit(world.task(path=on("doc", "a", "x")), tracking_id="third")
-    assert await world.store.held_back("first") == HeldBack(2, False)
-    assert await world.store.held_back("second") == HeldBack(1, False)
-    assert await world.store.held_back("first", limit=1) == HeldBack(1, True)
-    assert await world.store.held_back("nobody") == HeldBack(0, False)
+    assert await world.store.held_back("first") == PathImpact(2, False)
+    assert await world.store.held_back("second") == PathImpact(1, False)
+    assert await world.store.held_back("first", limit=1) == PathImpact(1, True)
+    assert await world.store.held_back("nobody") == PathImpact(0, False)
 
 
 def held_by_force(line: Sequence[Place], tracking_id: str) -> int:

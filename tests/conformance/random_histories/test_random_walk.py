@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.errors import LineageExists
 from ramet.store.requests import NewLineage
 from tests.support.world import KINDS, LEASE_SECONDS, World, checkpoint, effect, failing, settlement
@@ -23,7 +23,7 @@ class Walk:
     def __init__(self, world: World, seed: int) -> None:
         self.world = world
         self.chance = random.Random(seed)
-        self.held: list[Claimed] = []
+        self.held: list[ClaimedTask] = []
         self.ids: list[str] = []
         self.effects = 0
 

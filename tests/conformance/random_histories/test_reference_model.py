@@ -19,7 +19,7 @@ from ramet.model.task import events as ev
 from ramet.model.task import lifecycle
 from ramet.model.task.retry import Retry
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.errors import LineageExists, StoreError
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.verbs import operate, spawn
@@ -153,7 +153,7 @@ class StoreAndModel(RuleBasedStateMachine):
     @rule(limit=st.integers(1, 6), kinds=st.sets(st.sampled_from(KINDS), min_size=1))
     def claim(self, limit: int, kinds: set[str]) -> None:
         free = self.model.claimable(kinds)
-        taken: list[Claimed] = now(
+        taken: list[ClaimedTask] = now(
             self.store.claim(ClaimRequest("w", ("default",), sorted(kinds), limit, LEASE_SECONDS))
         )
         names = [claimed.id for claimed in taken]
@@ -396,5 +396,5 @@ def test_a_lost_claim_that_costs_an_attempt_is_found(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.nightly
 def test_a_revive_that_leaves_the_tombstone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operate, "buried", lambda marks, task_id, chain: None)
+    monkeypatch.setattr(operate, "tombstone_over", lambda marks, task_id, chain: None)
     assert _is_found()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, WorkerSeen
+from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, WorkerStatus
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.errors import StoreError, StoreUncertain
@@ -12,7 +12,7 @@ from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.rows.workers import CommitTimer
 from ramet.store.store import Store
 
-WORKER = WorkerSeen("w", "here", 1, ("page",), ("default",), 4)
+WORKER = WorkerStatus("w", "here", 1, ("page",), ("default",), 4)
 
 
 async def work(store: Store, tasks: int, tracking_id: str = "line") -> None:

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from ramet.model.flow.resources import Declared, Policy
-from ramet.model.money import Actual, Charge, ReserveRequest
+from ramet.model.flow.resources import DeclaredFlow, ResourcePolicy
+from ramet.model.money import ActualCost, Charge, ReserveRequest
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import LIVE, Block
-from ramet.model.views import Backlog, Count, Delay, TaskCalls
+from ramet.model.views import Backlog, BoundedCount, TaskCalls, WaitReason
 from ramet.store.reads import details, flow, lineages, tree
 from ramet.store.requests import TaskQuery
 from tests.support.world import LEASE_SECONDS, World, failing
@@ -24,7 +24,7 @@ async def wait_for_everything(world: World) -> None:
     await world.submit(world.task(), world.task(queue="night"), tracking_id="paused")
     await world.store.pause_lineage("paused", by="test")
     assert await world.claim(5) == [], "a claim sets aside what it meets of a lineage that does not run"
-    await world.store.declare(Declared({}, {}, [Policy("slow", rate_per_second=0.001)]))
+    await world.store.declare(DeclaredFlow({}, {}, [ResourcePolicy("slow", rate_per_second=0.001)]))
     await world.submit(*(world.task(path=PathRule(("doc",))) for _ in range(3)), tracking_id="line")
     await world.submit(world.task(delay_seconds=90.0, queue="night"), tracking_id="late")
     await world.submit(*(world.task(resource="slow") for _ in range(2)), tracking_id="slow")
@@ -43,7 +43,7 @@ async def test_what_waits_in_each_queue_is_counted_by_what_it_waits_for(world: W
     for one in found:
         counted = {"": one.waiting, **one.held_back}
         assert {wait: count for wait, count in counted.items() if count.number} == {
-            wait: Count(number) for wait, number in there[one.name].items()
+            wait: BoundedCount(number) for wait, number in there[one.name].items()
         }
     [default, night] = found
     [first, *_] = (await world.store.tasks(TaskQuery(tracking_id="line", limit=9))).tasks
@@ -55,7 +55,7 @@ async def test_what_waits_for_a_resource_is_counted_and_the_first_of_it_named(wo
     await wait_for_everything(world)
     [first, _] = (await world.store.tasks(TaskQuery(tracking_id="slow", limit=9))).tasks
     assert await world.store.resource_backlogs(["slow", "nobody", "slow"]) == {
-        "slow": Backlog("slow", Count(2), BEGUN, first.id)
+        "slow": Backlog("slow", BoundedCount(2), BEGUN, first.id)
     }
 
 
@@ -65,8 +65,8 @@ async def test_counting_what_waits_stops_at_a_bound(world: World, monkeypatch: p
     await world.submit(*(world.task(resource="slow") for _ in range(3)), tracking_id="slow")
     await world.submit(*(world.task() for _ in range(3)), tracking_id="free")
     [backlog] = await world.store.backlogs()
-    assert (backlog.waiting, backlog.held_back["resource"]) == (Count(2, more=True), Count(2, more=True))
-    assert (await world.store.resource_backlogs(["slow"]))["slow"].waiting == Count(2, more=True)
+    assert (backlog.waiting, backlog.held_back["resource"]) == (BoundedCount(2, more=True), BoundedCount(2, more=True))
+    assert (await world.store.resource_backlogs(["slow"]))["slow"].waiting == BoundedCount(2, more=True)
 
 
 async def test_nothing_waits_in_an_empty_database(world: World) -> None:
@@ -100,9 +100,11 @@ async def test_what_made_tasks_wait_for_their_time_is_counted(world: World, monk
         await world.settle(claimed, end or failing(claimed, "busy", "transient"))
     found = await world.store.delays("line")
     assert found == (
-        Delay("page", "error", "transient", Count(2)), Delay("page", "snooze", "no model", Count(2)),
-        Delay("image", None, None, Count(1)), Delay("page", "returned", "handed_back", Count(1)),
-    )  # fmt: skip
+        WaitReason("page", "error", "transient", BoundedCount(2)),
+        WaitReason("page", "snooze", "no model", BoundedCount(2)),
+        WaitReason("image", None, None, BoundedCount(1)),
+        WaitReason("page", "returned", "handed_back", BoundedCount(1)),
+    )
     assert await world.store.delays("nobody") == ()
     monkeypatch.setattr(tree, "LINEAGE_LOOKS_MAX", 6)
     assert all(delay.tasks.more for delay in await world.store.delays("line"))
@@ -180,7 +182,7 @@ async def test_what_a_task_cost_is_what_it_reserved_and_was_charged(world: World
     for request in requests:
         await world.store.reserve([request])
         world.clock.advance(1.0)
-    await world.store.settle_reserved([Actual("r1", 12)])
+    await world.store.settle_reserved([ActualCost("r1", 12)])
     await world.settle(claimed, ev.Checkpoint(claimed.standing.fence, LEASE_SECONDS), charge=Charge("c", 5))
     found = await world.store.task_calls(claimed.id)
     assert found is not None

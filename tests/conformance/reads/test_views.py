@@ -8,12 +8,12 @@ from collections.abc import Iterable
 import pytest
 
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.resources import Declared, Policy, Unserved, WorkerSeen
+from ramet.model.flow.resources import DeclaredFlow, ResourcePolicy, UnservedKind, WorkerStatus
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import LIVE, Task, TaskState
-from ramet.model.views import CLAIMABLE, Count
+from ramet.model.views import CLAIMABLE, BoundedCount
 from ramet.store.reads import flow, history, live, tree
 from ramet.store.reads import live as viewing
 from ramet.store.requests import TaskQuery
@@ -38,7 +38,7 @@ async def test_every_wait_is_counted(world: World) -> None:
     await world.submit(world.task(), world.task(), tracking_id="paused")
     await store.pause_lineage("paused", by="test")
     assert await world.claim(5) == []  # A claim sets aside what it meets of a lineage that does not run.
-    await store.declare(Declared({}, {}, [Policy("slow", rate_per_second=0.001)]))
+    await store.declare(DeclaredFlow({}, {}, [ResourcePolicy("slow", rate_per_second=0.001)]))
     in_line = [world.task(path=PathRule(("doc",))) for _ in range(3)]
     await world.submit(*in_line, tracking_id="line")
     await world.submit(world.task(delay_seconds=90.0), tracking_id="late")
@@ -49,15 +49,20 @@ async def test_every_wait_is_counted(world: World) -> None:
     present = await store.present()
     live = (await store.tasks(TaskQuery(states=LIVE, limit=1_000))).tasks
     assert present.waits == {
-        "": Count(5), "due": Count(1), "ticket": Count(1), "path": Count(2), "resource": Count(2),
-        "lineage": Count(2), "bound": Count(0),
-    }  # fmt: skip
+        "": BoundedCount(5),
+        "due": BoundedCount(1),
+        "ticket": BoundedCount(1),
+        "path": BoundedCount(2),
+        "resource": BoundedCount(2),
+        "lineage": BoundedCount(2),
+        "bound": BoundedCount(0),
+    }
     assert Counter(task.wait or "" for task in live) == {
         wait: count.number for wait, count in present.waits.items() if count.number
     }
     assert present.next_due_at == world.clock.now + 80.0
-    assert present.lineages["running"] == Count(5)
-    assert present.lineages["paused"] == Count(1)
+    assert present.lineages["running"] == BoundedCount(5)
+    assert present.lineages["paused"] == BoundedCount(1)
 
 
 async def test_claims_in_hand_are_counted_with_those_that_are_stale(world: World) -> None:
@@ -73,8 +78,8 @@ async def test_claims_in_hand_are_counted_with_those_that_are_stale(world: World
 
 async def test_nothing_is_live_in_an_empty_database(world: World) -> None:
     present = await world.store.present()
-    assert set(present.waits.values()) == {Count(0)}
-    assert set(present.lineages.values()) == {Count(0)}
+    assert set(present.waits.values()) == {BoundedCount(0)}
+    assert set(present.lineages.values()) == {BoundedCount(0)}
     assert (present.processing, present.stale, present.workers_alive) == (0, 0, 0)
     assert (present.alerts_firing, present.breakers_open) == (0, 0)
     assert (present.oldest_waiting, present.oldest_waiting_at, present.next_due_at) == (None, None, None)
@@ -98,7 +103,7 @@ async def test_the_oldest_waiting_task_is_found_behind_more_urgent_ones_and_amon
 async def test_workers_alerts_and_breakers_are_counted(world: World) -> None:
     store = world.store
     for name in ("a", "b"):
-        seen = WorkerSeen(name, "host", 1, ("page",), ("default",), 1, world.clock.now, world.clock.now, alive=True)
+        seen = WorkerStatus(name, "host", 1, ("page",), ("default",), 1, world.clock.now, world.clock.now, alive=True)
         await store.see_worker(seen)
     await store.open_breaker("site", by="test")
     await world.submit(world.task("hub"), tracking_id="line")
@@ -120,7 +125,7 @@ async def test_counting_stops_at_a_bound_and_says_so(world: World, monkeypatch: 
     for count in (3, 4):
         await world.submit(*(world.task() for _ in range(count - (count == 4) * 3)), tracking_id=f"of {count}")
         present = await world.store.present()
-        assert present.waits[CLAIMABLE] == Count(3, count > 3)
+        assert present.waits[CLAIMABLE] == BoundedCount(3, count > 3)
 
 
 # --- pages of lineages
@@ -180,14 +185,14 @@ async def test_branches_and_their_twigs_are_all_children_and_roots(world: World)
         branches = await world.store.branches(tracking_id=name, parent_id=parent_id)
         there = Counter((task.kind, task.state.value) for task in below)
         assert {(branch.kind, branch.state): branch.tasks for branch in branches} == {
-            of: Count(number) for of, number in there.items()
+            of: BoundedCount(number) for of, number in there.items()
         }
         for branch in branches:
             tasks = [task for task in below if (task.kind, task.state) == (branch.kind, branch.state)]
             assert branch.with_children == any(grown[task.id] for task in tasks)
             assert {branch.depth} == {task.spawn_depth for task in tasks}
             after: int | None = 0
-            found: list[tuple[str, Count]] = []
+            found: list[tuple[str, BoundedCount]] = []
             while after is not None:
                 page = await world.store.twigs(
                     tracking_id=name, parent_id=parent_id, kind=branch.kind, state=branch.state, limit=2, after=after
@@ -195,7 +200,7 @@ async def test_branches_and_their_twigs_are_all_children_and_roots(world: World)
                 assert len(page.twigs) <= 2
                 found += [(twig.task.id, twig.children) for twig in page.twigs]
                 after = page.next_after
-            assert found == [(task.id, Count(grown[task.id])) for task in tasks]
+            assert found == [(task.id, BoundedCount(grown[task.id])) for task in tasks]
 
 
 async def test_looking_at_branches_stops_at_a_bound_and_their_pages_go_on(
@@ -204,7 +209,7 @@ async def test_looking_at_branches_stops_at_a_bound_and_their_pages_go_on(
     monkeypatch.setattr(tree, "BRANCH_LOOKS_MAX", 4)
     await world.submit(*(world.task() for _ in range(4)))
     [branch] = await world.store.branches(tracking_id="line")
-    assert branch.tasks == Count(4)
+    assert branch.tasks == BoundedCount(4)
     ids = await world.submit(*(world.task() for _ in range(9)), tracking_id="more")
     await world.settle(await world.claim_task(ids[7]))
     [branch] = await world.store.branches(tracking_id="more")
@@ -226,7 +231,7 @@ async def test_children_of_a_twig_are_counted_up_to_a_bound(world: World, monkey
         claimed = await world.claim_one()
         await world.grow(claimed, *(world.task(kind="image") for _ in range(number)))
         page = await world.store.twigs(tracking_id=f"of {number}", kind="page", state="success")
-        assert [twig.children for twig in page.twigs] == [Count(2, number > 2)]
+        assert [twig.children for twig in page.twigs] == [BoundedCount(2, number > 2)]
         while taken := await world.claim(10):
             await world.store.settle([settlement(claimed) for claimed in taken])
 
@@ -239,17 +244,17 @@ async def test_below_a_twig_is_everything_that_grew_from_it_up_to_a_bound(
     for child in await world.claim(3):
         await world.grow(child, *(world.task(kind="image") for _ in range(3)))
 
-    async def root() -> tuple[Count, Count]:
+    async def root() -> tuple[BoundedCount, BoundedCount]:
         [twig] = (await world.store.twigs(tracking_id="line", kind="page", state="success")).twigs
         return twig.children, twig.below
 
-    assert await root() == (Count(3), Count(12))
+    assert await root() == (BoundedCount(3), BoundedCount(12))
     monkeypatch.setattr(tree, "BELOW_LOOKS_MAX", 12)
-    assert await root() == (Count(3), Count(12))
+    assert await root() == (BoundedCount(3), BoundedCount(12))
     monkeypatch.setattr(tree, "BELOW_LOOKS_MAX", 11)
-    assert await root() == (Count(3), Count(11, True))
+    assert await root() == (BoundedCount(3), BoundedCount(11, True))
     monkeypatch.setattr(tree, "BELOW_LOOKS_MAX", 1)
-    assert await root() == (Count(3), Count(3, True)), "never fewer than its children"
+    assert await root() == (BoundedCount(3), BoundedCount(3, True)), "never fewer than its children"
 
 
 # --- counts of a lineage
@@ -360,14 +365,14 @@ async def test_unserved_tasks_are_counted_whatever_they_wait_for(world: World) -
     await world.submit(world.task(resource="site"), tracking_id="site")
     await world.submit(world.task(kind="image"), world.task(queue="other"), tracking_id="free")
     assert await store.unserved() == [
-        Unserved("aside", "page", 1), Unserved("default", "image", 1), Unserved("default", "page", 6),
-        Unserved("other", "page", 1),
+        UnservedKind("aside", "page", 1), UnservedKind("default", "image", 1), UnservedKind("default", "page", 6),
+        UnservedKind("other", "page", 1),
     ]  # fmt: skip
     assert len(await world.claim(1, kinds=("image",))) == 1
-    assert Unserved("default", "image", 1) in await store.unserved()
-    seen = WorkerSeen("w", "host", 1, ("page",), ("default", "other"), 1, world.clock.now, world.clock.now)
+    assert UnservedKind("default", "image", 1) in await store.unserved()
+    seen = WorkerStatus("w", "host", 1, ("page",), ("default", "other"), 1, world.clock.now, world.clock.now)
     await store.see_worker(seen)
-    assert await store.unserved() == [Unserved("aside", "page", 1), Unserved("default", "image", 1)]
+    assert await store.unserved() == [UnservedKind("aside", "page", 1), UnservedKind("default", "image", 1)]
 
 
 async def test_counting_what_nobody_serves_stops_at_bounds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,7 +380,10 @@ async def test_counting_what_nobody_serves_stops_at_bounds(world: World, monkeyp
     monkeypatch.setattr(live.counted, "__defaults__", ((), 3))
     await world.submit(*(world.task() for _ in range(4)), tracking_id="many")
     await world.submit(*(world.task(kind="image", delay_seconds=9.0) for _ in range(2)), tracking_id="two")
-    assert await world.store.unserved() == [Unserved("default", "image", 2), Unserved("default", "page", 3, more=True)]
+    assert await world.store.unserved() == [
+        UnservedKind("default", "image", 2),
+        UnservedKind("default", "page", 3, more=True),
+    ]
     await world.submit(world.task(kind="loose", delay_seconds=3.0), tracking_id="one")
     assert [(item.kind, item.more) for item in await world.store.unserved()] == [
         ("image", True), ("loose", True), ("page", True)

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from ramet.model.task import events as ev
-from ramet.model.task.binding import Binding, ItemAnswer, ItemSettlement
-from ramet.store.answers import Claimed, Settled
+from ramet.model.task.binding import BindResult, ItemResult, ItemSettlement
+from ramet.store.answers import ClaimedTask, SettleResult
 from tests.support.world import LEASE_SECONDS, World, checkpoint, failing
 
 WHY = {"failed": "the provider refused it", "cancelled": "the provider lost it"}
 
 
-async def batch(world: World, count: int = 3, **fields: Any) -> tuple[Claimed, list[str]]:
+async def batch(world: World, count: int = 3, **fields: Any) -> tuple[ClaimedTask, list[str]]:
     """A claimed settler in its own lineage, and the ids of pending images in another."""
     ids = await world.submit(*(world.task(kind="image", **fields) for _ in range(count)), tracking_id="items")
     [settler] = await world.submit(world.task(), tracking_id="batch")
@@ -24,17 +24,17 @@ async def batch(world: World, count: int = 3, **fields: Any) -> tuple[Claimed, l
     return claimed, ids
 
 
-async def bind(world: World, claimed: Claimed, ids: Sequence[str]) -> list[Binding]:
+async def bind(world: World, claimed: ClaimedTask, ids: Sequence[str]) -> list[BindResult]:
     return await world.store.bind(claimed.standing.seq, claimed.standing.fence, ids)
 
 
-async def settle_items(world: World, claimed: Claimed, *items: ItemSettlement) -> list[ItemAnswer]:
+async def settle_items(world: World, claimed: ClaimedTask, *items: ItemSettlement) -> list[ItemResult]:
     answer = await world.settle(claimed, ev.Progress(claimed.standing.fence, LEASE_SECONDS), items=items)
     assert answer.refused is None
     return list(answer.items)
 
 
-def told(item: Binding, state: str, **more: Any) -> ItemSettlement:
+def told(item: BindResult, state: str, **more: Any) -> ItemSettlement:
     assert item.number is not None
     return ItemSettlement(item.task_id, item.number, state, reason=WHY.get(state), **more)
 
@@ -231,7 +231,7 @@ async def test_settling_items_is_progress_and_being_refused_is_none(world: World
     claimed, [task_id] = await batch(world, 1)
     [item] = await bind(world, claimed, [task_id])
 
-    async def go_on(under: Claimed) -> Settled:
+    async def go_on(under: ClaimedTask) -> SettleResult:
         return await world.settle(under, ev.Continue(under.standing.fence, False), items=[told(item, "success")])
 
     assert (await go_on(claimed)).state == "pending"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.operations import BulkAct
+from ramet.model.operations import BulkAction
 from ramet.model.task.task import TaskState
 from ramet.store.errors import StoreError
 from tests.support.world import World, failing
@@ -27,16 +27,16 @@ async def states(world: World, *task_ids: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("act", "expected"), [(BulkAct.RETRY, "pending"), (BulkAct.EXCLUDE, "skipped"), (BulkAct.CANCEL, "failed")]
+    ("act", "expected"), [(BulkAction.RETRY, "pending"), (BulkAction.EXCLUDE, "skipped"), (BulkAction.CANCEL, "failed")]
 )
 async def test_many_tasks_of_many_lineages_are_acted_on_with_one_record(
-    world: World, act: BulkAct, expected: str
+    world: World, act: BulkAction, expected: str
 ) -> None:
     ids = await failed(world, "a", "b", "c")
     done = await world.store.act_on_tasks(act, ids, by="ada", reason="outage over", detail={"kind": "work"})
     assert await states(world, *ids) == [expected] * 3
     records = await world.store.acts()
-    if act is BulkAct.CANCEL:
+    if act is BulkAction.CANCEL:
         assert done == []
         assert records == [], "what changes nothing is no act"
         return
@@ -53,13 +53,13 @@ async def test_many_tasks_of_many_lineages_are_acted_on_with_one_record(
 
 async def test_live_tasks_are_cancelled_together(world: World) -> None:
     ids = await world.submit(world.task("a"), world.task("b"), tracking_id="one")
-    assert await world.store.act_on_tasks(BulkAct.CANCEL, ids, by="ada", reason="why", detail={}) == ids
+    assert await world.store.act_on_tasks(BulkAction.CANCEL, ids, by="ada", reason="why", detail={}) == ids
     assert await states(world, *ids) == [TaskState.CANCELLED, TaskState.CANCELLED]
 
 
 async def test_one_task_that_cannot_be_acted_on_leaves_all_as_they_are(world: World) -> None:
     ids = await failed(world, "a", "b")
-    for act in (BulkAct.RETRY, BulkAct.EXCLUDE):
+    for act in (BulkAction.RETRY, BulkAction.EXCLUDE):
         with pytest.raises(StoreError, match="no task nothing"):
             await world.store.act_on_tasks(act, [*ids, "nothing"], by="ada", detail={})
     assert await states(world, *ids) == ["failed", "failed"]

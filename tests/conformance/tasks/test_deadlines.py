@@ -6,11 +6,11 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from tests.support.world import World, failing
 
 
-def event_of(how: str, claimed: Claimed) -> ev.Event:
+def event_of(how: str, claimed: ClaimedTask) -> ev.Event:
     fence = claimed.standing.fence
     events: dict[str, ev.Event] = {
         "error": failing(claimed, error_class="transient"),

@@ -8,7 +8,7 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from tests.support.world import LEASE_SECONDS, World, checkpoint, failing, hand_back, settlement
 
 SECONDS = 100.0
@@ -173,7 +173,7 @@ async def test_a_retry_that_a_storm_put_off_stays_put_off(world: World) -> None:
 # --- bound tasks
 
 
-async def lane(world: World, count: int) -> tuple[Claimed, list[str]]:
+async def lane(world: World, count: int) -> tuple[ClaimedTask, list[str]]:
     """A claim that is to settle so many bound tasks, which only time ends."""
     await world.submit(world.task(kind="page"), tracking_id="lane", lineage_seconds=2 * DAY)
     claimed = await world.claim_one(kinds=("page",))

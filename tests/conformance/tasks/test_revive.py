@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.errors import StoreError
 from ramet.store.rows.tasks import ended_standing
 from ramet.store.session import Session
 from ramet.store.verbs import operate
 from tests.support.world import World, checkpoint, failing
 
-ENDS: dict[str, Callable[[Claimed], ev.Event]] = {
+ENDS: dict[str, Callable[[ClaimedTask], ev.Event]] = {
     "failed": failing,
     "filtered": lambda claimed: ev.Filter(claimed.standing.fence, "no"),
     "skipped": lambda claimed: ev.Skip(claimed.standing.fence, "no"),
 }
 
 
-async def end_as(world: World, claimed: Claimed, state: str) -> None:
+async def end_as(world: World, claimed: ClaimedTask, state: str) -> None:
     if state == "cancelled":
         await world.store.cancel(claimed.id, tree=False, by="ann")
     else:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from tests.support.world import LEASE_SECONDS, World, effect, hand_back, with_fence
 
 EVENTS: tuple[Callable[[int], ev.Event], ...] = (
@@ -38,7 +38,7 @@ LAPSED = {
 """How a claim lapsed -> why its settlement is refused, and why its spawns are."""
 
 
-async def lapse(world: World, how: str) -> Claimed:
+async def lapse(world: World, how: str) -> ClaimedTask:
     """A claim at depth 1 that is not current any more, for the named reason. A root beside it keeps the lineage open
     unless the lineage itself is what ended."""
     roots = [world.task(), world.task(kind="image")]

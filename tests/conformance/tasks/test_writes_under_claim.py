@@ -8,7 +8,7 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.model.values import NewBlob, blob_of
-from ramet.store.answers import Claimed, Settled
+from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.errors import StoreError, TransactionRefused
 from ramet.store.requests import NewLineage, Settlement, Statement
 from ramet.store.store import Store
@@ -23,19 +23,19 @@ def blob(content: str) -> NewBlob:
     return blob_of(content)[0]
 
 
-def progress(claimed: Claimed) -> Settlement:
+def progress(claimed: ClaimedTask) -> Settlement:
     return settlement(claimed, ev.Progress(claimed.standing.fence, 300.0))
 
 
-def checkpoint(claimed: Claimed) -> Settlement:
+def checkpoint(claimed: ClaimedTask) -> Settlement:
     return settlement(claimed, ev.Checkpoint(claimed.standing.fence, 300.0))
 
 
-async def keep(world: World, claimed: Claimed, content: str) -> Settled:
+async def keep(world: World, claimed: ClaimedTask, content: str) -> SettleResult:
     return await world.store.put_blob(progress(claimed), blob(content), ROOM)
 
 
-async def lost_claim(world: World, how: str) -> Claimed:
+async def lost_claim(world: World, how: str) -> ClaimedTask:
     """A claim that is not current any more."""
     limits: dict[str, Any] = {"lineage_seconds": 100.0} if how == "deadline" else {}
     [root] = await world.submit(**limits)
@@ -91,7 +91,7 @@ async def test_blobs_of_many_threads_stay_within_the_bound(shared: Store) -> Non
     claims = await world.claim(4)
     refused: list[StoreError] = []
 
-    async def fill(claimed: Claimed) -> None:
+    async def fill(claimed: ClaimedTask) -> None:
         for n in range(30):
             try:
                 await keep(world, claimed, f"{claimed.standing.seq:03}{n:03}" + "x" * 14)

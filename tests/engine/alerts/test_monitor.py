@@ -14,7 +14,7 @@ from ramet import Alert, App, Client, Context, Limits, Outcome, Retry, Transient
 from ramet.engine.alerts.monitor import Monitor, monitor_limits, notice_rules
 from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.store.answers import Looked
+from ramet.store.answers import MonitorStepResult
 from tests.support.waiting import until
 
 JOB, COMPANY, BOARD = (f"https://company.example/{path}" for path in ("jobs/1", "", "careers"))
@@ -190,20 +190,25 @@ class Clockwork:
 class Asked:
     """A store that counts how often the monitor turns to it."""
 
-    def __init__(self, *answers: Looked) -> None:
+    def __init__(self, *answers: MonitorStepResult) -> None:
         self.answers = list(answers)
         self.asked: list[MonitorLimits] = []
 
     async def settings(self) -> dict[str, object]:
         return {"monitor.seconds": 120.0, "monitor.depth_max": 4, "monitor.demands_max": "three"}
 
-    async def look(self, limits: MonitorLimits, *, force: bool = False, rules: NoticeRules | None = None) -> Looked:
+    async def look(
+        self, limits: MonitorLimits, *, force: bool = False, rules: NoticeRules | None = None
+    ) -> MonitorStepResult:
         self.asked.append(limits)
         return self.answers.pop(0)
 
 
 async def test_a_worker_asks_once_a_minute_and_takes_every_step_of_a_look() -> None:
-    clock, store = Clockwork(), Asked(Looked(True, True), Looked(True, False), Looked(False))
+    clock, store = (
+        Clockwork(),
+        Asked(MonitorStepResult(True, True), MonitorStepResult(True, False), MonitorStepResult(False)),
+    )
     monitor = Monitor(store, clock)  # type: ignore[arg-type]
     for clock.seconds in (0.0, 59.0):
         await monitor.look_when_due()

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ramet import App, Context, SpawnAnswer, Stopped, Worker, url_key
+from ramet import App, Context, SpawnResult, StopListed, Worker, url_key
 
 JOBS = [f"https://board.example/jobs/{number}" for number in (1, 2, 3)]
 COMPANY = "https://company.example/"
 
 
-def app_with(unique: str, answers: dict[str, SpawnAnswer]) -> App:
+def app_with(unique: str, answers: dict[str, SpawnResult]) -> App:
     """Jobs that each want the one company."""
     app = App()
 
@@ -29,7 +29,7 @@ def app_with(unique: str, answers: dict[str, SpawnAnswer]) -> App:
 
 @pytest.mark.parametrize(("unique", "companies"), [("lineage", 3), ("global", 1)])
 async def test_three_jobs_of_three_lineages_scrape_the_company(unique: str, companies: int, tmp_path: Path) -> None:
-    answers: dict[str, SpawnAnswer] = {}
+    answers: dict[str, SpawnResult] = {}
     app = app_with(unique, answers)
     async with app.client(tmp_path / "ramet.db") as client:
         roots = await client.submit_many([("job", url) for url in JOBS])
@@ -55,12 +55,12 @@ async def test_whoever_asks_for_a_held_key_can_wait_for_its_result(tmp_path: Pat
 
 
 async def test_a_stopped_domain_is_neither_submitted_nor_spawned(tmp_path: Path) -> None:
-    answers: dict[str, SpawnAnswer] = {}
+    answers: dict[str, SpawnResult] = {}
     app = app_with("lineage", answers)
     async with app.client(tmp_path / "ramet.db") as client:
         await client.stop("domain", "company.example", reason="asked us to stop")
         await client.submit("job", JOBS[0])
-        with pytest.raises(Stopped, match="asked us to stop"):
+        with pytest.raises(StopListed, match="asked us to stop"):
             await client.submit("company", COMPANY)
         await Worker(app, client, until_idle=True, poll_seconds=0.05).run()
         assert answers[JOBS[0]].reason == "stop_list"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet import App, Client, Context, Policy, RetryAfter, Worker
+from ramet import App, Client, Context, ResourcePolicy, RetryAfter, Worker
 from ramet.model.task.task import NewTask
 from ramet.store.requests import ClaimRequest, NewLineage
 from tests.support.waiting import HANG_SECONDS, until
@@ -83,11 +83,11 @@ async def test_a_server_that_names_its_time_pauses_its_resource(app: App, client
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        (Policy("api", concurrency=1), "api has 1 of 1 claims at once"),
-        (Policy("api", rate_per_second=0.001, burst=1.0), "the rate of api, 0.001 a second, is used up until "),
+        (ResourcePolicy("api", concurrency=1), "api has 1 of 1 claims at once"),
+        (ResourcePolicy("api", rate_per_second=0.001, burst=1.0), "the rate of api, 0.001 a second, is used up until "),
     ],
 )
-async def test_a_task_that_waits_for_its_resource_says_why(client: Client, policy: Policy, said: str) -> None:
+async def test_a_task_that_waits_for_its_resource_says_why(client: Client, policy: ResourcePolicy, said: str) -> None:
     await client.limit_resource(policy)
     roots = [NewTask(f"t{n}", "page", f"k{n}", "null", resource="api") for n in range(2)]
     await client.store.submit([NewLineage("line", roots)])
@@ -105,7 +105,7 @@ async def test_an_open_breaker_says_since_when_and_what_comes_next(app: App, cli
     line = await why(client, submitted.id)
     assert line.startswith("breaker of api open since ")
     assert line.endswith(" by ada: asked us to stop; a person closes it")
-    await client.limit_resource(Policy("api", cooldown_seconds=60.0))
+    await client.limit_resource(ResourcePolicy("api", cooldown_seconds=60.0))
     assert ", next try " in await why(client, submitted.id)
 
 

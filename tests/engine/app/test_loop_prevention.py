@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ramet import App, Client, Context, Limits, SpawnAnswer, TaskState, Worker, url_key
+from ramet import App, Client, Context, Limits, SpawnResult, TaskState, Worker, url_key
 
 ROOT = "https://company.example/job/1"
 COMPANY = "https://company.example/"
 
-Answers = dict[str, SpawnAnswer]
+Answers = dict[str, SpawnResult]
 """What the guard said, by the key of the task that asked."""
 
 

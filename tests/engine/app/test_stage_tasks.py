@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Ended, Outcome, Permanent
+from ramet import App, ClaimResult, Client, Context, Outcome, Permanent
 from ramet.engine.app.pipeline import Pipeline
 from ramet.engine.client.client import Client as AnyClient
 from ramet.store.errors import StoreBusy, UniqueHeld
@@ -127,7 +127,7 @@ async def test_a_pulled_stage_that_chooses_an_end_hands_nothing_on(client: Clien
         await client.submit("listing", url)
         [claim] = await client.claim("listing.scrape")
         [ended] = await client.settle_many([(claim, outcome)])
-        assert isinstance(ended, Ended)
+        assert isinstance(ended, ClaimResult)
         assert list(ended.spawns) == []
     assert await client.claim("listing.save") == []
 

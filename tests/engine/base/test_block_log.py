@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from ramet.engine.base import task_log
-from ramet.engine.base.task_log import WARN_SECONDS, RefusalLog
+from ramet.engine.base.task_log import WARN_SECONDS, BlockLog
 from ramet.model.lineage.guard import BlockReason
-from ramet.store.answers import SpawnAnswer
+from ramet.store.answers import SpawnResult
 from tests.support.fakes import Hands
 
 
-def blocked(reason: BlockReason, key: str = "k") -> SpawnAnswer:
-    return SpawnAnswer(None, "page", key, reason, {"value": 7, "limit": 6})
+def blocked(reason: BlockReason, key: str = "k") -> SpawnResult:
+    return SpawnResult(None, "page", key, reason, {"value": 7, "limit": 6})
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def everything_is_heard(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_one_warning_a_minute_for_each_lineage_and_reason(caplog: pytest.LogCaptureFixture) -> None:
     clock = Hands()
-    told = RefusalLog(clock)
+    told = BlockLog(clock)
     for _ in range(3):
         told.note("lineage-1", "task", 2, [blocked(BlockReason.DEPTH), blocked(BlockReason.BUDGET)])
         told.note("lineage-2", "task", 2, [blocked(BlockReason.DEPTH)])
@@ -38,7 +38,7 @@ def test_one_warning_a_minute_for_each_lineage_and_reason(caplog: pytest.LogCapt
 
 def test_the_next_warning_counts_what_was_not_said(caplog: pytest.LogCaptureFixture) -> None:
     clock = Hands()
-    told = RefusalLog(clock)
+    told = BlockLog(clock)
     told.note("lineage", "task", 2, [blocked(BlockReason.CYCLE)] * 5)
     clock.at += WARN_SECONDS - 0.01
     told.note("lineage", "task", 2, [blocked(BlockReason.CYCLE)])
@@ -54,7 +54,7 @@ def test_the_next_warning_counts_what_was_not_said(caplog: pytest.LogCaptureFixt
 
 
 def test_the_warning_names_what_a_person_needs(caplog: pytest.LogCaptureFixture) -> None:
-    RefusalLog(Hands()).note("lineage", "task-7", 2, [blocked(BlockReason.DEPTH, "the key")])
+    BlockLog(Hands()).note("lineage", "task-7", 2, [blocked(BlockReason.DEPTH, "the key")])
     fields = vars_of(caplog.records[0])
     assert (fields.task_id, fields.tracking_id, fields.spawn_depth, fields.chain_length) == ("task-7", "lineage", 2, 3)
     for word in ("page", "'the key'", "depth", "depth 7 is over max_spawn_depth 6", "task-7", "lineage"):
@@ -63,20 +63,20 @@ def test_the_warning_names_what_a_person_needs(caplog: pytest.LogCaptureFixture)
 
 @pytest.mark.parametrize("reason", list(BlockReason))
 def test_duplicates_are_told_at_debug_and_all_else_warns(reason: BlockReason, caplog: pytest.LogCaptureFixture) -> None:
-    RefusalLog(Hands()).note("lineage", "task", 0, [blocked(reason)])
+    BlockLog(Hands()).note("lineage", "task", 0, [blocked(reason)])
     everyday = reason in {"in_flight", "done", "elsewhere"}
     assert [record.levelname for record in caplog.records] == ["DEBUG" if everyday else "WARNING"]
     assert vars_of(caplog.records[0]).reason == reason.value
 
 
 def test_granted_spawns_are_not_told(caplog: pytest.LogCaptureFixture) -> None:
-    RefusalLog(Hands()).note("lineage", "task", 0, [SpawnAnswer("id", "page", "k")])
+    BlockLog(Hands()).note("lineage", "task", 0, [SpawnResult("id", "page", "k")])
     assert caplog.records == []
 
 
 def test_what_it_remembers_is_bounded(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_log, "REMEMBERED_MAX", 10)
-    told = RefusalLog(Hands())
+    told = BlockLog(Hands())
     for number in range(25):
         told.note(f"lineage-{number}", "task", 0, [blocked(BlockReason.DEPTH)])
         assert len(told._since) <= 10

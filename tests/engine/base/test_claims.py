@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ramet.engine.base.claims import ClaimsInHand
+from ramet.engine.base.claims import WorkerClaims
 
 
-def hand() -> ClaimsInHand:
-    claims = ClaimsInHand()
+def hand() -> WorkerClaims:
+    claims = WorkerClaims()
     claims.take([(1, 10), (2, 20), (3, 30)], lapses_at=100.0)
     return claims
 

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ramet import StoreError, StoreUnreachable
-from ramet.engine.base.claims import BATCH, ClaimsInHand, keep_alive
-from ramet.engine.base.retrying import Reach
+from ramet.engine.base.claims import BATCH, WorkerClaims, keep_alive
+from ramet.engine.base.retrying import DatabaseReachability
 from tests.support.waiting import until
 
 LEASE = 300.0
@@ -59,7 +59,7 @@ class HeartOfStore:
 
 
 @asynccontextmanager
-async def beating(claims: ClaimsInHand) -> AsyncIterator[tuple[StepClock, Any, list[frozenset[int]]]]:
+async def beating(claims: WorkerClaims) -> AsyncIterator[tuple[StepClock, Any, list[frozenset[int]]]]:
     clock, store, lost = StepClock(), HeartOfStore(), list[frozenset[int]]()
 
     def on_lost(seqs: frozenset[int]) -> None:
@@ -74,7 +74,7 @@ async def beating(claims: ClaimsInHand) -> AsyncIterator[tuple[StepClock, Any, l
             lease_seconds=LEASE,
             heartbeat_seconds=30.0,
             on_lost=on_lost,
-            reach=Reach(clock, lambda: 1.0),
+            reach=DatabaseReachability(clock, lambda: 1.0),
         )
     )
     await until(lambda: clock.asked, "the first sleep")
@@ -85,8 +85,8 @@ async def beating(claims: ClaimsInHand) -> AsyncIterator[tuple[StepClock, Any, l
         await asyncio.gather(loop, return_exceptions=True)
 
 
-def hand(count: int = 3, lapses_at: float = LEASE) -> ClaimsInHand:
-    claims = ClaimsInHand()
+def hand(count: int = 3, lapses_at: float = LEASE) -> WorkerClaims:
+    claims = WorkerClaims()
     claims.take([(seq, seq * 10) for seq in range(1, count + 1)], lapses_at)
     return claims
 
@@ -207,7 +207,7 @@ async def test_claims_that_lapsed_unheard_are_given_up_without_asking() -> None:
 
 
 async def test_nothing_is_asked_when_nothing_is_in_hand() -> None:
-    async with beating(ClaimsInHand()) as (clock, store, _):
+    async with beating(WorkerClaims()) as (clock, store, _):
         await clock.beat(30.0)
         assert store.sent == []
 

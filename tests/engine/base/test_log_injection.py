@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from ramet.engine.base.clock import SystemClock
-from ramet.engine.base.task_log import RefusalLog
+from ramet.engine.base.task_log import BlockLog
 from ramet.model.lineage.guard import BlockReason
-from ramet.store.answers import SpawnAnswer
+from ramet.store.answers import SpawnResult
 from ramet.store.loggers import own_logger
 
 SOURCE = Path(__file__).parents[3] / "src" / "ramet"
@@ -40,8 +40,8 @@ def test_a_message_stays_on_one_line_and_steers_no_terminal(stream: io.StringIO)
 
 
 def test_a_refused_spawn_of_an_embedded_worker_is_one_line(stream: io.StringIO) -> None:
-    answer = SpawnAnswer(None, FORGED, FORGED, BlockReason.CYCLE, {"winner": FORGED, "winner_kind": FORGED})
-    RefusalLog(SystemClock()).note("lineage", "task", 1, [answer])
+    answer = SpawnResult(None, FORGED, FORGED, BlockReason.CYCLE, {"winner": FORGED, "winner_kind": FORGED})
+    BlockLog(SystemClock()).note("lineage", "task", 1, [answer])
     [line] = stream.getvalue().splitlines()
     assert line.isprintable()
 

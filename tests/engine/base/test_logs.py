@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ramet import BatchContext, Context, SyncContext
-from ramet.engine.base.current_tasks import innermost
-from ramet.engine.base.logs import NAMED_MAX, InHand, JsonLines, Lines
+from ramet.engine.base.current_tasks import current_claim
+from ramet.engine.base.logs import NAMED_MAX, JsonFormatter, TaskContextFilter, TextFormatter
 from ramet.store.requests import Settlement
 from tests.engine.apps import logging_app
 from tests.engine.runner_harness import Bench, work
@@ -34,11 +34,11 @@ class Heard(logging.Handler):
         super().__init__()
         self.documents: list[dict[str, Any]] = []
         self.lines: list[str] = []
-        self.addFilter(InHand())
+        self.addFilter(TaskContextFilter())
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.documents.append(json.loads(JsonLines().format(record)))
-        self.lines.append(Lines().format(record))
+        self.documents.append(json.loads(JsonFormatter().format(record)))
+        self.lines.append(TextFormatter().format(record))
 
 
 @pytest.fixture
@@ -131,10 +131,10 @@ async def test_nothing_is_in_hand_where_outcomes_are_delivered_and_outside_of_ha
 
     @bench.app.task("say")
     async def say(ctx: Context) -> None:
-        seen.append(len(innermost()))
+        seen.append(len(current_claim()))
 
     def delivered(item: Settlement) -> None:
-        seen.append(len(innermost()))
+        seen.append(len(current_claim()))
         deliver(item)
 
     monkeypatch.setattr(bench, "deliver", delivered)

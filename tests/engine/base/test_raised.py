@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ramet.engine.base.error_text import RAISED_CHARACTERS_MAX, Raised, raised
+from ramet.engine.base.error_text import RAISED_CHARACTERS_MAX, ErrorText, describe_error
 
 
 def having(**attributes: Any) -> BaseException:
@@ -44,8 +44,8 @@ class NoName(BaseException, metaclass=OddClass):
     ],
     ids=["plain", "no-exception", "raises", "no-text", "odd-text", "no-attributes", "odd-class", "long"],
 )
-def test_any_raised_object_has_a_name_and_a_text(error: BaseException, expected: Raised) -> None:
-    told = raised(error)
+def test_any_raised_object_has_a_name_and_a_text(error: BaseException, expected: ErrorText) -> None:
+    told = describe_error(error)
     assert told == expected
     assert [type(text) for text in told] == [str, str]
 
@@ -54,9 +54,9 @@ def test_a_text_that_ends_the_program_is_no_text() -> None:
     def interrupt(_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    assert raised(having(__str__=interrupt)).text == "it has no text: its __str__ raised KeyboardInterrupt"
+    assert describe_error(having(__str__=interrupt)).text == "it has no text: its __str__ raised KeyboardInterrupt"
 
 
 def test_written_out_it_reads_as_python_writes_it() -> None:
-    assert str(raised(ValueError("x"))) == "ValueError: x"
-    assert str(raised(ValueError())) == "ValueError"
+    assert str(describe_error(ValueError("x"))) == "ValueError: x"
+    assert str(describe_error(ValueError())) == "ValueError"

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from ramet.engine.base.current_tasks import NotedUntilSent
-from ramet.store.processes.running_notes import Slots, new_slots
+from ramet.engine.base.current_tasks import PendingSlotNotes
+from ramet.store.processes.running_notes import RunningNotes, new_notes
 
 
 @pytest.fixture
-def slots() -> Iterator[Slots]:
-    slots, handle = new_slots(None, "w", 3)
+def slots() -> Iterator[RunningNotes]:
+    slots, handle = new_notes(None, "w", 3)
     yield slots
     slots.remove()
     os.close(handle)
@@ -22,10 +22,10 @@ def slots() -> Iterator[Slots]:
 class Way:
     """Out of the process: what was asked of it, and whether it is open."""
 
-    def __init__(self, slots: Slots) -> None:
+    def __init__(self, slots: RunningNotes) -> None:
         self.wanted = 0
         self.open = True
-        self.notes = NotedUntilSent(slots, self.send, self.soon)
+        self.notes = PendingSlotNotes(slots, self.send, self.soon)
 
     def soon(self) -> None:
         self.wanted += 1
@@ -36,11 +36,11 @@ class Way:
             self.notes.gone()
 
 
-def noted(slots: Slots) -> set[int]:
+def noted(slots: RunningNotes) -> set[int]:
     return {run.seq for run in slots.running()}
 
 
-def test_a_note_stays_until_its_outcome_has_left(slots: Slots) -> None:
+def test_a_note_stays_until_its_outcome_has_left(slots: RunningNotes) -> None:
     way = Way(slots)
     way.notes.note(0, 7, 1)
     way.notes.free(0)
@@ -50,7 +50,7 @@ def test_a_note_stays_until_its_outcome_has_left(slots: Slots) -> None:
     assert noted(slots) == set()
 
 
-def test_the_next_call_of_a_slot_takes_no_note_of_the_last_one_away(slots: Slots) -> None:
+def test_the_next_call_of_a_slot_takes_no_note_of_the_last_one_away(slots: RunningNotes) -> None:
     way = Way(slots)
     way.open = False
     for seq in (7, 8):
@@ -63,7 +63,7 @@ def test_the_next_call_of_a_slot_takes_no_note_of_the_last_one_away(slots: Slots
     assert noted(slots) == {9}, "what runs has not left"
 
 
-def test_where_no_place_is_left_what_was_delivered_is_sent_first(slots: Slots) -> None:
+def test_where_no_place_is_left_what_was_delivered_is_sent_first(slots: RunningNotes) -> None:
     way = Way(slots)
     for seq in range(1, 10):
         way.notes.note(0, seq, 1)
@@ -72,7 +72,7 @@ def test_where_no_place_is_left_what_was_delivered_is_sent_first(slots: Slots) -
     assert len(noted(slots)) <= 3
 
 
-def test_where_nothing_leaves_the_oldest_gives_way(slots: Slots) -> None:
+def test_where_nothing_leaves_the_oldest_gives_way(slots: RunningNotes) -> None:
     way = Way(slots)
     way.open = False
     for seq in range(1, 6):

@@ -32,7 +32,7 @@ from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.retry import Waits
 from ramet.model.task.task import NewTask, Standing
-from ramet.store.answers import Claimed, Settled, SpawnAnswer
+from ramet.store.answers import ClaimedTask, SettleResult, SpawnResult
 from ramet.store.requests import Settlement, Write
 
 TEXT = st.text()
@@ -95,7 +95,7 @@ SETTLEMENTS = st.builds(
     switch_off=st.none() | TEXT,
 )
 ANSWERS = st.builds(
-    SpawnAnswer,
+    SpawnResult,
     id=st.none() | TEXT,
     kind=TEXT,
     key=TEXT,
@@ -143,16 +143,20 @@ def test_a_settlement_that_asks_for_nothing_travels_short_and_arrives_whole(
 def test_what_the_store_gave_is_what_the_handler_sees() -> None:
     values: dict[str, Any] = {name: f"standing {name}" for name in Standing._fields}
     standing = Standing(**values)
-    more: dict[str, Any] = {name: f"claimed {name}" for name in Claimed._fields[1:]}
-    claimed = Claimed(standing, **more)
+    more: dict[str, Any] = {name: f"claimed {name}" for name in ClaimedTask._fields[1:]}
+    claimed = ClaimedTask(standing, **more)
     work = work_of(claimed)
     for name, value in zip(Work._fields, work, strict=True):
-        assert value == (f"claimed {name}" if name in Claimed._fields else f"standing {name}")
+        assert value == (f"claimed {name}" if name in ClaimedTask._fields else f"standing {name}")
     assert type(work) is Work
 
 
-@given(st.builds(Settled, NUMBERS, st.none() | TEXT, st.none() | TEXT, st.lists(ANSWERS, max_size=3), st.none() | TEXT))
-def test_every_answer_survives_the_wire(settled: Settled) -> None:
+@given(
+    st.builds(
+        SettleResult, NUMBERS, st.none() | TEXT, st.none() | TEXT, st.lists(ANSWERS, max_size=3), st.none() | TEXT
+    )
+)
+def test_every_answer_survives_the_wire(settled: SettleResult) -> None:
     arrived = settled_in(travelled(settled))
     assert arrived == settled
     for sent, got in zip(settled.spawns, arrived.spawns, strict=True):

@@ -11,13 +11,13 @@ import pytest
 
 from ramet import App, Client, Context, Spawn, TaskOptions, testing
 from ramet.engine.client.client import Client as AnyClient
-from ramet.engine.client.schedules import declared, lineage_of_slot, schedule_row
+from ramet.engine.client.schedules import check_declaration, lineage_of_slot, schedule_row
 from ramet.model.lineage.limits import BALANCED
 from ramet.model.paths import PathRule
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Submitted
+from ramet.store.answers import SubmitResult
 from ramet.store.requests import NewLineage
-from ramet.store.rows.blocks import wanted_task, wanted_text
+from ramet.store.rows.blocks import new_task_from_text, new_task_text
 from ramet.store.sqlite.store import SqliteStore
 from tests.support.fakes import Hands
 from tests.support.world import SettableClock
@@ -37,13 +37,13 @@ class Asked(SqliteStore):
         super().__init__(path, clock=SettableClock(), inline=True)
         self.news: list[NewTask] = []
 
-    async def submit(self, lineages: Any) -> list[Submitted]:
+    async def submit(self, lineages: Any) -> list[SubmitResult]:
         self.news += [new for item in lineages for new in item.roots]
         return await super().submit(lineages)
 
-    def submit_within(self, connection: Any, lineages: Any) -> list[Submitted]:
+    def submit_within(self, connection: Any, lineages: Any) -> list[SubmitResult]:
         self.news += [new for item in lineages for new in item.roots]
-        return [Submitted(new.id, item.tracking_id, True) for item in lineages for new in item.roots]
+        return [SubmitResult(new.id, item.tracking_id, True) for item in lineages for new in item.roots]
 
     async def root_limits(self, kinds: Any, connection: Any = None) -> dict[str, str]:
         return {}
@@ -245,17 +245,17 @@ def test_a_later_stage_stands_where_the_first_one_stood(app: App) -> None:
 
 def test_a_refused_spawn_that_is_offered_again_keeps_its_path() -> None:
     new = NewTask("id", "kind", "key", "{}", path=PathRule(("a", "ü"), "lineage", "run", True))
-    assert wanted_task(wanted_text(new)) == new
-    old = json.loads(wanted_text(new._replace(path=None)))
+    assert new_task_from_text(new_task_text(new)) == new
+    old = json.loads(new_task_text(new._replace(path=None)))
     del old["path"]
-    assert wanted_task(json.dumps(old)).path is None, "a block that was stored before there were paths"
+    assert new_task_from_text(json.dumps(old)).path is None, "a block that was stored before there were paths"
 
 
 def test_every_slot_of_a_schedule_stands_where_it_was_told(app: App) -> None:
     @app.task("report", path_scope="lineage", on_dependency_failure="run")
     async def report(ctx: Context) -> None: ...
 
-    wanted = declared(
+    wanted = check_declaration(
         None, "report", cron=None, every_seconds=60.0, timezone="UTC", default_seconds=60.0, path={"path": ["a", "b"]}
     )
     row = schedule_row(app.registry, wanted, 1_000.0, "app", BALANCED)

@@ -9,7 +9,20 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Claim, ClaimLost, Client, Ended, Limits, Outcome, Retry, RetryAfter, Spawn, TaskState, Transient
+from ramet import (
+    App,
+    Claim,
+    ClaimLost,
+    ClaimResult,
+    Client,
+    Limits,
+    Outcome,
+    Retry,
+    RetryAfter,
+    Spawn,
+    TaskState,
+    Transient,
+)
 from ramet.engine.client.client import Client as AnyClient
 from ramet.store.errors import StoreBusy
 from ramet.store.sqlite.store import SqliteStore
@@ -290,7 +303,7 @@ async def test_many_are_settled_at_once_and_a_stale_one_disturbs_no_other(client
     await client.cancel(claims[2].id)
     outcomes = ["text", Outcome.filter("thin"), "late", ValueError("odd"), Outcome.snooze(60), None]
     answers = await client.settle_many(list(zip(claims, outcomes, strict=True)))
-    states = [answer.state.value if isinstance(answer, Ended) else "lost" for answer in answers]
+    states = [answer.state.value if isinstance(answer, ClaimResult) else "lost" for answer in answers]
     assert states == ["success", "filtered", "lost", "pending", "pending", "success"]
     again = await client.settle_many([(claims[0], "twice")])
     assert isinstance(again[0], ClaimLost)

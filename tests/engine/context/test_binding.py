@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, Outcome, Retry, SyncContext, TaskOptions, TaskState, item
+from ramet import App, Client, Context, Limits, Outcome, Retry, SyncContext, TaskOptions, TaskState, item_settlement
 from tests.invariants.check import violations
 from tests.support.waiting import worked_off
 
@@ -50,7 +50,7 @@ async def test_a_batch_settles_prompts_of_many_lineages_over_several_polls(app: 
             ctx.settle_item(told.task_id, told.number, "success", result={"doubled": 2 * json.loads(told.payload)})
         await ctx.checkpoint("polled")
         [last] = await ctx.bound()
-        [answer] = await ctx.settle_items([item(last.task_id, last.number, "failed", reason="too long")])
+        [answer] = await ctx.settle_items([item_settlement(last.task_id, last.number, "failed", reason="too long")])
         assert (answer.state, answer.refused) == ("failed", None)
         return {"settled": len(open_items)}
 
@@ -73,7 +73,7 @@ async def test_a_plain_handler_binds_too_and_explain_names_the_settler(app: App,
         assert [told.task_id for told in ctx.bound()] == ids
         said.extend([ctx.id, first.task_id])
         assert first.number is not None
-        ctx.settle_items([item(first.task_id, first.number, "success")])
+        ctx.settle_items([item_settlement(first.task_id, first.number, "success")])
         assert second.number is not None
         ctx.settle_item(second.task_id, second.number, "pending")
 
@@ -151,7 +151,7 @@ async def test_a_pulled_claim_binds_and_settles(app: App, client: Client) -> Non
 )
 def test_what_a_bound_task_cannot_become_is_refused_at_once(state: str, more: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        item("id", 1, state, **more)
+        item_settlement("id", 1, state, **more)
 
 
 async def test_what_could_be_bound_is_listed_in_the_order_of_claims(app: App, client: Client) -> None:

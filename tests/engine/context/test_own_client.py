@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, BatchContext, Client, Context, Limits, LineageTotals, OwnLineage, Task
+from ramet import App, BatchContext, Client, Context, Limits, LineageTotals, OwnLineageRefused, Task
 from ramet.model.lineage.limits import GENERATIONS_MAX
 from ramet.testing import drain, fresh_client
 
@@ -47,7 +47,7 @@ async def ran(app: App, client: Client, kind: str) -> Task:
 async def test_a_handler_cannot_widen_its_own_lineage_through_its_client(app: App, client: Client, name: str) -> None:
     @app.task("look")
     async def look(ctx: Context) -> str:
-        with pytest.raises(OwnLineage, match="operator"):
+        with pytest.raises(OwnLineageRefused, match="operator"):
             await WIDENING[name](ctx)
         return "refused"
 
@@ -62,7 +62,7 @@ async def test_a_handler_of_many_tasks_cannot_either(app: App, client: Client) -
     @app.task("look", batch=3)
     async def look(batch: BatchContext, payloads: list[None]) -> list[str]:
         for ctx in batch:
-            with pytest.raises(OwnLineage):
+            with pytest.raises(OwnLineageRefused):
                 await ctx.client.raise_limits(ctx.tracking_id, max_tasks=1_000)
         return ["refused"] * len(payloads)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet import App, ClaimLost, Client, Context, Outcome, Policy, SyncContext
+from ramet import App, ClaimLost, Client, Context, Outcome, ResourcePolicy, SyncContext
 from ramet.model.flow.resources import RATE_MIN
 from tests.support.waiting import until, worked_off, working
 
@@ -67,7 +67,7 @@ async def test_a_handler_in_a_child_process_takes_too(tmp_path: Path) -> None:
 
 
 async def test_a_claim_takes_and_a_lost_one_does_not(app: App, client: Client) -> None:
-    await client.limit_resource(Policy(API, rate_per_second=1.0, burst=5.0))
+    await client.limit_resource(ResourcePolicy(API, rate_per_second=1.0, burst=5.0))
     await client.submit("page")
     [claim] = await client.claim("page")
     assert await claim.take({API: 4}) == 0.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ramet import Client, Spawn, TaskState
-from ramet.engine.client.claim import Ended
+from ramet.engine.client.claim import ClaimResult
 from tests.engine.apps.required_app import app
 from tests.invariants.check import violations
 from tests.support.waiting import worked_off
@@ -57,6 +57,6 @@ async def test_with_claims_of_ones_own(client: Client) -> None:
     [claim] = await client.claim("async")
     claim.spawn("child", required=True)
     [second] = await client.settle_many([(claim, "done")])
-    assert isinstance(second, Ended)
+    assert isinstance(second, ClaimResult)
     assert (second.state, second.reason) == (TaskState.FAILED, "spawn_refused: depth")
     assert await client.read("SELECT name FROM effects") == []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, ClaimLost, Client, Context, Limits, Ran, Statement, SyncContext, TransactionRefused
+from ramet import App, ClaimLost, Client, Context, Limits, Statement, StatementResult, SyncContext, TransactionRefused
 from tests.invariants.check import violations
 from tests.support.waiting import worked_off
 
@@ -51,7 +51,7 @@ async def test_it_is_committed_at_once_and_tells_what_it_did(app: App, client: C
 
     submitted = await client.submit("take")
     await worked_off(app, client)
-    assert seen == [[Ran(1), Ran(1, ((7, b"\x00\xff"),)), Ran(1, (("eagle",),))], 7]
+    assert seen == [[StatementResult(1), StatementResult(1, ((7, b"\x00\xff"),)), StatementResult(1, (("eagle",),))], 7]
     assert (await client.get(submitted.id)).state == "failed"  # type: ignore[union-attr]
     assert await quantity(client) == 7
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ramet.engine.explain.explain import Explanation, explain
-from ramet.model.causes import said
-from ramet.model.flow.resources import Policy, WorkerSeen
-from ramet.model.paths import HeldBack, PathRule
+from ramet.model.causes import sentence_text
+from ramet.model.flow.resources import ResourcePolicy, WorkerStatus
+from ramet.model.paths import PathImpact, PathRule
 from ramet.model.task import events as ev
 from ramet.store.sqlite.store import SqliteStore
 from tests.support.world import LEASE_SECONDS, SettableClock, World, failing
@@ -75,7 +75,7 @@ async def test_it_says_when_the_one_before_it_runs_again(world: World) -> None:
 async def test_it_says_that_nobody_took_the_one_before_it(world: World) -> None:
     _, child = await pair(world)
     assert (await why(world, child)).endswith("on path doc, which is pending: it waits for a worker")
-    await world.store.see_worker(WorkerSeen("w", "h", 1, ("image",), ("default",), 1, 0.0, 0.0))
+    await world.store.see_worker(WorkerStatus("w", "h", 1, ("image",), ("default",), 1, 0.0, 0.0))
     assert (await why(world, child)).endswith(
         "which is pending: it waits for a worker that serves kind 'page' on queue 'default': no living one does"
     )
@@ -88,11 +88,11 @@ async def test_it_says_that_the_lineage_before_it_is_paused_and_what_that_holds_
     assert (await why(world, other)).endswith("which is pending: its lineage is paused since 1000000 by me: later")
     found = await explained(world, parent)
     assert found.headline == "its lineage is paused since 1000000 by me: later"
-    assert found.path.held_back == HeldBack(1, False)
+    assert found.path.held_back == PathImpact(1, False)
 
 
 async def test_it_says_that_the_breaker_before_it_is_open(world: World) -> None:
-    await world.store.limit_resource(Policy("host", cooldown_seconds=600.0), by="me")
+    await world.store.limit_resource(ResourcePolicy("host", cooldown_seconds=600.0), by="me")
     _, child = await world.submit(world.task(path=on("doc"), resource="host"), world.task(path=on("doc", "a")))
     await world.store.open_breaker("host", by="me", reason="down")
     assert (await why(world, child)).endswith(
@@ -110,7 +110,7 @@ async def test_a_longer_line_is_told_to_its_end(world: World) -> None:
     assert found.path.chain is not None
     assert [step.task_id for step in found.path.chain.steps] == [second, first]
     assert found.path.last is not None
-    assert said(found.path.last, "{:.0f}".format) == "runs since 1000000 (worker w, lease until 1000300)"
+    assert sentence_text(found.path.last, "{:.0f}".format) == "runs since 1000000 (worker w, lease until 1000300)"
 
 
 async def test_a_delayed_task_takes_its_place_when_it_is_due(world: World) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ramet import Attempt, Client, Permanent, TaskFailed
-from ramet.engine.base.logs import JsonLines, Lines
+from ramet.engine.base.logs import JsonFormatter, TextFormatter
 from tests.engine.apps.failing_app import app, refused
 from tests.invariants.check import violations
 from tests.support.backends import BACKENDS
@@ -110,7 +110,7 @@ async def test_who_waits_for_a_result_learns_what_went_wrong(client: Client) -> 
 
 
 def documents(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
-    return [json.loads(JsonLines().format(record)) for record in caplog.records if record.name == "ramet.tasks"]
+    return [json.loads(JsonFormatter().format(record)) for record in caplog.records if record.name == "ramet.tasks"]
 
 
 async def test_the_log_has_a_line_for_each_end_and_a_traceback_for_each_failure(
@@ -126,7 +126,7 @@ async def test_the_log_has_a_line_for_each_end_and_a_traceback_for_each_failure(
     assert "in parse" in str(said["exception"])
     assert "attempt 1 of 1, permanent_error: Permanent: no (task " in str(said["message"])
     [record] = [record for record in caplog.records if record.name == "ramet.tasks"]
-    assert "\nTraceback (most recent call last):" in Lines().format(record)
+    assert "\nTraceback (most recent call last):" in TextFormatter().format(record)
     assert "\nTraceback (most recent call last):" in logging.Formatter().format(record)
 
 

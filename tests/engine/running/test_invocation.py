@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Invocation, Limits, Outcome, Retry, Task, Transient
+from ramet import App, Client, Context, InvokeResult, Limits, Outcome, Retry, Task, Transient
 from ramet.testing import FakeClock, drain
 from tests.invariants.check import violations
 from tests.support.backends import BACKENDS, Backend
@@ -33,7 +33,7 @@ class Cycle:
 
     def __init__(self, *, items: int = 10, concurrency: int = 4, wait: bool = False, **limits: Any) -> None:
         self.app = app = App(retry=Retry.SEED)
-        self.told: list[Invocation] = []
+        self.told: list[InvokeResult] = []
         self.ran: list[str] = []
         self.again = True
         self.outcome: Any = None
@@ -93,7 +93,7 @@ async def test_a_worker_leaves_pulled_tasks_alone_and_an_invocation_takes_them(c
     assert (drained.ran, drained.left) == (0, 7)
     await client.submit("poll")
     assert (await drain(cycle.app, client)).left == 0
-    assert cycle.told == [Invocation(7, 7, left=False)]
+    assert cycle.told == [InvokeResult(7, 7, left=False)]
     assert [(await task(client, task_id)).state for task_id in ids] == ["success"] * 7
 
 
@@ -110,7 +110,7 @@ async def test_the_task_that_has_been_due_the_longest_comes_first(
     cycle.again = False
     await client.submit("poll", key="first")
     await drain(cycle.app, client, advance=False)
-    assert cycle.told == [Invocation(4, 0, left=True)]
+    assert cycle.told == [InvokeResult(4, 0, left=True)]
     clock.advance(60)
     await client.submit("poll", key="second")
     await drain(cycle.app, client, advance=False)
@@ -148,7 +148,7 @@ async def test_without_a_change_nothing_continues(cycle: Cycle, client: Client) 
     cycle.outcome = Outcome.snooze(60)
     submitted = await client.submit("poll")
     await drain(cycle.app, client, advance=False)
-    assert cycle.told == [Invocation(10, 0, left=True)]
+    assert cycle.told == [InvokeResult(10, 0, left=True)]
     assert (await task(client, submitted.id)).reason == "no_progress"
 
 

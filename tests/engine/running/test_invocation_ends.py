@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet import App, Client, Context, Invocation, Limits, Outcome
+from ramet import App, Client, Context, InvokeResult, Limits, Outcome
 from ramet.engine.worker import pool as pool_module
 from ramet.engine.worker.pool import Pool
 from ramet.testing import crash_everywhere
@@ -30,7 +30,7 @@ class Items:
         self.began: list[int] = []
         self.ended: list[int] = []
         self.go_on = asyncio.Event()
-        self.told: list[Invocation] = []
+        self.told: list[InvokeResult] = []
         self.polls: list[Context] = []
 
         @self.app.task("item", pulled=True)
@@ -78,7 +78,7 @@ async def test_a_worker_that_drains_lets_what_runs_end_and_takes_no_more(items: 
         await until(lambda: items.polls[0].draining, "the poll knows")
         items.go_on.set()
         await until(lambda: worker.in_hand == 0, "the poll ends")
-    assert items.told == [Invocation(2, 2, left=True)]
+    assert items.told == [InvokeResult(2, 2, left=True)]
     assert await stand(client, *ids, poll) == [("success", 1)] * 2 + [("pending", 0)] * 4
 
 
@@ -113,7 +113,7 @@ async def test_an_item_that_is_cancelled_is_told_and_the_others_go_on(items: Ite
         items.go_on.set()
         await until(lambda: bool(items.told), "the poll ends")
     assert sorted(items.ended) == [1, 2]
-    assert items.told == [Invocation(3, 2, left=False)]
+    assert items.told == [InvokeResult(3, 2, left=False)]
 
 
 @pytest.mark.parametrize("every", [10, pytest.param(3, marks=pytest.mark.nightly)])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Invocation, Limits, Outcome, RetryAfter, Task, item
+from ramet import App, Client, Context, InvokeResult, Limits, Outcome, RetryAfter, Task, item_settlement
 from ramet.testing import FakeClock, drain
 from tests.invariants.check import violations
 from tests.support.backends import BACKENDS, Backend
@@ -44,9 +44,9 @@ async def client(backend: Backend, app: App, clock: FakeClock) -> AsyncIterator[
         assert await violations(client.store) == []
 
 
-def polling(app: App, work: Work, *, wait: bool = False, concurrency: int = 1) -> list[Invocation]:
+def polling(app: App, work: Work, *, wait: bool = False, concurrency: int = 1) -> list[InvokeResult]:
     """Register an item that does this, and a poll that takes items; returns what the invocations tell."""
-    told: list[Invocation] = []
+    told: list[InvokeResult] = []
 
     @app.task("item", pulled=True, limits=Limits(task_seconds=36_000, call_seconds=60))
     async def one(ctx: Context, n: int) -> Any:
@@ -98,7 +98,7 @@ async def test_nothing_is_claimed_after_four_fifths_of_the_time(app: App, client
     ids = await submit(client, 9)
     await drain(app, client, advance=False)
     assert at == [0, 32, 64, 96, 128]
-    assert told == [Invocation(5, 5, left=True)]
+    assert told == [InvokeResult(5, 5, left=True)]
     assert [(await task(client, task_id)).state for task_id in ids[5:]] == ["pending"] * 4
 
 
@@ -115,7 +115,7 @@ async def test_what_still_runs_at_the_end_goes_back_with_its_attempt(
     ids = await submit(client, 2)
     async with passing(clock):
         await drain(app, client, advance=False)
-    assert told == [Invocation(2, 1, left=True)]
+    assert told == [InvokeResult(2, 1, left=True)]
     cut_short = await task(client, ids[0])
     assert (cut_short.state, cut_short.attempts) == ("pending", 0)
     history = await client.history(ids[0])
@@ -174,7 +174,7 @@ async def test_an_invocation_that_waits_takes_what_comes_due_meanwhile(
     ids = await submit(client, 2)
     async with passing(clock):
         await drain(app, client, advance=False)
-    assert told == [Invocation(8, 2, left=False)]
+    assert told == [InvokeResult(8, 2, left=False)]
     assert [(await task(client, task_id)).state for task_id in ids] == ["success"] * 2
 
 
@@ -187,7 +187,7 @@ async def test_it_waits_no_longer_than_it_may_claim(app: App, client: Client, cl
     began = clock.now()
     async with passing(clock):
         await drain(app, client, advance=False)
-    assert told == [Invocation(1, 0, left=True)]
+    assert told == [InvokeResult(1, 0, left=True)]
     assert SECONDS * 0.8 <= clock.now() - began < SECONDS
 
 
@@ -203,18 +203,18 @@ async def test_moving_to_another_stage_and_settling_bound_tasks_are_changes(
         if n == 1 and ctx.snoozes == 0:
             [binding] = await ctx.bind([waiting.id])
             assert binding.number is not None
-            await ctx.settle_items([item(waiting.id, binding.number, "success")])
+            await ctx.settle_items([item_settlement(waiting.id, binding.number, "success")])
         return ctx.snooze(60)
 
     told = polling(app, work)
     waiting = await client.submit("bound", 1, delay_seconds=0)
     await submit(client, 3)
     await drain(app, client, kinds=["poll"], advance=False)
-    assert told == [Invocation(3, 2, left=True)]
+    assert told == [InvokeResult(3, 2, left=True)]
     clock.advance(60)
     await client.submit("poll", key="again")
     await drain(app, client, kinds=["poll"], advance=False)
-    assert told[1] == Invocation(3, 0, left=True)
+    assert told[1] == InvokeResult(3, 0, left=True)
 
 
 async def test_a_named_time_is_waited_for_whatever_its_size(app: App, client: Client, clock: FakeClock) -> None:

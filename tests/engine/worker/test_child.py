@@ -11,7 +11,7 @@ import pytest
 from ramet import StoreError, StoreUncertain, StoreUnreachable
 from ramet.engine.worker import child
 from ramet.engine.worker.child import load_app, main
-from ramet.store.processes.running_notes import new_slots
+from ramet.store.processes.running_notes import new_notes
 from tests.engine.apps import child_app
 
 
@@ -83,7 +83,7 @@ def test_the_process_says_in_one_line_why_it_cannot_begin(
     ],
 )
 async def test_a_handler_can_tell_a_database_that_is_away_from_one_that_refused(told: str, error: StoreError) -> None:
-    slots, handle = new_slots(None, "w", 1)
+    slots, handle = new_notes(None, "w", 1)
     desk = child._Supervised(Silent(), child_app.app, slots)  # type: ignore[arg-type]
     asked = asyncio.create_task(desk.ask("reserve"))
     await asyncio.sleep(0)

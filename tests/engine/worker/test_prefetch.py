@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.engine.worker.worker import AHEAD_SECONDS, HELD_MAX, Pace
+from ramet.engine.worker.worker import AHEAD_SECONDS, HELD_MAX, SettleRate
 from tests.support.fakes import Hands
 
 
-def paced(per_second: float, concurrency: int = 8, seconds: int = 20) -> Pace:
+def paced(per_second: float, concurrency: int = 8, seconds: int = 20) -> SettleRate:
     """A pace that has seen so many tasks a second."""
     clock = Hands()
-    pace = Pace(clock, concurrency)
+    pace = SettleRate(clock, concurrency)
     for _ in range(seconds * 5):
         clock.at += 0.2
         pace.settled(int(per_second / 5))
@@ -20,7 +20,7 @@ def paced(per_second: float, concurrency: int = 8, seconds: int = 20) -> Pace:
 
 
 def test_before_anything_is_known_it_holds_as_many_as_there_are_slots() -> None:
-    pace = Pace(Hands(), 8)
+    pace = SettleRate(Hands(), 8)
     assert pace.wanted(0) == 8
     assert pace.wanted(7) == 1
     assert pace.wanted(8) == 0
@@ -50,7 +50,7 @@ def test_it_never_holds_more_than_its_bound() -> None:
 
 def test_it_forgets_a_burst() -> None:
     clock = Hands()
-    pace = Pace(clock, 4)
+    pace = SettleRate(clock, 4)
     clock.at += 0.2
     pace.settled(10_000)
     burst = pace.wanted(0)
@@ -69,7 +69,7 @@ def test_wanting_and_holding_never_pass_the_bound_and_an_empty_hand_always_wants
     counts: list[int], concurrency: int, held: int
 ) -> None:
     clock = Hands()
-    pace = Pace(clock, concurrency)
+    pace = SettleRate(clock, concurrency)
     for count in counts:
         clock.at += 0.15
         pace.settled(count)

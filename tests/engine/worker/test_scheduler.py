@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, Outcome, Retry, UnknownKind, Worker, slot_of
+from ramet import App, Client, Context, Limits, Outcome, Retry, UnknownKind, Worker, schedule_slot
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop, run
@@ -53,7 +53,7 @@ def test_a_chain_of_continuations_ends_at_its_depth_and_then_the_schedule_has_to
     async def poll(ctx: Context) -> Outcome:
         items = pending[: Limits().invocation_items]
         del pending[: len(items)]
-        found = slot_of(ctx.tracking_id)
+        found = schedule_slot(ctx.tracking_id)
         assert found is not None
         polled.append((found[1].timestamp(), ctx.chain_depth, len(items)))
         await ctx.checkpoint("polled", {"left": len(pending)})

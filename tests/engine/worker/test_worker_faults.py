@@ -10,7 +10,7 @@ import pytest
 
 from ramet import App, Client, Context, Limits
 from ramet.model.task import events as ev
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
 from ramet.store.store import Store
 from tests.support.waiting import until, worked_off, working
@@ -39,11 +39,11 @@ class Faulty:
         self.faults[name] -= 1
         return failing
 
-    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+    async def settle(self, batch: Sequence[Settlement]) -> list[SettleResult]:
         for item in batch:
             if item.seq in self.unsettleable or (item.seq in self.odd and type(item.event) is not ev.Error):
                 raise TypeError(f"task {item.seq} asks for something odd")
-        settled: list[Settled] = await self._store.settle(batch)
+        settled: list[SettleResult] = await self._store.settle(batch)
         return settled
 
 

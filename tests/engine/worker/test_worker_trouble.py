@@ -12,9 +12,9 @@ import pytest
 
 from ramet import App, ClaimLost, Client, Context, StoreError, Worker
 from ramet.engine.base.clock import SystemClock
-from ramet.model.flow.resources import Declared
+from ramet.model.flow.resources import DeclaredFlow
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed, Settled
+from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.errors import StoreFull
 from ramet.store.requests import ClaimRequest, Settlement
 from ramet.store.store import Store
@@ -51,20 +51,20 @@ class Troubled:
             await self.hold[name].wait()
         return answer
 
-    async def claim(self, request: ClaimRequest) -> list[Claimed]:
-        claimed: list[Claimed] = await self._pass("claim", request)
+    async def claim(self, request: ClaimRequest) -> list[ClaimedTask]:
+        claimed: list[ClaimedTask] = await self._pass("claim", request)
         return claimed
 
-    async def declare(self, declared: Declared) -> None:
+    async def declare(self, declared: DeclaredFlow) -> None:
         if self.fail.get("declare", 0) > 0:
             self.fail["declare"] -= 1
             raise StoreFull("the disk is full")
         await self._store.declare(declared)
         self.done.append("declare")
 
-    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+    async def settle(self, batch: Sequence[Settlement]) -> list[SettleResult]:
         self.settled += batch
-        settled: list[Settled] = await self._pass("settle", batch)
+        settled: list[SettleResult] = await self._pass("settle", batch)
         return settled
 
     async def heartbeat(self, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:

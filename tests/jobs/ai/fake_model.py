@@ -12,7 +12,7 @@ from ramet import App, Client, Context, Limits
 from ramet.jobs.ai.model import asking
 from ramet.jobs.app import DEFINITIONS
 from ramet.jobs.settings import ModelSettings
-from ramet.llm.providers.base import Answer, AnswerState, Provider, Submission, Usage
+from ramet.llm.providers.base import Answer, AnswerState, Provider, Submission, TokenUsage
 from ramet.llm.requests import Request
 from ramet.testing import drain
 
@@ -42,7 +42,7 @@ class Model:
         if isinstance(said, Answer):
             return Submission("r", said)
         text = said if isinstance(said, str) else json.dumps(said)
-        return Submission("r", Answer(request.key, AnswerState.SUCCEEDED, text, Usage(10, 0, 5)))
+        return Submission("r", Answer(request.key, AnswerState.SUCCEEDED, text, TokenUsage(10, 0, 5)))
 
     async def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
         """None."""

@@ -9,11 +9,11 @@ import pytest
 
 from ramet import Client, Context
 from ramet.commands.extras import ExtraMissing
-from ramet.jobs.ai.model import Unanswered, ask, asking
+from ramet.jobs.ai.model import NoAnswer, ask, asking
 from ramet.jobs.ai.prompts import COMPANY, MARK, CompanyReply
 from ramet.jobs.settings import ModelSettings
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.providers.base import Answer, AnswerState, Usage
+from ramet.llm.providers.base import Answer, AnswerState, TokenUsage
 from ramet.testing import fresh_client
 from tests.jobs.ai.fake_model import COST, SETTINGS, Said, app_doing, run, speaking
 
@@ -28,7 +28,7 @@ async def told(
     async def doing(ctx: Context) -> Any:
         try:
             found = await ask(ctx, COMPANY, CompanyReply, model=settings.cheap, data=data, settings=settings)
-        except Unanswered as why:
+        except NoAnswer as why:
             return str(why)
         return found.model_dump(exclude_none=True)
 
@@ -98,7 +98,7 @@ async def test_a_server_that_knows_no_schemas_is_asked_without() -> None:
 
 
 async def test_an_answer_that_was_cut_off_is_paid_and_is_none() -> None:
-    found, cost, _ = await told(Answer("k", AnswerState.INCOMPLETE, "{", Usage(10, 0, 5), code="length"))
+    found, cost, _ = await told(Answer("k", AnswerState.INCOMPLETE, "{", TokenUsage(10, 0, 5), code="length"))
     assert (found, cost) == ("its answer is incomplete: length", COST)
 
 
@@ -119,7 +119,7 @@ async def test_a_provider_that_cannot_be_opened_is_no_answer(why: Exception) -> 
 
     async def doing(ctx: Context) -> Any:
         asking.opener = refuse
-        with pytest.raises(Unanswered, match="OPENAI_API_KEY"):
+        with pytest.raises(NoAnswer, match="OPENAI_API_KEY"):
             await ask(ctx, COMPANY, CompanyReply, model="small", data="text", settings=SETTINGS)
         return True
 

@@ -11,7 +11,7 @@ from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import Page, read_list
 from ramet.jobs.boards.vendors import instruction_for
-from ramet.jobs.detection.findings import Confidence, Found
+from ramet.jobs.detection.findings import Confidence, DetectedBoard
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp()
 
@@ -63,9 +63,9 @@ KINDS = {"lever_eu": "lever", "workday_shared": "workday", "weworkremotely": "rs
 """What detection calls these rows."""
 
 
-def found(vendor: str) -> Found:
+def found(vendor: str) -> DetectedBoard:
     url, token, ids = BOARDS[vendor]
-    return Found(KINDS.get(vendor, vendor), url, token, ids, Confidence.HIGH, "url")
+    return DetectedBoard(KINDS.get(vendor, vendor), url, token, ids, Confidence.HIGH, "url")
 
 
 def board(vendor: str, **changes: Any) -> Instruction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.fetch.errors import Fetched
-from ramet.fetch.messages import Answer, Request
+from ramet.fetch.messages import Request, Response
 from ramet.jobs.app import fetchers
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
@@ -39,7 +39,7 @@ COUNTS = {
 """Openings by kind; of those with pages, more than one page has."""
 
 
-async def asked(request: Request, *, html: bool = False) -> Answer:
+async def asked(request: Request, *, html: bool = False) -> Response:
     return await fetchers.here().fetch(request, bytes_max=BYTES_MAX, robots=html)
 
 

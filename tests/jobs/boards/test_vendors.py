@@ -11,7 +11,7 @@ from ramet.jobs.boards.instruction import Instruction, Paging, is_valid
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.vendors import instruction_for, vendors
 from ramet.jobs.detection.addresses import board_of_url
-from ramet.jobs.detection.findings import HIGHEST, Confidence, Found
+from ramet.jobs.detection.findings import HIGHEST, Confidence, DetectedBoard
 from ramet.jobs.errors import InputError, WrongShape
 from tests.jobs.boards.sample_boards import BOARDS, board, read
 
@@ -79,27 +79,35 @@ def test_what_detection_found_becomes_the_boards_own_request(url: str, asked: st
 
 
 def test_a_board_on_a_companys_own_host_is_asked_there() -> None:
-    found = Found("recruitee", "https://jobs.acme.example/o/chef", None, {}, Confidence.MEDIUM, "link")
+    found = DetectedBoard("recruitee", "https://jobs.acme.example/o/chef", None, {}, Confidence.MEDIUM, "link")
     assert instruction_for(found).url == "https://jobs.acme.example/api/offers"
-    named = Found("personio", "https://careers.acme.example", "acme", {}, Confidence.MEDIUM, "link")
+    named = DetectedBoard("personio", "https://careers.acme.example", "acme", {}, Confidence.MEDIUM, "link")
     assert instruction_for(named).url == "https://acme.jobs.personio.de/xml?language=en"
 
 
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (Found("greenhouse", "https://acme.example/?gh_jid=1", None, {}, Confidence.MEDIUM, "url"), "the token"),
-        (Found("workday", "https://acme.example/", "acme", {}, Confidence.MEDIUM, "url"), "the host and the tenant"),
-        (Found("oracle_hcm", "https://a.oraclecloud.com/", None, {}, Confidence.MEDIUM, "url"), "the site"),
-        (Found("generic", "https://acme.example/jobs", None, {}, Confidence.LOW, "selectors"), "the selectors"),
-        (Found("monster", "https://monster.example/", "a", {}, Confidence.LOW, "url"), "monster is no board"),
-        (Found("lever", "https://jobs.lever.co/a/b", "a/../b", {}, Confidence.LOW, "url"), "the token"),
         (
-            Found("generic", "https://a.example", None, {"selectors": '{"item": 1}'}, Confidence.LOW, "selectors"),
+            DetectedBoard("greenhouse", "https://acme.example/?gh_jid=1", None, {}, Confidence.MEDIUM, "url"),
+            "the token",
+        ),
+        (
+            DetectedBoard("workday", "https://acme.example/", "acme", {}, Confidence.MEDIUM, "url"),
+            "the host and the tenant",
+        ),
+        (DetectedBoard("oracle_hcm", "https://a.oraclecloud.com/", None, {}, Confidence.MEDIUM, "url"), "the site"),
+        (DetectedBoard("generic", "https://acme.example/jobs", None, {}, Confidence.LOW, "selectors"), "the selectors"),
+        (DetectedBoard("monster", "https://monster.example/", "a", {}, Confidence.LOW, "url"), "monster is no board"),
+        (DetectedBoard("lever", "https://jobs.lever.co/a/b", "a/../b", {}, Confidence.LOW, "url"), "the token"),
+        (
+            DetectedBoard(
+                "generic", "https://a.example", None, {"selectors": '{"item": 1}'}, Confidence.LOW, "selectors"
+            ),
             "generic: ",
         ),
         (
-            Found(
+            DetectedBoard(
                 "generic",
                 "https://a.example",
                 None,
@@ -112,7 +120,7 @@ def test_a_board_on_a_companys_own_host_is_asked_there() -> None:
     ],
     ids=range(8),
 )
-def test_what_is_missing_is_said_on_one_line(found: Found, message: str) -> None:
+def test_what_is_missing_is_said_on_one_line(found: DetectedBoard, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         instruction_for(found)
     assert "\n" not in str(caught.value)
@@ -121,7 +129,7 @@ def test_what_is_missing_is_said_on_one_line(found: Found, message: str) -> None
 def test_a_page_is_read_by_discovered_selectors() -> None:
     selectors = {"item": "li.opening", "fields": {"title": "h3", "url": "a@href", "location": ".where"}}
     ids = {"selectors": json.dumps(selectors)}
-    found = Found("generic", "https://acme.example/careers/", None, ids, Confidence.LOW, "selectors")
+    found = DetectedBoard("generic", "https://acme.example/careers/", None, ids, Confidence.LOW, "selectors")
     instruction = instruction_for(found, company_name="Acme")
     item = '<li class="opening"><h3>Chef &amp; Cook</h3><a href="1">more</a><i class="where">Lyon</i></li>'
     (posting,) = read(instruction, f"<!doctype html><ul>{item}</ul>").postings
@@ -132,7 +140,7 @@ def test_a_page_is_read_by_discovered_selectors() -> None:
 
 def test_relative_addresses_of_a_page_are_relative_to_its_base() -> None:
     ids = {"selectors": json.dumps({"item": "li", "fields": {"title": "a", "url": "a@href"}})}
-    found = Found("generic", "https://acme.example/careers/", None, ids, Confidence.LOW, "selectors")
+    found = DetectedBoard("generic", "https://acme.example/careers/", None, ids, Confidence.LOW, "selectors")
     whole = instruction_for(found).model_copy(update={"paging": Paging(by="link", selector="a.more")})
     page = '<!doctype html><base href="/board/en/"><ul><li><a href="jobs/1">Chef</a></ul><a class="more" href="p2">'
     listed = read(whole, page)
@@ -151,7 +159,9 @@ def test_openings_in_a_script_of_a_page_are_read() -> None:
         "fields": {"title": "title", "url": "link", "location": "place"},
         "base_url": "https://jobs.acme.example/",
     }
-    found = Found("generic", "https://acme.example/jobs", None, {"embedded": json.dumps(embedded)}, Confidence.LOW, "x")
+    found = DetectedBoard(
+        "generic", "https://acme.example/jobs", None, {"embedded": json.dumps(embedded)}, Confidence.LOW, "x"
+    )
     instruction = instruction_for(found)
     assert Instruction.of(instruction.stored()) == instruction
     assert "html" in first_request(instruction).headers["Accept"]
@@ -162,12 +172,14 @@ def test_openings_in_a_script_of_a_page_are_read() -> None:
     with pytest.raises(WrongShape, match=r"window\.app"):
         read(instruction, "<!doctype html><script>window.other = []</script>")
     with pytest.raises(InputError):
-        instruction_for(Found("generic", "https://a.example", None, {"embedded": '{"url": "x"}'}, Confidence.LOW, "x"))
+        instruction_for(
+            DetectedBoard("generic", "https://a.example", None, {"embedded": '{"url": "x"}'}, Confidence.LOW, "x")
+        )
 
 
 def test_the_item_itself_may_be_the_link() -> None:
     ids = {"selectors": json.dumps({"item": "a.opening", "fields": {"title": "", "url": "@href"}})}
-    found = Found("generic", "https://acme.example/careers/", None, ids, Confidence.LOW, "selectors")
+    found = DetectedBoard("generic", "https://acme.example/careers/", None, ids, Confidence.LOW, "selectors")
     (posting,) = read(instruction_for(found), '<!doctype html><a class="opening" href="/jobs/1">Chef</a>').postings
     assert (posting.title, posting.url) == ("Chef", "https://acme.example/jobs/1")
 

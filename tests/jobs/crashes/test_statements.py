@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ramet import Client, Policy
+from ramet import Client, ResourcePolicy
 from ramet.jobs import pipeline
 from ramet.jobs.app import LIMITS, fetchers
 from ramet.jobs.config.config_file import sample
@@ -34,7 +34,7 @@ MATCHES = "SELECT listing_id, static_score, application_priority, matched_skills
 async def begin(client: Client) -> None:
     """A company whose feed lists the openings of another, and one board."""
     await fetchers.close()  # Each life learns the robots.txt of its hosts anew, so that all take the same statements.
-    await client.limit_resource(Policy(f"{HOST_RESOURCE}*", breaker_failures=0))
+    await client.limit_resource(ResourcePolicy(f"{HOST_RESOURCE}*", breaker_failures=0))
     await client.settings.set_many(sample() | {"jobs.match.min_score": 0, "jobs.match.preferred_office_min_score": 0})
     payload = {"website": site_of("Alder"), "name": "Alder"}
     await client.submit(COMPANY, payload, tracking_id="season", limits=replace(LIMITS, max_tasks=100))

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ramet.jobs.detection.addresses import board_of_url
-from ramet.jobs.detection.findings import GUESSED, Confidence, Found
+from ramet.jobs.detection.findings import GUESSED, Confidence, DetectedBoard
 from ramet.jobs.detection.patterns import PATTERNS
 
 BOARDS = {
@@ -51,7 +51,7 @@ BOARDS = {
 }
 
 
-def found(url: str) -> Found:
+def found(url: str) -> DetectedBoard:
     answer = board_of_url(url)
     assert answer is not None, url
     return answer

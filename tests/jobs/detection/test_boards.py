@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ramet.jobs.detection.boards import BOARDS_MAX, best_board, boards_in_page
-from ramet.jobs.detection.findings import Confidence, Found
+from ramet.jobs.detection.findings import Confidence, DetectedBoard
 from tests.jobs.corpus import corpus_file
 
 URL = "https://www.acme.example/company"
@@ -59,11 +59,11 @@ def page(body: str, head: str = "") -> str:
     return f"<!doctype html><html><head><title>Acme</title>{head}</head><body>{body}</body></html>"
 
 
-def boards(body: str, head: str = "", url: str = URL) -> list[Found]:
+def boards(body: str, head: str = "", url: str = URL) -> list[DetectedBoard]:
     return boards_in_page(page(body, head), url)
 
 
-def named(found: Found) -> tuple[str, str | None, str]:
+def named(found: DetectedBoard) -> tuple[str, str | None, str]:
     return found.kind, found.token, found.via
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.jobs.detection.findings import Confidence, Found, confidence_of
+from ramet.jobs.detection.findings import Confidence, DetectedBoard, confidence_of
 
 
-def found(kind: str, token: str | None = "acme", **ids: str) -> Found:
+def found(kind: str, token: str | None = "acme", **ids: str) -> DetectedBoard:
     confidence = confidence_of(kind, whole=token is not None)
-    return Found(kind, "https://board.example/acme", token, ids, confidence, "url")
+    return DetectedBoard(kind, "https://board.example/acme", token, ids, confidence, "url")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from ramet import App, Client, Context, RetryAfter
 from ramet.engine.worker.loops import declare_limits
 from ramet.fetch.errors import Refused
-from ramet.fetch.host_pace import NotYet
+from ramet.fetch.host_pace import HostTurnLater
 from ramet.jobs.app import fetchers, hosts
 from ramet.jobs.settings import FetchSettings
 from ramet.model.task.task import Task, TaskState
@@ -273,6 +273,6 @@ async def test_a_turn_can_be_taken_alone() -> None:
 
 
 def test_not_yet_is_a_retry_that_names_the_host_and_pauses_nothing() -> None:
-    later = NotYet(21.4, "acme.example")
+    later = HostTurnLater(21.4, "acme.example")
     assert isinstance(later, RetryAfter)
     assert (later.seconds, later.resource, str(later)) == (21.4, "", "the turn at acme.example comes in 21 s")

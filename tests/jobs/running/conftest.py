@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ramet import Client, Limits, Policy, Task
+from ramet import Client, Limits, ResourcePolicy, Task
 from ramet.jobs import pipeline
 from ramet.jobs.app import LIMITS, fetchers
 from ramet.jobs.config.config_file import sample
@@ -86,7 +86,7 @@ async def desk(backend: str | None, world: World, tmp_path: Path) -> AsyncIterat
     """The pipeline on either store, with the sample's profile and hosts that may be asked at any pace."""
     clock = FakeClock(NOW)
     async with fresh_client(pipeline.app, clock=clock, folder=tmp_path, database=backend) as client:
-        await client.limit_resource(Policy(f"{HOST_RESOURCE}*", breaker_failures=0))
+        await client.limit_resource(ResourcePolicy(f"{HOST_RESOURCE}*", breaker_failures=0))
         await client.settings.set_many(sample())
         await client.settings.refresh(0.0)
         yield Desk(client, clock, world)

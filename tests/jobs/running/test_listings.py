@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.engine.tools.import_tasks import Importer, ImportSource
 from ramet.jobs import pipeline
 from ramet.jobs.commands.why import find_listings, why_of
 from ramet.jobs.kinds import LISTING
@@ -185,7 +185,7 @@ async def test_what_another_job_finder_has_read_is_not_fetched_again(desk: Desk,
     path = tmp_path / "queue.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     rules = Rules(kinds=pipeline.app.import_kinds, takeovers=pipeline.app.import_states)
-    source = Source(path, "jsonl", rules=rules, strict=True)
+    source = ImportSource(path, "jsonl", rules=rules, strict=True)
     put_up(desk, Opening("2", "Baker"), f"{URL}0")
     await Importer(source, pipeline.app.registry, pipeline.app.limits).fill(desk.client.store, "tester")
     await drain(pipeline.app, desk.client)

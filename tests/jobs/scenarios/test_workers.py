@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.jobs_scale import ended, worker
-from ramet import Policy
+from ramet import ResourcePolicy
 from ramet.cli import main
 from ramet.jobs import pipeline
 from ramet.jobs.app import LIMITS
@@ -62,7 +62,7 @@ async def begin(database: str) -> dict[str, Crew]:
     """A database with the sample's settings and the roots of every story."""
     async with pipeline.app.client(database) as client:
         await client.settings.set_many(sample() | EAGER)
-        await client.limit_resource(Policy(f"{HOST_RESOURCE}*", breaker_failures=0))
+        await client.limit_resource(ResourcePolicy(f"{HOST_RESOURCE}*", breaker_failures=0))
         crews = {}
         for name, story in STORIES.items():
             made = await client.submit_many(story.roots, limits=LIMITS, one_lineage=story.one_lineage)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet import Policy
+from ramet import ResourcePolicy
 from ramet.llm.commands.submit import limit_rates
 from ramet.llm.pipeline import app
 from ramet.llm.pricing.prices import Price
@@ -25,4 +25,4 @@ async def test_a_submit_keeps_what_a_person_said_of_the_bucket() -> None:
         await client.change_resource(bucket, concurrency=3, cooldown_seconds=60.0, by="ada")
         await limit_rates(client, settings)
         [found] = [policy for policy in await client.policies() if policy.pattern == bucket]
-    assert found == Policy(bucket, 3, 2.0, 2.0, breaker_failures=0, cooldown_seconds=60.0, explicit=True)
+    assert found == ResourcePolicy(bucket, 3, 2.0, 2.0, breaker_failures=0, cooldown_seconds=60.0, explicit=True)

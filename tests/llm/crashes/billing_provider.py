@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ramet.llm.errors import Ambiguous, Refused, TooBusy
-from ramet.llm.providers.base import Answer, AnswerState, Caps, Mode, Poll, PollState, Submission, Usage
+from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Poll, PollState, Submission, TokenUsage
 from ramet.llm.requests import Request
 from tests.llm.fake_provider import CAPS
 
-USAGE = Usage(input_tokens=10, output_tokens=5)
+USAGE = TokenUsage(input_tokens=10, output_tokens=5)
 GOOD = '{"name": "owl"}'
 WORDS = {
     "owl": "success", "finch": "success", "gull": "success", "heron": "success",
@@ -66,7 +66,7 @@ class BillingProvider:
     """Those of submits that happen once and have happened."""
 
     @property
-    def caps(self) -> Caps:
+    def caps(self) -> Capabilities:
         return CAPS[self.mode]
 
     def _fault(self, verb: str, about: object) -> None:

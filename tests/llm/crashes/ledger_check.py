@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ramet import Client, Task
-from ramet.llm.calls import Job as JobInHand
+from ramet.llm.calls import ClaimedJob as JobInHand
 from ramet.llm.calls import calling, judged, request_of
 from ramet.llm.jobs import Job, find_job, rows_of
 from ramet.llm.providers.base import AnswerState, Mode

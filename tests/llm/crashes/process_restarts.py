@@ -17,7 +17,7 @@ from ramet.llm.jobs import submit_job
 from ramet.llm.providers.base import Mode, Provider
 from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM, JobSettings
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.postgres.writer import InlineLink
+from ramet.store.postgres.writer import InlineConnection
 from ramet.store.sqlite.store import SqliteStore
 from ramet.testing import FakeClock, drain
 from tests.llm.crashes.billing_provider import WORDS, BillingProvider
@@ -179,6 +179,6 @@ def cut(store: MadeStore) -> None:
         store._connection.close()
         store._reader.close()
         return
-    assert isinstance(store._writer, InlineLink)
+    assert isinstance(store._writer, InlineConnection)
     store._writer._link._drop()
     store._reader.close()

@@ -15,7 +15,7 @@ from ramet.llm import pipeline
 from ramet.llm.calls import KEYS
 from ramet.llm.jobs import submit_job
 from ramet.llm.pricing.prices import cost_of
-from ramet.llm.providers.base import Mode, Usage
+from ramet.llm.providers.base import Mode, TokenUsage
 from ramet.llm.settings import JobSettings
 from ramet.llm.testing.script import Script
 from ramet.llm.testing.server import StandIn
@@ -140,7 +140,7 @@ async def assert_the_books_are_the_journal(client: Client, server: StandIn, item
     answered = {key: int(cost) for key, cost in await client.read("SELECT submit_key, cost FROM llm_answers")}
     assert set(entries) <= set(answered) | set(unknown), "a question was asked and nobody wrote it down"
     billed = {
-        key: cost_of(Usage(entry.input_tokens, entry.cached_tokens, entry.output_tokens), DEAR, 1.0)
+        key: cost_of(TokenUsage(entry.input_tokens, entry.cached_tokens, entry.output_tokens), DEAR, 1.0)
         for key, entry in entries.items()
     }
     assert {key: billed[key] for key in answered} == answered

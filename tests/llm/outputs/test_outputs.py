@@ -15,13 +15,22 @@ import pytest
 
 from ramet.commands.extras import ExtraMissing
 from ramet.commands.output_files import OutputError
-from ramet.llm.providers.base import Usage
+from ramet.llm.providers.base import TokenUsage
 from ramet.llm.results import COLUMNS, OutputRow, format_of, open_output, write_rows
 
 GOOD = OutputRow(
-    0, "a", "succeeded", text='- "é"\n\u2028', value={"n": [1, None]}, model="m-1", usage=Usage(10, 4, 3), cost=2**60,
-    input_price=5, cached_price=1, output_price=9,
-)  # fmt: skip
+    0,
+    "a",
+    "succeeded",
+    text='- "é"\n\u2028',
+    value={"n": [1, None]},
+    model="m-1",
+    usage=TokenUsage(10, 4, 3),
+    cost=2**60,
+    input_price=5,
+    cached_price=1,
+    output_price=9,
+)
 BAD = OutputRow(1, "=b", "failed", code="timed_out", error="no answer in 2 h", late="too late")
 SAME = OutputRow(2, "c", "succeeded", text="x", value=False, shared=True)
 ROWS = [GOOD, BAD, SAME]

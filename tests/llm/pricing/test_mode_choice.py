@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from ramet import PRESETS, Limits
 from ramet.llm.errors import LlmError
 from ramet.llm.pricing.mode_choice import choose_mode, in_flight_max, rate_of, sweep_seconds
-from ramet.llm.providers.base import Caps, Mode
+from ramet.llm.providers.base import Capabilities, Mode
 
 HOUR = 3_600.0
-CHAT = Caps(1, 10**7, 60.0, False, False, 1.0, None)
-BACKGROUND = Caps(1, 10**7, 7_200.0, True, False, 1.0, 600.0)
-KEPT_FOR_DAYS = Caps(1, 10**7, 7_200.0, True, False, 1.0, None)
-BATCH = Caps(50_000, 2 * 10**8, 24 * HOUR, True, True, 0.5, None)
+CHAT = Capabilities(1, 10**7, 60.0, False, False, 1.0, None)
+BACKGROUND = Capabilities(1, 10**7, 7_200.0, True, False, 1.0, 600.0)
+KEPT_FOR_DAYS = Capabilities(1, 10**7, 7_200.0, True, False, 1.0, None)
+BATCH = Capabilities(50_000, 2 * 10**8, 24 * HOUR, True, True, 0.5, None)
 ALL = {Mode.CHAT: CHAT, Mode.BACKGROUND: BACKGROUND, Mode.BATCH: BATCH}
 LOCAL = {Mode.CHAT: CHAT}
 
@@ -99,7 +99,7 @@ def test_the_rate_is_the_lower_of_what_was_told_and_what_the_cycles_allow() -> N
     latency=st.none() | st.floats(0, 10**6),
 )
 def test_what_is_in_flight_can_always_be_swept_in_time(
-    backlog: int, rate: float, caps: dict[Mode, Caps], free: bool, latency: float | None
+    backlog: int, rate: float, caps: dict[Mode, Capabilities], free: bool, latency: float | None
 ) -> None:
     found = choose_mode(backlog, requests_per_second=rate, caps=caps, free=free, latency_seconds=latency)
     assert found.mode in caps

@@ -15,7 +15,7 @@ from genai_prices.data_snapshot import get_snapshot
 
 from ramet.llm.errors import LlmError, UnknownModel
 from ramet.llm.pricing.prices import Price, Tier, cost_of, given_price, price_of
-from ramet.llm.providers.base import Usage
+from ramet.llm.providers.base import TokenUsage
 
 DOLLAR = 1_000_000_000
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -44,7 +44,7 @@ def test_what_is_booked_is_what_the_list_computes_rounded_up_to_a_nano_dollar(
     read, cached, written = tokens
     used = ListUsage(input_tokens=read, cache_read_tokens=cached, output_tokens=written)
     told = calc_price(used, model, provider_id="openai", genai_request_timestamp=NOW).total_price * DOLLAR
-    mine = cost_of(Usage(read, cached, written), price_of(model, "openai", now=NOW))
+    mine = cost_of(TokenUsage(read, cached, written), price_of(model, "openai", now=NOW))
     assert 0 <= mine - told < 1
 
 
@@ -53,7 +53,7 @@ def test_a_batch_costs_what_the_list_says_of_batches(model: str) -> None:
     used = ListUsage(input_tokens=1_000, cache_read_tokens=400, output_tokens=77)
     told = calc_price(used, model, provider_id="openai", genai_request_timestamp=NOW,
                       price_context={"processing": "batch"}).total_price * DOLLAR  # fmt: skip
-    mine = cost_of(Usage(1_000, 400, 77), price_of(model, "openai", now=NOW), 0.5)
+    mine = cost_of(TokenUsage(1_000, 400, 77), price_of(model, "openai", now=NOW), 0.5)
     assert 0 <= mine - told < 1
 
 
@@ -62,13 +62,13 @@ def test_a_model_with_tiers_is_billed_by_the_length_of_its_input() -> None:
     assert price.rates(200_000).input == price.input == 3 * DOLLAR
     assert price.rates(200_001).input == 6 * DOLLAR
     assert price.written == 3_750_000_000
-    assert cost_of(Usage(1_000_000, 0, 0), price) == 6 * DOLLAR
-    assert cost_of(Usage(200_000, 0, 0), price) == 600_000_000
+    assert cost_of(TokenUsage(1_000_000, 0, 0), price) == 6 * DOLLAR
+    assert cost_of(TokenUsage(200_000, 0, 0), price) == 600_000_000
 
 
 def test_input_written_to_a_cache_costs_what_that_costs() -> None:
     price = Price(100, 10, 500, "test", written=125)
-    assert cost_of(Usage(3_000_000, 1_000_000, 0, 1_000_000), price) == 100 + 10 + 125
+    assert cost_of(TokenUsage(3_000_000, 1_000_000, 0, 1_000_000), price) == 100 + 10 + 125
 
 
 def test_a_price_that_changes_within_the_day_is_taken_at_its_dearest() -> None:
@@ -80,7 +80,7 @@ def test_a_price_that_changes_within_the_day_is_taken_at_its_dearest() -> None:
         for hour in range(24):
             used = ListUsage(input_tokens=1_000_000, output_tokens=1_000)
             told = calc_price(used, model.id, provider_id="deepseek", genai_request_timestamp=NOW.replace(hour=hour))
-            assert cost_of(Usage(1_000_000, 0, 1_000), price) >= told.total_price * DOLLAR
+            assert cost_of(TokenUsage(1_000_000, 0, 1_000), price) >= told.total_price * DOLLAR
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ramet.llm.pricing.prices import PER_TOKENS, Price, Tier, billed_by, cost_of, price_of, reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
-from ramet.llm.providers.base import Usage
+from ramet.llm.providers.base import TokenUsage
 from tests.llm.pricing.sample_requests import asked
 
 AMOUNTS = st.integers(0, 10**15)
@@ -33,7 +33,7 @@ def test_what_is_within_the_bounds_never_costs_more_than_was_reserved(
     read = data.draw(st.integers(0, estimated_tokens(request)))
     cached = data.draw(st.integers(0, read + 5))
     written = data.draw(st.integers(0, read + 5))
-    usage = Usage(read, cached, data.draw(st.integers(0, most)), written)
+    usage = TokenUsage(read, cached, data.draw(st.integers(0, most)), written)
     assert 0 <= cost_of(usage, price, discount) <= reserve_amount(request, price, discount)
 
 
@@ -46,7 +46,7 @@ def test_a_cost_is_the_exact_one_rounded_up_once(
     rates = price.rates(read)
     exact = Fraction((read - cached) * rates.input + cached * rates.cached + out * rates.output, PER_TOKENS)
     exact *= Fraction(str(discount))
-    mine = cost_of(Usage(read, cached, out), price, discount)
+    mine = cost_of(TokenUsage(read, cached, out), price, discount)
     assert type(mine) is int
     assert 0 <= mine - exact < 1
 
@@ -54,16 +54,16 @@ def test_a_cost_is_the_exact_one_rounded_up_once(
 @settings(deadline=None)
 @given(price=PLAIN, read=st.integers(0, 10**6), out=st.integers(0, 10**6), more=st.integers(0, 10**6))
 def test_more_output_never_costs_less(price: Price, read: int, out: int, more: int) -> None:
-    assert cost_of(Usage(read, 0, out), price) <= cost_of(Usage(read, 0, out + more), price)
+    assert cost_of(TokenUsage(read, 0, out), price) <= cost_of(TokenUsage(read, 0, out + more), price)
 
 
 def test_a_tenth_is_a_tenth() -> None:
-    assert cost_of(Usage(PER_TOKENS, 0, 0), Price(30, 0, 0, "test"), 0.1) == 3
+    assert cost_of(TokenUsage(PER_TOKENS, 0, 0), Price(30, 0, 0, "test"), 0.1) == 3
 
 
 def test_sums_of_a_large_job_do_not_drift() -> None:
     price = price_of("gpt-5.2", "openai")
-    one = cost_of(Usage(1_234, 0, 321), price)
+    one = cost_of(TokenUsage(1_234, 0, 321), price)
     assert one == -(-(1_234 * 1_750_000_000 + 321 * 14_000_000_000) // PER_TOKENS)
     assert sum(one for _ in range(100_000)) == 100_000 * one
 
@@ -75,7 +75,7 @@ def test_a_server_that_costs_nothing_reserves_nothing() -> None:
 @pytest.mark.parametrize("discount", [-0.5, float("nan"), float("inf")])
 def test_a_discount_that_cannot_be_is_refused(discount: float) -> None:
     with pytest.raises((ValueError, OverflowError)):
-        cost_of(Usage(1, 0, 1), Price(1, 1, 1, "test"), discount)
+        cost_of(TokenUsage(1, 0, 1), Price(1, 1, 1, "test"), discount)
 
 
 def test_a_batch_without_prices_of_its_own_takes_the_discount() -> None:

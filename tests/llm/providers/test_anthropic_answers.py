@@ -9,7 +9,7 @@ import pytest
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.providers.anthropic_batches import mark_of, name_of, read_name
 from ramet.llm.providers.anthropic_client import anthropic_fault, rates_from, read_message, read_result
-from ramet.llm.providers.base import AnswerState, Rate, Usage
+from ramet.llm.providers.base import AnswerState, RateLimit, TokenUsage
 from ramet.llm.providers.openai_errors import Conflict, NotFound
 
 KEY = "0123456789abcdef" * 4
@@ -30,7 +30,7 @@ def error(kind: str, **details: str) -> dict[str, Any]:
 def test_a_cache_is_counted_as_input_and_told_apart() -> None:
     answer = read_message("k", message())
     assert (answer.state, answer.text, answer.model) == (AnswerState.SUCCEEDED, "yes", "claude-sonnet-4-6")
-    assert answer.usage == Usage(input_tokens=28, cached_tokens=20, output_tokens=7, written_tokens=3)
+    assert answer.usage == TokenUsage(input_tokens=28, cached_tokens=20, output_tokens=7, written_tokens=3)
 
 
 def test_thoughts_are_left_out_and_tool_calls_are_kept() -> None:
@@ -131,13 +131,13 @@ def test_a_reset_is_a_moment_on_the_servers_clock() -> None:
             f"anthropic-ratelimit-{of}-remaining": str(remaining),
             f"anthropic-ratelimit-{of}-reset": f"2026-11-22T{reset}Z",
         }
-    assert rates_from(headers) == (Rate("requests", 50, 49, 1.0), Rate("tokens", 4000, 0, 0.0))
+    assert rates_from(headers) == (RateLimit("requests", 50, 49, 1.0), RateLimit("tokens", 4000, 0, 0.0))
 
 
 @pytest.mark.parametrize("reset", ["", "soon", "2026-11-22T12:00:00", "9" * 30])
 def test_a_reset_that_is_none_is_left_out(reset: str) -> None:
     headers = {"anthropic-ratelimit-requests-limit": "50", "anthropic-ratelimit-requests-reset": reset}
-    assert rates_from(headers) == (Rate("requests", 50, None, None),)
+    assert rates_from(headers) == (RateLimit("requests", 50, None, None),)
     assert rates_from({"anthropic-ratelimit-tokens-limit": "many"}) == ()
 
 

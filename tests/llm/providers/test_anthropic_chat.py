@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.llm.errors import Ambiguous
-from ramet.llm.providers.base import AnswerState, Mode, PollState, Usage
+from ramet.llm.providers.base import AnswerState, Mode, PollState, TokenUsage
 from ramet.llm.providers.registry import open_provider
 from tests.llm.providers.sample_requests import question
 from tests.llm.providers.scripted_server import Said, scripted
@@ -33,7 +33,7 @@ async def test_an_answer_that_is_cut_off_is_told_as_such() -> None:
         await provider.close()
     assert submission.answer is not None
     assert (submission.answer.state, submission.answer.text) == (AnswerState.INCOMPLETE, "yes")
-    assert submission.answer.usage == Usage(1, 0, 2)
+    assert submission.answer.usage == TokenUsage(1, 0, 2)
     (call,) = server.calls
     assert (call.path, call.body["max_tokens"], call.body["temperature"]) == ("/v1/messages", 100, 0.5)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.llm.errors import Ambiguous, NotSent, Refused, TooBusy
-from ramet.llm.providers.base import AnswerState, Mode, Poll, PollState, Provider, Usage
+from ramet.llm.providers.base import AnswerState, Mode, Poll, PollState, Provider, TokenUsage
 from ramet.llm.testing.script import Script
 from ramet.llm.testing.server import StandIn
 from tests.llm.providers.conftest import Opened
@@ -44,7 +44,7 @@ async def test_a_call_is_seen_queued_then_in_progress_then_completed(standin: St
     assert answer.text is not None
     assert answer.text.endswith("how deep is the sound?")
     (entry,) = standin.world.journal.entries()
-    assert answer.usage == Usage(entry.input_tokens, 0, entry.output_tokens)
+    assert answer.usage == TokenUsage(entry.input_tokens, 0, entry.output_tokens)
     assert (entry.key, entry.submit_key) == (answer.key, "s-1")
     assert [again async for again in provider.results(remote_id, seconds=10)] == [answer]
 
@@ -77,7 +77,7 @@ async def test_each_end_is_told_apart(
     assert (answer.state, answer.code, answer.retriable) == told
     assert answer.error is not None
     (entry,) = standin.world.journal.entries()
-    assert answer.usage == Usage(entry.input_tokens, entry.cached_tokens, entry.output_tokens)
+    assert answer.usage == TokenUsage(entry.input_tokens, entry.cached_tokens, entry.output_tokens)
     assert {"queued", "in_progress"} <= set(standin.world.statuses)
 
 

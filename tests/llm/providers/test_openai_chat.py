@@ -9,7 +9,7 @@ import socket
 import pytest
 
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.providers.base import Answer, AnswerState, Mode, PollState, Rate, Usage
+from ramet.llm.providers.base import Answer, AnswerState, Mode, PollState, RateLimit, TokenUsage
 from ramet.llm.providers.registry import open_provider
 from ramet.llm.requests import Request
 from ramet.llm.testing.script import Script
@@ -47,7 +47,7 @@ async def test_an_answer_comes_with_the_tokens_that_the_server_wrote_down(standi
     assert answer.state is AnswerState.SUCCEEDED
     assert answer.text is not None
     assert answer.text.endswith("which island has a lighthouse?")
-    assert answer.usage == Usage(entry.input_tokens, 3, entry.output_tokens)
+    assert answer.usage == TokenUsage(entry.input_tokens, 3, entry.output_tokens)
     assert answer.usage_known
     assert (answer.model, answer.response_id, answer.error) == (MODEL, entry.id, None)
 
@@ -240,7 +240,7 @@ async def test_rate_limits_are_read_from_headers(standin: StandIn, opened: Opene
     told = {rate.of: rate for rate in submission.rates}
     assert (told["requests"].limit, told["requests"].remaining) == (2, 1)
     assert (told["tokens"].limit, told["tokens"].remaining) == (6000, 5999)
-    assert isinstance(told["requests"], Rate)
+    assert isinstance(told["requests"], RateLimit)
     await asked(opened, "two")
     error = await refused(opened, "three")
     assert isinstance(error, TooBusy)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ramet.llm.errors import Refused
 from ramet.llm.providers import openai_batch_lines
-from ramet.llm.providers.base import AnswerState, Usage
+from ramet.llm.providers.base import AnswerState, TokenUsage
 from ramet.llm.providers.openai_answers import read_chat
 from ramet.llm.providers.openai_batch_lines import (
     CHAT_ENDPOINT,
@@ -138,7 +138,7 @@ def test_tokens_written_to_a_cache_are_told_apart() -> None:
     usage = {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": details}
     body = {"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}], "usage": usage}
     answer = read_chat("k", body)
-    assert answer.usage == Usage(100, 30, 5, 70), "no more than there were"
+    assert answer.usage == TokenUsage(100, 30, 5, 70), "no more than there were"
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 1.5}, 7])

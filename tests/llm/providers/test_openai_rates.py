@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.llm.providers.base import Rate
+from ramet.llm.providers.base import RateLimit
 from ramet.llm.providers.openai_errors import period_seconds, rates_from, retry_after_seconds
 
 
@@ -48,7 +48,7 @@ def test_limits_that_are_not_told_are_left_out() -> None:
         "x-ratelimit-reset-requests": "120ms",
         "x-ratelimit-limit-tokens": "-1",
     }
-    assert rates_from(headers) == (Rate("requests", 500, 499, 0.12),)
+    assert rates_from(headers) == (RateLimit("requests", 500, 499, 0.12),)
     assert rates_from({}) == ()
 
 

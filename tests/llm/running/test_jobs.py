@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from ramet.llm import pipeline
 from ramet.llm.calls import calling
 from ramet.llm.jobs import submit_job
-from ramet.llm.providers.base import Answer, AnswerState, Mode, Usage
+from ramet.llm.providers.base import Answer, AnswerState, Mode, TokenUsage
 from ramet.llm.requests import Request
 from ramet.llm.settings import JobSettings
 from ramet.llm.status import ItemState
@@ -67,7 +67,7 @@ async def test_bad_answers_fail_with_what_was_told_and_good_ones_stay(desk: Desk
 async def test_an_answer_that_does_not_fit_is_asked_again_a_few_times(desk: Desk) -> None:
     def answer(request: Request) -> Answer:
         good = str(request.messages[-1]["content"]) == "second" and desk.provider.journal[request.key] > 1
-        return Answer(request.key, AnswerState.SUCCEEDED, '{"name": "owl"}' if good else "an owl", Usage(10, 0, 5))
+        return Answer(request.key, AnswerState.SUCCEEDED, '{"name": "owl"}' if good else "an owl", TokenUsage(10, 0, 5))
 
     desk.provider.answer = answer
     await desk.submit(["never", "second"], check="tests.llm.running.test_jobs:Bird", name="job")

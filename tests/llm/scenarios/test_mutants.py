@@ -9,13 +9,13 @@ import pytest
 
 from ramet.engine.context import task as time
 from ramet.engine.running import invocation
-from ramet.engine.running.invocation import Allowance
+from ramet.engine.running.invocation import ChainAllowance
 from ramet.llm import calls, items
 from ramet.llm.providers.base import Mode
 from ramet.model.task import events as ev
 from ramet.model.task import lifecycle
 from ramet.model.task.task import Standing
-from ramet.model.task.transitions import Change, Refused, Transition
+from ramet.model.task.transitions import Change, Transition, TransitionRefused
 from ramet.store.maintenance import sweep
 from tests.llm.scenarios import test_bounds, test_slow_items, test_trouble, world
 
@@ -34,7 +34,7 @@ def _seldom(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_chain_without_a_limit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     transition, rule = lifecycle._RULES[ev.Continue]
 
-    def endless(row: Transition, task: Standing, event: ev.Event, now: float) -> Change | Refused:
+    def endless(row: Transition, task: Standing, event: ev.Event, now: float) -> Change | TransitionRefused:
         return rule(row, task._replace(max_chain_depth=1_000), event, now)
 
     monkeypatch.setitem(lifecycle._RULES, ev.Continue, (transition, endless))
@@ -43,7 +43,7 @@ def test_a_chain_without_a_limit_is_noticed(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_progress_that_is_always_there_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(invocation.Invoking, "changed", property(lambda self: 1))
+    monkeypatch.setattr(invocation.InvocationRun, "changed", property(lambda self: 1))
     with pytest.raises(AssertionError):
         test_bounds.test_5_an_invocation_in_which_nothing_changed_never_continues_itself(ON, tmp_path)
 
@@ -53,7 +53,7 @@ def test_claims_that_are_not_noted_in_advance_are_noticed(tmp_path: Path, monkey
     async def take(self: Any, wanted: int) -> int:
         return wanted
 
-    monkeypatch.setattr(Allowance, "take", take)
+    monkeypatch.setattr(ChainAllowance, "take", take)
     with pytest.raises(AssertionError):
         test_bounds.test_5_a_cycle_takes_exactly_three_times_what_one_invocation_may(ON, Mode.CHAT, tmp_path)
 

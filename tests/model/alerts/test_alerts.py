@@ -13,7 +13,7 @@ from ramet.model.alerts.rules import (
     STANDING,
     WORST_MAX,
     Alert,
-    Finding,
+    AlertFinding,
     KindDemand,
     MonitorLimits,
     Pattern,
@@ -45,7 +45,7 @@ def test_as_many_demands_as_are_tolerated_are_no_loop_and_one_more_is() -> None:
     entry = {"name": "job key", "weight": 4, "limit": 3, "kind": "job", "key": "key", "spawned": 1,
              "blocked": {"done": 2}, "revived": 1}  # fmt: skip
     found = judge_key("lineage", [demand(done=2, revived=1)], LIMITS, {})
-    assert found == [Finding(Pattern.POSSIBLE_LOOP, "lineage", entry)]
+    assert found == [AlertFinding(Pattern.POSSIBLE_LOOP, "lineage", entry)]
 
 
 def test_a_kind_is_judged_by_its_own_threshold() -> None:
@@ -63,7 +63,7 @@ def test_a_key_that_several_kinds_want_is_one_cycle() -> None:
     several = [demand("b", done=2), demand("a", done=1, in_flight=1)]
     entry = {"name": "a, b key", "weight": 6, "limit": 5, "kind": "a, b", "key": "key", "spawned": 2,
              "blocked": {"done": 3, "in_flight": 1}, "revived": 0}  # fmt: skip
-    assert judge_key("lineage", several, LIMITS, {}) == [Finding(Pattern.POSSIBLE_CYCLE, "lineage", entry)]
+    assert judge_key("lineage", several, LIMITS, {}) == [AlertFinding(Pattern.POSSIBLE_CYCLE, "lineage", entry)]
     assert judge_key("lineage", several[:1], LIMITS, {}) == []
     assert judge_key("lineage", several, LIMITS, {"a": 6}) == []
 

@@ -9,11 +9,11 @@ import pytest
 from ramet.model.alerts.rules import (
     LIVE,
     WORST_MAX,
+    AlertFinding,
+    AlertShare,
     FailedRuns,
-    Finding,
     MonitorLimits,
     Pattern,
-    Share,
     budget_finding,
     deadline_findings,
     judge_chains,
@@ -30,13 +30,13 @@ LIMITS = MonitorLimits(window_seconds=3_600.0)
 WINDOW = {"window_seconds": 3_600.0}
 
 
-def found(pattern: Pattern, **entry: Any) -> Finding:
+def found(pattern: Pattern, **entry: Any) -> AlertFinding:
     """What is about no lineage."""
-    return Finding(pattern, "", entry)
+    return AlertFinding(pattern, "", entry)
 
 
 def test_a_schedule_whose_runs_stop_with_work_left_more_often_than_tolerated_is_named() -> None:
-    runs = {"a": Share(2, 12), "b": Share(3, 12), "c": Share(4, 5)}
+    runs = {"a": AlertShare(2, 12), "b": AlertShare(3, 12), "c": AlertShare(4, 5)}
     assert judge_chains(runs, LIMITS) == [
         found(Pattern.CHAIN_LIMIT, name="b", weight=3, limit=2, runs=12),
         found(Pattern.CHAIN_LIMIT, name="c", weight=4, limit=2, runs=5),
@@ -64,25 +64,25 @@ def test_kinds_over_a_count_are_named_else_all_of_them_together() -> None:
 
 
 def test_a_share_of_failed_lineages_counts_from_ten_on_and_a_count_whatever_the_share() -> None:
-    assert judge_lineages({"a": Share(9, 9)}, LIMITS) == []
-    assert judge_lineages({"a": Share(1, 10)}, LIMITS) == []
-    assert judge_lineages({"a": Share(2, 10)}, LIMITS) == [
+    assert judge_lineages({"a": AlertShare(9, 9)}, LIMITS) == []
+    assert judge_lineages({"a": AlertShare(1, 10)}, LIMITS) == []
+    assert judge_lineages({"a": AlertShare(2, 10)}, LIMITS) == [
         found(Pattern.FAILED_LINEAGES, name="a", weight=2, of=10, limit=1.0, tolerated="10% of 10 or more", **WINDOW)
     ]
-    assert judge_lineages({"a": Share(100, 10_000)}, LIMITS) == []
+    assert judge_lineages({"a": AlertShare(100, 10_000)}, LIMITS) == []
     few = LIMITS._replace(failed_max=3)
-    assert judge_lineages({"a": Share(3, 9)}, few) == []
-    assert judge_lineages({"a": Share(4, 9)}, few) == [
+    assert judge_lineages({"a": AlertShare(3, 9)}, few) == []
+    assert judge_lineages({"a": AlertShare(4, 9)}, few) == [
         found(Pattern.FAILED_LINEAGES, name="a", weight=4, of=9, limit=3, tolerated="3, however many there were",
               **WINDOW)
     ]  # fmt: skip
 
 
 def test_lineages_of_several_kinds_are_judged_together_as_well() -> None:
-    assert [each.entry["name"] for each in judge_lineages({"a": Share(1, 5), "b": Share(1, 5)}, LIMITS)] == [
+    assert [each.entry["name"] for each in judge_lineages({"a": AlertShare(1, 5), "b": AlertShare(1, 5)}, LIMITS)] == [
         "all kinds"
     ]
-    both = judge_lineages({"a": Share(2, 10), "b": Share(0, 5)}, LIMITS)
+    both = judge_lineages({"a": AlertShare(2, 10), "b": AlertShare(0, 5)}, LIMITS)
     assert [(each.entry["name"], each.entry["weight"], each.entry["of"]) for each in both] == [
         ("a", 2, 10), ("all kinds", 2, 15),
     ]  # fmt: skip
@@ -90,17 +90,17 @@ def test_lineages_of_several_kinds_are_judged_together_as_well() -> None:
 
 def test_a_limit_is_a_share_to_the_sixth_digit_so_that_no_rounding_of_floats_is_an_alert() -> None:
     assert 0.07 * 100 > 7
-    assert judge_lineages({"a": Share(7, 100)}, LIMITS._replace(failed_share_max=0.07)) == []
-    third = judge_lineages({"a": Share(4, 10)}, LIMITS._replace(failed_share_max=1 / 3))
+    assert judge_lineages({"a": AlertShare(7, 100)}, LIMITS._replace(failed_share_max=0.07)) == []
+    third = judge_lineages({"a": AlertShare(4, 10)}, LIMITS._replace(failed_share_max=1 / 3))
     assert third[0].entry["limit"] == 3.333333
 
 
 def test_errors_of_a_schedule_are_judged_by_their_share_and_by_their_count() -> None:
-    assert judge_invocations({"a": Share(1, 20), "b": Share(19, 19)}, LIMITS) == []
-    assert judge_invocations({"a": Share(2, 20)}, LIMITS) == [
+    assert judge_invocations({"a": AlertShare(1, 20), "b": AlertShare(19, 19)}, LIMITS) == []
+    assert judge_invocations({"a": AlertShare(2, 20)}, LIMITS) == [
         found(Pattern.INVOCATION_ERRORS, name="a", weight=2, of=20, limit=1.0, tolerated="5% of 20 or more", **WINDOW)
     ]
-    assert judge_invocations({"a": Share(1, 20), "b": Share(21, 1_000)}, LIMITS) == [
+    assert judge_invocations({"a": AlertShare(1, 20), "b": AlertShare(21, 1_000)}, LIMITS) == [
         found(Pattern.INVOCATION_ERRORS, name="b", weight=21, of=1_000, limit=20,
               tolerated="20, however many there were", **WINDOW)
     ]  # fmt: skip
@@ -112,7 +112,9 @@ def test_a_budget_is_worth_an_alert_from_its_share_on() -> None:
     assert budget_finding("lineage", "tasks", 5, 0, LIMITS) is None
     assert budget_finding("lineage", "tasks", 1, 1, LIMITS) is not None
     entry = {"name": "tasks", "weight": 800_012, "limit": 1_000_000, "share": 0.8}
-    assert budget_finding("lineage", "tasks", 800_012, 1_000_000, LIMITS) == Finding(Pattern.BUDGET, "lineage", entry)
+    assert budget_finding("lineage", "tasks", 800_012, 1_000_000, LIMITS) == AlertFinding(
+        Pattern.BUDGET, "lineage", entry
+    )
     third = budget_finding("lineage", "tasks", 2, 3, LIMITS._replace(budget_share=0.5))
     assert third is not None
     assert third.entry["share"] == 0.6667

@@ -19,8 +19,8 @@ from ramet.model.alerts.notifications import (
     link_to,
     names_of,
     summary_of,
+    test_message,
     text_of,
-    trial_of,
 )
 from ramet.model.alerts.rules import NAMED, Alert
 from tests.model.samples import NOW
@@ -126,7 +126,7 @@ def test_many_alerts_are_summed_up() -> None:
 
 def test_a_test_says_that_it_is_one() -> None:
     text = "a test of channel mail by ada: nothing is wrong"
-    assert trial_of("mail", "ada", "n1", NOW) == {"id": "n1", "event": "test", "at": NOW, "text": text}
+    assert test_message("mail", "ada", "n1", NOW) == {"id": "n1", "event": "test", "at": NOW, "text": text}
 
 
 def test_a_delivery_is_named_after_all_of_its_parts() -> None:

@@ -10,10 +10,10 @@ from ramet.model.flow.resources import (
     EXHAUSTED,
     FLOOR,
     RECOVERY_SECONDS,
-    Policy,
     Rate,
     Resource,
-    Told,
+    ResourcePolicy,
+    ResponseLimits,
     adapted,
     cut,
     paused,
@@ -68,7 +68,7 @@ def test_nothing_takes_no_time_and_a_rate_that_no_refusal_left_lower_is_as_exact
 
 
 def test_a_refusal_halves_the_rate_and_time_brings_it_back_evenly() -> None:
-    policy = Policy("api", rate_per_second=8.0)
+    policy = ResourcePolicy("api", rate_per_second=8.0)
     rate = rate_of(cut(API, policy, NOW), policy)
     assert rate is not None
     assert [rate.at(NOW + part * RECOVERY_SECONDS) for part in (0, 0.25, 0.5, 2.0)] == [4.0, 6.0, 8.0, 8.0]
@@ -76,18 +76,18 @@ def test_a_refusal_halves_the_rate_and_time_brings_it_back_evenly() -> None:
 
 
 def test_refusals_of_calls_under_way_at_the_first_one_cut_once_and_none_cuts_below_the_floor() -> None:
-    policy = Policy("api", rate_per_second=8.0)
+    policy = ResourcePolicy("api", rate_per_second=8.0)
     first = paused(cut(API, policy, NOW), NOW + 10.0, "429")
     assert cut(first, policy, NOW + 1.0) == first
     resource = API
     for _ in range(20):
         resource = cut(resource, policy, NOW)
     assert resource.cut_rate == 8.0 * FLOOR
-    assert cut(API, Policy("api"), NOW) == API
+    assert cut(API, ResourcePolicy("api"), NOW) == API
 
 
-def told(resource: Resource = API, policy: Policy | None = None, **fields: float) -> Resource:
-    return adapted(resource, policy or Policy("api"), Told(**fields), NOW)
+def told(resource: Resource = API, policy: ResourcePolicy | None = None, **fields: float) -> Resource:
+    return adapted(resource, policy or ResourcePolicy("api"), ResponseLimits(**fields), NOW)
 
 
 @pytest.mark.parametrize(
@@ -95,14 +95,14 @@ def told(resource: Resource = API, policy: Policy | None = None, **fields: float
     [(None, 600.0, 10.0, 100.0), (2.0, 600.0, 2.0, 50.0), (50.0, 600.0, 10.0, 50.0), (50.0, 6.0, 0.1, 6.0)],
 )
 def test_of_policy_and_server_the_stricter_holds(said: float | None, limit: float, rate: float, burst: float) -> None:
-    policy = Policy("api") if said is None else Policy("api", rate_per_second=said, burst=50.0)
+    policy = ResourcePolicy("api") if said is None else ResourcePolicy("api", rate_per_second=said, burst=50.0)
     found = rate_of(told(policy=policy, limit_per_minute=limit), policy)
     assert found is not None
     assert (found.full, found.burst) == (rate, burst)
 
 
 def test_what_is_left_at_the_server_lowers_what_is_in_store_and_never_raises_it() -> None:
-    policy = Policy("api", rate_per_second=1.0, burst=50.0)
+    policy = ResourcePolicy("api", rate_per_second=1.0, burst=50.0)
     assert told(policy=policy, remaining=7.0).tokens == 7.0
     assert told(policy=policy, remaining=70.0).tokens == 50.0
     poor = refilled(API, policy, NOW)._replace(tokens=-5.0)
@@ -115,13 +115,13 @@ def test_a_limit_that_is_used_up_for_long_is_one_of_a_longer_time_than_a_minute(
     minute = told(limit_per_minute=200.0, remaining=0.0, reset_seconds=30.0)
     assert minute.told_rate == pytest.approx(200 / 60)
     unknown = told(remaining=0.0, reset_seconds=30.0)
-    assert room(unknown, Policy("api"), NOW, 0) == (0, "paused", NOW + 30.0)
+    assert room(unknown, ResourcePolicy("api"), NOW, 0) == (0, "paused", NOW + 30.0)
     assert unknown.paused_reason == EXHAUSTED
     assert told(remaining=1.0, reset_seconds=30.0) == API
 
 
 def test_nothing_left_of_a_limit_that_is_not_told_is_a_refusal() -> None:
-    policy = Policy("api", rate_per_second=8.0)
+    policy = ResourcePolicy("api", rate_per_second=8.0)
     refused = told(policy=policy, remaining=0.0, reset_seconds=30.0)
     assert (refused.cut_rate, refused.tokens, refused.paused_until) == (4.0, 0.0, NOW + 30.0)
     assert told(refused, policy, remaining=0.0, reset_seconds=20.0) == refused
@@ -130,18 +130,18 @@ def test_nothing_left_of_a_limit_that_is_not_told_is_a_refusal() -> None:
 
 
 def test_an_answer_closes_a_breaker_that_is_half_open_and_no_other() -> None:
-    policy = Policy("api", cooldown_seconds=60.0)
+    policy = ResourcePolicy("api", cooldown_seconds=60.0)
     opened = API._replace(opened_at=NOW - 60.0, opened_by="engine", opened_reason="503")
     assert told(opened, policy, remaining=5.0).opened_at is None
-    assert told(opened, Policy("api"), remaining=5.0).opened_at is not None
+    assert told(opened, ResourcePolicy("api"), remaining=5.0).opened_at is not None
     assert told(opened._replace(opened_at=NOW - 59.0), policy, remaining=5.0).opened_at is not None
 
 
 def test_claims_go_by_the_same_rate() -> None:
-    policy = Policy("api", rate_per_second=2.0)
+    policy = ResourcePolicy("api", rate_per_second=2.0)
     slow = cut(API, policy, NOW)._replace(tokens=0.0)
     assert room(slow, policy, NOW, 0).until == pytest.approx(NOW + 1.0, abs=0.01)
-    assert room(told(limit_per_minute=60.0)._replace(tokens=0.5), Policy("api"), NOW, 0).until == pytest.approx(
+    assert room(told(limit_per_minute=60.0)._replace(tokens=0.5), ResourcePolicy("api"), NOW, 0).until == pytest.approx(
         NOW + 0.5
     )
 
@@ -150,7 +150,7 @@ def test_claims_go_by_the_same_rate() -> None:
 def test_a_claim_that_comes_at_the_moment_that_it_was_told_finds_room(full: float, used: float, later: float) -> None:
     """Else a worker would look again and again without any time passing."""
     now = 1_800_000_000.0
-    policy = Policy("api", rate_per_second=full)
+    policy = ResourcePolicy("api", rate_per_second=full)
     resource = cut(API, policy, now)._replace(tokens=-used, refilled_at=now)
     until = room(resource, policy, now + later, 0).until
     assert until is None or room(resource, policy, until, 0).claims == 1

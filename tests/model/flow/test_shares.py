@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.flow.resources import TOLERANCE_SECONDS, Policy, Resource, cut, paused
+from ramet.model.flow.resources import TOLERANCE_SECONDS, Resource, ResourcePolicy, cut, paused
 from ramet.model.flow.shares import (
     GRACE_SECONDS,
     KEEP_SECONDS,
     OFF_SECONDS,
     Bucket,
-    Look,
-    Share,
-    look,
+    BucketCheck,
+    ResourceShare,
+    after_grant,
+    after_refusal,
+    check_bucket,
     position,
-    refused,
-    took,
 )
 
 NOW = 1_000_000.0
@@ -32,21 +32,21 @@ NOW = 1_000_000.0
 class Store:
     """Buckets in memory; asks as a claim does."""
 
-    def __init__(self, **policies: Policy) -> None:
+    def __init__(self, **policies: ResourcePolicy) -> None:
         self.buckets = {name: Bucket(Resource(name), policy, {}) for name, policy in policies.items()}
 
     def take(self, lineage: str, now: float, **amounts: float) -> float:
-        told = {name: look(self.buckets[name], lineage, amount, now) for name, amount in amounts.items()}
+        told = {name: check_bucket(self.buckets[name], lineage, amount, now) for name, amount in amounts.items()}
         seconds = max(each.seconds for each in told.values())
         for name, amount in amounts.items():
             bucket = self.buckets[name]
-            after = took(bucket, lineage, amount, now)
-            self.buckets[name] = refused(bucket, lineage, amount, now, told[name]) if seconds else after
+            after = after_grant(bucket, lineage, amount, now)
+            self.buckets[name] = after_refusal(bucket, lineage, amount, now, told[name]) if seconds else after
         return seconds
 
 
-def rate(per_second: float, burst: float = 1.0) -> Policy:
-    return Policy("a", rate_per_second=per_second, burst=burst)
+def rate(per_second: float, burst: float = 1.0) -> ResourcePolicy:
+    return ResourcePolicy("a", rate_per_second=per_second, burst=burst)
 
 
 @given(
@@ -99,15 +99,15 @@ def test_all_or_nothing() -> None:
 
 
 def test_what_has_no_rate_gives_any_amount_and_what_rests_gives_none() -> None:
-    store = Store(a=Policy("a"))
+    store = Store(a=ResourcePolicy("a"))
     assert store.take("A", NOW, a=1e9) == 0.0
     bucket = store.buckets["a"]
-    assert look(bucket._replace(resource=paused(bucket.resource, NOW + 7.0, "429")), "A", 1, NOW).seconds == 7.0
+    assert check_bucket(bucket._replace(resource=paused(bucket.resource, NOW + 7.0, "429")), "A", 1, NOW).seconds == 7.0
     off = bucket.resource._replace(opened_at=NOW, opened_by="ada")
-    assert look(bucket._replace(resource=off), "A", 1, NOW).seconds == OFF_SECONDS
-    cool = Policy("a", cooldown_seconds=60.0)
-    assert look(Bucket(off, cool, {}), "A", 1, NOW).seconds == 60.0
-    assert look(Bucket(off, cool, {}), "A", 1, NOW + 60.0).seconds == 0.0
+    assert check_bucket(bucket._replace(resource=off), "A", 1, NOW).seconds == OFF_SECONDS
+    cool = ResourcePolicy("a", cooldown_seconds=60.0)
+    assert check_bucket(Bucket(off, cool, {}), "A", 1, NOW).seconds == 60.0
+    assert check_bucket(Bucket(off, cool, {}), "A", 1, NOW + 60.0).seconds == 0.0
 
 
 def test_a_clock_that_jumps_ahead_brings_a_burst_and_one_set_back_brings_nothing() -> None:
@@ -118,7 +118,7 @@ def test_a_clock_that_jumps_ahead_brings_a_burst_and_one_set_back_brings_nothing
 
 
 def run(
-    policies: dict[str, Policy],
+    policies: dict[str, ResourcePolicy],
     callers: dict[str, int],
     amounts: dict[str, dict[str, float]],
     seconds: float,
@@ -186,66 +186,66 @@ def test_who_never_comes_back_costs_the_others_its_grace_at_most() -> None:
 
 
 def test_nobody_gets_anything_for_the_time_in_which_it_did_not_ask() -> None:
-    shares = {"A": Share("A", 500.0, 1.0, NOW, NOW + 100.0), "B": Share("B", 3.0, 0.0, NOW, NOW + 60.0)}
+    shares = {"A": ResourceShare("A", 500.0, 1.0, NOW, NOW + 100.0), "B": ResourceShare("B", 3.0, 0.0, NOW, NOW + 60.0)}
     bucket = Bucket(Resource("a", tokens=0.0, refilled_at=NOW), rate(1.0), shares)
     asked = [("B", 10.0, 500.0), ("C", 0.0, 500.0), ("B", 1.0, 495.0), ("B", GRACE_SECONDS, 495.0), ("B", 5.1, 500.0)]
     for lineage, later, taken in asked:
-        told = look(bucket, lineage, 1.0, NOW + later)
-        assert refused(bucket, lineage, 1.0, NOW + later, told).shares[lineage].taken == taken
+        told = check_bucket(bucket, lineage, 1.0, NOW + later)
+        assert after_refusal(bucket, lineage, 1.0, NOW + later, told).shares[lineage].taken == taken
 
 
 def test_what_a_clock_says_that_was_set_back_keeps_nothing_for_anybody() -> None:
-    assert not Share("A", 0.0, 1.0, NOW + 3_600.0, NOW + 3_700.0).waits(NOW)
+    assert not ResourceShare("A", 0.0, 1.0, NOW + 3_600.0, NOW + 3_700.0).waits(NOW)
 
 
 def test_what_was_taken_and_wanted_is_remembered_for_so_long_and_only_where_somebody_was_refused() -> None:
     bucket = Bucket(Resource("a", tokens=5.0, refilled_at=NOW), rate(1.0, 5.0), {})
-    assert took(bucket, "A", 2.0, NOW) == bucket._replace(resource=Resource("a", tokens=3.0, refilled_at=NOW))
-    told = look(bucket, "A", 5.0, NOW + 0.0)
+    assert after_grant(bucket, "A", 2.0, NOW) == bucket._replace(resource=Resource("a", tokens=3.0, refilled_at=NOW))
+    told = check_bucket(bucket, "A", 5.0, NOW + 0.0)
     assert (told.seconds, told.queued) == (0.0, False)
     empty = bucket._replace(resource=Resource("a", tokens=0.0, refilled_at=NOW))
-    told = look(empty, "A", 2.0, NOW)
+    told = check_bucket(empty, "A", 2.0, NOW)
     assert (told.seconds, told.queued) == (2.0, True)
-    waiting = refused(empty, "A", 2.0, NOW, told)
-    assert waiting.shares == {"A": Share("A", 0.0, 2.0, NOW, NOW + 2.0 + GRACE_SECONDS + KEEP_SECONDS)}
-    given = took(waiting, "A", 2.0, NOW + 2.0)
-    assert given.shares == {"A": Share("A", 2.0, 0.0, NOW + 2.0, NOW + 2.0 + KEEP_SECONDS)}
-    held = refused(waiting, "A", 1.0, NOW + 1.0, Look(9.0, False))
-    assert held.shares == {"A": Share("A", 0.0, 0.0, NOW + 1.0, NOW + 1.0 + KEEP_SECONDS)}
-    assert refused(empty, "A", 1.0, NOW, Look(9.0, False)) == empty
+    waiting = after_refusal(empty, "A", 2.0, NOW, told)
+    assert waiting.shares == {"A": ResourceShare("A", 0.0, 2.0, NOW, NOW + 2.0 + GRACE_SECONDS + KEEP_SECONDS)}
+    given = after_grant(waiting, "A", 2.0, NOW + 2.0)
+    assert given.shares == {"A": ResourceShare("A", 2.0, 0.0, NOW + 2.0, NOW + 2.0 + KEEP_SECONDS)}
+    held = after_refusal(waiting, "A", 1.0, NOW + 1.0, BucketCheck(9.0, False))
+    assert held.shares == {"A": ResourceShare("A", 0.0, 0.0, NOW + 1.0, NOW + 1.0 + KEEP_SECONDS)}
+    assert after_refusal(empty, "A", 1.0, NOW, BucketCheck(9.0, False)) == empty
 
 
 def test_who_wants_no_more_than_there_is_has_room_whatever_the_clock_says() -> None:
     bucket = Bucket(Resource("a", tokens=1.0, refilled_at=NOW + 10.0), rate(1.0, 5.0), {})
-    assert look(bucket, "A", 1.0, NOW) == Look(0.0, False)
-    assert look(bucket, "A", 2.0, NOW) == Look(11.0, True)
+    assert check_bucket(bucket, "A", 1.0, NOW) == BucketCheck(0.0, False)
+    assert check_bucket(bucket, "A", 2.0, NOW) == BucketCheck(11.0, True)
 
 
 def test_a_lineage_is_waited_for_from_when_it_asked_until_what_it_took_is_all_that_counts() -> None:
-    share = Share("A", 0.0, 1.0, NOW, NOW + 5.0 + KEEP_SECONDS)
+    share = ResourceShare("A", 0.0, 1.0, NOW, NOW + 5.0 + KEEP_SECONDS)
     assert [share.waits(NOW + later) for later in (-0.1, 0.0, 4.9, 5.0)] == [False, True, True, False]
     assert not share._replace(wanted=0.0).waits(NOW)
 
 
 def test_what_rests_says_for_how_long_and_nobody_queues_for_it() -> None:
     empty = Bucket(Resource("a", tokens=0.0, refilled_at=NOW), rate(1.0), {})
-    for rest, told in ((0.5, Look(0.5, False)), (0.0, Look(1.0, True))):
+    for rest, told in ((0.5, BucketCheck(0.5, False)), (0.0, BucketCheck(1.0, True))):
         resting = empty._replace(resource=paused(empty.resource, NOW + rest, "429"))
-        assert look(resting, "A", 1.0, NOW) == told
-    assert look(Bucket(Resource("a"), Policy("a"), {}), "A", 1.0, 0.0) == Look(0.0, False)
-    assert look(empty, "A", TOLERANCE_SECONDS, NOW) == Look(0.0, False)
+        assert check_bucket(resting, "A", 1.0, NOW) == told
+    assert check_bucket(Bucket(Resource("a"), ResourcePolicy("a"), {}), "A", 1.0, 0.0) == BucketCheck(0.0, False)
+    assert check_bucket(empty, "A", TOLERANCE_SECONDS, NOW) == BucketCheck(0.0, False)
 
 
 def test_who_comes_anew_stands_with_the_first_of_those_who_wait_or_behind_all() -> None:
-    shares = {"A": Share("A", 500.0, 0.0, NOW, NOW + 60.0), "B": Share("B", 5.0, 1.0, NOW, NOW + 100.0)}
+    shares = {"A": ResourceShare("A", 500.0, 0.0, NOW, NOW + 60.0), "B": ResourceShare("B", 5.0, 1.0, NOW, NOW + 100.0)}
     bucket = Bucket(Resource("a", tokens=0.0, refilled_at=NOW), rate(1.0), shares)
     assert position(bucket, "C", NOW) == 5.0
     assert position(bucket, "C", NOW + 50.0) == 500.0
     assert position(bucket._replace(shares={}), "C", NOW) == 0.0
     # Without a rate nobody is behind: who waits and who comes are one.
-    assert position(bucket._replace(policy=Policy("a")), "A", NOW + 1.0) == 500.0
-    ahead = {"A": Share("A", 3.0, 0.0, NOW, NOW + 60.0), "B": Share("B", 5.0, 1.0, NOW, NOW + 100.0)}
-    assert position(bucket._replace(policy=Policy("a"), shares=ahead), "A", NOW + 1.0) == 5.0
-    assert took(bucket, "B", 2.0, NOW).shares["B"].taken == 7.0
-    assert took(bucket, "A", 2.0, NOW).shares["A"].taken == 502.0
-    assert took(bucket, "A", 2.0, NOW).resource.tokens == -2.0
+    assert position(bucket._replace(policy=ResourcePolicy("a")), "A", NOW + 1.0) == 500.0
+    ahead = {"A": ResourceShare("A", 3.0, 0.0, NOW, NOW + 60.0), "B": ResourceShare("B", 5.0, 1.0, NOW, NOW + 100.0)}
+    assert position(bucket._replace(policy=ResourcePolicy("a"), shares=ahead), "A", NOW + 1.0) == 5.0
+    assert after_grant(bucket, "B", 2.0, NOW).shares["B"].taken == 7.0
+    assert after_grant(bucket, "A", 2.0, NOW).shares["A"].taken == 502.0
+    assert after_grant(bucket, "A", 2.0, NOW).resource.tokens == -2.0

@@ -13,12 +13,12 @@ from ramet.model.lineage.guard import (
     Allowed,
     Blocked,
     BlockReason,
-    Elsewhere,
-    Facts,
+    GlobalHolder,
     Holder,
-    buried,
+    SpawnFacts,
     check_spawn,
-    leaves_out,
+    leaves_work_undone,
+    tombstone_over,
 )
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.reasons import Fact
@@ -46,7 +46,7 @@ LINEAGE = Lineage(
     tombstones="",
     sweep=0,
 )
-FACTS = Facts(
+FACTS = SpawnFacts(
     lineage=LINEAGE,
     tombstones={},
     parent_id="parent",
@@ -61,19 +61,19 @@ FACTS = Facts(
 )
 
 
-def facts(lineage: dict[str, Any] | None = None, **changes: Any) -> Facts:
+def facts(lineage: dict[str, Any] | None = None, **changes: Any) -> SpawnFacts:
     """A spawn that nothing speaks against, changed."""
     return FACTS._replace(lineage=LINEAGE._replace(**(lineage or {})), **changes)
 
 
-def blocked(asked: Facts) -> Blocked:
+def blocked(asked: SpawnFacts) -> Blocked:
     """The refusal that must follow."""
     verdict = check_spawn(asked)
     assert isinstance(verdict, Blocked), "the guard allowed it"
     return verdict
 
 
-def told(asked: Facts) -> tuple[str, str, str | None]:
+def told(asked: SpawnFacts) -> tuple[str, str, str | None]:
     """Return the reason of the refusal that must follow, its words and who was there first."""
     verdict = blocked(asked)
     return verdict.reason, verdict.detail, verdict.winner
@@ -93,7 +93,7 @@ TROUBLE: list[tuple[BlockReason, dict[str, Any], dict[str, Any]]] = [
     (BlockReason.CYCLE, {}, {"holders": (Holder("root", "job", "success"),)}),
     (BlockReason.IN_FLIGHT, {}, {"holders": (Holder("other", "company", "pending"),)}),
     (BlockReason.DONE, {}, {"holders": (Holder("other", "company", "success"),)}),
-    (BlockReason.ELSEWHERE, {}, {"elsewhere": Elsewhere("far", "other", None, None)}),
+    (BlockReason.ELSEWHERE, {}, {"elsewhere": GlobalHolder("far", "other", None, None)}),
     (BlockReason.BUDGET, {"tasks": 100}, {}),
     (BlockReason.FAN_OUT, {}, {"parent_fan_out": 50}),
     (BlockReason.DEADLINE, {"deadline_at": NOW}, {}),
@@ -104,7 +104,7 @@ TROUBLE: list[tuple[BlockReason, dict[str, Any], dict[str, Any]]] = [
 """One cause for each reason, in the order of DESIGN §5: (reason, changes of the lineage, changes of the facts)."""
 
 
-def troubled(*causes: tuple[BlockReason, dict[str, Any], dict[str, Any]]) -> Facts:
+def troubled(*causes: tuple[BlockReason, dict[str, Any], dict[str, Any]]) -> SpawnFacts:
     """Facts with all of these causes at once."""
     lineage: dict[str, Any] = {}
     changes: dict[str, Any] = {"holders": ()}
@@ -185,7 +185,7 @@ def test_a_claim_that_is_not_current_spawns_nothing() -> None:
     ],
 )
 def test_the_nearest_mark_on_the_way_to_the_root_decides(tombstones: dict[str, int], grave: str | None) -> None:
-    assert buried(tombstones, "parent", ("root", "middle")) == grave
+    assert tombstone_over(tombstones, "parent", ("root", "middle")) == grave
     verdict = check_spawn(facts(tombstones=tombstones))
     if grave is None:
         assert verdict == Allowed()
@@ -196,8 +196,8 @@ def test_the_nearest_mark_on_the_way_to_the_root_decides(tombstones: dict[str, i
 
 
 def test_a_mark_on_a_sibling_or_below_covers_nobody_else() -> None:
-    assert buried({"child": 1}, "root", ()) is None
-    assert buried({"sibling": 1}, "child", ("root",)) is None
+    assert tombstone_over({"child": 1}, "root", ()) is None
+    assert tombstone_over({"sibling": 1}, "child", ("root",)) is None
 
 
 # --- depth
@@ -332,9 +332,9 @@ def test_a_duplicate_is_told_as_such_when_the_budget_is_gone_too() -> None:
 
 def test_a_key_held_elsewhere_names_its_holder_and_how_that_stands() -> None:
     where = "task far of lineage other"
-    live = told(facts(elsewhere=Elsewhere("far", "other", None, None)))
+    live = told(facts(elsewhere=GlobalHolder("far", "other", None, None)))
     assert live == (BlockReason.ELSEWHERE, f"{where} holds this unique key and is live", "far")
-    ended = told(facts(elsewhere=Elsewhere("far", "other", "success", NOW + 1.0)))
+    ended = told(facts(elsewhere=GlobalHolder("far", "other", "success", NOW + 1.0)))
     assert ended == (BlockReason.ELSEWHERE, f"{where} ended as success and still holds this unique key", "far")
 
 
@@ -402,10 +402,10 @@ def test_duplicates_are_ordinary_and_what_a_person_may_change_can_be_offered_aga
     ],
 )
 def test_a_refusal_leaves_work_undone_unless_a_task_is_about_it(reason: str, changes: Any, left: bool) -> None:
-    assert leaves_out(facts(**changes), Blocked(BlockReason(reason))) is left
+    assert leaves_work_undone(facts(**changes), Blocked(BlockReason(reason))) is left
 
 
-def staged(**changes: Any) -> Facts:
+def staged(**changes: Any) -> SpawnFacts:
     return facts(kind="doc.fetch", base="doc", places=3, **changes)
 
 
@@ -419,7 +419,7 @@ def test_a_first_stage_takes_the_places_of_all() -> None:
 
 
 def test_an_ancestor_at_any_stage_closes_the_cycle_of_a_staged_kind() -> None:
-    def under(kind: str, **changes: Any) -> Facts:
+    def under(kind: str, **changes: Any) -> SpawnFacts:
         return staged(holders=(Holder("root", kind, "success"),), cycle_on="kind+key", **changes)
 
     assert told(under("doc.parse"))[1:] == ("ancestor root (doc.parse) already works on this key", "root")

@@ -12,14 +12,14 @@ from ramet.model.lineage.lineage import (
     LineageOutcome,
     LineageState,
     OutcomeKind,
-    Place,
+    Placement,
     child_of,
-    counted_out,
+    combined_outcome,
     end_name,
+    finished_if_empty,
     reopened,
     retry_slot,
     root_of,
-    together,
 )
 from tests.model.lineage.test_guard import LINEAGE
 
@@ -30,12 +30,12 @@ def lineage(state: str, live: int = 0) -> Lineage:
 
 
 def test_a_root_is_at_depth_0_without_ancestors() -> None:
-    assert root_of("lineage") == Place("lineage", None, (), 0)
+    assert root_of("lineage") == Placement("lineage", None, (), 0)
 
 
 def test_a_child_is_one_deeper_and_has_its_parent_last_in_the_chain() -> None:
-    assert child_of("lineage", "root", (), 0) == Place("lineage", "root", ("root",), 1)
-    assert child_of("lineage", "a", ("root",), 1) == Place("lineage", "a", ("root", "a"), 2)
+    assert child_of("lineage", "root", (), 0) == Placement("lineage", "root", ("root",), 1)
+    assert child_of("lineage", "a", ("root",), 1) == Placement("lineage", "a", ("root", "a"), 2)
 
 
 @given(st.lists(st.uuids().map(str), unique=True, max_size=12))
@@ -67,7 +67,7 @@ def test_the_states_are_those_of_the_design() -> None:
     ],
 )
 def test_only_a_running_lineage_finishes_and_only_without_live_tasks(state: str, live: int, after: str) -> None:
-    assert counted_out(lineage(state, live)) == after
+    assert finished_if_empty(lineage(state, live)) == after
 
 
 @pytest.mark.parametrize("state", list(LineageState))
@@ -124,5 +124,5 @@ def test_an_outcome_has_kinds_and_words(outcome: LineageOutcome, clean: bool, ki
 
 def test_the_outcomes_of_several_lineages_add_up() -> None:
     parts = [LineageOutcome(1, {"budget": 2}), LineageOutcome(0, {}), LineageOutcome(3, {"budget": 5, "depth": 1})]
-    assert together(parts) == LineageOutcome(4, {"budget": 7, "depth": 1})
-    assert together([]) == LineageOutcome(0, {})
+    assert combined_outcome(parts) == LineageOutcome(4, {"budget": 7, "depth": 1})
+    assert combined_outcome([]) == LineageOutcome(0, {})

@@ -4,7 +4,7 @@ import pytest
 
 from ramet.model.reasons import restored
 from ramet.model.task import events as ev
-from ramet.model.task.lifecycle import newborn
+from ramet.model.task.lifecycle import new_standing
 from ramet.model.task.retry import ErrorClass, Retry
 from ramet.model.task.task import NewTask, Standing
 from tests.model.samples import FENCE, LEASE_SECONDS, LINEAGE_DEADLINE_AT, NOW, changed, claim, error, refused, standing
@@ -16,7 +16,7 @@ PERMANENT, UNCLASSIFIED = ErrorClass.PERMANENT, ErrorClass.UNCLASSIFIED
 
 
 def test_a_new_task_is_pending_and_claimable_at_once() -> None:
-    task = newborn(5, "lineage", NewTask("id", "job", "key", "null"), 3, NOW)
+    task = new_standing(5, "lineage", NewTask("id", "job", "key", "null"), 3, NOW)
     assert (task.seq, task.tracking_id, task.kind, task.spawn_depth) == (5, "lineage", "job", 3)
     assert (task.state, task.wait, task.available_at) == ("pending", None, NOW)
     for (
@@ -29,24 +29,24 @@ def test_a_new_task_is_pending_and_claimable_at_once() -> None:
 
 def test_a_new_task_carries_what_was_asked_for() -> None:
     new = NewTask("id", "job", "key", "null", "slow", 5, 0.0, None, 60.0, 1, "kind+key", 1)
-    task = newborn(5, "lineage", new, 0, NOW)
+    task = new_standing(5, "lineage", new, 0, NOW)
     assert (task.queue, task.rank, task.max_attempts, task.task_seconds) == ("slow", -5, None, 60.0)
     assert (task.max_chain_depth, task.on_end) == (1, 1)
 
 
 @pytest.mark.parametrize("delay_seconds", [0.0, -5.0])
 def test_a_delay_that_is_over_is_none(delay_seconds: float) -> None:
-    task = newborn(5, "lineage", NewTask("id", "job", "key", "null", delay_seconds=delay_seconds), 0, NOW)
+    task = new_standing(5, "lineage", NewTask("id", "job", "key", "null", delay_seconds=delay_seconds), 0, NOW)
     assert (task.wait, task.available_at) == (None, NOW)
 
 
 def test_the_shortest_delay_is_one() -> None:
-    task = newborn(5, "lineage", NewTask("id", "job", "key", "null", delay_seconds=0.5), 0, NOW)
+    task = new_standing(5, "lineage", NewTask("id", "job", "key", "null", delay_seconds=0.5), 0, NOW)
     assert (task.wait, task.available_at) == ("due", NOW + 0.5)
 
 
 def test_a_delayed_task_is_claimed_when_it_is_due_and_not_before() -> None:
-    task = newborn(5, "lineage", NewTask("id", "job", "key", "null", delay_seconds=9.0), 0, NOW)
+    task = new_standing(5, "lineage", NewTask("id", "job", "key", "null", delay_seconds=9.0), 0, NOW)
     assert (task.wait, task.available_at) == ("due", NOW + 9.0)
     assert refused(task, claim(), NOW + 9.0) == "waits", "maintenance has to make it claimable first"
     due = task._replace(wait=None)

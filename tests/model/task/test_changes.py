@@ -9,7 +9,7 @@ import pytest
 from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
-from ramet.model.task.lifecycle import newborn
+from ramet.model.task.lifecycle import new_standing
 from ramet.model.task.ordering import BY_DUE, PULLED_RANK
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import NewTask, Standing
@@ -365,15 +365,15 @@ def test_a_new_task_stands_where_what_was_asked_for_puts_it(new: NewTask, turn: 
         "pending", seq=5, spawn_depth=3, available_at=NOW, fence=0, claimed_at=0.0, started_at=None, deadline_at=None,
         attempts=0, turn=turn,
     )  # fmt: skip
-    assert newborn(5, "lineage", new, 3, NOW, turn=turn)._asdict() == blank._replace(**fields)._asdict()
+    assert new_standing(5, "lineage", new, 3, NOW, turn=turn)._asdict() == blank._replace(**fields)._asdict()
     if turn == 0:
-        assert newborn(5, "lineage", new, 3, NOW) == blank
+        assert new_standing(5, "lineage", new, 3, NOW) == blank
 
 
 def test_a_new_task_has_the_time_the_queue_and_the_last_handler_that_were_asked_for() -> None:
     new = NewTask(
         "id", "page", "key", "null", queue="slow", max_attempts=7, task_seconds=8.0, max_chain_depth=9, on_end=1
     )
-    task = newborn(5, "lineage", new, 3, NOW)
+    task = new_standing(5, "lineage", new, 3, NOW)
     assert (task.kind, task.queue, task.max_attempts, task.task_seconds) == ("page", "slow", 7, 8.0)
     assert (task.max_chain_depth, task.on_end, task.turn) == (9, 1, 0)

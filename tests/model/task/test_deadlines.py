@@ -9,11 +9,11 @@ import pytest
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import (
     TOLERANCE_SECONDS,
-    by_its_lineage,
+    as_lineage_end,
+    cut_by_lineage,
     fails_by_time,
     is_judged,
     not_after_deadline,
-    told_of_lineage,
 )
 from ramet.model.task.transitions import CANCEL, LINEAGE_ENDED, TASK_DEADLINE
 from tests.model.samples import NOW, changed, standing
@@ -77,20 +77,20 @@ def test_a_poll_is_claimed_once_more_at_its_deadline(changes: dict[str, Any], at
 def test_a_deadline_that_is_the_lineages_was_cut_by_it(deadline_at: float, lineage_at: float, cut: bool) -> None:
     end = changed(standing("pending", deadline_at=deadline_at), ev.DeadlinePassed(), NOW)
     assert end.reason == "task_deadline"
-    assert by_its_lineage(end, lineage_at) is cut
+    assert cut_by_lineage(end, lineage_at) is cut
 
 
 def test_what_did_not_end_by_its_own_deadline_was_not_cut_by_the_lineages() -> None:
     end = changed(standing("pending", deadline_at=NOW), ev.DeadlinePassed(), NOW)
-    assert not by_its_lineage(end._replace(reason="other"), NOW)
-    assert not by_its_lineage(end._replace(before=end.before._replace(ending="failed")), NOW)
-    assert not by_its_lineage(end._replace(before=end.before._replace(deadline_at=None)), NOW)
+    assert not cut_by_lineage(end._replace(reason="other"), NOW)
+    assert not cut_by_lineage(end._replace(before=end.before._replace(ending="failed")), NOW)
+    assert not cut_by_lineage(end._replace(before=end.before._replace(deadline_at=None)), NOW)
 
 
 def test_an_end_by_the_lineages_deadline_is_told_as_that() -> None:
     end = changed(standing("pending", deadline_at=NOW), ev.DeadlinePassed(), NOW)
     assert end.transition is TASK_DEADLINE
-    told = told_of_lineage(end)
+    told = as_lineage_end(end)
     assert (told.transition, told.reason) == (LINEAGE_ENDED, "lineage_deadline")
     assert told.after == end.after
     assert told.before is end.before
@@ -99,6 +99,6 @@ def test_an_end_by_the_lineages_deadline_is_told_as_that() -> None:
 def test_a_last_handler_is_told_of_the_lineages_deadline_too_and_other_reasons_stay() -> None:
     end = changed(standing("pending", deadline_at=NOW, started_at=NOW - 60.0, on_end=1), ev.DeadlinePassed(), NOW)
     assert end.after.ending_reason == "task_deadline"
-    assert told_of_lineage(end).after == end.after._replace(ending_reason="lineage_deadline")
+    assert as_lineage_end(end).after == end.after._replace(ending_reason="lineage_deadline")
     other = end._replace(after=end.after._replace(ending_reason="limit"), transition=CANCEL)
-    assert told_of_lineage(other) == other._replace(reason="lineage_deadline")
+    assert as_lineage_end(other) == other._replace(reason="lineage_deadline")

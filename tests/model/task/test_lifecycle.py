@@ -13,7 +13,7 @@ from ramet.model.task import transitions
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState
-from ramet.model.task.transitions import TRANSITIONS, Change, Refused, Transition
+from ramet.model.task.transitions import TRANSITIONS, Change, Transition, TransitionRefused
 from tests.model.samples import FENCE, LEASE_SECONDS, NOW, STATES, claim, error, standing
 
 NO = "never"
@@ -173,7 +173,7 @@ def reached(name: str) -> dict[str, frozenset[str]]:
     for state, event in product(STATES, events()[name]):
         for task in standings(state):
             answer = decide(task, event, NOW)
-            seen[state].add(f"!{answer.reason}" if isinstance(answer, Refused) else answer.after.state)
+            seen[state].add(f"!{answer.reason}" if isinstance(answer, TransitionRefused) else answer.after.state)
     return {state: frozenset(answers) for state, answers in seen.items()}
 
 
@@ -225,7 +225,7 @@ def test_every_event_of_a_worker_is_refused_under_any_other_fence() -> None:
     task = standing()
     for fence in (FENCE - 1, FENCE + 1, 0):
         for name, event in fenced(fence):
-            assert decide(task, event, NOW) == Refused("stale"), name
+            assert decide(task, event, NOW) == TransitionRefused("stale"), name
 
 
 def test_the_table_names_the_states_that_exist() -> None:

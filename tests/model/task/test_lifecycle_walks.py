@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ramet.model.lineage.limits import ENDING_SECONDS, LOSSES_MAX
 from ramet.model.task import events as ev
-from ramet.model.task.lifecycle import decide, newborn
+from ramet.model.task.lifecycle import decide, new_standing
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import NewTask, Standing, TaskState
-from ramet.model.task.transitions import Change, Refused
+from ramet.model.task.transitions import Change, TransitionRefused
 from tests.model.samples import NOW
 
 LINEAGE_SECONDS = 500.0
@@ -161,7 +161,7 @@ def check_standing(task: Standing) -> None:
 @settings(max_examples=300)
 @given(new=NEW, steps=STEPS)
 def test_no_walk_breaks_an_invariant(new: NewTask, steps: list[Step]) -> None:
-    task, now = newborn(1, "lineage", new, 0, NOW), NOW
+    task, now = new_standing(1, "lineage", new, 0, NOW), NOW
     check_standing(task)
     for relative, seconds, maintained in steps:
         now += seconds
@@ -169,7 +169,7 @@ def test_no_walk_breaks_an_invariant(new: NewTask, steps: list[Step]) -> None:
         if maintained:
             task = prepared(task, event, now)
         answer = decide(task, event, now)
-        if isinstance(answer, Refused):
+        if isinstance(answer, TransitionRefused):
             assert answer.reason in REASONS
             continue
         check_change(answer, event, now)
@@ -208,7 +208,7 @@ def test_every_task_ends_however_stubborn_its_handler(
 ) -> None:
     """Each run takes a tenth of a second: what nothing else ends, the deadline of 30 s does, and the run after it."""
     new = NewTask("id", "job", "key", "null", max_attempts=max_attempts, task_seconds=30.0, on_end=on_end)
-    task, now, runs = newborn(1, "lineage", new, 0, NOW), NOW, 0
+    task, now, runs = new_standing(1, "lineage", new, 0, NOW), NOW, 0
     while task.state == "pending":
         now = max(now, task.available_at)
         expired = decide(task, ev.DeadlinePassed(), now)

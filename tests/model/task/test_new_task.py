@@ -8,11 +8,11 @@ import json
 import pytest
 
 from ramet import Client, Context
-from ramet.model.lineage.lineage import Place
+from ramet.model.lineage.lineage import Placement
 from ramet.model.paths import PathRule
 from ramet.model.task.task import NewTask
 
-TRACKING = {*Place._fields, "max_spawn_depth", "fence", "state"}
+TRACKING = {*Placement._fields, "max_spawn_depth", "fence", "state"}
 
 
 def test_a_wanted_task_has_no_tracking_field() -> None:

@@ -11,10 +11,10 @@ from ramet.model.task.ordering import (
     POSITIONS_MAX,
     PULLED_RANK,
     TurnClass,
-    born_rank,
     class_of,
     class_of_standing,
     due_rank,
+    initial_rank,
     is_pulled,
     level_at,
     rank_of,
@@ -64,9 +64,9 @@ def test_a_pulled_kind_is_ranked_by_when_it_is_due_and_no_other_is() -> None:
 
 
 def test_a_new_pulled_task_comes_at_its_turn_but_not_before_it_is_due() -> None:
-    assert born_rank(7, NOW, 50) == 7
-    assert born_rank(PULLED_RANK, 4.0, 50) == PULLED_RANK + 5_000
-    assert born_rank(PULLED_RANK, 6.0, 50) == PULLED_RANK + 6_000
+    assert initial_rank(7, NOW, 50) == 7
+    assert initial_rank(PULLED_RANK, 4.0, 50) == PULLED_RANK + 5_000
+    assert initial_rank(PULLED_RANK, 6.0, 50) == PULLED_RANK + 6_000
     assert level_at(5.05) == 50
 
 

@@ -10,7 +10,7 @@ from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
-from ramet.model.task.transitions import Refused
+from ramet.model.task.transitions import TransitionRefused
 from tests.model.samples import FENCE, NOW, changed, claim, error, standing
 
 POLLS: dict[str, Any] = {"max_attempts": None}
@@ -78,7 +78,7 @@ CASES: list[tuple[Standing, ev.Event, str | None]] = [
 def test_an_event_that_does_not_apply_is_refused_by_name(at: int) -> None:
     task, event, reason = CASES[at]
     if reason is not None:
-        assert decide(task, event, NOW) == Refused(reason)
+        assert decide(task, event, NOW) == TransitionRefused(reason)
     else:
         assert changed(task, event).transition.event is type(event)
 

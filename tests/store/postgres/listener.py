@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from ramet.store.postgres.listen import Bell
+from ramet.store.postgres.listen import Notifier
 from tests.support.waiting import until_now
 
 
@@ -19,7 +19,7 @@ class Listener:
         self.opened: list[psycopg.Connection[Any]] = []
         self.away = False
         self.heard = 0
-        self.bell = Bell(self.connect, self._on_heard, draw=lambda: 0.1)
+        self.bell = Notifier(self.connect, self._on_heard, draw=lambda: 0.1)
 
     def connect(self) -> psycopg.Connection[Any]:
         if self.away:

@@ -12,7 +12,7 @@ import threading
 
 import psycopg
 
-from ramet.store.postgres.processes import PostgresNeighbours, identity_of
+from ramet.store.postgres.processes import PostgresProcesses, identity_of
 
 
 def say(word: str) -> None:
@@ -23,7 +23,7 @@ def say(word: str) -> None:
 def main(url: str, name: str, runtime: str) -> None:
     with psycopg.connect(url) as connection:
         identity = identity_of(connection)
-    neighbours = PostgresNeighbours(lambda: psycopg.connect(url), identity, environ={"XDG_RUNTIME_DIR": runtime})
+    neighbours = PostgresProcesses(lambda: psycopg.connect(url), identity, environ={"XDG_RUNTIME_DIR": runtime})
     neighbours.join(name)
 
     def obey() -> None:

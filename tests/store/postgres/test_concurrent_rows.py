@@ -8,7 +8,7 @@ from ramet.model.paths import PathRule
 from ramet.store.errors import StoreError
 from ramet.store.postgres.session import connect
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.postgres.writer import Link
+from ramet.store.postgres.writer import WriterConnection
 from tests.support.world import SettableClock, World
 
 
@@ -40,10 +40,10 @@ async def test_those_who_wait_may_go_on_between_any_two_looks(ramet_postgres_url
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    def pause(link: Link) -> bool:
+    def pause(link: WriterConnection) -> bool:
         raise AssertionError("who took the row has committed: there is nothing to wait for")
 
-    monkeypatch.setattr(Link, "_pause", pause)
+    monkeypatch.setattr(WriterConnection, "_pause", pause)
 
 
 @pytest.mark.usefixtures("no_pauses")

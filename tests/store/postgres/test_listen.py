@@ -11,7 +11,7 @@ import pytest
 
 from ramet.store.postgres import listen
 from ramet.store.postgres.listen import RING_SECONDS, channel_of
-from ramet.store.postgres.listen_connection import Line
+from ramet.store.postgres.listen_connection import ListenConnection
 from tests.store.postgres.listener import Listener
 from tests.support.waiting import HANG_SECONDS, until_now
 
@@ -135,15 +135,15 @@ def test_a_ring_whose_connection_is_lost_as_it_goes_out_is_sent_again(
     make: Make, ear: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sender = make()
-    run, ended = Line.run, list[int]()
+    run, ended = ListenConnection.run, list[int]()
 
-    def end_once(line: Line, sql: str, seconds: float) -> Any:
+    def end_once(line: ListenConnection, sql: str, seconds: float) -> Any:
         if "NOTIFY" in sql and not ended:
             ended.append(sender.pid)
             terminate(sender.url, sender.pid)
         return run(line, sql, seconds)
 
-    monkeypatch.setattr(Line, "run", end_once)
+    monkeypatch.setattr(ListenConnection, "run", end_once)
     sender.bell.ring()
     assert list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))
     assert len(ended) == 1
@@ -188,13 +188,13 @@ class Deaf:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.statements: list[str] = []
-        run = Line.run
+        run = ListenConnection.run
 
         def deaf(line: Any, sql: str, seconds: float) -> Any:
             self.statements.append(sql)
             return run(line, "" if sql.startswith("LISTEN") else sql, seconds)
 
-        monkeypatch.setattr(Line, "run", deaf)
+        monkeypatch.setattr(ListenConnection, "run", deaf)
 
 
 def test_a_connection_that_hears_nothing_only_sends_and_says_so_once(

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from ramet.store.postgres.listen import channel_of
-from ramet.store.postgres.processes import PostgresNeighbours, identity_of
+from ramet.store.postgres.processes import PostgresProcesses, identity_of
 from tests.support.waiting import until
 
 PROJECT = Path(__file__).parents[3]
@@ -73,17 +73,17 @@ def start(postgres_url: str, machines: Callable[[str], Path]) -> Iterator[Start]
 
 
 @pytest.fixture
-def here(postgres_url: str, machines: Callable[[str], Path]) -> Iterator[PostgresNeighbours]:
+def here(postgres_url: str, machines: Callable[[str], Path]) -> Iterator[PostgresProcesses]:
     neighbours = new(postgres_url, machines("here"))
     yield neighbours
     neighbours.leave()
 
 
-def new(url: str, runtime: Path, connect: Callable[[], Any] | None = None) -> PostgresNeighbours:
+def new(url: str, runtime: Path, connect: Callable[[], Any] | None = None) -> PostgresProcesses:
     with psycopg.connect(url) as connection:
         identity = identity_of(connection)
     environ = {"XDG_RUNTIME_DIR": str(runtime)}
-    return PostgresNeighbours(connect or (lambda: psycopg.connect(url)), identity, environ=environ)
+    return PostgresProcesses(connect or (lambda: psycopg.connect(url)), identity, environ=environ)
 
 
 def no_connection() -> Any:
@@ -92,7 +92,7 @@ def no_connection() -> Any:
 
 @pytest.mark.parametrize("machine", ["here", "there"])
 async def test_who_commits_wakes_who_waits_in_another_process(
-    here: PostgresNeighbours, start: Start, machine: str
+    here: PostgresProcesses, start: Start, machine: str
 ) -> None:
     neighbour = start("n", machine)
     assert await neighbour.hear() == "ready"
@@ -102,7 +102,7 @@ async def test_who_commits_wakes_who_waits_in_another_process(
 
 
 @pytest.mark.parametrize("machine", ["here", "there"])
-async def test_a_neighbours_commit_wakes_who_waits_here(here: PostgresNeighbours, start: Start, machine: str) -> None:
+async def test_a_neighbours_commit_wakes_who_waits_here(here: PostgresProcesses, start: Start, machine: str) -> None:
     here.join("here")
     neighbour = start("n", machine)
     assert await neighbour.hear() == "ready"
@@ -126,7 +126,7 @@ async def test_processes_of_one_machine_wake_each_other_while_the_server_is_away
     cut_off.leave()
 
 
-async def test_a_bell_that_rang_before_the_wait_is_not_lost(here: PostgresNeighbours) -> None:
+async def test_a_bell_that_rang_before_the_wait_is_not_lost(here: PostgresProcesses) -> None:
     await here.wait(0.001)
     here.ring()
     await here.wait(3_600.0)
@@ -139,7 +139,7 @@ async def test_without_a_bell_the_time_out_ends_the_wait(postgres_url: str, mach
     cut_off.leave()
 
 
-async def test_only_the_death_of_a_process_of_this_machine_is_proven(here: PostgresNeighbours, start: Start) -> None:
+async def test_only_the_death_of_a_process_of_this_machine_is_proven(here: PostgresProcesses, start: Start) -> None:
     near, far = start("near", "here"), start("far", "there")
     assert (await near.hear(), await far.hear()) == ("ready", "ready")
     assert (here.dead(), here.alive()) == ([], ["near"])
@@ -150,7 +150,7 @@ async def test_only_the_death_of_a_process_of_this_machine_is_proven(here: Postg
 
 
 async def test_a_worker_whose_connections_are_cut_or_who_is_stopped_is_not_dead(
-    here: PostgresNeighbours, start: Start, postgres_url: str
+    here: PostgresProcesses, start: Start, postgres_url: str
 ) -> None:
     neighbour = start("n")
     assert await neighbour.hear() == "ready"
@@ -167,7 +167,7 @@ async def test_a_worker_whose_connections_are_cut_or_who_is_stopped_is_not_dead(
 
 
 async def test_what_a_dead_worker_left_goes_at_the_second_sweep_that_found_nothing(
-    here: PostgresNeighbours, start: Start
+    here: PostgresProcesses, start: Start
 ) -> None:
     """Its last transaction may commit after its death; the claims of it need the proof too."""
     neighbour = start("n")
@@ -179,7 +179,7 @@ async def test_what_a_dead_worker_left_goes_at_the_second_sweep_that_found_nothi
     assert here.dead() == []
 
 
-async def test_whoever_left_leaves_nothing_behind(here: PostgresNeighbours) -> None:
+async def test_whoever_left_leaves_nothing_behind(here: PostgresProcesses) -> None:
     folder = here.folder
     assert folder is not None
     here.join("here")

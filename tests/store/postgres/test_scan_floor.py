@@ -9,7 +9,7 @@ import pytest
 
 from ramet.store import scan_floor
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.scan_floor import Floors, raised
+from ramet.store.scan_floor import ScanFloors, raised_floor
 from ramet.store.verbs import claim
 from tests.support.world import SettableClock, World, failing
 
@@ -99,7 +99,7 @@ async def test_delayed_tasks_come_in_time_from_the_floor(world: World) -> None:
 
 
 def test_one_slow_look_alone_changes_nothing(ticks: SettableClock) -> None:
-    known = Floors()
+    known = ScanFloors()
     assert not known.is_slow("scan", 1.0, 0)
     assert known.of("scan") is None
     assert not known.is_slow("scan", 0.001, 0)
@@ -107,12 +107,12 @@ def test_one_slow_look_alone_changes_nothing(ticks: SettableClock) -> None:
 
 
 def test_a_look_that_found_many_rows_may_take_its_time() -> None:
-    known = Floors()
+    known = ScanFloors()
     assert [known.is_slow("scan", 0.025, 1_000) for _ in range(3)] == [False, False, False]
 
 
 def test_looks_from_the_beginning_take_a_tenth_of_the_time(ticks: SettableClock) -> None:
-    known = Floors()
+    known = ScanFloors()
     known.begin_at("scan", {0: (1, 1)}, 4.0)
     looks = 0
     began = ticks()
@@ -125,7 +125,7 @@ def test_looks_from_the_beginning_take_a_tenth_of_the_time(ticks: SettableClock)
 
 
 def test_while_one_looks_the_others_begin_at_the_floor(ticks: SettableClock) -> None:
-    known = Floors()
+    known = ScanFloors()
     known.begin_at("scan", {0: (1, 1)}, 4.0)
     ticks.advance(100.0)
     assert known.of("scan") is None
@@ -133,13 +133,13 @@ def test_while_one_looks_the_others_begin_at_the_floor(ticks: SettableClock) -> 
 
 
 def test_what_was_left_behind_lowers_the_floor_only_when_there_is_more_of_it() -> None:
-    assert raised({0: (5, 50)}, {0: (1, 3)}, filled=False) == {0: (5, 50)}
-    assert raised({0: (5, 50)}, {0: (1, 3)}, filled=True) == {0: (1, 3)}
-    assert raised({0: (5, 50), 1: (2, 2)}, {0: (1, 3), 1: (7, 7)}, filled=True) == {0: (5, 50), 1: (7, 7)}
+    assert raised_floor({0: (5, 50)}, {0: (1, 3)}, filled=False) == {0: (5, 50)}
+    assert raised_floor({0: (5, 50)}, {0: (1, 3)}, filled=True) == {0: (1, 3)}
+    assert raised_floor({0: (5, 50), 1: (2, 2)}, {0: (1, 3), 1: (7, 7)}, filled=True) == {0: (5, 50), 1: (7, 7)}
 
 
 def test_before_a_floor_is_known_everybody_looks_from_the_beginning() -> None:
-    known = Floors()
+    known = ScanFloors()
     assert not known.is_slow("scan", 5.0, 0), "one slow look may be somebody else's fault"
     assert known.of("scan") is None
     assert known.of("scan") is None, "beside the one that looks again, too"

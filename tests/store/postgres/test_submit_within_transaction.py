@@ -12,11 +12,11 @@ import pytest
 from psycopg.rows import dict_row
 
 from ramet import App, LineageExists, PayloadTooLarge, StoreError, SyncClient
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import ResourcePolicy
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.errors import StoreBusy
-from ramet.store.postgres.partitions import Room
+from ramet.store.postgres.partitions import Partitions
 from ramet.store.postgres.processes import identity_of
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.postgres.store import PostgresStore
@@ -134,7 +134,7 @@ def test_who_may_not_ask_which_server_it_is_may_submit_all_the_same(client: Sync
             admin.execute(f"SET ROLE {name}".encode())
             here = Database("here", identity_of(admin))
             with psycopg.connect(postgres_url) as connection:
-                room = Room(PostgresSession(connection, None))
+                room = Partitions(PostgresSession(connection, None))
                 assert run_within(connection, here, None, 0, lambda session: 7, room=room, opened=lambda: admin) == 7
         finally:
             admin.execute("RESET ROLE")
@@ -192,7 +192,7 @@ def test_a_snapshot_that_is_too_old_for_the_race_is_told_to_begin_anew(
 
 async def test_nobody_waits_for_the_callers_open_transaction(postgres_url: str) -> None:
     store = PostgresStore(postgres_url)
-    await store.limit_resource(Policy("host:a", concurrency=1), by="test")
+    await store.limit_resource(ResourcePolicy("host:a", concurrency=1), by="test")
     await store.submit([NewLineage("before", [NewTask("t0", "page", "k0", "null", resource="host:a")])])
     with psycopg.connect(postgres_url) as connection:
         roots = [NewTask("t1", "page", "k1", "null", resource="host:a"), NewTask("t2", "page", "k2", "null")]

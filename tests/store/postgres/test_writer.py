@@ -13,7 +13,7 @@ import pytest
 from ramet.store.errors import StoreError, StoreUnreachable
 from ramet.store.postgres import writer
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.postgres.writer import Link
+from ramet.store.postgres.writer import WriterConnection
 from ramet.store.session import Session
 from tests.support.waiting import until
 
@@ -102,5 +102,5 @@ def test_who_waits_for_a_database_that_stays_away_is_told_so(monkeypatch: pytest
 
     monkeypatch.setattr(writer, "PATIENCE_SECONDS", 0.0)
     with pytest.raises(StoreUnreachable, match=r"the database is away \(no route to host\): see that it runs"):
-        Link(away, None, None, 0).run(lambda session: None, "beside")
+        WriterConnection(away, None, None, 0).run(lambda session: None, "beside")
     assert len(tried) == 1

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ramet.model.task.task import NewTask
-from ramet.store.processes.registry import Neighbours
-from ramet.store.processes.running_notes import new_slots
+from ramet.store.processes.registry import ProcessRegistry
+from ramet.store.processes.running_notes import new_notes
 from ramet.store.requests import NewLineage
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
@@ -223,7 +223,7 @@ async def test_two_in_one_process_do_not_take_each_other_for_dead(store: SqliteS
 async def test_a_folder_that_cannot_be_made_leaves_polling_and_leases(tmp_path: Path) -> None:
     database = tmp_path / "ramet.db"
     (tmp_path / "ramet.db-ramet").touch()
-    neighbours = Neighbours(database)
+    neighbours = ProcessRegistry(database)
     neighbours.join("n")
     neighbours.ring()
     assert neighbours.dead() == []
@@ -234,7 +234,7 @@ async def test_a_folder_that_cannot_be_made_leaves_polling_and_leases(tmp_path: 
 async def test_a_path_too_long_for_a_socket_is_no_obstacle(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 30)
     folder.mkdir()
-    neighbours, other = Neighbours(folder / "ramet.db"), Neighbours(folder / "ramet.db")
+    neighbours, other = ProcessRegistry(folder / "ramet.db"), ProcessRegistry(folder / "ramet.db")
     neighbours.join("n")
     await neighbours.wait(0.001)
     assert files(folder / "ramet.db") == ["n.lock", "n.sock"]
@@ -250,11 +250,11 @@ async def test_where_the_system_has_no_short_way_a_long_path_leaves_polling(
     monkeypatch.setattr("ramet.store.processes.registry.OPEN_FOLDERS", tmp_path / "none")
     folder = tmp_path / ("long" * 30)
     folder.mkdir()
-    neighbours = Neighbours(folder / "ramet.db")
+    neighbours = ProcessRegistry(folder / "ramet.db")
     neighbours.join("n")
     await neighbours.wait(0.001)
     assert files(folder / "ramet.db") == ["n.lock"]
-    other = Neighbours(folder / "ramet.db")
+    other = ProcessRegistry(folder / "ramet.db")
     other.ring()
     assert other.dead() == []
     neighbours.leave()
@@ -262,7 +262,7 @@ async def test_where_the_system_has_no_short_way_a_long_path_leaves_polling(
 
 def test_a_lock_that_is_gone_when_it_is_looked_at_proves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever held it left between the listing and the look."""
-    here, other = Neighbours(path), Neighbours(path)
+    here, other = ProcessRegistry(path), ProcessRegistry(path)
     other.join("leaving")
     listing = Path.glob
 
@@ -283,7 +283,7 @@ def test_a_folder_that_is_not_this_users_own_is_not_used(
     place = tmp_path / "ramet.db-ramet"
     place.mkdir(mode=0o700)
     (place / "other.lock").touch()
-    neighbours = Neighbours(tmp_path / "ramet.db")
+    neighbours = ProcessRegistry(tmp_path / "ramet.db")
     assert neighbours.dead() == ["other"]
     place.chmod(0o777)
     assert (neighbours.dead(), neighbours.folder) == ([], None)
@@ -305,10 +305,10 @@ def test_nothing_is_written_through_a_link_that_somebody_made_before(tmp_path: P
     victim.write_text("precious", encoding="ascii")
     (place / "me.1.slots").symlink_to(victim)
     (place / "me.new").symlink_to(victim)
-    slots, handle = new_slots(place, "me.1", 4)
+    slots, handle = new_notes(place, "me.1", 4)
     slots.note(0, 1, 1)
     assert [run.seq for run in slots.running()] == [1]  # In memory of its own.
     slots.remove()
     os.close(handle)
-    Neighbours(tmp_path / "ramet.db").join("me")
+    ProcessRegistry(tmp_path / "ramet.db").join("me")
     assert victim.read_text(encoding="ascii") == "precious"

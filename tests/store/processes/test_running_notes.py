@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from ramet.model.task.task import NewTask
-from ramet.store.answers import Claimed
-from ramet.store.processes.running_notes import Slots, left_running, new_slots
+from ramet.store.answers import ClaimedTask
+from ramet.store.processes.running_notes import RunningNotes, left_running, new_notes
 from ramet.store.requests import ClaimRequest, NewLineage
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
 
 
-def noted(folder: Path | None, name: str, *claims: tuple[int, int]) -> Slots:
-    slots, handle = new_slots(folder, name, 4)
+def noted(folder: Path | None, name: str, *claims: tuple[int, int]) -> RunningNotes:
+    slots, handle = new_notes(folder, name, 4)
     os.close(handle)
     for slot, (seq, fence) in enumerate(claims):
         slots.note(slot, seq, fence)
@@ -27,8 +27,8 @@ def noted(folder: Path | None, name: str, *claims: tuple[int, int]) -> Slots:
 
 @pytest.mark.parametrize("in_file", [True, False])
 def test_who_maps_the_same_slots_sees_what_runs(tmp_path: Path, *, in_file: bool) -> None:
-    ours, handle = new_slots(tmp_path if in_file else None, "w.1", 3)
-    theirs = Slots(handle)
+    ours, handle = new_notes(tmp_path if in_file else None, "w.1", 3)
+    theirs = RunningNotes(handle)
     os.close(handle)
     theirs.note(0, 7, 1)
     theirs.note(2, 2**40, 3)
@@ -102,7 +102,7 @@ def test_a_disk_without_room_for_the_slots_ends_nobody_and_leaves_nothing_open(
 
     monkeypatch.setattr(os, "write", no_room)
     with pytest.raises(OSError, match="No space left"):
-        new_slots(tmp_path, "a.1", 4)
+        new_notes(tmp_path, "a.1", 4)
     assert len(tried) == 2, "in the folder, then in memory"
     for handle in tried:
         with pytest.raises(OSError, match="Bad file descriptor"):
@@ -134,7 +134,7 @@ def test_where_a_full_disk_has_no_room_for_the_file_the_slots_are_in_memory_and_
         close(handle)
 
     monkeypatch.setattr(os, "close", watched)
-    slots, handle = new_slots(tmp_path, "a.1", 4)
+    slots, handle = new_notes(tmp_path, "a.1", 4)
     assert closed == [handles[0]]
     os.close(handle)
     slots.note(3, 7, 1)
@@ -165,7 +165,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     await store.close()
 
 
-async def claims_of_a_dead_worker(store: SqliteStore) -> list[Claimed]:
+async def claims_of_a_dead_worker(store: SqliteStore) -> list[ClaimedTask]:
     """Three claims of a worker that is gone: its lock file is there and nobody holds the lock."""
     await store.submit([NewLineage("line", [NewTask(f"t{n}", "page", str(n), "null") for n in range(3)])])
     assert store.slots_folder is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ramet.store.processes import registry as module
-from ramet.store.processes.registry import Neighbours, runtime_folder
+from ramet.store.processes.registry import ProcessRegistry, runtime_folder
 
 PROJECT = Path(__file__).parents[3]
 
@@ -116,7 +116,7 @@ def test_a_file_in_the_way_is_no_error(temporary: Path, caplog: pytest.LogCaptur
 def test_a_process_that_was_killed_is_proven_dead_there(temporary: Path) -> None:
     folder = found()
     assert folder is not None
-    here = Neighbours(folder, folder)
+    here = ProcessRegistry(folder, folder)
     here.join("here")
     code = f"""
 import sys

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ramet.model.operations import Act
-from ramet.store.rows.settings import record_act
+from ramet.model.operations import AuditEntry
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.session import Session
 from ramet.store.sqlite.store import SqliteStore
 from tests.support.world import SettableClock, World
@@ -28,13 +28,15 @@ async def act(world: World, name: str, tracking_id: str | None = None) -> None:
     world.clock.advance(1.0)
     detail = {"from": 1, "to": [None, "ü"]}
     await world.store._write(
-        partial(record_act, by="ann", act=name, subject="s", tracking_id=tracking_id, reason="why", detail=detail)
+        partial(
+            record_audit_entry, by="ann", act=name, subject="s", tracking_id=tracking_id, reason="why", detail=detail
+        )
     )
 
 
 async def test_an_act_is_told_as_it_was_recorded(world: World) -> None:
     await act(world, "raise_limits", "line")
-    expected = Act(1, 1_001.0, "ann", "raise_limits", "s", "line", "why", {"from": 1, "to": [None, "ü"]})
+    expected = AuditEntry(1, 1_001.0, "ann", "raise_limits", "s", "line", "why", {"from": 1, "to": [None, "ü"]})
     assert await world.store.acts() == [expected]
 
 
@@ -48,7 +50,7 @@ async def test_acts_are_told_newest_first_by_lineage_and_page(world: World) -> N
 
 async def test_an_act_goes_with_what_it_records(world: World) -> None:
     def half(session: Session) -> None:
-        record_act(session, by="ann", act="raise_limits", subject="s")
+        record_audit_entry(session, by="ann", act="raise_limits", subject="s")
         raise LookupError("nothing to raise")
 
     assert isinstance(world.store, SqliteStore)

@@ -9,18 +9,18 @@ from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
 from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.resources import Declared, Policy, Told, WorkerSeen
+from ramet.model.flow.resources import DeclaredFlow, ResourcePolicy, ResponseLimits, WorkerStatus
 from ramet.model.flow.shares import TakeRequest
 from ramet.model.lineage.limits import Limits
-from ramet.model.money import Actual, Charge, ReserveRequest
-from ramet.model.operations import BulkAct
+from ramet.model.money import ActualCost, Charge, ReserveRequest
+from ramet.model.operations import BulkAction
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.task import TaskState
 from ramet.model.values import blob_of
-from ramet.store.requests import Arrival, ImportDone, NewLineage, Statement, TaskQuery
+from ramet.store.requests import ImportRunResult, ImportTask, NewLineage, Statement, TaskQuery
 from tests.support.world import (
     EFFECTS,
     LEASE_SECONDS,
@@ -83,15 +83,15 @@ async def tell(world: World) -> None:
 
 async def rates(world: World) -> None:
     """Two lineages take from a bucket that has not enough for both, and a server tells of its limit."""
-    await world.store.limit_resource(Policy("api", rate_per_second=1.0, burst=2.0), by="test")
+    await world.store.limit_resource(ResourcePolicy("api", rate_per_second=1.0, burst=2.0), by="test")
     for name in ("takes first", "takes second"):
         await world.submit(world.task(kind="image"), tracking_id=name)
         claimed = await world.claim_one(kinds=("image",))
         standing = claimed.standing
         for _ in range(2):
             await world.store.take([TakeRequest(standing.seq, standing.fence, (("api", 2.0), ("free", 1.0)))])
-    await world.store.adapt("api", Told(limit_per_minute=30.0, remaining=1.0))
-    await world.store.adapt("api", Told(limit_per_minute=30.0))
+    await world.store.adapt("api", ResponseLimits(limit_per_minute=30.0, remaining=1.0))
+    await world.store.adapt("api", ResponseLimits(limit_per_minute=30.0))
 
 
 async def watch(world: World, parent_id: str) -> None:
@@ -192,7 +192,7 @@ async def spend(world: World) -> None:
     claimed = await world.claim_task(dear)
     held = [ReserveRequest(f"reserved {n}", claimed.standing.seq, claimed.standing.fence, 60) for n in range(3)]
     await world.store.reserve(held)
-    await world.store.settle_reserved([Actual(held[0].id, 70), Actual("nobody", 1)])
+    await world.store.settle_reserved([ActualCost(held[0].id, 70), ActualCost("nobody", 1)])
     await world.settle(claimed, checkpoint(claimed), charge=Charge("charge", 5))
     await world.store.reserve(held)
     await world.settle(claimed)
@@ -208,7 +208,7 @@ async def overspend(world: World) -> None:
         claimed = await world.claim_task(task_id)
         standing = claimed.standing
         await world.store.reserve([ReserveRequest(f"{name} {n}", standing.seq, standing.fence, 5) for n in range(2)])
-    await world.store.settle_reserved([Actual("over 0", 5_000)])
+    await world.store.settle_reserved([ActualCost("over 0", 5_000)])
     for _ in range(3):
         await world.sweep()
 
@@ -305,13 +305,13 @@ async def flow_control(world: World) -> None:
 
 async def limits(world: World) -> None:
     """Limits, rates and breakers, with tasks that wait for them."""
-    policies = [Policy("host:*", concurrency=2, rate_per_second=0.5, burst=2.0, cooldown_seconds=5.0)]
+    policies = [ResourcePolicy("host:*", concurrency=2, rate_per_second=0.5, burst=2.0, cooldown_seconds=5.0)]
     kinds, bounds = {"page": 50, "image": None}, {"page": '{"max_tasks": 9}', "image": None}
-    await world.store.declare(Declared({"default": 50, "none": None}, kinds, policies, bounds))
+    await world.store.declare(DeclaredFlow({"default": 50, "none": None}, kinds, policies, bounds))
     assert await world.store.root_limits(["page", "image"]) == {"page": '{"max_tasks": 9}'}
     await world.store.limit("kind", "page", 60, by="test")
     await world.store.limit("queue", "default", 60, by="test")
-    await world.store.limit_resource(Policy("off", breaker_failures=1), by="test")
+    await world.store.limit_resource(ResourcePolicy("off", breaker_failures=1), by="test")
     hosts = [world.task(resource="host:a") for _ in range(6)]
     await world.submit(*hosts, world.task(resource="host:b", delay_seconds=3.0), tracking_id="shared")
     await world.submit(world.task(resource="off"), world.task(resource="off"), tracking_id="switched off")
@@ -331,7 +331,7 @@ async def limits(world: World) -> None:
         await world.store.resources(name)
     for question in (world.store.policies, world.store.kind_limits, world.store.usage, world.store.commit_times):
         await question()
-    await world.store.see_worker(WorkerSeen("w", "host", 1, ("page",), ("default",), 4))
+    await world.store.see_worker(WorkerStatus("w", "host", 1, ("page",), ("default",), 4))
     await world.store.workers()
     await world.store.unserved()
     await world.store.forget_worker("w")
@@ -361,7 +361,7 @@ async def guard(world: World) -> None:
     await world.settle(await world.claim_task(first))
     await world.store.cancel_lineage("asks", by="test")
     await world.store.exclude([first, gone, asking.id], by="test")
-    for act in BulkAct:
+    for act in BulkAction:
         await world.store.act_on_tasks(act, [first, gone], by="test", reason="why", detail={"kind": "root"})
     await world.submit(world.task("full"), tracking_id="full", max_fan_out=1)
     full = await world.claim_task(str((await world.store.tasks(TaskQuery(key="full"))).tasks[0].id))
@@ -458,10 +458,25 @@ async def bring(world: World) -> None:
     known = (await world.store.tasks(TaskQuery(key="r1"))).tasks[0].id
     [place], _ = await world.store.import_places([known], ["line"])
     batch = [
-        Arrival(world.task(f"brought {n}"), "brought", None if n == 0 else "b0", () if n == 0 else ("b0",), min(n, 1),
-                10, "pending" if n < 3 else "failed", "imported", "boom", 1, "one", "{}", '["A"]', 1.0, ("odd", "why"))
+        ImportTask(
+            world.task(f"brought {n}"),
+            "brought",
+            None if n == 0 else "b0",
+            () if n == 0 else ("b0",),
+            min(n, 1),
+            10,
+            "pending" if n < 3 else "failed",
+            "imported",
+            "boom",
+            1,
+            "one",
+            "{}",
+            '["A"]',
+            1.0,
+            ("odd", "why"),
+        )
         for n in range(5)
-    ]  # fmt: skip
+    ]
     paths = [PathRule(("A",)) if item.state == "pending" else None for item in batch]
     batch = [item._replace(new=item.new._replace(id=f"b{n}", path=paths[n])) for n, item in enumerate(batch)]
     hold_until = world.clock.now + 60.0
@@ -469,7 +484,7 @@ async def bring(world: World) -> None:
     await world.store.import_release("brought", hold_until)
     await world.store.import_line_up([(n, f"b{n}") for n in range(5)], world.clock.now)
     await world.store.import_tasks("old", batch)
-    done = ImportDone(5, 5, 0)
+    done = ImportRunResult(5, 5, 0)
     assert await world.store.import_verify(["b0", "b4"]) == {}
     assert await world.store.import_recount(["brought"]) == {}
     await world.store.import_end("old", "test", done, close=True)

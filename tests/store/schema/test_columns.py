@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ramet.model.task.lifecycle import newborn
+from ramet.model.task.lifecycle import new_standing
 from ramet.model.task.task import NewTask, Standing, Task
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.reads.tasks import TASK_LIST, task_of
 from ramet.store.schema.columns import BORN_COLUMNS, CLOSED_COLUMNS, HOT, MOVED_COLUMNS, WIDE, current, picker
 from ramet.store.sqlite.store import SqliteStore
@@ -75,5 +75,5 @@ def test_every_field_of_a_task_is_read_at_its_own_place() -> None:
 
 
 def test_a_claim_has_what_the_standing_has_not() -> None:
-    standing = newborn(1, "t", NewTask("i", "k", "key", "{}"), 0, 0.0)
-    assert not {*Claimed._fields} & {*standing._fields}
+    standing = new_standing(1, "t", NewTask("i", "k", "key", "{}"), 0, 0.0)
+    assert not {*ClaimedTask._fields} & {*standing._fields}

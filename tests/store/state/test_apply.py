@@ -15,7 +15,7 @@ from ramet.model.task.task import Standing
 from ramet.model.task.transitions import TRANSITIONS, Change, Transition
 from ramet.store.session import Session
 from ramet.store.sqlite.store import SqliteStore
-from ramet.store.state.apply import Applied, apply
+from ramet.store.state.apply import ApplyResult, apply
 from tests.model.samples import NOW, standing
 from tests.support.world import SettableClock, World, failing, hand_back
 
@@ -27,8 +27,8 @@ class Place:
     world: World
     store: SqliteStore
 
-    async def apply(self, *changes: Change) -> Applied:
-        def run(session: Session) -> Applied:
+    async def apply(self, *changes: Change) -> ApplyResult:
+        def run(session: Session) -> ApplyResult:
             return apply(session, changes)
 
         return await self.store._writer.run(run)

@@ -15,7 +15,7 @@ import pytest
 
 from ramet import AlertNotice
 from ramet.engine.alerts.channels import Channel, LogChannel, NotDelivered, configured
-from ramet.engine.alerts.monitor import tell_once, try_channels
+from ramet.engine.alerts.monitor import send_due, try_channels
 from ramet.model.alerts.notifications import CLAIM_SECONDS, NoticeRules
 from ramet.store.sqlite.store import SqliteStore
 from ramet.telemetry.notify import webhook as module
@@ -246,7 +246,7 @@ class Broken:
 async def test_of_many_workers_one_delivers_a_notice(world: World) -> None:
     async with receiver(status("200 OK")) as (url, received):
         channels = {"webhook": Webhook(url, SECRET)}
-        told = await asyncio.gather(*(tell_once(world.store, channels) for _ in range(5)))
+        told = await asyncio.gather(*(send_due(world.store, channels) for _ in range(5)))
     assert (sum(told), len(received)) == (1, 1)
     assert json.loads(received[0].body)["alert"]["pattern"] == "deep_spawn"
     assert [one.state for one in await world.store.alert_notices() if one.channel == "webhook"] == ["delivered"]
@@ -257,9 +257,9 @@ async def test_after_a_crash_between_sending_and_recording_it_comes_again_with_t
         channel = Webhook(url, SECRET)
         [notice] = await world.store.take_notices(["webhook"], NoticeRules())
         await channel.send(notice)
-        assert await tell_once(world.store, {"webhook": channel}) == 0
+        assert await send_due(world.store, {"webhook": channel}) == 0
         world.clock.advance(CLAIM_SECONDS)
-        assert await tell_once(world.store, {"webhook": channel}) == 1
+        assert await send_due(world.store, {"webhook": channel}) == 1
     assert len({told.headers["x-ramet-delivery"] for told in received}) == 1
     assert [told.body for told in received] == [received[0].body] * 2
 
@@ -267,12 +267,12 @@ async def test_after_a_crash_between_sending_and_recording_it_comes_again_with_t
 async def test_a_receiver_that_answers_500_is_asked_again_later(world: World) -> None:
     async with receiver(status("500 Oops"), status("200 OK")) as (url, received):
         channels = {"webhook": Webhook(url, SECRET)}
-        assert await tell_once(world.store, channels) == 1
-        assert await tell_once(world.store, channels) == 0
+        assert await send_due(world.store, channels) == 1
+        assert await send_due(world.store, channels) == 0
         [waiting] = [one for one in await world.store.alert_notices(waiting=True) if one.channel == "webhook"]
         assert (waiting.error, waiting.attempts) == ("it answered 500", 1)
         world.clock.advance(15.0)
-        assert await tell_once(world.store, channels) == 1
+        assert await send_due(world.store, channels) == 1
     assert len(received) == 2
 
 
@@ -285,7 +285,7 @@ async def test_words_of_a_broken_channel_are_not_kept(world: World) -> None:
 
 async def test_the_log_has_what_fired_with_its_lineage(world: World, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="ramet.monitor"):
-        await tell_once(world.store, {"log": LogChannel()})
+        await send_due(world.store, {"log": LogChannel()})
     [record] = caplog.records
     assert record.levelname == "WARNING"
     assert record.getMessage().startswith("alert warning deep_spawn in lineage line: task ")

@@ -22,11 +22,11 @@ import pytest
 from ramet.testing.postgres_server import guard, server
 from ramet.testing.postgres_server import programs as server_programs
 from ramet.testing.postgres_server.guard import clean_up
-from ramet.testing.postgres_server.programs import Owner, Programs, ServerError, copied, owner, reachable, until
+from ramet.testing.postgres_server.programs import Programs, ServerError, ServerOwner, copied, owner, reachable, until
 from ramet.testing.postgres_server.server import HOST, Server, free_port
 
-STRANGER = Owner(65_533, 65_533, "a stranger")
-ONESELF = Owner(os.geteuid(), os.getegid(), "oneself")
+STRANGER = ServerOwner(65_533, 65_533, "a stranger")
+ONESELF = ServerOwner(os.geteuid(), os.getegid(), "oneself")
 
 
 # --- who runs it
@@ -46,9 +46,9 @@ def users(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 def test_root_takes_the_first_user_without_rights_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     users(monkeypatch, "postgres", "nobody")
-    assert owner() == Owner(7, 8, "postgres")
+    assert owner() == ServerOwner(7, 8, "postgres")
     users(monkeypatch, "nobody")
-    assert owner() == Owner(7, 8, "nobody")
+    assert owner() == ServerOwner(7, 8, "nobody")
     users(monkeypatch)
     with pytest.raises(ServerError, match="there is no user postgres or nobody: add one"):
         owner()
@@ -65,7 +65,7 @@ def test_the_rights_of_the_owner_and_of_the_group_count_before_those_of_others(
 ) -> None:
     mine = (tmp_path.stat().st_uid, tmp_path.stat().st_gid)
     monkeypatch.setattr(os, "geteuid", lambda: mine[0] + 1)  # Whoever asks is somebody else.
-    by_user, by_group = Owner(mine[0], 65_533, "its owner"), Owner(65_533, mine[1], "one of its group")
+    by_user, by_group = ServerOwner(mine[0], 65_533, "its owner"), ServerOwner(65_533, mine[1], "one of its group")
     tmp_path.chmod(0o711)
     above = {by: reachable(tmp_path, by) for by in (by_user, by_group)}
     for mode, by in ((0o611, by_user), (0o701, by_group)):

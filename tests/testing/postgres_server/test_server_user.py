@@ -11,11 +11,11 @@ import pytest
 
 from ramet.testing.postgres import Cluster, temporary_folder
 from ramet.testing.postgres_server import programs
-from ramet.testing.postgres_server.programs import Owner, Programs, ServerError, owner, packaged, reachable
+from ramet.testing.postgres_server.programs import Programs, ServerError, ServerOwner, owner, packaged, reachable
 from ramet.testing.postgres_server.server import Server, value
 
 ROOT = os.geteuid() == 0
-NOBODY = Owner(65_533, 65_533, "a stranger")
+NOBODY = ServerOwner(65_533, 65_533, "a stranger")
 
 
 def modes(place: Path) -> dict[Path, int]:
@@ -29,7 +29,7 @@ def test_a_closed_folder_anywhere_above_is_out_of_reach(tmp_path: Path) -> None:
     assert reachable(place, NOBODY) == (not above)
     tmp_path.chmod(0o700)
     assert not reachable(place, NOBODY)
-    assert reachable(place, Owner(os.geteuid(), os.getegid(), "oneself"))
+    assert reachable(place, ServerOwner(os.geteuid(), os.getegid(), "oneself"))
 
 
 def test_programs_in_a_closed_home_are_copied_and_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ramet import App, Client, Context, Limits, Permanent, Policy, Transient
-from ramet.model.flow.resources import WorkerSeen
+from ramet import App, Client, Context, Limits, Permanent, ResourcePolicy, Transient
+from ramet.model.flow.resources import WorkerStatus
 from ramet.testing import drain
 from tests.web.browser.payloads import ALL, PAYLOADS
 
@@ -81,10 +81,10 @@ async def _operate(client: Client, number: int, text: str) -> None:
     who: dict[str, Any] = {"by": text, "reason": text}
     await client.pause_queue(text, **who)
     await client.limit("kind", text, 3, **who)
-    await client.limit_resource(Policy(text[:250].replace("*", "×"), concurrency=1), **who)
+    await client.limit_resource(ResourcePolicy(text[:250].replace("*", "×"), concurrency=1), **who)
     await client.open_breaker(text[:250], **who)
     await client.stop("pattern", f"no such thing {text}"[:500], **who)
-    await client.store.see_worker(WorkerSeen(text, text, number, (text,), (text,), 1))
+    await client.store.see_worker(WorkerStatus(text, text, number, (text,), (text,), 1))
     await client.schedules.add("echo", {"key": text, "text": text}, name=f"s{number}", cron="@hourly", by=text)
     await client.schedules.pause(f"s{number}", **who)
     held, path = f"held {text}"[:400], [text[:ELEMENT_CHARACTERS]] * 2

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from ramet import Client, Policy
+from ramet import Client, ResourcePolicy
 from ramet.jobs.app import LIMITS, fetchers
 from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, SCRAPE_SOURCE
@@ -37,7 +37,7 @@ async def desk(folder: Path, clock: TickingClock) -> AsyncIterator[tuple[Client,
             await client.settings.set_many(sample() | {"jobs.match.min_score": 40}, by="ada")
             await client.settings.refresh(0.0)
             await client.limit_resource(
-                Policy(f"{HOST_RESOURCE}*", breaker_failures=3, cooldown_seconds=1_800.0), by="ada"
+                ResourcePolicy(f"{HOST_RESOURCE}*", breaker_failures=3, cooldown_seconds=1_800.0), by="ada"
             )
             try:
                 yield client, world

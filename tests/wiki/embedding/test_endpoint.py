@@ -293,7 +293,7 @@ def test_a_call_that_takes_too_long_is_made_smaller(server: Scripted, monkeypatc
         assert isinstance(texts, list)
         sizes.append(len(texts))
         if len(texts) > 10:
-            raise endpoint.TookTooLong("slow")
+            raise endpoint.EndpointTimeout("slow")
         return original(caller, body)
 
     sizes: list[int] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet.wiki.errors import SourceError
-from ramet.wiki.pages import Markup, Page, Reason, Refusal
+from ramet.wiki.pages import Markup, Page, Refusal, RefusalReason
 from ramet.wiki.sources import compressed_file, dump
 from ramet.wiki.sources.dump import open_dump
 from ramet.wiki.sources.page_source import PageFileSource
@@ -96,22 +96,22 @@ async def test_redirects_are_followed_and_become_aliases(
 @pytest.mark.parametrize(
     ("asked", "reason", "detail"),
     [
-        ("Nowhere", Reason.NOT_FOUND, "isles.xml has no page 'Nowhere'"),
-        ("Gone too", Reason.NOT_FOUND, "Gone too -> Gone -> Nowhere: isles.xml has no page 'Nowhere'"),
-        ("Loop A", Reason.REDIRECT_LOOP, "Loop A -> Loop B"),
-        ("Itself", Reason.REDIRECT_LOOP, "Itself"),
-        ("Out", Reason.ELSEWHERE, "'de:Insel'"),
-        ("fr:Ile", Reason.ELSEWHERE, "'fr:Ile'"),
-        ("Kind", Reason.NOT_AN_ARTICLE, "namespace 14"),
-        ("genus:Isles", Reason.NOT_AN_ARTICLE, "namespace 14"),
-        ("Category:Isles", Reason.NOT_AN_ARTICLE, "namespace 14"),
-        ("Insulae:About", Reason.NOT_AN_ARTICLE, "namespace 4"),
-        ("Bad[title]", Reason.INVALID_TITLE, "Bad[title]"),
-        ("Program", Reason.UNPARSABLE, "Scribunto"),
+        ("Nowhere", RefusalReason.NOT_FOUND, "isles.xml has no page 'Nowhere'"),
+        ("Gone too", RefusalReason.NOT_FOUND, "Gone too -> Gone -> Nowhere: isles.xml has no page 'Nowhere'"),
+        ("Loop A", RefusalReason.REDIRECT_LOOP, "Loop A -> Loop B"),
+        ("Itself", RefusalReason.REDIRECT_LOOP, "Itself"),
+        ("Out", RefusalReason.ELSEWHERE, "'de:Insel'"),
+        ("fr:Ile", RefusalReason.ELSEWHERE, "'fr:Ile'"),
+        ("Kind", RefusalReason.NOT_AN_ARTICLE, "namespace 14"),
+        ("genus:Isles", RefusalReason.NOT_AN_ARTICLE, "namespace 14"),
+        ("Category:Isles", RefusalReason.NOT_AN_ARTICLE, "namespace 14"),
+        ("Insulae:About", RefusalReason.NOT_AN_ARTICLE, "namespace 4"),
+        ("Bad[title]", RefusalReason.INVALID_TITLE, "Bad[title]"),
+        ("Program", RefusalReason.UNPARSABLE, "Scribunto"),
     ],
 )
 async def test_what_is_no_article_is_refused_with_its_reason(
-    isles: PageFileSource, asked: str, reason: Reason, detail: str
+    isles: PageFileSource, asked: str, reason: RefusalReason, detail: str
 ) -> None:
     refused = await ask(isles, asked)
     assert isinstance(refused, Refusal)
@@ -125,7 +125,7 @@ async def test_a_revision_is_had_without_the_text_and_an_alias_has_none(isles: P
     assert found["Brae"] == "6"
     alias = found["Umleitung"]
     assert isinstance(alias, Refusal)
-    assert alias == Refusal(Reason.NOT_FOUND, "'Umleitung' redirects to 'Brae' now")
+    assert alias == Refusal(RefusalReason.NOT_FOUND, "'Umleitung' redirects to 'Brae' now")
 
 
 async def test_a_chain_of_redirects_has_an_end(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_a_chain_of_redirects_has_an_end(tmp_path: Path) -> None:
     assert isinstance(await ask(source, "Step 180"), Page)
     refused = await ask(source, "Step 0")
     assert isinstance(refused, Refusal)
-    assert refused.reason == Reason.REDIRECT_LOOP
+    assert refused.reason == RefusalReason.REDIRECT_LOOP
 
 
 async def test_the_site_is_what_the_dump_and_its_pages_tell(isles: PageFileSource) -> None:
@@ -248,7 +248,7 @@ async def test_a_page_that_is_too_large_is_refused_and_the_others_are_there(
     source = open_dump(export(tmp_path / "isles.xml", pages), tmp_path)
     refused = await ask(source, "Vast")
     assert isinstance(refused, Refusal)
-    assert refused.reason == Reason.TOO_LARGE
+    assert refused.reason == RefusalReason.TOO_LARGE
     assert "'Vast'" in refused.detail
     for title in ("Ollo", "Full"):
         assert isinstance(await ask(source, title), Page)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ramet.wiki.errors import SourceError
-from ramet.wiki.pages import Markup, Page, Reason, Refusal
+from ramet.wiki.pages import Markup, Page, Refusal, RefusalReason
 from ramet.wiki.sources import json_lines as module
 from ramet.wiki.sources.json_lines import open_json_lines
 from ramet.wiki.sources.page_source import PageFileSource
@@ -60,7 +60,7 @@ async def test_a_plain_title_is_a_text_as_it_stands_and_may_redirect(tmp_path: P
     assert (found.title, found.aliases) == ("OIL well", ("Talk: oil",))
     missing = await ask(source, "Category:Things")
     assert isinstance(missing, Refusal)
-    assert missing.reason == Reason.NOT_FOUND
+    assert missing.reason == RefusalReason.NOT_FOUND
     assert not (await source.site()).namespaces
 
 
@@ -91,7 +91,7 @@ async def test_a_wikis_pages_tell_their_namespaces(tmp_path: Path) -> None:
     for title in ("Isles", "genus:Isles"):
         refused = await ask(source, title)
         assert isinstance(refused, Refusal)
-        assert refused.reason == Reason.NOT_AN_ARTICLE
+        assert refused.reason == RefusalReason.NOT_AN_ARTICLE
 
 
 async def test_a_file_is_the_same_packed_or_marked(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ async def test_a_text_that_is_too_large_is_refused_and_the_others_are_there(
     source = open_json_lines(json_lines(tmp_path / "set.jsonl", records), tmp_path)
     refused = await ask(source, "Vast")
     assert isinstance(refused, Refusal)
-    assert refused.reason == Reason.TOO_LARGE
+    assert refused.reason == RefusalReason.TOO_LARGE
     assert isinstance(await ask(source, "Full"), Page)
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from ramet.wiki.pages import Markup, Page, Reason, Refusal
+from ramet.wiki.pages import Markup, Page, Refusal, RefusalReason
 from ramet.wiki.sources.base import SourceOptions
 from ramet.wiki.sources.mediawiki import MediaWikiSource
 from tests.wiki.mediawiki import MediaWiki
@@ -81,34 +81,34 @@ async def test_a_title_leads_to_its_page_in_whatever_spelling(
 @pytest.mark.parametrize(
     ("asked", "reason", "names"),
     [
-        ("A page that nobody wrote", Reason.NOT_FOUND, "A page that nobody wrote"),
-        ("To nowhere", Reason.NOT_FOUND, "A page that nobody wrote"),
-        ("Bad[title]", Reason.INVALID_TITLE, "invalid characters"),
-        ("Peter%27s", Reason.INVALID_TITLE, "invalid characters"),
-        ("One|Two", Reason.INVALID_TITLE, "One|Two"),
-        ("é" * 128, Reason.INVALID_TITLE, "255 bytes"),
-        (" #here", Reason.INVALID_TITLE, "empty"),
-        (":", Reason.INVALID_TITLE, "empty"),
-        ("Tab\tand\x00nul", Reason.INVALID_TITLE, "character"),
-        ("No \uffff character", Reason.INVALID_TITLE, "character"),
-        ("Half \ud800 a pair", Reason.INVALID_TITLE, "character"),
-        ("Round A", Reason.REDIRECT_LOOP, "'Round A' -> 'Round B' -> 'Round A'"),
-        ("Own tail", Reason.REDIRECT_LOOP, "'Own tail' -> 'Own tail'"),
+        ("A page that nobody wrote", RefusalReason.NOT_FOUND, "A page that nobody wrote"),
+        ("To nowhere", RefusalReason.NOT_FOUND, "A page that nobody wrote"),
+        ("Bad[title]", RefusalReason.INVALID_TITLE, "invalid characters"),
+        ("Peter%27s", RefusalReason.INVALID_TITLE, "invalid characters"),
+        ("One|Two", RefusalReason.INVALID_TITLE, "One|Two"),
+        ("é" * 128, RefusalReason.INVALID_TITLE, "255 bytes"),
+        (" #here", RefusalReason.INVALID_TITLE, "empty"),
+        (":", RefusalReason.INVALID_TITLE, "empty"),
+        ("Tab\tand\x00nul", RefusalReason.INVALID_TITLE, "character"),
+        ("No \uffff character", RefusalReason.INVALID_TITLE, "character"),
+        ("Half \ud800 a pair", RefusalReason.INVALID_TITLE, "character"),
+        ("Round A", RefusalReason.REDIRECT_LOOP, "'Round A' -> 'Round B' -> 'Round A'"),
+        ("Own tail", RefusalReason.REDIRECT_LOOP, "'Own tail' -> 'Own tail'"),
         (
             "Into the ring",
-            Reason.REDIRECT_LOOP,
+            RefusalReason.REDIRECT_LOOP,
             "'Into the ring' -> 'Long ring 2' -> 'Long ring 3' -> 'Long ring 1' -> 'Long ring 2'",
         ),
-        ("Abroad", Reason.ELSEWHERE, "wikipedia:Sound (geography)"),
-        ("wikipedia:Sound", Reason.ELSEWHERE, "wikipedia:Sound"),
-        ("The islands", Reason.NOT_AN_ARTICLE, "Category:Islands"),
-        ("category:islands", Reason.NOT_AN_ARTICLE, "Category:Islands"),
-        ("Talk:Ferry crossing", Reason.NOT_AN_ARTICLE, "Talk:Ferry crossing"),
-        ("Special:Random", Reason.NOT_AN_ARTICLE, "Special:Random"),
+        ("Abroad", RefusalReason.ELSEWHERE, "wikipedia:Sound (geography)"),
+        ("wikipedia:Sound", RefusalReason.ELSEWHERE, "wikipedia:Sound"),
+        ("The islands", RefusalReason.NOT_AN_ARTICLE, "Category:Islands"),
+        ("category:islands", RefusalReason.NOT_AN_ARTICLE, "Category:Islands"),
+        ("Talk:Ferry crossing", RefusalReason.NOT_AN_ARTICLE, "Talk:Ferry crossing"),
+        ("Special:Random", RefusalReason.NOT_AN_ARTICLE, "Special:Random"),
     ],
 )
 async def test_a_title_that_leads_to_no_article_is_refused_with_the_reason(
-    source: MediaWikiSource, asked: str, reason: Reason, names: str
+    source: MediaWikiSource, asked: str, reason: RefusalReason, names: str
 ) -> None:
     found = (await source.pages([asked]))[asked]
     assert isinstance(found, Refusal)
@@ -179,9 +179,9 @@ async def test_revisions_are_told_without_texts_and_a_redirect_has_none(source: 
     assert found["Village 001"] == (await page(source, "Village 001")).revision
     reasons = {title: answer.reason for title, answer in found.items() if isinstance(answer, Refusal)}
     assert reasons == {
-        "Old ferry": Reason.NOT_FOUND,
-        "Nobody": Reason.NOT_FOUND,
-        "Bad[title]": Reason.INVALID_TITLE,
+        "Old ferry": RefusalReason.NOT_FOUND,
+        "Nobody": RefusalReason.NOT_FOUND,
+        "Bad[title]": RefusalReason.INVALID_TITLE,
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ramet import RetryAfter, Transient
 from ramet.wiki.errors import SourceError, WikiError
-from ramet.wiki.pages import Page, Reason, Refusal
+from ramet.wiki.pages import Page, Refusal, RefusalReason
 from ramet.wiki.sources import mediawiki, mediawiki_calls
 from ramet.wiki.sources.base import SourceOptions
 from ramet.wiki.sources.mediawiki import MediaWikiSource
@@ -79,7 +79,7 @@ async def test_a_ring_is_found_over_several_calls(wiki: Wiki) -> None:
 
     scripted.script = [hop("A", "B"), hop("B", "C"), hop("C", "A"), hop("A", "B")]
     found = (await source.pages(["A"]))["A"]
-    assert found == Refusal(Reason.REDIRECT_LOOP, "'A' -> 'B' -> 'C' -> 'A'")
+    assert found == Refusal(RefusalReason.REDIRECT_LOOP, "'A' -> 'B' -> 'C' -> 'A'")
 
 
 async def test_a_redirect_that_the_wiki_does_not_follow_is_no_article(wiki: Wiki) -> None:
@@ -87,7 +87,7 @@ async def test_a_redirect_that_the_wiki_does_not_follow_is_no_article(wiki: Wiki
     scripted.script = [answers({"query": {"pages": [{"ns": 0, "pageid": 9, "title": "A", "redirect": True}]}})]
     found = (await source.pages(["A"]))["A"]
     assert isinstance(found, Refusal)
-    assert found.reason == Reason.NOT_FOUND
+    assert found.reason == RefusalReason.NOT_FOUND
 
 
 async def test_nothing_is_believed_of_an_answer_that_was_not_continued_to_its_end(wiki: Wiki) -> None:
@@ -134,7 +134,7 @@ async def test_a_page_that_is_continued_in_ever_new_parts_is_refused_alone(
     server.play = Endless(TEXTS)
     found = await source.pages(list(TEXTS))
     refused = {title: page.reason for title, page in found.items() if isinstance(page, Refusal)}
-    assert refused == {"Two": Reason.TOO_LARGE}
+    assert refused == {"Two": RefusalReason.TOO_LARGE}
     assert sum(isinstance(page, Page) for page in found.values()) == 3
 
 
@@ -153,7 +153,7 @@ async def test_a_page_of_fifty_megabytes_is_refused_and_its_neighbours_are_not(w
     scripted.pages["Three"] = "x" * 4_194_305
     found = await source.pages(list(TEXTS))
     reasons = {title: page.reason for title, page in found.items() if isinstance(page, Refusal)}
-    assert reasons == {"Two": Reason.TOO_LARGE, "Three": Reason.TOO_LARGE}
+    assert reasons == {"Two": RefusalReason.TOO_LARGE, "Three": RefusalReason.TOO_LARGE}
     assert isinstance(found["One"], Page)
     assert isinstance(found["Four"], Page)
 
@@ -163,18 +163,20 @@ async def test_a_page_of_fifty_megabytes_is_refused_and_its_neighbours_are_not(w
     [
         (
             {"revisions": [{"revid": 1, "slots": {"main": {"contentmodel": "json", "content": "{}"}}}]},
-            Reason.UNPARSABLE,
+            RefusalReason.UNPARSABLE,
         ),
         (
             {"revisions": [{"revid": 1, "slots": {"main": {"contentmodel": "wikitext", "texthidden": True}}}]},
-            Reason.UNPARSABLE,
+            RefusalReason.UNPARSABLE,
         ),
-        ({"ns": 2}, Reason.NOT_AN_ARTICLE),
-        ({"ns": "0"}, Reason.NOT_AN_ARTICLE),
+        ({"ns": 2}, RefusalReason.NOT_AN_ARTICLE),
+        ({"ns": "0"}, RefusalReason.NOT_AN_ARTICLE),
     ],
     ids=["model", "hidden", "namespace", "no number"],
 )
-async def test_what_is_no_readable_article_is_refused(wiki: Wiki, change: dict[str, Any], reason: Reason) -> None:
+async def test_what_is_no_readable_article_is_refused(
+    wiki: Wiki, change: dict[str, Any], reason: RefusalReason
+) -> None:
     scripted, source, _ = wiki
     scripted.script = [answers({"query": {"pages": [{**scripted.record(1, "One"), **change}]}})]
     found = (await source.pages(["One"]))["One"]

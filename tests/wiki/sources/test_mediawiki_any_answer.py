@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ramet.wiki.errors import SourceError
 from ramet.wiki.pages import Page, Refusal
 from ramet.wiki.sources.mediawiki_answers import DETAIL_LENGTH_MAX, Answers, page_of, title_to_send
-from ramet.wiki.sources.mediawiki_calls import Merged
+from ramet.wiki.sources.mediawiki_calls import MergedQuery
 from ramet.wiki.sources.mediawiki_site import attribution_of, knows_disambiguation, site_of
 from ramet.wiki.wikitext.site import Site
 
@@ -80,7 +80,7 @@ QUERIES = st.fixed_dictionaries(
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(QUERIES | JSON, max_size=3), st.booleans())
 def test_any_answer_is_read_as_something(parts: list[Any], with_links: bool) -> None:
-    merged = Merged()
+    merged = MergedQuery()
     for part in parts:
         merged.add(part)
     answers = Answers(merged.query)

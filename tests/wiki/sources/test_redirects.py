@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramet.wiki.errors import SourceError
-from ramet.wiki.pages import Page, Reason, Refusal
+from ramet.wiki.pages import Page, Refusal, RefusalReason
 from ramet.wiki.sources.json_lines import open_json_lines
 from ramet.wiki.sources.page_file import PageWriter
 from ramet.wiki.sources.site_notes import SiteNotes
@@ -40,8 +40,8 @@ def test_every_title_ends_where_a_simple_walk_ends(targets: dict[str, str | None
     for title in TITLES:
         answer = found[title]
         end, chain = walk(title, targets)
-        assert meant[title] == (None if isinstance(end, Reason) else end)
-        if isinstance(end, Reason):
+        assert meant[title] == (None if isinstance(end, RefusalReason) else end)
+        if isinstance(end, RefusalReason):
             assert isinstance(answer, Refusal)
             assert answer.reason == end
         else:
@@ -49,14 +49,14 @@ def test_every_title_ends_where_a_simple_walk_ends(targets: dict[str, str | None
             assert (answer.title, list(answer.aliases)) == (end, chain)
 
 
-def walk(title: str, targets: dict[str, str | None]) -> tuple[str | Reason, list[str]]:
+def walk(title: str, targets: dict[str, str | None]) -> tuple[str | RefusalReason, list[str]]:
     """Where a title leads, and the redirects on the way."""
     chain: list[str] = []
     while True:
         if title in chain:
-            return Reason.REDIRECT_LOOP, chain
+            return RefusalReason.REDIRECT_LOOP, chain
         if title not in targets:
-            return Reason.NOT_FOUND, chain
+            return RefusalReason.NOT_FOUND, chain
         target = targets[title]
         if target is None:
             return title, chain

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.wiki.pages import Page, Reason, Refusal
+from ramet.wiki.pages import Page, Refusal, RefusalReason
 from ramet.wiki.sources.base import TITLES_MAX, ArticleSource
 from ramet.wiki.sources.registry import open_source
 from tests.wiki.small_wikipedia import CORPUS, REDIRECT, as_export, follow, records, texts
@@ -64,8 +64,8 @@ async def test_what_a_dump_states_of_its_wiki_settles_what_titles_alone_cannot(t
         if record["ns"] == 0 and (record["redirect"] or "").startswith("Vikipedeja:")
     }
     assert differing == to_project
-    assert {kind(dump[title]) for title in to_project} == {Reason.NOT_AN_ARTICLE}
-    assert {kind(lines[title]) for title in to_project} == {Reason.NOT_FOUND}
+    assert {kind(dump[title]) for title in to_project} == {RefusalReason.NOT_AN_ARTICLE}
+    assert {kind(lines[title]) for title in to_project} == {RefusalReason.NOT_FOUND}
 
 
 def kind(answer: Page | Refusal) -> str | tuple[str, ...]:
@@ -90,7 +90,7 @@ async def test_every_article_and_alias_is_as_counted(tmp_path: Path, form: str) 
             assert [*answer.aliases, answer.title] == chain
         else:
             assert isinstance(answer, Refusal)
-            assert answer.reason in {Reason.NOT_AN_ARTICLE, Reason.NOT_FOUND}
+            assert answer.reason in {RefusalReason.NOT_AN_ARTICLE, RefusalReason.NOT_FOUND}
     assert sum(chain[-1] in articles for chain in ends.values()) == 141
     others = [record["title"] for record in records() if record["ns"] != 0]
-    assert {kind(found[title]) for title in others} == {Reason.NOT_AN_ARTICLE}
+    assert {kind(found[title]) for title in others} == {RefusalReason.NOT_AN_ARTICLE}

@@ -15,7 +15,7 @@ import mwparserfromhell
 import pytest
 
 from ramet.model.keys import InvalidKey, title_key
-from ramet.wiki.pages import Article, Reason, Refusal
+from ramet.wiki.pages import Article, Refusal, RefusalReason
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page
 from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import read_title
@@ -83,17 +83,17 @@ def parsed_titles(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("corpus", SITES)
 def test_every_page_is_read_and_redirects_are_told_apart(corpus: str) -> None:
-    refusals: Counter[Reason] = Counter()
+    refusals: Counter[RefusalReason] = Counter()
     for title, text, redirect in pages(corpus):
         began = time.process_time()
         read = parse_page(wikitext(text, title), SITES[corpus], ParseOptions())
         assert time.process_time() - began < CPU_SECONDS_PER_PAGE_MAX, title
-        assert redirect == (isinstance(read, Refusal) and read.reason is Reason.REDIRECT_LOOP), title
+        assert redirect == (isinstance(read, Refusal) and read.reason is RefusalReason.REDIRECT_LOOP), title
         if isinstance(read, Refusal):
             refusals[read.reason] += 1
     expected = {
-        "ltgwiki": {Reason.REDIRECT_LOOP: 147},
-        "enwiki-a": {Reason.REDIRECT_LOOP: 82, Reason.DISAMBIGUATION: 3},
+        "ltgwiki": {RefusalReason.REDIRECT_LOOP: 147},
+        "enwiki-a": {RefusalReason.REDIRECT_LOOP: 82, RefusalReason.DISAMBIGUATION: 3},
     }
     assert refusals == expected[corpus]
     assert len(cases(corpus)) == {"ltgwiki": 903, "enwiki-a": 70}[corpus]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.wiki.pages import Reason
+from ramet.wiki.pages import RefusalReason
 from ramet.wiki.wikitext.parser import ParseOptions
 from tests.wiki.wikitext.pages import article, refused, wikitext
 from tests.wiki.wikitext.sites import LATGALIAN
@@ -73,7 +73,7 @@ def test_categories_are_named_once_and_hidden_ones_not_at_all() -> None:
     ],
 )
 def test_a_disambiguation_page_is_refused_or_read_as_asked(text: str) -> None:
-    assert refused(text).reason is Reason.DISAMBIGUATION
+    assert refused(text).reason is RefusalReason.DISAMBIGUATION
     assert article(text, options=ParseOptions(disambiguation="links")).lead.startswith("a")
     assert article(wikitext(text, disambiguation=False)).lead.startswith("a")
 
@@ -83,13 +83,13 @@ def test_a_disambiguation_page_is_refused_or_read_as_asked(text: str) -> None:
 )
 def test_what_only_looks_like_disambiguation_is_none(text: str) -> None:
     assert article(text).lead == "a {{disambig}}" or article(text).lead == "a"
-    assert refused(wikitext(text, disambiguation=True)).reason is Reason.DISAMBIGUATION
+    assert refused(wikitext(text, disambiguation=True)).reason is RefusalReason.DISAMBIGUATION
 
 
 @pytest.mark.parametrize("text", ["", " \n", "{{Infobox}}", "<!-- x -->", "[[Category:x]]", "\x00"])
 def test_a_page_without_text_and_links_is_unparsable(text: str) -> None:
     refusal = refused(text)
-    assert refusal.reason is Reason.UNPARSABLE
+    assert refusal.reason is RefusalReason.UNPARSABLE
     assert "'Page'" in refusal.detail
 
 
@@ -99,13 +99,13 @@ def test_a_page_of_links_alone_is_an_article() -> None:
 
 
 def test_a_page_that_is_a_redirect_still_is_refused() -> None:
-    assert refused("#redirect [[Page]]").reason is Reason.REDIRECT_LOOP
+    assert refused("#redirect [[Page]]").reason is RefusalReason.REDIRECT_LOOP
 
 
 def test_a_page_that_is_too_large_is_not_read() -> None:
-    assert refused("é" * 2_000_001).reason is Reason.TOO_LARGE
+    assert refused("é" * 2_000_001).reason is RefusalReason.TOO_LARGE
     assert article("é" * 2_000_000).lead
-    assert refused("\ud800" * 4_000_001).reason is Reason.TOO_LARGE
+    assert refused("\ud800" * 4_000_001).reason is RefusalReason.TOO_LARGE
 
 
 def test_what_the_source_states_is_handed_on() -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 from ramet.engine.alerts.channels import Channel, Channels, NotDelivered, configured
 from ramet.engine.base.clock import Clock
-from ramet.engine.base.retrying import loudness
+from ramet.engine.base.retrying import outage_log_level
 from ramet.engine.settings.setting import SETTINGS, SWEEP_SECONDS
 from ramet.model.alerts.notifications import CLAIM_SECONDS, LOG, AlertNotice, NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.store.answers import Looked
+from ramet.store.answers import MonitorStepResult
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.store import Store
@@ -73,7 +73,7 @@ class Monitor:
         stored = await self._store.settings()
         limits, rules = monitor_limits(stored), notice_rules(stored)
         self._ask_at = self._clock.monotonic() + min(ASK_SECONDS, limits.seconds)
-        looked = Looked(ran=False, more=True)
+        looked = MonitorStepResult(ran=False, more=True)
         while looked.more:
             looked = await self._store.look(limits, rules=rules)
             await self._clock.sleep(0)
@@ -89,7 +89,7 @@ SEEN_SECONDS = 3_600.0
 """Between two times that a worker says which channels it has."""
 
 
-async def keep_telling(
+async def send_loop(
     store: Store,
     clock: Clock,
     seconds: Callable[[], float] = lambda: SWEEP_SECONDS,
@@ -104,22 +104,22 @@ async def keep_telling(
         sent = 0
         try:
             if clock.monotonic() - seen_at >= SEEN_SECONDS:
-                await see(store, have.by_name)
+                await register_channels(store, have.by_name)
                 seen_at = clock.monotonic()
-            sent = await tell_once(store, have.by_name)
+            sent = await send_due(store, have.by_name)
         except StoreError as error:
-            log.log(loudness(error), "alerts could not be sent: %s", error)
+            log.log(outage_log_level(error), "alerts could not be sent: %s", error)
         await clock.sleep(0 if sent == TOGETHER_MAX else seconds())
 
 
-async def see(store: Store, channels: Mapping[str, Channel]) -> None:
+async def register_channels(store: Store, channels: Mapping[str, Channel]) -> None:
     """Say which channels there are: notices are written for them from then on. Everybody has the log."""
     others = {name: channel.target for name, channel in channels.items() if name != LOG}
     if others:
         await store.see_alert_channels(others)
 
 
-async def tell_once(store: Store, channels: Mapping[str, Channel]) -> int:
+async def send_due(store: Store, channels: Mapping[str, Channel]) -> int:
     """Send what is to be sent now, up to :data:`TOGETHER_MAX` notices; returns how many were tried.
 
     Raises:
@@ -130,11 +130,11 @@ async def tell_once(store: Store, channels: Mapping[str, Channel]) -> int:
     rules = notice_rules(await store.settings())
     notices = await store.take_notices([*channels], rules, limit=TOGETHER_MAX)
     if notices:
-        await asyncio.gather(*(tell(store, channels[notice.channel], notice, rules) for notice in notices))
+        await asyncio.gather(*(send_notice(store, channels[notice.channel], notice, rules) for notice in notices))
     return len(notices)
 
 
-async def tell(store: Store, channel: Channel, notice: AlertNotice, rules: NoticeRules) -> str | None:
+async def send_notice(store: Store, channel: Channel, notice: AlertNotice, rules: NoticeRules) -> str | None:
     """Send one notice and write what came of it; returns why it was not delivered, None when it was."""
     error, again = None, True
     try:
@@ -160,5 +160,5 @@ async def try_channels(store: Store, channels: Mapping[str, Channel], by: str) -
     """Send a test through each of these channels; by name, why it was not delivered, None where it was."""
     told: dict[str, str | None] = {}
     for name, channel in channels.items():
-        told[name] = await tell(store, channel, await store.try_channel(name, by=by), NoticeRules())
+        told[name] = await send_notice(store, channel, await store.try_channel(name, by=by), NoticeRules())
     return told

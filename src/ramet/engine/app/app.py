@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, Unpack
 
 from ramet.engine.app.pipeline import Pipeline
 from ramet.engine.client.client import Client
-from ramet.engine.client.schedules import Declared, declared
+from ramet.engine.client.schedules import ScheduleDeclaration, check_declaration
 from ramet.engine.client.sync_client import SyncClient
 from ramet.engine.kinds.options import (
     BATCH_SECONDS,
@@ -28,7 +28,7 @@ from ramet.engine.kinds.registry import QUEUE, Handler, KeyOf, LimitsOf, Registr
 from ramet.engine.kinds.signatures import check_parentheses, name_of
 from ramet.engine.settings.declared import DeclaredSettings
 from ramet.engine.settings.setting import Setting
-from ramet.model.flow.resources import FAILURES_MAX, Policy
+from ramet.model.flow.resources import FAILURES_MAX, ResourcePolicy
 from ramet.model.importing import Takeover
 from ramet.model.lineage.limits import BALANCED, Limits
 from ramet.model.task.retry import DEFAULT_RETRY, ErrorTable, Retry
@@ -42,7 +42,7 @@ class FlowApp:
     def __init__(self) -> None:
         self.queues: dict[str, int | None] = {}
         """What :meth:`queue` declared; a worker stores it when it starts, as it does for kinds and resources."""
-        self.resources: dict[str, Policy] = {}
+        self.resources: dict[str, ResourcePolicy] = {}
 
     def queue(self, name: str, *, concurrency: int | None) -> None:
         """Declare how many tasks of a queue run at once, over all workers; a person's ``ramet limit`` is stronger.
@@ -76,7 +76,7 @@ class FlowApp:
         Raises:
             ValueError: a number is out of range.
         """
-        policy = Policy(pattern, concurrency, rate_per_second, burst, breaker_failures, cooldown_seconds)
+        policy = ResourcePolicy(pattern, concurrency, rate_per_second, burst, breaker_failures, cooldown_seconds)
         self.resources[pattern] = checked_policy(policy)
 
 
@@ -149,7 +149,7 @@ class App(FlowApp):
         }
         self.alert_thresholds: dict[str, int | None] = {}
         self._at_end: list[Callable[[], None]] = []
-        self.schedules: list[Declared] = []
+        self.schedules: list[ScheduleDeclaration] = []
         """What :meth:`schedule` declared; a worker stores it when it starts."""
 
     def task(
@@ -317,7 +317,7 @@ class App(FlowApp):
         def declare(kind: str) -> None:
             if kind in self.registry:
                 self.registry.get(kind).new_task(payload, key=key, **path)
-            wanted = declared(
+            wanted = check_declaration(
                 name, kind, cron=cron, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
                 default_seconds=self.limits.schedule_seconds, path=path, limits=limits, overlap=overlap,
                 catch_up=catch_up,

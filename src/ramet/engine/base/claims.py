@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 from ramet.engine.base.clock import Clock, sleep_unless
-from ramet.engine.base.retrying import Reach
+from ramet.engine.base.retrying import DatabaseReachability
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.store import Store
 
 
-class ClaimsInHand:
+class WorkerClaims:
     """All claims of one worker, by task number."""
 
     def __init__(self) -> None:
@@ -99,14 +99,14 @@ def _now(seconds: Seconds) -> float:
 
 async def keep_alive(
     store: Store,
-    claims: ClaimsInHand,
+    claims: WorkerClaims,
     clock: Clock,
     *,
     lease_seconds: Seconds,
     heartbeat_seconds: Seconds,
     on_lost: Callable[[frozenset[int]], None],
     hurry: asyncio.Event | None = None,
-    reach: Reach | None = None,
+    reach: DatabaseReachability | None = None,
 ) -> None:
     """Extend leases every ``heartbeat_seconds``; give up a claim whose lease may have lapsed. Runs until cancelled.
 
@@ -118,7 +118,7 @@ async def keep_alive(
     """
     pause = _now(heartbeat_seconds)
     hurry = hurry or asyncio.Event()
-    tries = (reach or Reach(clock)).tries()
+    tries = (reach or DatabaseReachability(clock)).tries()
     give_up_lapsed = partial(_give_up_lapsed, claims, clock, on_lost)
     while True:
         await sleep_unless(clock, pause, hurry)
@@ -144,7 +144,7 @@ async def keep_alive(
                 on_lost(still)
 
 
-def _give_up_lapsed(claims: ClaimsInHand, clock: Clock, on_lost: Callable[[frozenset[int]], None]) -> None:
+def _give_up_lapsed(claims: WorkerClaims, clock: Clock, on_lost: Callable[[frozenset[int]], None]) -> None:
     lapsed = claims.lapsed(clock.monotonic())
     if lapsed:
         log.warning("%d claims lapsed before a heartbeat reached the database: their handlers stop", len(lapsed))
@@ -152,7 +152,7 @@ def _give_up_lapsed(claims: ClaimsInHand, clock: Clock, on_lost: Callable[[froze
 
 
 async def _answer(
-    asked: Coroutine[Any, Any, frozenset[int]], claims: ClaimsInHand, clock: Clock, give_up_lapsed: Callable[[], None]
+    asked: Coroutine[Any, Any, frozenset[int]], claims: WorkerClaims, clock: Clock, give_up_lapsed: Callable[[], None]
 ) -> frozenset[int]:
     """What the store says, however long it takes; claims that lapse meanwhile are given up when they do."""
     asking = asyncio.create_task(asked)
@@ -171,7 +171,7 @@ async def _answer(
         asking.cancel()
 
 
-async def watch_ends(store: Store, claims: ClaimsInHand, clock: Clock, seconds: float, hurry: asyncio.Event) -> None:
+async def watch_ends(store: Store, claims: WorkerClaims, clock: Clock, seconds: float, hurry: asyncio.Event) -> None:
     """Ask for heartbeats at once when a task was ended from outside (cancelled, say). Runs until cancelled.
 
     A look is one small read, so a handler is told soon without heartbeats that are as frequent; they remain the truth.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
 from ramet.engine.base.work import Work
-from ramet.store.processes.running_notes import Slots
+from ramet.store.processes.running_notes import RunningNotes
 
 Pulled = Callable[[], Work | None]
 """The work of a claim that a program pulled; None once it is over."""
@@ -19,22 +19,22 @@ _handled: ContextVar[Sequence[Work]] = ContextVar("ramet_handled", default=())
 _pulled: ContextVar[tuple[Pulled, ...]] = ContextVar("ramet_pulled", default=())
 
 
-def take(works: Sequence[Work]) -> None:
+def enter_call(works: Sequence[Work]) -> None:
     """From now on this call of a handler, and what it starts, works on these tasks."""
     _handled.set(works)
 
 
-def begin(claim: Pulled) -> None:
+def enter_block(claim: Pulled) -> None:
     """A program goes into a block that holds a claim."""
     _pulled.set((*_pulled.get(), claim))
 
 
-def done(claim: Pulled) -> None:
+def leave_block(claim: Pulled) -> None:
     """It has left the block."""
     _pulled.set(tuple(other for other in _pulled.get() if other != claim))
 
 
-def innermost() -> Sequence[Work]:
+def current_claim() -> Sequence[Work]:
     """What whoever asks works on at the moment: the claim of the block that it went into last, or its handler's."""
     for claim in reversed(_pulled.get()):
         if (work := claim()) is not None:
@@ -42,7 +42,7 @@ def innermost() -> Sequence[Work]:
     return _handled.get()
 
 
-def in_hand() -> list[Work]:
+def current_tasks() -> list[Work]:
     """The tasks that whoever asks works on; none outside of handlers and of blocks that hold a claim."""
     pulled = [claim() for claim in _pulled.get()]
     return [*_handled.get(), *(work for work in pulled if work is not None)]
@@ -52,7 +52,7 @@ SPARE_CALLS = 1_024
 """Outcomes that may be on their way out of a process in which many calls run."""
 
 
-class NotedUntilSent:
+class PendingSlotNotes:
     """Where a runner notes its calls; the note of one that ended stays until its outcome is the supervisor's.
 
     A process that dies in between leaves the note: its task was begun, so the attempt counts as lost (DESIGN §10).
@@ -63,7 +63,7 @@ class NotedUntilSent:
         send_soon: has that done in this turn of the loop.
     """
 
-    def __init__(self, slots: Slots, send: Callable[[], None], send_soon: Callable[[], None]) -> None:
+    def __init__(self, slots: RunningNotes, send: Callable[[], None], send_soon: Callable[[], None]) -> None:
         self._slots = slots
         self._send, self._send_soon = send, send_soon
         self._free = list(range(slots.places))

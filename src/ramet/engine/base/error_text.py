@@ -54,7 +54,7 @@ RAISED_CHARACTERS_MAX = 16_000
 _name_of = type.__dict__["__name__"].__get__
 
 
-class Raised(NamedTuple):
+class ErrorText(NamedTuple):
     """A raised object in plain texts."""
 
     name: str
@@ -66,7 +66,7 @@ class Raised(NamedTuple):
         return f"{self.name}: {self.text}" if self.text else self.name
 
 
-def raised(error: BaseException) -> Raised:
+def describe_error(error: BaseException) -> ErrorText:
     """The name and text of any raised object.
 
     Guarantee: returns plain ``str`` objects and raises nothing, whatever the object's own code does. The texts may
@@ -76,9 +76,9 @@ def raised(error: BaseException) -> Raised:
     try:
         text = str(error)
         # A plain copy: what is returned may be of a subclass of str, with methods of its own.
-        return Raised(name, str.__getitem__(text, slice(0, RAISED_CHARACTERS_MAX)))
+        return ErrorText(name, str.__getitem__(text, slice(0, RAISED_CHARACTERS_MAX)))
     except BaseException as failure:
-        return Raised(name, f"it has no text: its __str__ raised {class_name(failure)}")
+        return ErrorText(name, f"it has no text: its __str__ raised {class_name(failure)}")
 
 
 def class_name(error: BaseException) -> str:
@@ -197,7 +197,7 @@ def _single(error: BaseException, depth: int) -> Iterator[str]:
     if frames:
         yield "Traceback (most recent call last):\n"
         yield from frames
-    name, text = raised(error)
+    name, text = describe_error(error)
     yield f"{name}: {_cut(text)}\n" if text else f"{name}\n"
     for note in _notes(error):
         yield f"{_cut(note)}\n"

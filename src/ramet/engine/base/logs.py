@@ -3,7 +3,8 @@
 The format travels in an environment variable, so that the handler process, which is started afresh, writes the same.
 Control characters are escaped in both: a key or an error of the outside world cannot forge a line.
 
-Whatever is logged while a handler runs says for which task, without the handler doing anything (:class:`InHand`).
+Whatever is logged while a handler runs says for which task, without the handler doing anything
+(:class:`TaskContextFilter`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from ramet.engine.base.current_tasks import innermost
+from ramet.engine.base.current_tasks import current_claim
 from ramet.engine.base.work import Work
 from ramet.store.loggers import own_logger as own_logger  # noqa: PLC0414 - for packages that do not import the store
 
@@ -37,7 +38,7 @@ class Format(NamedTuple):
     as_json: bool = False
 
 
-class InHand(logging.Filter):
+class TaskContextFilter(logging.Filter):
     """Gives each record the task that its code works on: task_id, tracking_id, kind, attempt, fence, spawn_depth.
 
     Of a call for several tasks: how many (``tasks``), the ids of the first few (``task_ids``), and what they have in
@@ -47,7 +48,7 @@ class InHand(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Add what is missing; always True."""
-        works = innermost()
+        works = current_claim()
         if works:
             fields = _of_one(works[0]) if len(works) == 1 else _of_several(works)
             for name, value in fields.items():
@@ -72,7 +73,7 @@ def _of_several(works: Sequence[Work]) -> dict[str, Any]:
     return {"tasks": len(works), "task_ids": [work.id for work in works[:NAMED_MAX]], **common}
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One JSON object per record: time (UTC), level, logger, message, then what came in ``extra``."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -90,7 +91,7 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str)
 
 
-class Lines(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """One line per record for people, in local time; a traceback follows on lines of its own.
 
     What a handler logs begins with its kind and the id of its task.
@@ -98,10 +99,10 @@ class Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        message = _harmless(record.getMessage()).replace("\n", "\\n")
-        line = f"{moment} {record.levelname.lower():7} {record.name}: {_whose(record)}{message}"
+        message = _escaped(record.getMessage()).replace("\n", "\\n")
+        line = f"{moment} {record.levelname.lower():7} {record.name}: {_task_fields(record)}{message}"
         if trace := _trace(self, record):
-            line += "\n" + _harmless(trace)
+            line += "\n" + _escaped(trace)
         return line
 
 
@@ -116,8 +117,8 @@ def configure(wanted: Format) -> None:
     Processes started from here on do the same when they call :func:`inherit`.
     """
     handler = logging.StreamHandler(sys.stdout if wanted.as_json else sys.stderr)
-    handler.setFormatter(JsonLines() if wanted.as_json else Lines())
-    handler.addFilter(InHand())
+    handler.setFormatter(JsonFormatter() if wanted.as_json else TextFormatter())
+    handler.addFilter(TaskContextFilter())
     logging.basicConfig(level=wanted.level.upper(), handlers=[handler], force=True)
     os.environ[ENVIRONMENT] = f"{wanted.level}:{'json' if wanted.as_json else 'lines'}"
 
@@ -129,15 +130,15 @@ def inherit() -> None:
         configure(Format(level, form == "json"))
 
 
-def _whose(record: logging.LogRecord) -> str:
+def _task_fields(record: logging.LogRecord) -> str:
     """For whom it was logged, where a handler did it; ramet's own messages name their task themselves."""
     fields = vars(record)
     whose = fields.get("task_id") or (f"{fields['tasks']} tasks" if "task_ids" in fields else "")
     if not whose or record.name.partition(".")[0] == "ramet":
         return ""
     words = [str(fields["kind"]), str(whose)] if "kind" in fields else [str(whose)]
-    return f"[{_harmless(' '.join(words))}] ".replace("\n", "\\n")
+    return f"[{_escaped(' '.join(words))}] ".replace("\n", "\\n")
 
 
-def _harmless(text: str) -> str:
+def _escaped(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)

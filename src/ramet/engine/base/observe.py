@@ -17,7 +17,7 @@ from typing import Protocol
 from ramet.engine.base.work import Work
 from ramet.model.task.task import Task
 from ramet.model.tracing import sampled
-from ramet.store.answers import Claimed, Settled, Submitted
+from ramet.store.answers import ClaimedTask, SettleResult, SubmitResult
 from ramet.store.loggers import own_logger
 from ramet.store.requests import NewLineage, Settlement
 
@@ -34,7 +34,7 @@ RATIO = "RAMET_TRACES_RATIO"
 OFF = frozenset({"", "0", "off", "none", "false"})
 
 
-class Running(Protocol):
+class ObservedCall(Protocol):
     """One call of a handler, for one task or a batch."""
 
     def inside(self) -> AbstractContextManager[None]:
@@ -49,11 +49,11 @@ class Running(Protocol):
 class Observer(Protocol):
     """Whom the engine tells. Every method returns at once: it neither waits nor writes to the database."""
 
-    def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[Submitted]) -> None:
+    def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[SubmitResult]) -> None:
         """Roots were created, or were there."""
         ...
 
-    def running(self, works: Sequence[Work]) -> Running:
+    def running(self, works: Sequence[Work]) -> ObservedCall:
         """A handler is about to be called for these claims, in this process."""
         ...
 
@@ -61,7 +61,7 @@ class Observer(Protocol):
         """A handler ended with its process, so many seconds after it began: nobody there could tell."""
         ...
 
-    def settled(self, claimed: Claimed, item: Settlement, answer: Settled) -> None:
+    def settled(self, claimed: ClaimedTask, item: Settlement, answer: SettleResult) -> None:
         """What a claim asked for was accepted, and is durable: spawn decisions, an end, another try."""
         ...
 
@@ -124,10 +124,10 @@ def observer() -> Observer | None:
             log.error("observer %s: %s", name, error)
         else:
             made.append(one)
-    return Several(made) if made else None
+    return CompositeObserver(made) if made else None
 
 
-class Several:
+class CompositeObserver:
     """Tells all of them; what one raises is logged once and stops nobody."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
@@ -140,7 +140,7 @@ class Several:
             self._told = True
             log.exception("an observer failed; further failures are not told")
 
-    def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[Submitted]) -> None:
+    def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[SubmitResult]) -> None:
         """See :class:`Observer`."""
         for one in self._observers:
             try:
@@ -148,7 +148,7 @@ class Several:
             except Exception:
                 self.failed()
 
-    def running(self, works: Sequence[Work]) -> Running:
+    def running(self, works: Sequence[Work]) -> ObservedCall:
         """See :class:`Observer`."""
         calls = []
         for one in self._observers:
@@ -156,7 +156,7 @@ class Several:
                 calls.append(one.running(works))
             except Exception:
                 self.failed()
-        return _SeveralRunning(calls, self.failed)
+        return _CompositeCall(calls, self.failed)
 
     def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
         """See :class:`Observer`."""
@@ -166,7 +166,7 @@ class Several:
             except Exception:
                 self.failed()
 
-    def settled(self, claimed: Claimed, item: Settlement, answer: Settled) -> None:
+    def settled(self, claimed: ClaimedTask, item: Settlement, answer: SettleResult) -> None:
         """See :class:`Observer`."""
         for one in self._observers:
             try:
@@ -191,8 +191,8 @@ class Several:
                 self.failed()
 
 
-class _SeveralRunning:
-    def __init__(self, calls: Sequence[Running], failed: Callable[[], None]) -> None:
+class _CompositeCall:
+    def __init__(self, calls: Sequence[ObservedCall], failed: Callable[[], None]) -> None:
         self._calls = calls
         self._failed = failed
 

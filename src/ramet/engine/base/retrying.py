@@ -27,12 +27,12 @@ PAUSE_SECONDS_MAX = 5.0
 """So soon at the latest a worker notices that its database is back."""
 
 
-def loudness(error: StoreError) -> int:
+def outage_log_level(error: StoreError) -> int:
     """The level at which a loop tells that it could not run: that the database is away is told once, by the worker."""
     return logging.DEBUG if isinstance(error, AWAY) else logging.WARNING
 
 
-class Reach:
+class DatabaseReachability:
     """Whether a worker's database can be reached, as its loops find out. Belongs to one event loop."""
 
     def __init__(self, clock: Clock, draw: Callable[[], float] = random.random) -> None:
@@ -40,9 +40,9 @@ class Reach:
         self._draw = draw
         self._away_since: float | None = None
 
-    def tries(self) -> Tries:
+    def tries(self) -> RetryAttempts:
         """For one loop, or one call, that tries again."""
-        return Tries(self, Backoff(seconds_max=PAUSE_SECONDS_MAX, draw=self._draw))
+        return RetryAttempts(self, Backoff(seconds_max=PAUSE_SECONDS_MAX, draw=self._draw))
 
     def missed(self, error: StoreError) -> None:
         """A verb could not reach the database."""
@@ -80,10 +80,10 @@ class Reach:
                 return answer
 
 
-class Tries:
+class RetryAttempts:
     """The tries of one loop."""
 
-    def __init__(self, reach: Reach, backoff: Backoff) -> None:
+    def __init__(self, reach: DatabaseReachability, backoff: Backoff) -> None:
         self._reach = reach
         self._backoff = backoff
 

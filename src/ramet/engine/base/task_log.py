@@ -12,15 +12,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ramet.engine.base.claims import ClaimsInHand
+from ramet.engine.base.claims import WorkerClaims
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.work import Work
-from ramet.model.keys import shown_key
+from ramet.model.keys import display_key
 from ramet.model.lineage.guard import ORDINARY
 from ramet.model.task import events as ev
-from ramet.model.task.binding import ItemAnswer
+from ramet.model.task.binding import ItemResult
 from ramet.model.task.task import TERMINAL, TaskState, first_line
-from ramet.store.answers import Settled, SpawnAnswer
+from ramet.store.answers import SettleResult, SpawnResult
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
 
@@ -32,9 +32,9 @@ KEY_CHARACTERS_MAX = 200
 
 def log_outcomes(
     batch: Sequence[Settlement],
-    answers: Sequence[Settled],
+    answers: Sequence[SettleResult],
     works: Mapping[int, Work],
-    claims: ClaimsInHand,
+    claims: WorkerClaims,
     now: float,
 ) -> None:
     """Log what became of settlements that were just accepted.
@@ -55,7 +55,7 @@ def log_outcomes(
                 log_outcome(work, item, answer, now - claims.taken_at(item.seq))
 
 
-def log_outcome(work: Work, item: Settlement, answer: Settled, seconds: float) -> None:
+def log_outcome(work: Work, item: Settlement, answer: SettleResult, seconds: float) -> None:
     """Log what became of one attempt, so many seconds after its claim; nothing of one that goes on or comes back."""
     is_lost = type(item.event) is ev.LeaseExpired
     if answer.refused is not None or (answer.error is None and not is_lost and answer.state not in TERMINAL):
@@ -76,7 +76,7 @@ def log_outcome(work: Work, item: Settlement, answer: Settled, seconds: float) -
     log.handle(record)
 
 
-def _fields(work: Work, answer: Settled, seconds: float) -> dict[str, Any]:
+def _fields(work: Work, answer: SettleResult, seconds: float) -> dict[str, Any]:
     fields = {
         "task_id": work.id,
         "tracking_id": work.tracking_id,
@@ -94,8 +94,8 @@ def _fields(work: Work, answer: Settled, seconds: float) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _words(work: Work, answer: Settled, fields: Mapping[str, Any]) -> str:
-    key = shown_key(work.key)
+def _words(work: Work, answer: SettleResult, fields: Mapping[str, Any]) -> str:
+    key = display_key(work.key)
     key = key if len(key) <= KEY_CHARACTERS_MAX else f"{key[:KEY_CHARACTERS_MAX]}..."
     what = f"{work.kind} {key}"
     where = f"(task {work.id}, lineage {work.tracking_id})"
@@ -117,7 +117,7 @@ NAMED_MAX = 5
 """Refused items that one line names."""
 
 
-class RefusalLog:
+class BlockLog:
     """Warns once per (lineage, reason) a minute, with the count since; everyday duplicates go to debug."""
 
     def __init__(self, clock: Clock) -> None:
@@ -129,8 +129,8 @@ class RefusalLog:
         tracking_id: str,
         task_id: str,
         spawn_depth: int,
-        answers: Sequence[SpawnAnswer],
-        items: Sequence[ItemAnswer] = (),
+        answers: Sequence[SpawnResult],
+        items: Sequence[ItemResult] = (),
     ) -> None:
         """Log the blocked ones among the guard's answers to one task, and its items that were not its own."""
         refused = [item for item in items if item.refused is not None]
@@ -151,12 +151,12 @@ class RefusalLog:
             }
             if answer.reason in ORDINARY:
                 guard_log.debug(
-                    "spawn of %s %r blocked: %s", answer.kind, shown_key(answer.key), answer.detail, extra=fields
+                    "spawn of %s %r blocked: %s", answer.kind, display_key(answer.key), answer.detail, extra=fields
                 )
             else:
                 self._warn(tracking_id, answer, fields)
 
-    def _warn(self, tracking_id: str, answer: SpawnAnswer, fields: dict[str, object]) -> None:
+    def _warn(self, tracking_id: str, answer: SpawnResult, fields: dict[str, object]) -> None:
         assert answer.reason is not None
         name, now = (tracking_id, answer.reason.value), self._clock.monotonic()
         warned_at, count = self._since.get(name, (float("-inf"), 0))
@@ -170,7 +170,7 @@ class RefusalLog:
         guard_log.warning(
             "spawn of %s %r blocked, %s: %s%s (task %s, lineage %s, depth %s)",
             answer.kind,
-            shown_key(answer.key),
+            display_key(answer.key),
             answer.reason.value,
             answer.detail,
             more,

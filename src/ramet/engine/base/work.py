@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from ramet.engine.base.error_text import raised
+from ramet.engine.base.error_text import describe_error
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.money import Charge
 from ramet.model.reasons import Reason, inner, outer
 from ramet.model.task import events as ev
-from ramet.model.task.binding import ItemAnswer, ItemSettlement
+from ramet.model.task.binding import ItemResult, ItemSettlement
 from ramet.model.task.retry import ErrorClass, fingerprint
 from ramet.model.task.task import NewTask, Standing
 from ramet.model.values import REASON_CHARACTERS_MAX, read_json, storable
-from ramet.store.answers import Claimed, Settled, SpawnAnswer
+from ramet.store.answers import ClaimedTask, SettleResult, SpawnResult
 from ramet.store.requests import Settlement, Write
 
 FRAME_HEAD = 4
@@ -64,11 +64,11 @@ class Work(NamedTuple):
     resource: str | None = None
 
 
-_GIVEN = (*Standing._fields, *Claimed._fields[1:])
+_GIVEN = (*Standing._fields, *ClaimedTask._fields[1:])
 _OF_GIVEN = itemgetter(*map(_GIVEN.index, Work._fields))
 
 
-def work_of(claimed: Claimed) -> Work:
+def work_of(claimed: ClaimedTask) -> Work:
     """The handler's view of a claim."""
     # All of it in one step: this runs for every task.
     return tuple.__new__(Work, _OF_GIVEN(claimed.standing + claimed[1:]))
@@ -169,7 +169,7 @@ def outcome_in(row: Sequence[Any]) -> Settlement:
 
 def unsettled(item: Settlement, what: str, error: BaseException) -> Settlement:
     """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
-    text = str(raised(error))
+    text = str(describe_error(error))
     event = ev.Error(
         item.fence,
         storable(f"{what}: {text}", REASON_CHARACTERS_MAX),
@@ -198,14 +198,14 @@ def _value_in(value: Any) -> Any:
     return base64.b64decode(value[0]) if isinstance(value, list) else value
 
 
-def settled_in(row: Sequence[Any]) -> Settled:
+def settled_in(row: Sequence[Any]) -> SettleResult:
     """An answer from JSON values."""
     seq, state, refused, spawns, reason, items, error = row
     told = [
-        SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), facts)
+        SpawnResult(new_id, kind, key, None if why is None else BlockReason(why), facts)
         for new_id, kind, key, why, facts in spawns
     ]
-    return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items], error)
+    return SettleResult(seq, state, refused, told, reason, [ItemResult(*item) for item in items], error)
 
 
 def frame(message: Any) -> bytes:

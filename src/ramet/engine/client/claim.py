@@ -17,27 +17,27 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ramet.engine.base import current_tasks
-from ramet.engine.base.claims import ClaimsInHand, keep_alive
+from ramet.engine.base.claims import WorkerClaims, keep_alive
 from ramet.engine.base.clock import Clock
-from ramet.engine.base.error_text import raised, traceback_of
+from ramet.engine.base.error_text import describe_error, traceback_of
 from ramet.engine.base.observe import observer
 from ramet.engine.base.task_log import log_outcome
 from ramet.engine.base.work import Work, work_of
-from ramet.engine.context.context import AsyncContext, BaseContext, HandlerDesk, settlement_of
-from ramet.engine.context.outcome import Outcome, error_event, told_error
+from ramet.engine.context.context import AsyncContext, BaseContext, HandlerPort, settlement_of
+from ramet.engine.context.outcome import Outcome, error_event, named_error_event
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.model.lineage.limits import HEARTBEAT_SECONDS
 from ramet.model.task import events as ev
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import NewTask, TaskState
-from ramet.store.answers import Claimed, Settled, SpawnAnswer
+from ramet.store.answers import ClaimedTask, SettleResult, SpawnResult
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
 from ramet.store.store import Store
 
-Pair = tuple[int, int]
+ClaimId = tuple[int, int]
 """(seq, fence) of a claim."""
 
 
@@ -46,21 +46,21 @@ def heartbeat_seconds(lease_seconds: float) -> float:
     return min(HEARTBEAT_SECONDS, lease_seconds / 3)
 
 
-class _Loop(NamedTuple):
-    claims: ClaimsInHand
+class _HeartbeatLoop(NamedTuple):
+    claims: WorkerClaims
     task: asyncio.Task[None]
 
 
-class Keeper:
+class LeaseKeeper:
     """Claims of one client that somebody works on just now. Belongs to one event loop."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self.clock = clock
         self._store = store
-        self._loops: dict[float, _Loop] = {}
-        self._told: dict[Pair, Callable[[], None]] = {}
+        self._loops: dict[float, _HeartbeatLoop] = {}
+        self._told: dict[ClaimId, Callable[[], None]] = {}
 
-    def keep(self, pair: Pair, lapses_at: float, lease_seconds: float, on_lost: Callable[[], None]) -> None:
+    def keep(self, pair: ClaimId, lapses_at: float, lease_seconds: float, on_lost: Callable[[], None]) -> None:
         """Extend the lease of a claim from now on; ``on_lost`` is called when it is no longer the caller's.
 
         Args:
@@ -75,8 +75,8 @@ class Keeper:
         self._told[pair] = on_lost
         loop.claims.take([pair], lapses_at)
 
-    def _start(self, lease_seconds: float) -> _Loop:
-        claims = ClaimsInHand()
+    def _start(self, lease_seconds: float) -> _HeartbeatLoop:
+        claims = WorkerClaims()
 
         def lost(seqs: frozenset[int]) -> None:
             for pair in claims.pairs(sorted(seqs)):
@@ -91,9 +91,9 @@ class Keeper:
             heartbeat_seconds=heartbeat_seconds(lease_seconds),
             on_lost=lost,
         )
-        return _Loop(claims, asyncio.create_task(beating, name="ramet heartbeat of pulled claims"))
+        return _HeartbeatLoop(claims, asyncio.create_task(beating, name="ramet heartbeat of pulled claims"))
 
-    def drop(self, pair: Pair, lease_seconds: float) -> None:
+    def drop(self, pair: ClaimId, lease_seconds: float) -> None:
         """Stop extending a claim. The loop ends with the last one."""
         self._told.pop(pair, None)
         loop = self._loops.get(lease_seconds)
@@ -139,22 +139,22 @@ class Spawn(NamedTuple):
 _OPTIONS = Spawn._fields[2:]
 
 
-class Ended(NamedTuple):
+class ClaimResult(NamedTuple):
     """What became of a task whose claim ended."""
 
     state: TaskState
     """``pending`` when it will run again."""
     reason: str | None
-    spawns: Sequence[SpawnAnswer] = ()
+    spawns: Sequence[SpawnResult] = ()
     """The guard's answers, in the order asked."""
 
 
-class Hold(NamedTuple):
+class ClaimEnvironment(NamedTuple):
     """What the claims of one client share."""
 
     registry: Registry
-    desk: HandlerDesk
-    keeper: Keeper
+    desk: HandlerPort
+    keeper: LeaseKeeper
     jitter: Callable[[], float]
     """Draws in [0, 1) for the back-off."""
 
@@ -162,7 +162,9 @@ class Hold(NamedTuple):
 class BaseClaim(BaseContext):
     """What claims of async and of plain programs have in common."""
 
-    def __init__(self, claimed: Claimed, kind: Kind, hold: Hold, lease_seconds: float, lapses_at: float) -> None:
+    def __init__(
+        self, claimed: ClaimedTask, kind: Kind, hold: ClaimEnvironment, lease_seconds: float, lapses_at: float
+    ) -> None:
         super().__init__(work_of(claimed), kind, hold.registry, hold.desk, lease_seconds)
         self._hold = hold
         self._lapses_at, self._taken_at = lapses_at, hold.keeper.clock.monotonic()
@@ -212,7 +214,7 @@ class BaseClaim(BaseContext):
         return None if self.over else self._work
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> ClaimId:
         """What the store knows the claim by: the number of its task, and its fence."""
         return self._work.seq, self._work.fence
 
@@ -225,7 +227,7 @@ class BaseClaim(BaseContext):
             ClaimLost: the claim is over.
         """
         self._check()
-        more = [self._wanted(spawn) for spawn in spawns]
+        more = [self._spawn_request(spawn) for spawn in spawns]
         if isinstance(outcome, BaseException):
             draw, table, kind = self._hold.jitter(), self._kind.error_table(), self._kind
             event = error_event(outcome, self.fence, draw, table, handler=kind.handler, waits=kind.retry.waits)
@@ -234,7 +236,7 @@ class BaseClaim(BaseContext):
         settlement = settlement_of(self, outcome)
         return settlement._replace(spawns=[*settlement.spawns, *more]) if more else settlement
 
-    def settled(self, answer: Settled, settlement: Settlement) -> Ended:
+    def settled(self, answer: SettleResult, settlement: Settlement) -> ClaimResult:
         """Take the store's answer to the claim's end, which was this settlement.
 
         Raises:
@@ -247,7 +249,7 @@ class BaseClaim(BaseContext):
             raise ClaimLost(_refused(self.id, answer))
         self._over = answer.state
         log_outcome(self._work, settlement, answer, self._hold.keeper.clock.monotonic() - self._taken_at)
-        return Ended(TaskState(answer.state), answer.reason, answer.spawns)
+        return ClaimResult(TaskState(answer.state), answer.reason, answer.spawns)
 
     def _check(self) -> None:
         if self._lost:
@@ -255,7 +257,7 @@ class BaseClaim(BaseContext):
         if self._over is not None:
             raise ClaimLost(f"task {self.id}: this claim (fence {self.fence}) has ended already, as {self._over}")
 
-    def _wanted(self, spawn: Spawn) -> NewTask:
+    def _spawn_request(self, spawn: Spawn) -> NewTask:
         options: dict[str, Any] = dict(zip(_OPTIONS, spawn[2:], strict=True))
         return self._registry.get(spawn.kind).new_task(spawn.payload, **options)
 
@@ -269,7 +271,7 @@ class BaseClaim(BaseContext):
             self.buffer_again(before)
             raise
 
-    async def _end(self, make: Callable[[], Settlement]) -> Ended:
+    async def _end(self, make: Callable[[], Settlement]) -> ClaimResult:
         with self.buffers_kept():
             settlement = make()
             answer = await self._desk.call(settlement)
@@ -280,11 +282,11 @@ class BaseClaim(BaseContext):
             raise ClaimLost(f"task {self.id} is pending again, nothing of this was kept: {ended.reason}")
         return ended
 
-    async def _call(self, settlement: Settlement) -> Settled:
+    async def _call(self, settlement: Settlement) -> SettleResult:
         self._check()
         return await super()._call(settlement)
 
-    def _accepted(self, settled: Settled) -> Settled:
+    def _accepted(self, settled: SettleResult) -> SettleResult:
         try:
             return super()._accepted(settled)
         except ClaimLost:
@@ -331,7 +333,7 @@ class BaseClaim(BaseContext):
             log.warning("task %s could not be settled (%s): it returns when its lease lapses", self.id, failure)
 
 
-def _refused(task_id: str, answer: Settled) -> str:
+def _refused(task_id: str, answer: SettleResult) -> str:
     why = answer.refused or "refused"
     if why == "stale":
         why = "stale: the lease expired, the task was ended from outside, or another claim holds it"
@@ -366,7 +368,7 @@ class Claim(BaseClaim, AsyncContext):
 
     async def advance(
         self: BaseClaim, stage: str | None = None, data: dict[str, Any] | None = None
-    ) -> Sequence[SpawnAnswer]:
+    ) -> Sequence[SpawnResult]:
         """Commit a stage, its data (the new pipeline_state) and what was buffered; a crash resumes after it.
 
         Raises:
@@ -374,7 +376,7 @@ class Claim(BaseClaim, AsyncContext):
         """
         return await AsyncContext.checkpoint(self, stage, data)
 
-    async def complete(self: BaseClaim, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
+    async def complete(self: BaseClaim, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> ClaimResult:
         """End as *success*, with the result, the buffered spawns and writes, and these spawns, in one transaction.
 
         Returns:
@@ -386,15 +388,15 @@ class Claim(BaseClaim, AsyncContext):
         """
         return await self._end(lambda: self.settlement_for(result, spawns))
 
-    async def filter(self: BaseClaim, reason: str) -> Ended:
+    async def filter(self: BaseClaim, reason: str) -> ClaimResult:
         """End as *filtered*: what the task is about was rejected. Keeps what was buffered."""
         return await self._end(lambda: self.settlement_for(Outcome.filter(reason)))
 
-    async def skip(self: BaseClaim, reason: str) -> Ended:
+    async def skip(self: BaseClaim, reason: str) -> ClaimResult:
         """End as *skipped*: the work need not be done. Keeps what was buffered."""
         return await self._end(lambda: self.settlement_for(Outcome.skip(reason)))
 
-    async def fail(self: BaseClaim, error: BaseException | str, *, retry: bool | None = None) -> Ended:
+    async def fail(self: BaseClaim, error: BaseException | str, *, retry: bool | None = None) -> ClaimResult:
         """The attempt failed. What was buffered since the last checkpoint is dropped.
 
         Args:
@@ -409,20 +411,20 @@ class Claim(BaseClaim, AsyncContext):
             if retry is None and isinstance(error, BaseException):
                 return self.settlement_for(error)
             self._check()
-            name, text = ("Error", error) if isinstance(error, str) else raised(error)
+            name, text = ("Error", error) if isinstance(error, str) else describe_error(error)
             trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
             classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
             draw, waits = self._hold.jitter(), self._kind.retry.waits
-            event = told_error(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
+            event = named_error_event(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
             return Settlement(*self.pair, event)
 
         return await self._end(make)
 
-    async def snooze(self: BaseClaim, seconds: float, reason: str | None = None) -> Ended:
+    async def snooze(self: BaseClaim, seconds: float, reason: str | None = None) -> ClaimResult:
         """Back to pending for so many seconds (at least 1); the attempt is given back. Keeps what was buffered."""
         return await self._end(lambda: self.settlement_for(Outcome.snooze(seconds, reason)))
 
-    async def continue_later(self: BaseClaim) -> Ended:
+    async def continue_later(self: BaseClaim) -> ClaimResult:
         """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
         return await self._end(lambda: self.settlement_for(Outcome.continue_later()))
 
@@ -441,7 +443,7 @@ class Claim(BaseClaim, AsyncContext):
         self._working = working
         self._cancelling = working.cancelling()
         await self.keep_alive(self._cancel_working)
-        current_tasks.begin(self.unfinished)
+        current_tasks.enter_block(self.unfinished)
         self._below = ExitStack()
         if self._observed is not None:
             self._below.enter_context(self._observed.inside())
@@ -454,7 +456,7 @@ class Claim(BaseClaim, AsyncContext):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._below.close()
-        current_tasks.done(self.unfinished)
+        current_tasks.leave_block(self.unfinished)
         cancelled_by_us = self._lost and isinstance(error, asyncio.CancelledError)
         await self._leave(error)
         if cancelled_by_us and self._working.uncancel() <= self._cancelling:

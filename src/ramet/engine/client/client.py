@@ -24,7 +24,7 @@ from ramet.model.task.retry import Permanent
 from ramet.model.task.task import NewTask
 from ramet.model.values import NewBlob, check_name
 from ramet.store.address import shown
-from ramet.store.answers import Reoffered, Submitted
+from ramet.store.answers import ReofferResult, SubmitResult
 from ramet.store.requests import NewLineage
 from ramet.store.store import Store
 
@@ -97,7 +97,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         connection: Any = None,
         on_lineage_end: str | Handler | None = None,
         **path: Unpack[PathArguments],
-    ) -> Submitted:
+    ) -> SubmitResult:
         """Start a lineage with one root. Durable when it returns.
 
         Where another task holds the key of a kind with ``unique="global"``, that task is the answer (``created`` is
@@ -142,7 +142,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         may_raise: bool = False,
         connection: Any = None,
         on_lineage_end: str | Handler | None = None,
-    ) -> list[Submitted]:
+    ) -> list[SubmitResult]:
         """Start many roots at once, all or none: a lineage each, or with ``one_lineage`` all in one.
 
         Args:
@@ -179,7 +179,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         ]
         return await self._submit(each, connection)
 
-    async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[Submitted]:
+    async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[SubmitResult]:
         if connection is not None:
             return self.store.submit_within(connection, lineages)
         return await self.store.submit(lineages)
@@ -206,7 +206,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         return new_lineage(name, roots, bounds, blobs, end)
 
 
-class OwnLineage(Permanent):
+class OwnLineageRefused(Permanent):
     """Raised by ``ctx.client``: a handler wants what only an operator may do to its lineage, or begins one too many."""
 
 
@@ -224,13 +224,13 @@ class OwnClient(Client):
 
     def _refuse_act(self, act: str, tracking_id: str) -> None:
         if tracking_id == self._own:
-            raise OwnLineage(f"a handler cannot {act} its own lineage {tracking_id}: an operator does")
+            raise OwnLineageRefused(f"a handler cannot {act} its own lineage {tracking_id}: an operator does")
 
     async def raise_limits(self, tracking_id: str, **options: Any) -> Lineage:
         self._refuse_act("raise limits of", tracking_id)
         return await super().raise_limits(tracking_id, **options)
 
-    async def reoffer(self, tracking_id: str, **options: Any) -> Reoffered:
+    async def reoffer(self, tracking_id: str, **options: Any) -> ReofferResult:
         self._refuse_act("offer blocked spawns again in", tracking_id)
         return await super().reoffer(tracking_id, **options)
 
@@ -249,14 +249,16 @@ class OwnClient(Client):
         self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool, connection: object
     ) -> Limits:
         if may_raise:
-            raise OwnLineage("a handler cannot raise what was declared: an operator does, so leave may_raise out")
+            raise OwnLineageRefused(
+                "a handler cannot raise what was declared: an operator does, so leave may_raise out"
+            )
         return await super()._bounds(kinds, limits, may_raise, connection)
 
-    async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[Submitted]:
+    async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[SubmitResult]:
         row = await self.store.lineage(self._own)
         generation = 1 if row is None else row.generation + 1
         if generation > GENERATIONS_MAX:
-            raise OwnLineage(
+            raise OwnLineageRefused(
                 f"generation {generation} is over {GENERATIONS_MAX}: lineages that begin lineages have to end; "
                 "a schedule begins one again and again"
             )

@@ -8,7 +8,7 @@ from typing import Any
 
 from ramet.engine.context.data import check_size
 from ramet.engine.kinds.registry import Handler, Kind, Registry
-from ramet.model.lineage.limits import Limits, lineage_limits, said
+from ramet.model.lineage.limits import Limits, lineage_limits, named_limits
 from ramet.model.task.task import NewTask
 from ramet.model.values import NewBlob
 from ramet.store.requests import NewLineage
@@ -20,7 +20,7 @@ LimitsGiven = Limits | Mapping[str, Any]
 
 def declared_text(kind: Kind, app: Limits) -> str | None:
     """What code says about lineages whose root is of a kind, for programs that know only its name."""
-    found = said(lineage_limits([kind.root_limits], app))
+    found = named_limits(lineage_limits([kind.root_limits], app))
     return json.dumps(found, sort_keys=True) if found else None
 
 

@@ -10,13 +10,13 @@ from ramet.engine.alerts.monitor import monitor_limits, notice_rules, try_channe
 from ramet.engine.base.forwarding import of_store
 from ramet.engine.kinds.options import at_least_one, checked_policy
 from ramet.model.alerts.rules import Alert
-from ramet.model.flow.resources import KindLimit, Policy
+from ramet.model.flow.resources import KindLimit, ResourcePolicy
 from ramet.model.lineage.deny_list import StopEntry
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import amount_of
-from ramet.model.operations import BulkAct, BulkResult, BulkSelection, TaskFilter
+from ramet.model.operations import BulkAction, BulkResult, BulkSelection, TaskFilter
 from ramet.model.task.task import Task
-from ramet.store.answers import Reoffered
+from ramet.store.answers import ReofferResult
 from ramet.store.errors import StoreError, StoreUncertain, StoreUnreachable
 from ramet.store.requests import Cursor, TaskQuery
 from ramet.store.store import Store
@@ -59,7 +59,7 @@ class Operating:
         """
         return await self.store.exclude(list(task_ids), by=by, reason=reason)
 
-    async def bulk_select(self, act: BulkAct | str, wanted: TaskFilter) -> BulkSelection:
+    async def bulk_select(self, act: BulkAction | str, wanted: TaskFilter) -> BulkSelection:
         """The tasks that a bulk act would be about, counted; nothing is done yet.
 
         Args:
@@ -69,7 +69,7 @@ class Operating:
         Raises:
             ValueError: there is no such act, or it leads nowhere from a state that is named.
         """
-        act = BulkAct(act)
+        act = BulkAction(act)
         query = TaskQuery(states=wanted.wanted(act), kind=wanted.kind, limit=BATCH)
         found: list[tuple[str, str, str]] = []
         after: int | None = 0
@@ -174,7 +174,7 @@ class Operating:
         shape: str | None = None,
         by: str = "client",
         reason: str | None = None,
-    ) -> Reoffered:
+    ) -> ReofferResult:
         """Offer all spawns again that the guard blocked for these reasons: depth, budget, fan_out, deadline, cost,
         stop_list or trap; all of them when none is given.
 
@@ -203,7 +203,7 @@ class Operating:
             still.update(page.still_blocked)
             after = page.after
             if after is None:
-                return Reoffered(tuple(created), there, dict(still))
+                return ReofferResult(tuple(created), there, dict(still))
 
     # --- queues and kinds
 
@@ -264,7 +264,7 @@ class Operating:
 
     # --- resources
 
-    async def limit_resource(self, policy: Policy, *, by: str = "client", reason: str | None = None) -> None:
+    async def limit_resource(self, policy: ResourcePolicy, *, by: str = "client", reason: str | None = None) -> None:
         """Set all that a resource, or all with a prefix, bear. From then on what an app declares changes nothing.
 
         :meth:`change_resource` sets some of it, :meth:`reset_limit` takes it back.
@@ -276,11 +276,11 @@ class Operating:
 
     async def change_resource(
         self, /, pattern: str, *, by: str = "client", reason: str | None = None, **changes: float | None
-    ) -> Policy:
+    ) -> ResourcePolicy:
         """Set some of what a resource, or all with a prefix, bear; everything else stays as it is.
 
         Args:
-            changes: fields of :class:`ramet.Policy`, such as ``rate_per_second=2``; None for no limit.
+            changes: fields of :class:`ramet.ResourcePolicy`, such as ``rate_per_second=2``; None for no limit.
 
         Returns:
             What holds from now on.
@@ -288,11 +288,11 @@ class Operating:
         Raises:
             ValueError: there is no such field, or a number is out of range.
         """
-        known = Policy._fields[1:-1]
+        known = ResourcePolicy._fields[1:-1]
         for name in changes:
             if name not in known:
                 raise ValueError(f"a resource has no {name!r}: give some of {', '.join(known)}")
-        checked_policy(Policy(pattern)._replace(**changes))  # type: ignore[arg-type]  # What a field holds is checked there.
+        checked_policy(ResourcePolicy(pattern)._replace(**changes))  # type: ignore[arg-type]  # What a field holds is checked there.
         return await self.store.change_resource(pattern, changes, by=by, reason=reason)
 
     policies = of_store(Store.policies, "What resources bear, by pattern.")

@@ -12,14 +12,14 @@ from typing import Any, TypeVar, cast
 
 from ramet.engine.base import current_tasks
 from ramet.engine.base.clock import Clock, new_id
-from ramet.engine.client.claim import BaseClaim, Claim, Ended, Hold, Keeper, Pair
-from ramet.engine.context.context import HandlerDesk
+from ramet.engine.client.claim import BaseClaim, Claim, ClaimEnvironment, ClaimId, ClaimResult, LeaseKeeper
+from ramet.engine.context.context import HandlerPort
 from ramet.engine.context.ports import ClaimLost
-from ramet.engine.context.supervisor_calls import run_errand
+from ramet.engine.context.supervisor_calls import run_supervisor_call
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.model.lineage.limits import LEASE_SECONDS
 from ramet.model.task import events as ev
-from ramet.store.answers import Claimed, Settled
+from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import ClaimRequest, Settlement
@@ -45,18 +45,18 @@ class _AnyKind(Registry):
         return self._registry.known(kind)
 
 
-class _Directly:
+class _DirectPort:
     """Settles without a supervisor in between."""
 
     def __init__(self, verbs: PullVerbs) -> None:
         self._verbs = verbs
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         [settled] = await self._verbs.store.settle([settlement])
         return settled
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
-        return await run_errand(self._verbs.store, errand, arguments)
+        return await run_supervisor_call(self._verbs.store, errand, arguments)
 
     def client(self) -> Any:
         return self._verbs
@@ -68,7 +68,7 @@ class PullVerbs:
     registry: Registry
     store: Store
     clock: Clock
-    _hold: Hold | None = None
+    _hold: ClaimEnvironment | None = None
     _puller: str | None = None
 
     async def claim(
@@ -99,7 +99,7 @@ class PullVerbs:
 
     async def take(
         self,
-        make: Callable[[Claimed, Kind, Hold, float, float], AnyClaim],
+        make: Callable[[ClaimedTask, Kind, ClaimEnvironment, float, float], AnyClaim],
         kinds: str | Handler | Iterable[str | Handler],
         n: int,
         *,
@@ -126,7 +126,7 @@ class PullVerbs:
                 return [self._in_hand(make, item, lease_seconds, sent_at + lease_seconds) for item in claimed]
             await self.store.wait_for_work(min(left, LOOK_SECONDS))
 
-    async def _claimed(self, request: ClaimRequest) -> list[Claimed]:
+    async def _claimed(self, request: ClaimRequest) -> list[ClaimedTask]:
         """A caller that is cancelled while the database answers gets nothing, so what it would have got goes back."""
         asking = asyncio.ensure_future(self.store.claim(request))
         try:
@@ -136,21 +136,21 @@ class PullVerbs:
                 await self._hand_back([(item.standing.seq, item.standing.fence) for item in await asking])
             raise
 
-    async def _hand_back(self, pairs: Sequence[Pair]) -> None:
+    async def _hand_back(self, pairs: Sequence[ClaimId]) -> None:
         if pairs:
             await self.store.settle([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in pairs])
 
     def _in_hand(
         self,
-        make: Callable[[Claimed, Kind, Hold, float, float], AnyClaim],
-        claimed: Claimed,
+        make: Callable[[ClaimedTask, Kind, ClaimEnvironment, float, float], AnyClaim],
+        claimed: ClaimedTask,
         lease_seconds: float,
         lapses_at: float,
     ) -> AnyClaim:
         if self._hold is None:
-            desk = cast(HandlerDesk, _Directly(self))
-            keeper = Keeper(self.store, self.clock)
-            self._hold = Hold(_AnyKind(self.registry), desk, keeper, _JITTER.random)
+            desk = cast(HandlerPort, _DirectPort(self))
+            keeper = LeaseKeeper(self.store, self.clock)
+            self._hold = ClaimEnvironment(_AnyKind(self.registry), desk, keeper, _JITTER.random)
         return make(claimed, self.registry.known(claimed.standing.kind), self._hold, lease_seconds, lapses_at)
 
     def _name(self) -> str:
@@ -161,7 +161,7 @@ class PullVerbs:
             self.store.join(self._puller, unless_joined=True)
         return self._puller
 
-    async def settle_many(self, outcomes: Iterable[tuple[BaseClaim, Any]]) -> list[Ended | ClaimLost]:
+    async def settle_many(self, outcomes: Iterable[tuple[BaseClaim, Any]]) -> list[ClaimResult | ClaimLost]:
         """End many claims in few transactions: several times faster than one by one.
 
         Args:
@@ -175,14 +175,14 @@ class PullVerbs:
         Raises:
             StoreError: the database could not be reached; what is not ``over`` can be settled again.
         """
-        answers: list[Ended | ClaimLost] = []
+        answers: list[ClaimResult | ClaimLost] = []
         asked = list(outcomes)
         for at in range(0, len(asked), SETTLE_BATCH):
             answers += await self._settle_batch(asked[at : at + SETTLE_BATCH])
         return answers
 
-    async def _settle_batch(self, batch: Sequence[tuple[BaseClaim, Any]]) -> list[Ended | ClaimLost]:
-        told: list[Ended | ClaimLost | None] = [None] * len(batch)
+    async def _settle_batch(self, batch: Sequence[tuple[BaseClaim, Any]]) -> list[ClaimResult | ClaimLost]:
+        told: list[ClaimResult | ClaimLost | None] = [None] * len(batch)
         sent: list[tuple[int, BaseClaim, Settlement]] = []
         with ExitStack() as kept:
             for at, (claim, outcome) in enumerate(batch):
@@ -210,11 +210,11 @@ class PullVerbs:
         try:
             for claim in held:
                 await claim.keep_alive()
-                current_tasks.begin(claim.unfinished)
+                current_tasks.enter_block(claim.unfinished)
             yield
         finally:
             for claim in held:
-                current_tasks.done(claim.unfinished)
+                current_tasks.leave_block(claim.unfinished)
                 claim.let_go()
             try:
                 await self._hand_back([claim.pair for claim in held if not claim.over])

@@ -20,9 +20,9 @@ from ramet.model.task.task import LIVE, Block, Task, TaskState, Wait
 from ramet.model.values import on_one_line
 from ramet.model.views import (
     BlockPage,
-    Branch,
     TaskCheckpoint,
-    TwigPage,
+    TreeGroup,
+    TreePage,
 )
 from ramet.store.answers import TaskPage
 from ramet.store.requests import TaskQuery
@@ -287,7 +287,7 @@ class Reading:
         """,
     )
 
-    async def branches(self, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[Branch, ...]:
+    async def branches(self, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[TreeGroup, ...]:
         """The roots of a lineage, or the children of a task, by kind and state: what a tree shows of very many.
 
         The first 5,000 are looked at. When there are more, every count says so.
@@ -307,7 +307,7 @@ class Reading:
         state: TaskState | str,
         limit: int = 50,
         after: int = 0,
-    ) -> TwigPage:
+    ) -> TreePage:
         """The tasks of one branch (:meth:`branches`) with how many children each has, a page at a time (at most 1,000).
 
         One page looks at 5,000 roots or children, so it may have fewer tasks than asked for, or none, and still name

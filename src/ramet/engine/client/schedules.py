@@ -13,7 +13,7 @@ from ramet.engine.kinds.options import PLAIN, PathArguments
 from ramet.engine.kinds.registry import Handler, Registry
 from ramet.engine.settings.live import LiveSettings
 from ramet.model.lineage.limits import BALANCED, Limits
-from ramet.model.schedule import Schedule, Slot, Timing, check_name, slot_tracking_id
+from ramet.model.schedule import Schedule, ScheduleSlot, Timing, check_name, slot_tracking_id
 from ramet.model.task.task import NewTask
 from ramet.store.requests import NewLineage
 from ramet.store.store import Store
@@ -21,7 +21,7 @@ from ramet.store.store import Store
 CATCH_UP_MAX = 100
 
 
-class Declared(NamedTuple):
+class ScheduleDeclaration(NamedTuple):
     """A schedule as somebody wants it."""
 
     name: str
@@ -39,7 +39,7 @@ class Declared(NamedTuple):
     """Nobody named times: they are those of ``schedule_seconds``."""
 
 
-def declared(
+def check_declaration(
     name: str | None,
     kind: str,
     *,
@@ -50,7 +50,7 @@ def declared(
     overlap: str = "skip",
     catch_up: int = 1,
     **more: Any,
-) -> Declared:
+) -> ScheduleDeclaration:
     """Check what somebody wants.
 
     Raises:
@@ -65,12 +65,12 @@ def declared(
         raise ValueError(f"catch_up is {catch_up}: give a number from 0 to {CATCH_UP_MAX}")
     PLAIN.rule(None, **(more.get("path") or {}))
     timing = Timing(cron, every_seconds, timezone)
-    return Declared(
+    return ScheduleDeclaration(
         check_name(name or kind), timing, kind, overlap=overlap, catch_up=catch_up, open_times=open_times, **more
     )
 
 
-def schedule_row(registry: Registry, wanted: Declared, now: float, by: str, limits: Limits) -> Schedule:
+def schedule_row(registry: Registry, wanted: ScheduleDeclaration, now: float, by: str, limits: Limits) -> Schedule:
     """The row of a schedule. Its task is made once, so that a payload that does not fit is refused here.
 
     Args:
@@ -114,10 +114,10 @@ def lineage_of_slot(schedule: Schedule, slot_at: float, limits: Limits, live: Li
     """What a slot becomes: a lineage of its own, named by schedule and slot, under the settings in force."""
     bounds = limits if schedule.limits is None else Limits(**json.loads(schedule.limits))
     new = NewTask.restored({**json.loads(schedule.task), "id": new_id()})
-    return new_lineage(slot_tracking_id(schedule.name, slot_at), [under(new, live)], live.limits(bounds))
+    return new_lineage(slot_tracking_id(schedule.name, slot_at), [within_settings(new, live)], live.limits(bounds))
 
 
-def under(new: NewTask, live: LiveSettings) -> NewTask:
+def within_settings(new: NewTask, live: LiveSettings) -> NewTask:
     """The task with its own limits no looser than the settings: it was made when the schedule was declared."""
     names = ("max_attempts", "task_seconds", "max_chain_depth")
     limits = live.limits(replace(BALANCED, **{name: getattr(new, name) for name in names}))
@@ -157,7 +157,8 @@ class Schedules:
 
         Args:
             kind: a registered kind or its handler.
-            payload: the same for every slot; a handler finds its slot in ``ctx.tracking_id`` (:func:`ramet.slot_of`).
+            payload: the same for every slot; a handler finds its slot in ``ctx.tracking_id``
+            (:func:`ramet.schedule_slot`).
             cron: minute, hour, day, month, weekday, or ``@daily``; without any time, every ``Limits.schedule_seconds``.
             every_seconds: instead of cron; slots are multiples of it since 1970.
             timezone: in which the expression is read. Jobs at a fixed time run once on days when clocks change.
@@ -173,7 +174,7 @@ class Schedules:
             StoreError: the name is taken and ``replace`` was not given.
         """
         known = self._registry.known(kind)
-        wanted = declared(
+        wanted = check_declaration(
             name, known.name, cron=cron, every_seconds=every_seconds, timezone=timezone,
             default_seconds=(await self._bounds()).schedule_seconds, payload=payload, key=key, queue=queue,
             priority=priority, path=path, limits=limits, overlap=overlap, catch_up=catch_up,
@@ -184,7 +185,7 @@ class Schedules:
         await self.store.put_schedule(row, by=by, replace=replace)
         return await self.get(row.name) or row
 
-    async def declare(self, wanted: Declared) -> bool:
+    async def declare(self, wanted: ScheduleDeclaration) -> bool:
         """Store what an app declares; False when that is there already, or a person made one of this name."""
         now = (await self.store.due_schedules(limit=1)).now
         if wanted.open_times:
@@ -222,7 +223,7 @@ class Schedules:
         "Forget it; its runs stay. A worker whose app declares it brings it back when it starts.",
     )
 
-    async def run(self, name: str, *, by: str = "client", reason: str | None = None) -> Slot:
+    async def run(self, name: str, *, by: str = "client", reason: str | None = None) -> ScheduleSlot:
         """Run it once now, paused or not.
 
         Raises:

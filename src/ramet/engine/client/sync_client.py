@@ -52,13 +52,13 @@ class SyncClaim(SyncVerbs, BaseClaim):
 
     def __enter__(self) -> Self:
         self._wait_for(self.keep_alive())
-        current_tasks.begin(self.unfinished)
+        current_tasks.enter_block(self.unfinished)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        current_tasks.done(self.unfinished)
+        current_tasks.leave_block(self.unfinished)
         lost = self._lost
         self._wait_for(self._leave(error))
         if lost and error is None:
@@ -350,11 +350,11 @@ class SyncClient(Blocking):
         self.wait_for(_entered(keeping))
         try:
             for claim in held:
-                current_tasks.begin(claim.unfinished)
+                current_tasks.enter_block(claim.unfinished)
             yield
         finally:
             for claim in held:
-                current_tasks.done(claim.unfinished)
+                current_tasks.leave_block(claim.unfinished)
             self.wait_for(_left(keeping))
 
 

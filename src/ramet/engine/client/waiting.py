@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ramet.engine.base.current_tasks import in_hand
+from ramet.engine.base.current_tasks import current_tasks
 from ramet.engine.base.work import Work
 from ramet.model.lineage.lineage import Lineage, end_name
 from ramet.model.task.retry import Permanent
@@ -22,7 +22,7 @@ async def ends_of(store: Store, lineage: Lineage) -> list[Lineage]:
     return [row for row in found if row is not None]
 
 
-async def over(store: Store, tracking_id: str) -> bool:
+async def lineage_is_over(store: Store, tracking_id: str) -> bool:
     """True when nothing is to come of a lineage any more, the task of its end included; also where there is none."""
     lineage = await store.lineage(tracking_id)
     if lineage is None:
@@ -56,7 +56,7 @@ class WaitRefused(Permanent):
 
 
 @asynccontextmanager
-async def _limited(seconds: float | None, what: Callable[[], str]) -> AsyncIterator[None]:
+async def _with_timeout(seconds: float | None, what: Callable[[], str]) -> AsyncIterator[None]:
     """So much time for the block.
 
     Raises:
@@ -72,14 +72,14 @@ async def _limited(seconds: float | None, what: Callable[[], str]) -> AsyncItera
         raise TimeoutError(f"{what()} after {seconds:g} s") from error
 
 
-def _still(what: str, task: Task | None) -> str:
+def _task_still_live(what: str, task: Task | None) -> str:
     if task is None:
         return f"{what} could not be looked at: the database did not answer"
     waits = f", waits: {task.wait}" if task.wait else f", held by worker {task.worker}" if task.worker else ""
     return f"{what} ({task.kind}) is still {task.state} (attempt {task.attempts}{waits})"
 
 
-def _still_live(tracking_id: str, lineage: Lineage | None) -> str:
+def _lineage_still_live(tracking_id: str, lineage: Lineage | None) -> str:
     what = f"lineage {on_one_line(tracking_id)}"
     if lineage is None:
         return f"{what} could not be looked at: the database did not answer"
@@ -104,7 +104,7 @@ class Waiting:
             TimeoutError: it is still live after ``timeout_seconds``; the message says in which state, and why.
         """
         seen: Task | None = None
-        async with _limited(timeout_seconds, lambda: _still(f"task {on_one_line(task_id)}", seen)):
+        async with _with_timeout(timeout_seconds, lambda: _task_still_live(f"task {on_one_line(task_id)}", seen)):
             pause, longest = WAIT_SECONDS
             while True:
                 seen = task = await self.store.get(task_id)
@@ -138,20 +138,20 @@ class Waiting:
             TimeoutError: something of it is still to come after ``timeout_seconds``; the message says how much.
         """
         seen: Lineage | None = None
-        async with _limited(timeout_seconds, lambda: _still_live(tracking_id, seen)):
+        async with _with_timeout(timeout_seconds, lambda: _lineage_still_live(tracking_id, seen)):
             pause, longest = WAIT_SECONDS
             while True:
                 seen = lineage = await self.store.lineage(tracking_id)
                 if lineage is None:
                     raise LookupError(f"no lineage {on_one_line(tracking_id)}")
-                if await over(self.store, tracking_id):
+                if await lineage_is_over(self.store, tracking_id):
                     return await self.store.lineage(tracking_id) or lineage
                 await self._refuse_lineage(lineage)
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, longest)
 
     async def _refuse(self, wanted: Task) -> None:
-        held = in_hand()
+        held = current_tasks()
         if not held:
             return
         if any((work.id, work.fence) == (wanted.id, wanted.fence) for work in held):
@@ -164,7 +164,7 @@ class Waiting:
             raise WaitRefused(f"{_named(held)} must not wait for task {wanted.id}: {why}; {_INSTEAD}")
 
     async def _refuse_lineage(self, wanted: Lineage) -> None:
-        held = in_hand()
+        held = current_tasks()
         own = [work for work in held if work.tracking_id == wanted.tracking_id]
         if own and await self._runs(own[0]):
             raise WaitRefused(

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from ramet.engine.base.observe import Observer, observer
 from ramet.model.task.task import TERMINAL, TaskState
-from ramet.store.answers import Claimed, Settled, Submitted
+from ramet.store.answers import ClaimedTask, SettleResult, SubmitResult
 from ramet.store.errors import StoreError
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.store import Store
@@ -31,12 +31,12 @@ Answer = TypeVar("Answer")
 def watched(store: Store) -> Store:
     """The store, watched where the environment asks for it."""
     watching = observer()
-    if watching is None or isinstance(store, _Watched):
+    if watching is None or isinstance(store, _ObservedStore):
         return store
-    return cast(Store, _Watched(store, watching))
+    return cast(Store, _ObservedStore(store, watching))
 
 
-class _Watched:
+class _ObservedStore:
     """Everything of the store, and the verbs after which the observer is told.
 
     The store itself names every task that one of its transactions ended. A settlement tells of its own; all others,
@@ -46,7 +46,7 @@ class _Watched:
     def __init__(self, store: Store, watching: Observer) -> None:
         self._store = store
         self._watching = watching
-        self._claims: dict[tuple[int, int], Claimed] = {}
+        self._claims: dict[tuple[int, int], ClaimedTask] = {}
         self._ended: deque[int] = deque(maxlen=REMEMBERED_MAX)
         """Numbers of tasks whose end nobody was told of yet. The store's threads add to it."""
         self._settling: list[frozenset[int]] = []
@@ -62,12 +62,12 @@ class _Watched:
         await self._tell_ends()
         return answer
 
-    async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:
+    async def submit(self, lineages: Sequence[NewLineage]) -> list[SubmitResult]:
         answers = await self._store.submit(lineages)
         self._watching.submitted(lineages, answers)
         return answers
 
-    async def claim(self, request: ClaimRequest) -> list[Claimed]:
+    async def claim(self, request: ClaimRequest) -> list[ClaimedTask]:
         found = await self._store.claim(request)
         for claimed in found:
             self._claims[claimed.standing.seq, claimed.standing.fence] = claimed
@@ -76,7 +76,7 @@ class _Watched:
         await self._tell_ends()
         return found
 
-    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+    async def settle(self, batch: Sequence[Settlement]) -> list[SettleResult]:
         seqs = frozenset([item.seq for item in batch])
         self._settling.append(seqs)
         told: set[int] = set()

@@ -82,7 +82,7 @@ def results_of(returned: Any, count: int) -> Sequence[Any]:
     return results
 
 
-class Gatherer:
+class BatchCollector:
     """Collects works of batch kinds until there are enough for a call, or the first has waited long enough."""
 
     def __init__(self, kinds: Mapping[str, Execution], ready: Callable[[list[Work]], None]) -> None:

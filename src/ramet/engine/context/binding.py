@@ -14,7 +14,7 @@ from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX
 from ramet.engine.context.ports import HasClaim
 from ramet.model.lineage.limits import BALANCED
 from ramet.model.task import events as ev
-from ramet.model.task.binding import ITEM_STATES, Binding, BoundTask, ItemAnswer, ItemSettlement
+from ramet.model.task.binding import ITEM_STATES, BindResult, BoundTask, ItemResult, ItemSettlement
 from ramet.model.values import check_name, check_text, integer, seconds_from_now, storable
 from ramet.store.requests import Settlement
 
@@ -22,7 +22,7 @@ PAGE = 1_000
 """Tasks that travel at once."""
 
 
-def item(
+def item_settlement(
     task_id: str,
     binding: int,
     state: str,
@@ -60,7 +60,7 @@ def item(
 def _checked(made: ItemSettlement) -> ItemSettlement:
     """One whose every part is what it says: in the worker, another would spoil the settlements of other tasks too."""
     if not isinstance(made, ItemSettlement):
-        raise TypeError(f"a {type(made).__name__} settles no task: make it with ramet.item")
+        raise TypeError(f"a {type(made).__name__} settles no task: make it with ramet.item_settlement")
     return ItemSettlement(
         task_id=check_name("the id of a bound task", made.task_id),
         binding=integer("the binding", made.binding),
@@ -77,13 +77,13 @@ def _text(what: str, value: object) -> str:
     return value
 
 
-async def bind(context: HasClaim, task_ids: Iterable[str]) -> list[Binding]:
+async def bind(context: HasClaim, task_ids: Iterable[str]) -> list[BindResult]:
     """Bind tasks to a context's own: :meth:`ramet.Context.bind`."""
     wanted, work = [check_text("the id of a task to bind", each) for each in task_ids], context._work
-    answers: list[Binding] = []
+    answers: list[BindResult] = []
     for start in range(0, len(wanted), PAGE):
         part = wanted[start : start + PAGE]
-        answers += [Binding(*row) for row in await context._desk.ask("bind", work.seq, work.fence, part)]
+        answers += [BindResult(*row) for row in await context._desk.ask("bind", work.seq, work.fence, part)]
     return answers
 
 
@@ -97,10 +97,10 @@ async def bound(context: HasClaim) -> list[BoundTask]:
             return found
 
 
-async def settle_items(context: HasClaim, items: Iterable[ItemSettlement]) -> list[ItemAnswer]:
+async def settle_items(context: HasClaim, items: Iterable[ItemSettlement]) -> list[ItemResult]:
     """Settle tasks that are bound to a context's own: :meth:`ramet.Context.settle_items`."""
     wanted, work = [_checked(each) for each in items], context._work
-    answers: list[ItemAnswer] = []
+    answers: list[ItemResult] = []
     for start in range(0, len(wanted), PAGE):
         progress = ev.Progress(work.fence, context._lease_seconds)
         part = wanted[start : start + PAGE]

@@ -17,24 +17,24 @@ from ramet.engine.base.clock import new_id
 from ramet.engine.base.forwarding import Answer, Blocking, blocking
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work, completed
-from ramet.engine.context.binding import bind, bound, item, settle_items
+from ramet.engine.context.binding import bind, bound, item_settlement, settle_items
 from ramet.engine.context.data import Blob, check_own, put_blob, read_blob, run_transaction
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX, Endings, Outcome, outcome_event
-from ramet.engine.context.ports import ClaimLost, Desk, Inside, Invocation
+from ramet.engine.context.ports import ClaimLost, ContextParts, InvokeResult, SupervisorPort
 from ramet.engine.context.rates import adapt_rate, take_units
-from ramet.engine.context.task import CallTime, Gathered, OwnTask
+from ramet.engine.context.task import CallTime, OwnTask, PipelineStateMixin
 from ramet.engine.kinds.options import PathArguments
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.engine.kinds.signatures import FirstArgument
-from ramet.model.flow.resources import Told
+from ramet.model.flow.resources import ResponseLimits
 from ramet.model.lineage.limits import LOWERABLE
 from ramet.model.money import Charge, amount_of
 from ramet.model.task import events as ev
-from ramet.model.task.binding import Binding, BoundTask, ItemAnswer, ItemSettlement
+from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSettlement
 from ramet.model.task.task import NewTask
 from ramet.model.values import INTEGER_MAX, PROGRESS_CHARACTERS_MAX, check_name, finite, storable, whole
-from ramet.store.answers import Ran, Settled, SpawnAnswer
+from ramet.store.answers import SettleResult, SpawnResult, StatementResult
 from ramet.store.requests import Settlement, Statement, Write
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ramet.engine.client.client import Client
 
 
-class HandlerDesk(Desk, Protocol):
+class HandlerPort(SupervisorPort, Protocol):
     """The supervisor of a handler, which also lends it a client and runs pulled tasks inside of its own."""
 
     def client(self) -> Client:
@@ -58,7 +58,7 @@ class HandlerDesk(Desk, Protocol):
         queues: Sequence[str] | None,
         wait: bool,
         /,
-    ) -> Invocation:
+    ) -> InvokeResult:
         """Run pulled tasks: :meth:`ramet.Context.invoke`."""
         ...
 
@@ -66,10 +66,10 @@ class HandlerDesk(Desk, Protocol):
 _BUFFERS = ("_spawns", "_writes", "_lower", "_charged", "_items", "_held_for", "_switched_off")
 
 
-class BaseContext(OwnTask, Gathered, CallTime, FirstArgument):
+class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
     """What contexts of async and plain handlers have in common."""
 
-    _desk: HandlerDesk
+    _desk: HandlerPort
     # Buffered: a task that asks for nothing pays nothing for these.
     _spawns: tuple[NewTask, ...] | list[NewTask] = ()
     _writes: tuple[Write, ...] | list[Write] = ()
@@ -80,7 +80,7 @@ class BaseContext(OwnTask, Gathered, CallTime, FirstArgument):
     _held_for: float | None = None
     _switched_off: str | None = None
 
-    def __init__(self, work: Work, kind: Kind, registry: Registry, desk: HandlerDesk, lease_seconds: float) -> None:
+    def __init__(self, work: Work, kind: Kind, registry: Registry, desk: HandlerPort, lease_seconds: float) -> None:
         self._work = work
         self._kind = kind
         self._registry = registry
@@ -98,8 +98,8 @@ class BaseContext(OwnTask, Gathered, CallTime, FirstArgument):
         """A client of the same database, for questions about other tasks.
 
         It refuses to raise limits of the task's own lineage, to offer spawns or tasks of it again and to resume it
-        (:class:`ramet.OwnLineage`): an operator does that. A lineage that is submitted through it is one generation
-        further from its beginning; of these there are at most 10 (DESIGN §5, I6).
+        (:class:`ramet.OwnLineageRefused`): an operator does that. A lineage that is submitted through it is one
+        generation further from its beginning; of these there are at most 10 (DESIGN §5, I6).
         """
         if self._client is None:
             self._client = self._desk.client()._for_handler(self.tracking_id)
@@ -199,12 +199,12 @@ class BaseContext(OwnTask, Gathered, CallTime, FirstArgument):
         """Settle a task that is bound to this one; commits with the next checkpoint or the end. Counts as progress.
 
         Late and doubled ones are refused one by one and told in the log. Arguments are those of
-        :func:`ramet.engine.context.binding.item`.
+        :func:`ramet.engine.context.binding.item_settlement`.
 
         Raises:
             ValueError: the state is none that a bound task can get, or has no reason.
         """
-        made = item(task_id, binding, state, result=result, reason=reason, delay_seconds=delay_seconds)
+        made = item_settlement(task_id, binding, state, result=result, reason=reason, delay_seconds=delay_seconds)
         if isinstance(self._items, list):
             self._items.append(made)
         else:
@@ -244,9 +244,9 @@ class BaseContext(OwnTask, Gathered, CallTime, FirstArgument):
 
     # --- for the engine
 
-    def inside(self) -> Inside:
+    def inside(self) -> ContextParts:
         """For the engine: what it needs to run other tasks inside of this one."""
-        return Inside(self._work, self._kind, self._registry, self._clock, self._lease_seconds, self._call)
+        return ContextParts(self._work, self._kind, self._registry, self._clock, self._lease_seconds, self._call)
 
     def spawn_next(self, new: NewTask) -> None:
         """For the engine: a task that commits with this one's end, the next stage of a staged kind among others."""
@@ -290,10 +290,10 @@ class BaseContext(OwnTask, Gathered, CallTime, FirstArgument):
         """Take back what was in a settlement that reached nobody."""
         vars(self).update(buffered)
 
-    async def _call(self, settlement: Settlement) -> Settled:
+    async def _call(self, settlement: Settlement) -> SettleResult:
         return self._accepted(await self._desk.call(settlement))
 
-    def _accepted(self, settled: Settled) -> Settled:
+    def _accepted(self, settled: SettleResult) -> SettleResult:
         if settled.refused is not None:
             raise ClaimLost(f"task {self.id}: {settled.refused}" + (f" ({settled.reason})" if settled.reason else ""))
         if settled.state != "processing":
@@ -319,7 +319,7 @@ class AsyncContext(BaseContext):
 
     async def checkpoint(
         self: BaseContext, stage: str | None = None, state: dict[str, Any] | None = None
-    ) -> Sequence[SpawnAnswer]:
+    ) -> Sequence[SpawnResult]:
         """Commit stage, state, buffered spawns and writes now; a crash resumes after it.
 
         Returns:
@@ -355,7 +355,7 @@ class AsyncContext(BaseContext):
         work = self._work
         await self._call(Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), progress=text))
 
-    async def spawn_now(self: BaseContext, /, kind: str | Handler, payload: Any = None, **options: Any) -> SpawnAnswer:
+    async def spawn_now(self: BaseContext, /, kind: str | Handler, payload: Any = None, **options: Any) -> SpawnResult:
         """Ask for a child and learn the guard's answer at once. Options as for :meth:`spawn`.
 
         Raises:
@@ -391,7 +391,7 @@ class AsyncContext(BaseContext):
         """What an earlier claim of this task reserved, to be settled now: keep ``id`` and ``amount`` in the state."""
         return Reservation(self._desk, reservation_id, nano_dollars, self.id)
 
-    async def bind(self: BaseContext, task_ids: Iterable[str]) -> list[Binding]:
+    async def bind(self: BaseContext, task_ids: Iterable[str]) -> list[BindResult]:
         """Make pending tasks, of any lineage, claimable only through this one; commits at once.
 
         Each is refused by itself: when it is not pending, is held back or bound already, is past its deadline, or its
@@ -412,8 +412,8 @@ class AsyncContext(BaseContext):
         """The tasks that are bound to this one now, with their numbers: for the claim after a snooze."""
         return await bound(self)
 
-    async def settle_items(self: BaseContext, items: Iterable[ItemSettlement]) -> list[ItemAnswer]:
-        """Settle bound tasks now, thousands at a time; make the values with :func:`ramet.item`.
+    async def settle_items(self: BaseContext, items: Iterable[ItemSettlement]) -> list[ItemResult]:
+        """Settle bound tasks now, thousands at a time; make the values with :func:`ramet.item_settlement`.
 
         Returns:
             One answer per item; late and doubled ones are refused one by one.
@@ -466,7 +466,7 @@ class AsyncContext(BaseContext):
         Raises:
             ValueError: no name of a resource, a limit of 0, or a number below 0.
         """
-        await adapt_rate(self, name, Told(limit_per_minute, remaining, reset_seconds))
+        await adapt_rate(self, name, ResponseLimits(limit_per_minute, remaining, reset_seconds))
 
     async def blob(self: BaseContext, content: bytes | str | Any) -> Blob:
         """Store a large value in this lineage, now; returns the small reference to put into payloads and results.
@@ -488,7 +488,9 @@ class AsyncContext(BaseContext):
         """
         return await read_blob(self.client.store, self.tracking_id, reference)
 
-    async def transaction(self: BaseContext, statements: Iterable[Statement | tuple[str, Sequence[Any]]]) -> list[Ran]:
+    async def transaction(
+        self: BaseContext, statements: Iterable[Statement | tuple[str, Sequence[Any]]]
+    ) -> list[StatementResult]:
         """Run statements on your own tables now, all or none, under the claim's fence: one transaction.
 
         For rows that must be read and changed together before the handler goes on; what can wait goes into ``write``.
@@ -556,7 +558,7 @@ class Context(Endings, AsyncContext):
         concurrency: int | None = None,
         queues: Sequence[str] | None = None,
         wait: bool = True,
-    ) -> Invocation:
+    ) -> InvokeResult:
         """Take tasks of pulled kinds, the one that has been due the longest first, and run their handlers here.
 
         At most ``Limits.invocation_items`` of this task's kind are claimed in each link of its chain, however often it

@@ -24,7 +24,7 @@ from ramet.model.values import (
     integer,
     value_of,
 )
-from ramet.store.answers import Ran, Settled
+from ramet.store.answers import SettleResult, StatementResult
 from ramet.store.errors import StoreError, TransactionRefused
 from ramet.store.requests import Settlement, Statement
 from ramet.store.store import Store
@@ -59,7 +59,9 @@ def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = F
     return tuple(parameters)
 
 
-async def run_transaction(context: HasClaim, statements: Iterable[Statement | tuple[str, Sequence[Any]]]) -> list[Ran]:
+async def run_transaction(
+    context: HasClaim, statements: Iterable[Statement | tuple[str, Sequence[Any]]]
+) -> list[StatementResult]:
     """Check the statements here, run them where the database is written."""
     wanted = [item if isinstance(item, Statement) else Statement(*item) for item in statements]
     if not wanted:
@@ -73,8 +75,8 @@ async def run_transaction(context: HasClaim, statements: Iterable[Statement | tu
     settled, ran, refused = await context._desk.ask("transact", work.seq, work.fence, context._lease_seconds, rows)
     if refused is not None:
         raise TransactionRefused(*refused)
-    context._accepted(Settled(*settled))
-    return [Ran(count, tuple(tuple(_in(value) for value in row) for row in found)) for count, found in ran]
+    context._accepted(SettleResult(*settled))
+    return [StatementResult(count, tuple(tuple(_in(value) for value in row) for row in found)) for count, found in ran]
 
 
 async def transact(store: Store, seq: int, fence: int, lease_seconds: float, rows: Sequence[Any]) -> list[Any]:
@@ -191,7 +193,7 @@ async def put_blob(context: HasClaim, content: bytes | str | Any) -> Blob:
         base64.b64encode(new.content).decode(),
         limits.lineage_blob_bytes_max,
     )
-    context._accepted(Settled(*row))
+    context._accepted(SettleResult(*row))
     return Blob(sha256=new.sha256, size=len(new.content), form=cast(Any, form))
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.forwarding import Blocking, WaitFor, blocking
 from ramet.engine.base.work import Work
-from ramet.engine.context.ports import Desk
+from ramet.engine.context.ports import SupervisorPort
 from ramet.model.lineage.guard import BlockReason
-from ramet.model.money import USED, Booked, Reserved, amount_of, as_usd
+from ramet.model.money import USED, BookedCost, ReserveResult, amount_of, as_usd
 from ramet.model.reasons import NO_FACTS, block_words
 from ramet.model.values import check_name
 from ramet.store.loggers import own_logger
@@ -40,7 +40,9 @@ class CostRefused(Exception):
 class Reservation:
     """Money kept for one call. Settle it when the price is known; until then its whole amount counts."""
 
-    def __init__(self, desk: Desk, reservation_id: str, amount: int, task_id: str, actual: int | None = None) -> None:
+    def __init__(
+        self, desk: SupervisorPort, reservation_id: str, amount: int, task_id: str, actual: int | None = None
+    ) -> None:
         self._desk = desk
         self.id = reservation_id
         self.amount = amount
@@ -57,7 +59,7 @@ class Reservation:
             StoreError: the database could not be written; settle again.
         """
         amount = amount_of(actual, "the actual cost is")
-        booked = Booked(*await self._desk.ask("settle_reserved", self.id, amount))
+        booked = BookedCost(*await self._desk.ask("settle_reserved", self.id, amount))
         if booked.actual is None:
             log.warning("reservation %s of task %s was pruned: %s are not booked", self.id, self._task_id,
                         as_usd(amount))  # fmt: skip
@@ -86,7 +88,7 @@ class SyncReservation(Blocking):
     settle = blocking(Reservation.settle)
 
 
-async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = None) -> Reservation | str:
+async def reserve(desk: SupervisorPort, work: Work, nano_dollars: int, name: str | None = None) -> Reservation | str:
     """Reserve for a claim; the reason when the claim is not current any more.
 
     Args:
@@ -98,7 +100,7 @@ async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = 
     """
     amount = amount_of(nano_dollars, "to be reserved are")
     reservation_id = new_id() if name is None else f"{work.id}.{check_name('the name of a call', name)}"
-    answer = Reserved(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
+    answer = ReserveResult(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
     if answer.refused == BlockReason.COST:
         detail = block_words(BlockReason.RESERVE, answer.facts)
         raise CostRefused(detail, answer.retry_seconds, answer.facts)

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ramet.engine.base.error_text import raised, redacted, traceback_of
+from ramet.engine.base.error_text import describe_error, redacted, traceback_of
 from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.context.money import CostRefused
 from ramet.engine.kinds.registry import UnknownKind
@@ -149,16 +149,16 @@ def error_event(
     try:
         event = _event_of(error, fence, jitter, table)
     except BaseException as failure:
-        name, text = raised(error)
-        why = f"{text} (what it says about itself cannot be read: {raised(failure)})"
-        event = told_error(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
+        name, text = describe_error(error)
+        why = f"{text} (what it says about itself cannot be read: {describe_error(failure)})"
+        event = named_error_event(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
     if not isinstance(event, ev.Error):
         return event
     return replace(event, traceback=traceback_of(error, handler), waits=waits)
 
 
 def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
-    name, text = raised(error)
+    name, text = describe_error(error)
     if isinstance(error, RetryAfter):
         resource = storable(str(error.resource), NAME_LENGTH_MAX)
         return ev.Snooze(fence, seconds_from_now("RetryAfter.seconds", error.seconds), _reason(text), resource)
@@ -174,14 +174,14 @@ def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable
         error_class = ErrorClass.PERMANENT
     if isinstance(error, (StoreUnreachable, StoreUncertain)) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.TRANSIENT
-    return told_error(name, text, error_class, fence, jitter)
+    return named_error_event(name, text, error_class, fence, jitter)
 
 
 def _reason(text: str) -> str:
     return storable(redacted(text), REASON_CHARACTERS_MAX)
 
 
-def told_error(
+def named_error_event(
     name: str,
     text: str,
     error_class: ErrorClass,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.work import Work
 from ramet.engine.kinds.registry import Kind, Registry
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
 
 
@@ -16,10 +16,10 @@ class ClaimLost(Exception):
     """Raised by what a handler asks for when its claim is lost: stop. Nothing it asks for is accepted any more."""
 
 
-class Desk(Protocol):
+class SupervisorPort(Protocol):
     """The supervisor that answers a handler's calls, here or in another process."""
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         """Settle one thing now and wait until it is durable."""
         ...
 
@@ -28,7 +28,7 @@ class Desk(Protocol):
         ...
 
 
-class Inside(NamedTuple):
+class ContextParts(NamedTuple):
     """What a context is made of."""
 
     work: Work
@@ -36,11 +36,11 @@ class Inside(NamedTuple):
     registry: Registry
     clock: Clock
     lease_seconds: float
-    call: Callable[[Settlement], Coroutine[Any, Any, Settled]]
+    call: Callable[[Settlement], Coroutine[Any, Any, SettleResult]]
     """Settles something of the task now; raises ClaimLost where the claim is not current."""
 
 
-class Invocation(NamedTuple):
+class InvokeResult(NamedTuple):
     """The result of :meth:`ramet.Context.invoke`."""
 
     claimed: int
@@ -59,14 +59,14 @@ class HasClaim(Protocol):
     _lease_seconds: float
 
     @property
-    def _desk(self) -> Desk:
+    def _desk(self) -> SupervisorPort:
         """Return the supervisor."""
         ...
 
-    async def _call(self, settlement: Settlement) -> Settled:
+    async def _call(self, settlement: Settlement) -> SettleResult:
         """Settle one thing now; raise ClaimLost where the claim is not current."""
         ...
 
-    def _accepted(self, settled: Settled) -> Settled:
+    def _accepted(self, settled: SettleResult) -> SettleResult:
         """Return the answer, or raise ClaimLost where it says that the claim is not current."""
         ...

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ramet.engine.context.ports import HasClaim
-from ramet.model.flow.resources import NAME_LENGTH_MAX, Told
+from ramet.model.flow.resources import NAME_LENGTH_MAX, ResponseLimits
 from ramet.model.flow.shares import TakeRequest
 from ramet.model.values import finite, seconds_from_now
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.store import Store
 
 
@@ -26,11 +26,11 @@ async def take_units(context: HasClaim, amounts: Mapping[str, float]) -> float:
     work = context._work
     seconds, refused = await context._desk.ask("take", work.seq, work.fence, wanted)
     if refused is not None:
-        context._accepted(Settled(work.seq, None, refused))
+        context._accepted(SettleResult(work.seq, None, refused))
     return float(seconds)
 
 
-async def adapt_rate(context: HasClaim, name: str, told: Told) -> None:
+async def adapt_rate(context: HasClaim, name: str, told: ResponseLimits) -> None:
     """Write down what a response said of a resource: :meth:`ramet.Context.adapt`."""
     _check_name(name)
     numbers: list[float | None] = []
@@ -66,4 +66,4 @@ async def take(store: Store, seq: int, fence: int, amounts: Sequence[Sequence[An
 
 async def adapt(store: Store, name: str, told: Sequence[float | None]) -> None:
     """Write down what a response said."""
-    await store.adapt(name, Told(*told))
+    await store.adapt(name, ResponseLimits(*told))

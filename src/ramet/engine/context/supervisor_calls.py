@@ -10,18 +10,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ramet.engine.base.claims import ClaimsInHand
+from ramet.engine.base.claims import WorkerClaims
 from ramet.engine.base.clock import Clock
-from ramet.engine.base.retrying import AWAY, Reach
+from ramet.engine.base.retrying import AWAY, DatabaseReachability
 from ramet.engine.context.data import keep_blob, transact
 from ramet.engine.context.rates import adapt, take
-from ramet.model.money import Actual, ReserveRequest
-from ramet.store.answers import Settled
+from ramet.model.money import ActualCost, ReserveRequest
+from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
 from ramet.store.store import Store
 
 
-async def run_errand(store: Store, name: str, arguments: Sequence[Any]) -> Any:
+async def run_supervisor_call(store: Store, name: str, arguments: Sequence[Any]) -> Any:
     """Run one errand; its answer consists of JSON values.
 
     Raises:
@@ -40,7 +40,7 @@ async def _reserve(store: Store, reservation_id: str, seq: int, fence: int, amou
 
 
 async def _settle_reserved(store: Store, reservation_id: str, amount: int) -> list[Any]:
-    [answer] = await store.settle_reserved([Actual(reservation_id, amount)])
+    [answer] = await store.settle_reserved([ActualCost(reservation_id, amount)])
     return list(answer)
 
 
@@ -64,19 +64,19 @@ _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {
 }
 
 
-class Calls:
+class SupervisorCalls:
     """Answers calls and errands under the claims in hand.
 
     A handler is not told that the database is away: it waits, for as long as its claim's lease runs.
     """
 
-    def __init__(self, store: Store, claims: ClaimsInHand, clock: Clock, reach: Reach) -> None:
+    def __init__(self, store: Store, claims: WorkerClaims, clock: Clock, reach: DatabaseReachability) -> None:
         self._store = store
         self._claims = claims
         self._clock = clock
         self._reach = reach
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         """Settle something of a running task now.
 
         Where the claim lapses first, or nobody knows whether the call took effect, the answer is ``stale``: the
@@ -89,7 +89,7 @@ class Calls:
         def trusted() -> bool:
             return self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic())
 
-        settled = Settled(settlement.seq, None, "stale")
+        settled = SettleResult(settlement.seq, None, "stale")
         with suppress(*AWAY):
             [settled] = await self._reach.insist(lambda: self._store.settle([settlement]), trusted)
         return settled
@@ -102,5 +102,5 @@ class Calls:
         """
         until = self._clock.monotonic() + lease_seconds
         return await self._reach.insist(
-            lambda: run_errand(self._store, errand, arguments), lambda: self._clock.monotonic() < until
+            lambda: run_supervisor_call(self._store, errand, arguments), lambda: self._clock.monotonic() < until
         )

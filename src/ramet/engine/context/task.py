@@ -196,7 +196,7 @@ NOTE = "$claims"
 chain. Handlers do not see it, and cannot lose it."""
 
 
-class Gathered:
+class PipelineStateMixin:
     """The part of a context that holds its pipeline_state."""
 
     _work: Work

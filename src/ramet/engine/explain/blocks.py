@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from shlex import quote
 
-from ramet.model.causes import BOUNDS, About, Cause
-from ramet.model.keys import shown_key
+from ramet.model.causes import BOUNDS, Cause, CauseSubject
+from ramet.model.keys import display_key
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import as_usd
@@ -43,10 +43,10 @@ def refusal(block: Block, winner: Task | None, lineage: Lineage | None) -> Cause
         "first_at": block.first_at, "last_at": block.last_at, **_facts(reason, block.facts),
     }  # fmt: skip
     facts |= _limit_now(reason, lineage)
-    words = f"{block.kind} {shown_key(block.key)} was refused, {block.reason}: {block.detail}"
+    words = f"{block.kind} {display_key(block.key)} was refused, {block.reason}: {block.detail}"
     about = None
     if block.winner is not None:
-        about = About("task", block.winner)
+        about = CauseSubject("task", block.winner)
         facts |= {"winner": block.winner, "winner_pruned": winner is None}
         if winner is None:
             words += "; that task was pruned"
@@ -55,7 +55,7 @@ def refusal(block: Block, winner: Task | None, lineage: Lineage | None) -> Cause
             facts |= {"winner_state": winner.state.value, "winner_tracking_id": winner.tracking_id,
                       "winner_kind": winner.kind}  # fmt: skip
     elif reason in BOUNDS and lineage is not None:
-        about = About("lineage", lineage.tracking_id)
+        about = CauseSubject("lineage", lineage.tracking_id)
     if block.reoffered_at is not None:
         facts |= {"reoffered_at": block.reoffered_at, "reoffered_by": block.reoffered_by}
         return Cause(f"refused_{reason}", (f"{words}; offered again ", block.reoffered_at), facts, about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from shlex import quote
 
-from ramet.model.causes import ENDED, About, Cause, Sentence
+from ramet.model.causes import ENDED, Cause, CauseSubject, Sentence
 from ramet.model.reasons import Fact, facts_of, outer, rest_of
 from ramet.model.task.task import Task, TaskHistory, TaskState
 from ramet.store.store import Store
@@ -34,9 +34,9 @@ async def why_ended(store: Store, history: TaskHistory) -> list[Cause]:
     if settler is not None:
         facts: dict[str, Fact] = {"task": settler.id, "kind": settler.kind, "reason": task.reason}
         words = f"task {settler.id} ({settler.kind}), which it was bound to, settled it"
-        found = Cause("settled", (words,), facts, About("task", settler.id), _retry(task))
+        found = Cause("settled", (words,), facts, CauseSubject("task", settler.id), _retry(task))
     else:
-        found = await _FOUND.get(end_code(history), _told)(store, history, rest_of(task.reason))
+        found = await _FOUND.get(end_code(history), _stored_reason)(store, history, rest_of(task.reason))
     wrong = None if _chosen(history) else facts_of(task.reason).get("on_end")
     if wrong is None:
         return [found]
@@ -83,7 +83,7 @@ def _retry(task: Task, more: str = "") -> str | None:
 # --- what the database knows beyond the reason
 
 
-async def _told(store: Store, history: TaskHistory, rest: str) -> Cause:
+async def _stored_reason(store: Store, history: TaskHistory, rest: str) -> Cause:
     task, code = history.task, end_code(history)
     facts: dict[str, Fact] = {"reason": task.reason, "attempts": task.attempts, "max_attempts": task.max_attempts}
     return Cause(code, (ENDED[code],), facts, remedy=_retry(task))
@@ -111,7 +111,7 @@ async def _required(store: Store, history: TaskHistory, rest: str) -> Cause:
 async def _repeated(store: Store, history: TaskHistory, rest: str) -> Cause:
     """The earlier failure: of the same task before a revive, or of an ancestor."""
     task, other_id = history.task, facts_of(history.task.reason)["task"]
-    about, said = About("task", other_id), ENDED["repeated_error"]
+    about, said = CauseSubject("task", other_id), ENDED["repeated_error"]
     facts: dict[str, Fact] = {"task": other_id, "error": task.error, "attempts": task.attempts}
     if other_id == task.id:
         revived = [change for change in history.transitions if change.name == "revive"]
@@ -157,7 +157,7 @@ async def _lineage_time(store: Store, history: TaskHistory, rest: str) -> Cause:
     )
     facts: dict[str, Fact] = {"deadline_at": deadline_at, "limit_name": "lineage_seconds"}
     return Cause(
-        "lineage_deadline", words, facts, About("lineage", task.tracking_id), _retry(task, " --extend SECONDS")
+        "lineage_deadline", words, facts, CauseSubject("lineage", task.tracking_id), _retry(task, " --extend SECONDS")
     )
 
 
@@ -174,7 +174,7 @@ async def _cost(store: Store, history: TaskHistory, rest: str) -> Cause:
     facts: dict[str, Fact] = {"reason": task.reason}
     if lineage is not None:
         facts |= {"spent": lineage.spent, "limit": lineage.max_cost, "limit_name": "max_cost"}
-    return Cause("cost", (f"{ENDED['cost']} ({rest})",), facts, About("lineage", task.tracking_id), _retry(task))
+    return Cause("cost", (f"{ENDED['cost']} ({rest})",), facts, CauseSubject("lineage", task.tracking_id), _retry(task))
 
 
 async def _cancelled(store: Store, history: TaskHistory, rest: str) -> Cause:
@@ -195,7 +195,7 @@ async def _by_another(store: Store, history: TaskHistory, rest: str) -> Cause:
     if other is not None:
         facts |= {"kind": other.kind, "key": other.key, "state": other.state.value, "reason": other.reason}
     whom = other_id if other is not None and other.state.terminal else task.id
-    return Cause(code, (words,), facts, About("task", other_id), f"ramet retry {quote(whom)}")
+    return Cause(code, (words,), facts, CauseSubject("task", other_id), f"ramet retry {quote(whom)}")
 
 
 async def _source(store: Store, history: TaskHistory, rest: str) -> Cause:
@@ -206,7 +206,9 @@ async def _source(store: Store, history: TaskHistory, rest: str) -> Cause:
     if found:
         facts |= {"open": found[0].opened_at is not None, "opened_at": found[0].opened_at, "by": found[0].opened_by}
     remedy = f"ramet resource close {quote(name)}, then {_retry(task)}"
-    return Cause("source_disabled", (f"{ENDED['source_disabled']} ({rest})",), facts, About("resource", name), remedy)
+    return Cause(
+        "source_disabled", (f"{ENDED['source_disabled']} ({rest})",), facts, CauseSubject("resource", name), remedy
+    )
 
 
 async def _excluded(store: Store, history: TaskHistory, rest: str) -> Cause:

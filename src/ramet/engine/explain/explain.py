@@ -7,8 +7,8 @@ from typing import NamedTuple
 from ramet.engine.explain.blocks import TOLD_MAX, refusals
 from ramet.engine.explain.ends import ended, why_ended
 from ramet.engine.explain.paths import PathExplanation, explain_path, place_cause
-from ramet.engine.explain.pending import hindrances, nobody_but_a_worker, spent
-from ramet.model.causes import About, Cause, Sentence
+from ramet.engine.explain.pending import obstacles, spent, waits_for_worker
+from ramet.model.causes import Cause, CauseSubject, Sentence
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.reasons import Fact, code_of
 from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
@@ -18,7 +18,7 @@ WANTED_MAX = 20
 """Of the existing tasks that one asked for, so many are looked up."""
 
 
-class Wanted(NamedTuple):
+class ExistingTask(NamedTuple):
     """A task that another one asked for, and that existed already."""
 
     id: str
@@ -38,7 +38,7 @@ class Explanation(NamedTuple):
     lineage: Lineage
     path: PathExplanation = PathExplanation()
     """Its place in line, what is before it, and what that does."""
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[ExistingTask, ...] = ()
     """The first of the tasks that it asked for with ``keep_edge`` and that existed already."""
     why: tuple[Cause, ...] = ()
     """All that keeps it where it is, what holds it now first: that one is the headline. Of an ended task how it ended,
@@ -57,19 +57,19 @@ async def explain(store: Store, task_id: str) -> Explanation | None:
         return None  # Pruned since it was looked at.
     path = await explain_path(store, history)
     why = tuple(await _why(store, history, lineage, path))
-    wanted = await _wanted(store, history)
+    wanted = await _existing_tasks(store, history)
     refused = await refusals(store, history.blocks[:TOLD_MAX], {lineage.tracking_id: lineage})
     return Explanation(why[0].said(), history, lineage, path, wanted, why, refused)
 
 
-async def _wanted(store: Store, history: TaskHistory) -> tuple[Wanted, ...]:
+async def _existing_tasks(store: Store, history: TaskHistory) -> tuple[ExistingTask, ...]:
     found = []
     for link in history.links[:WANTED_MAX]:
         task = await store.get(link)
         if task is not None:  # A task of another lineage may be pruned.
             blocks = await store.blocks(history.task.tracking_id, kind=task.kind, key=task.key)
             reasons = tuple(block.reason for block in blocks if block.winner == link)
-            found.append(Wanted(link, task.tracking_id, task.kind, task.key, task.state, reasons))
+            found.append(ExistingTask(link, task.tracking_id, task.kind, task.key, task.state, reasons))
     return tuple(found)
 
 
@@ -81,7 +81,7 @@ async def _why(store: Store, history: TaskHistory, lineage: Lineage, path: PathE
         return await _running(store, task)
     if task.reason is not None:  # Of a live task only an end that has begun has a reason.
         return [_ending(task)]
-    held = [cause async for cause in hindrances(store, task, lineage)]
+    held = [cause async for cause in obstacles(store, task, lineage)]
     own = place_cause(task, path) or _own_wait(history)
     # What ends or stops its whole lineage comes before its own wait, and that before what it shares with others.
     first = [cause for cause in held if cause.about is not None and cause.code in _OF_LINEAGE]
@@ -90,7 +90,7 @@ async def _why(store: Store, history: TaskHistory, lineage: Lineage, path: PathE
     if not found and task.wait == Wait.LINEAGE:
         found.append(Cause("looked_at_soon", ("its lineage goes on: it is looked at again in a moment",), {}))
     if not found:
-        found.append(await nobody_but_a_worker(store, task))
+        found.append(await waits_for_worker(store, task))
     money = spent(lineage)
     return found if money is None else [*found, money]
 
@@ -101,7 +101,7 @@ _OF_LINEAGE = frozenset({"lineage_paused", "lineage_over", "tombstone", "lineage
 async def _running(store: Store, task: Task) -> list[Cause]:
     until = task.lease_until or 0.0
     facts: dict[str, Fact] = {"worker": task.worker, "fence": task.fence, "lease_until": until}
-    about = None if task.worker is None else About("worker", task.worker)
+    about = None if task.worker is None else CauseSubject("worker", task.worker)
     words: Sentence = (f"worker {task.worker} holds it (claim {task.fence}) under a lease until ", until)
     running = Cause("running", words, facts, about)
     if until > await store.now():
@@ -113,7 +113,7 @@ async def _running(store: Store, task: Task) -> list[Cause]:
 def _ending(task: Task) -> Cause:
     words = f"it is ending ({task.reason}): a worker with the on_end handler of {task.kind!r} takes it once more"
     facts: dict[str, Fact] = {"reason": task.reason, "kind": task.kind, "deadline_at": task.deadline_at}
-    return Cause("ending", (words,), facts, About("kind", task.kind))
+    return Cause("ending", (words,), facts, CauseSubject("kind", task.kind))
 
 
 def _own_wait(history: TaskHistory) -> Cause | None:
@@ -121,7 +121,9 @@ def _own_wait(history: TaskHistory) -> Cause | None:
     task = history.task
     if task.bound_to is not None:
         words = (f"it is bound to task {task.bound_to}, which settles it",)
-        return Cause("bound", words, {"task": task.bound_to, "binding": task.fence}, About("task", task.bound_to))
+        return Cause(
+            "bound", words, {"task": task.bound_to, "binding": task.fence}, CauseSubject("task", task.bound_to)
+        )
     if task.wait in (Wait.DUE, Wait.TICKET):
         return _scheduled(history)
     return None
@@ -143,7 +145,7 @@ def _scheduled(history: TaskHistory) -> Cause:
     words = (*words, ": its lineage's retries of the minute were used up")
     remedy = f"ramet lineage raise {task.tracking_id} --retries-per-minute N"
     facts["limit_name"] = "retries_per_minute"
-    return Cause("put_off", words, facts, About("lineage", task.tracking_id), remedy)
+    return Cause("put_off", words, facts, CauseSubject("lineage", task.tracking_id), remedy)
 
 
 _AFTER = {"error": "retry", "snooze": "snoozed", "returned": "returned"}

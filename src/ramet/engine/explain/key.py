@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from ramet.engine.explain.blocks import refusals
 from ramet.model.causes import Cause
 from ramet.model.keys import InvalidKey, json_key, text_key, title_key, url_key
-from ramet.model.lineage.guard import Elsewhere
+from ramet.model.lineage.guard import GlobalHolder
 from ramet.model.task.task import Block, Task
 from ramet.store.store import Store
 
@@ -118,7 +118,7 @@ class KeyExplanation(NamedTuple):
     """Refused spawns of it, the one that was refused last first."""
     why: tuple[Cause, ...]
     """Of each of the blocks why, with its numbers, the winner and what would allow it."""
-    holder: Elsewhere | None
+    holder: GlobalHolder | None
     """Of a kind with ``unique="global"`` who holds the key now, over all lineages."""
     holder_pruned: bool
     """The holder's lineage was pruned; it holds the key all the same."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ramet.engine.explain.pending import hindrance
-from ramet.model.causes import About, Cause, Sentence
-from ramet.model.keys import shown_key
+from ramet.engine.explain.pending import first_obstacle
+from ramet.model.causes import Cause, CauseSubject, Sentence
+from ramet.model.keys import display_key
 from ramet.model.lineage.lineage import LineageState
-from ramet.model.paths import HeldBack, PathChain, PathTask, path_key
+from ramet.model.paths import PathChain, PathImpact, PathTask, path_key
 from ramet.model.reasons import Fact, facts_of
 from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.store import Store
@@ -29,7 +29,7 @@ class PathExplanation(NamedTuple):
     """What the end of the chain does, where that is another one."""
     cause: Task | None = None
     """For a task that was skipped with one that it waited for: the one whose end began it."""
-    held_back: HeldBack | None = None
+    held_back: PathImpact | None = None
     """What waits for its lineage, while that is paused."""
 
 
@@ -77,7 +77,7 @@ async def _does(store: Store, one: PathTask) -> Sentence:
         return ("runs since ", one.since, f" (worker {task.worker}, lease until ", until, ")")
     if one.waits_for is not None:
         return (f"waits for task {one.waits_for}",)
-    held = None if task.wait in _BY_ITSELF else await hindrance(store, task, lineage)
+    held = None if task.wait in _BY_ITSELF else await first_obstacle(store, task, lineage)
     if held is not None:
         return ("is pending: ", *held.words)
     due = task.available_at or 0.0
@@ -107,13 +107,13 @@ def place_cause(task: Task, found: PathExplanation) -> Cause | None:
         first = chain.steps[0]
         how = "comes after" if chain.task.ticket is None else "waits for"
         words: Sentence = (
-            f"it {how} task {first.task_id} ({first.kind} {shown_key(first.key)}) on path {path_key(first.path)}, "
+            f"it {how} task {first.task_id} ({first.kind} {display_key(first.key)}) on path {path_key(first.path)}, "
             "which ",
             *found.first,
         )
         facts |= {"task": first.task_id, "kind": first.kind, "key": first.key, "state": first.state}
         facts |= {"first_path": path_key(first.path), "end": None if chain.end is None else chain.end.task_id}
-        return Cause("path", words, facts, About("task", first.task_id))
+        return Cause("path", words, facts, CauseSubject("task", first.task_id))
     if task.wait == Wait.PATH:
         words = (f"the task that it waited for on path {path} has ended: it is looked at again in a moment",)
         return Cause("looked_at_soon", words, facts)

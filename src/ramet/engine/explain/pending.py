@@ -10,9 +10,9 @@ import json
 from collections.abc import AsyncIterator
 from shlex import quote
 
-from ramet.model.causes import About, Cause, Sentence
-from ramet.model.flow.resources import Policy, Queue, Resource, policy_of, rate_of, room
-from ramet.model.lineage.guard import buried
+from ramet.model.causes import Cause, CauseSubject, Sentence
+from ramet.model.flow.resources import Queue, Resource, ResourcePolicy, policy_of, rate_of, room
+from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.money import as_usd
 from ramet.model.reasons import Fact
@@ -25,14 +25,14 @@ LATER = frozenset({Wait.DUE, Wait.TICKET, Wait.PATH})
 """Waits of tasks that could not be claimed whatever else is free."""
 
 
-async def hindrance(store: Store, task: Task, lineage: Lineage) -> Cause | None:
-    """The first of :func:`hindrances`."""
-    async for cause in hindrances(store, task, lineage):
+async def first_obstacle(store: Store, task: Task, lineage: Lineage) -> Cause | None:
+    """The first of :func:`obstacles`."""
+    async for cause in obstacles(store, task, lineage):
         return cause
     return None
 
 
-async def hindrances(store: Store, task: Task, lineage: Lineage) -> AsyncIterator[Cause]:
+async def obstacles(store: Store, task: Task, lineage: Lineage) -> AsyncIterator[Cause]:
     """All that keeps a pending task from being taken, besides its own wait; nothing where only a worker is missing.
 
     The first is what holds it now; the others would hold it when that is over.
@@ -67,7 +67,7 @@ async def hindrances(store: Store, task: Task, lineage: Lineage) -> AsyncIterato
 
 
 def _lineage_state(lineage: Lineage) -> Cause | None:
-    about = About("lineage", lineage.tracking_id)
+    about = CauseSubject("lineage", lineage.tracking_id)
     if lineage.state == LineageState.RUNNING:
         return None
     if lineage.state == LineageState.PAUSED and lineage.paused_at is not None:
@@ -83,11 +83,11 @@ def _lineage_state(lineage: Lineage) -> Cause | None:
 
 def _tombstone(task: Task, lineage: Lineage) -> Cause | None:
     marks: dict[str, int] = json.loads(lineage.tombstones) if lineage.tombstones else {}
-    grave = buried(marks, task.id, task.ancestry_chain)
+    grave = tombstone_over(marks, task.id, task.ancestry_chain)
     if grave is None:
         return None
     whose = "it was cancelled with all below it" if grave == task.id else f"task {grave} above it was cancelled with it"
-    return Cause("tombstone", (f"{whose}: the next sweep ends it",), {"task": grave}, About("task", grave))
+    return Cause("tombstone", (f"{whose}: the next sweep ends it",), {"task": grave}, CauseSubject("task", grave))
 
 
 async def _times(store: Store, task: Task, lineage: Lineage) -> AsyncIterator[Cause]:
@@ -98,7 +98,7 @@ async def _times(store: Store, task: Task, lineage: Lineage) -> AsyncIterator[Ca
             "lineage_deadline_passed",
             ("the time of its lineage was over ", lineage.deadline_at, ": the next look ends it"),
             {"deadline_at": lineage.deadline_at},
-            About("lineage", lineage.tracking_id),
+            CauseSubject("lineage", lineage.tracking_id),
             f"ramet lineage raise {quote(lineage.tracking_id)} --extend SECONDS",
         )
     if task.deadline_at is not None and now >= task.deadline_at and lineage.state == LineageState.RUNNING:
@@ -122,7 +122,7 @@ def spent(lineage: Lineage) -> Cause | None:
         "lineage_spent",
         (f"{words} of {as_usd(most)}: calls that cost money are refused",),
         {"spent": lineage.spent, "reserved": lineage.reserved, "limit": most, "limit_name": "max_cost"},
-        About("lineage", lineage.tracking_id),
+        CauseSubject("lineage", lineage.tracking_id),
         f"ramet lineage raise {quote(lineage.tracking_id)} --max-cost DOLLARS",
     )
 
@@ -141,7 +141,7 @@ async def _resource(store: Store, name: str) -> Cause | None:
     space = room(resource, policy, now, in_use)
     if space.claims != 0:
         return None
-    about = About("resource", name)
+    about = CauseSubject("resource", name)
     if space.reason in ("breaker", "disabled"):
         return _breaker(resource, policy, about)
     if space.reason == "paused":
@@ -160,7 +160,7 @@ async def _resource(store: Store, name: str) -> Cause | None:
     return Cause("resource_full", words, facts, about, f"{remedy} --concurrency N")
 
 
-def _breaker(resource: Resource, policy: Policy, about: About) -> Cause:
+def _breaker(resource: Resource, policy: ResourcePolicy, about: CauseSubject) -> Cause:
     opened_at = resource.opened_at or 0.0
     told: Sentence = (f"breaker of {resource.name} open since ", opened_at)
     why = _by(resource.opened_by, resource.opened_reason)
@@ -182,7 +182,7 @@ def _queue_paused(queue: Queue | None) -> Cause | None:
     words = (f"its queue {queue.name} is paused since ", queue.paused_at, _by(queue.paused_by, queue.paused_reason))
     facts: dict[str, Fact] = {"paused_at": queue.paused_at, "by": queue.paused_by, "reason": queue.paused_reason}
     remedy = f"ramet resume --queue {quote(queue.name)}"
-    return Cause("queue_paused", words, facts, About("queue", queue.name), remedy)
+    return Cause("queue_paused", words, facts, CauseSubject("queue", queue.name), remedy)
 
 
 async def _full(store: Store, task: Task, queue: Queue | None) -> AsyncIterator[Cause]:
@@ -199,7 +199,11 @@ async def _full(store: Store, task: Task, queue: Queue | None) -> AsyncIterator[
             facts: dict[str, Fact] = {"value": held, "limit": most, "limit_name": "concurrency"}
             words = (f"{what} {name} has {held} of {most} claims at once",)
             yield Cause(
-                f"{what}_full", words, facts, About(what, name), f"ramet limit {what} {quote(name)} --concurrency N"
+                f"{what}_full",
+                words,
+                facts,
+                CauseSubject(what, name),
+                f"ramet limit {what} {quote(name)} --concurrency N",
             )
 
 
@@ -221,23 +225,23 @@ async def _unserved(store: Store, task: Task) -> Cause | None:
             "kind_served": any(task.kind in worker.kinds for worker in alive),
             "queue_served": any(task.queue in worker.queues for worker in alive),
         },
-        About("kind", task.kind),
+        CauseSubject("kind", task.kind),
         f"start a worker that registers {task.kind!r} and takes from queue {task.queue!r}",
     )
 
 
-async def nobody_but_a_worker(store: Store, task: Task) -> Cause:
+async def waits_for_worker(store: Store, task: Task) -> Cause:
     """What a task waits for that nothing holds back."""
     if task.pulled:
         words = f"it is due, and waits for an invocation that takes tasks of kind {task.kind!r} on queue {task.queue!r}"
-        return Cause("pulled", (words,), {"kind": task.kind, "queue": task.queue}, About("kind", task.kind))
+        return Cause("pulled", (words,), {"kind": task.kind, "queue": task.queue}, CauseSubject("kind", task.kind))
     serving = [worker for worker in await store.workers() if worker.alive]
     names = tuple(w.name for w in serving if task.queue in w.queues and task.kind in w.kinds)
     return Cause(
         "free" if serving else "no_worker",
         (f"it waits for a worker that serves kind {task.kind!r} on queue {task.queue!r}",),
         {"kind": task.kind, "queue": task.queue, "workers": names[:NAMED_MAX], "workers_alive": len(serving)},
-        About("kind", task.kind),
+        CauseSubject("kind", task.kind),
         None if serving else "start a worker: none lives",
     )
 

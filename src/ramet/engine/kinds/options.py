@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
-from ramet.model.flow.resources import NAME_LENGTH_MAX, Policy
+from ramet.model.flow.resources import NAME_LENGTH_MAX, ResourcePolicy
 from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES, InvalidPath, PathElements, PathRule, path_of
 from ramet.model.values import check_text
 
@@ -129,7 +129,7 @@ def at_least_one(what: str, concurrency: int | None) -> int | None:
     return concurrency
 
 
-def checked_policy(policy: Policy) -> Policy:
+def checked_policy(policy: ResourcePolicy) -> ResourcePolicy:
     """A policy, if its numbers make sense.
 
     Raises:

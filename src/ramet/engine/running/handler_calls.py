@@ -14,14 +14,14 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from ramet.engine.base.clock import Clock
-from ramet.engine.base.error_text import raised
+from ramet.engine.base.error_text import describe_error
 from ramet.engine.base.work import Work
 from ramet.engine.context.batch import batch_of, results_of
-from ramet.engine.context.context import BaseContext, Context, HandlerDesk, SyncContext, settlement_of
+from ramet.engine.context.context import BaseContext, Context, HandlerPort, SyncContext, settlement_of
 from ramet.engine.context.outcome import error_event
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Kind, Registry, UnknownKind
-from ramet.engine.running.slot import CallEnds, HandlerThread, Slot, call_in_thread, limited, observed
+from ramet.engine.running.slot import HandlerSlot, HandlerThread, SettlementFactory, call_in_thread, limited, observed
 from ramet.model.lineage.limits import ENDING_RETRY_SECONDS
 from ramet.model.task import events as ev
 from ramet.store.requests import Settlement
@@ -88,7 +88,7 @@ class Threads:
         self._free = 0
 
 
-class Port(HandlerDesk, Protocol):
+class RunnerPort(HandlerPort, Protocol):
     """Where a runner's results go."""
 
     def deliver(self, settlement: Settlement) -> None:
@@ -111,7 +111,7 @@ class HandlerCalls:
     def __init__(
         self,
         registry: Registry,
-        port: Port,
+        port: RunnerPort,
         clock: Clock,
         rng: random.Random,
         *,
@@ -122,14 +122,14 @@ class HandlerCalls:
         self._registry, self._port, self._clock, self._rng = registry, port, clock, rng
         self._lease_seconds, self._alone, self._until = lease_seconds, alone, until
         self._threads = Threads()
-        self.ends = CallEnds(registry, rng)
+        self.ends = SettlementFactory(registry, rng)
         """Outcomes of calls that do not end by themselves."""
 
     def stop(self) -> None:
         """Let the threads that have nothing to do end."""
         self._threads.stop()
 
-    async def run(self, works: Sequence[Work], slot: Slot) -> list[Settlement]:
+    async def run(self, works: Sequence[Work], slot: HandlerSlot) -> list[Settlement]:
         """The outcomes of one call, one for each task; whatever the handler raises is one.
 
         Raises:
@@ -140,7 +140,7 @@ class HandlerCalls:
             kind = self._registry.get(work.kind)
         except UnknownKind as error:
             # The app that this process loaded is not the one that its supervisor has.
-            return [self.ends.error(work, *raised(error)) for work in works]
+            return [self.ends.error(work, *describe_error(error)) for work in works]
         if work.ending is not None:
             last = kind.at_end()
             if last is None:
@@ -151,7 +151,7 @@ class HandlerCalls:
             return await self._run_batch(works, kind, slot)
         return [await self._run_one(work, kind, slot)]
 
-    async def _run_one(self, work: Work, kind: Kind, slot: Slot) -> Settlement:
+    async def _run_one(self, work: Work, kind: Kind, slot: HandlerSlot) -> Settlement:
         try:
             arguments: tuple[Any, ...] = ()
             if kind.payload is not None:
@@ -169,7 +169,7 @@ class HandlerCalls:
                 raise
             return self._failed(work, kind, error)
 
-    async def _run_batch(self, works: Sequence[Work], kind: Kind, slot: Slot) -> list[Settlement]:
+    async def _run_batch(self, works: Sequence[Work], kind: Kind, slot: HandlerSlot) -> list[Settlement]:
         """One call for several tasks. Each has its own outcome; what the call raises is the outcome of all."""
         settlements, payloads, called = list[Settlement](), list[Any](), list[Work]()
         for work in works:
@@ -205,7 +205,7 @@ class HandlerCalls:
         except BaseException as error:  # A result that is no JSON value, or whose own code raises.
             return self._failed(work, kind, error)
 
-    def _context(self, work: Work, kind: Kind, slot: Slot) -> BaseContext:
+    def _context(self, work: Work, kind: Kind, slot: HandlerSlot) -> BaseContext:
         context: BaseContext
         if kind.is_async:
             context = Context(work, kind, self._registry, self._port, self._lease_seconds)
@@ -216,7 +216,7 @@ class HandlerCalls:
         slot.contexts[work.seq, work.fence] = context
         return context
 
-    def _call(self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: Slot) -> Awaitable[Any]:
+    def _call(self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: HandlerSlot) -> Awaitable[Any]:
         """The call, to be awaited: no coroutine more than the handler's own."""
         assert kind.handler is not None
         more_bytes = kind.how.memory_bytes_max if self._alone else None

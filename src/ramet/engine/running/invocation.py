@@ -11,21 +11,21 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
-from ramet.engine.base.claims import ENDS_SECONDS, ClaimsInHand, keep_alive, watch_ends
-from ramet.engine.base.retrying import Reach
-from ramet.engine.base.task_log import RefusalLog, log_outcomes
+from ramet.engine.base.claims import ENDS_SECONDS, WorkerClaims, keep_alive, watch_ends
+from ramet.engine.base.retrying import DatabaseReachability
+from ramet.engine.base.task_log import BlockLog, log_outcomes
 from ramet.engine.base.work import Work, work_of
-from ramet.engine.client.claim import Pair, heartbeat_seconds
+from ramet.engine.client.claim import ClaimId, heartbeat_seconds
 from ramet.engine.client.client import Client
 from ramet.engine.context.context import Context
-from ramet.engine.context.ports import ClaimLost, Inside, Invocation
-from ramet.engine.context.supervisor_calls import Calls
+from ramet.engine.context.ports import ClaimLost, ContextParts, InvokeResult
+from ramet.engine.context.supervisor_calls import SupervisorCalls
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.engine.running.runner import Runner
 from ramet.engine.running.settle_batch import settled_or_error, settled_together
 from ramet.model.task import events as ev
 from ramet.model.task.task import TERMINAL, TaskState
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
@@ -40,7 +40,7 @@ LAST_SECONDS = 2.0
 """How long what runs may go on when the invoking task itself was told to stop, and what was done may be settled."""
 
 
-class Times(NamedTuple):
+class InvocationTimes(NamedTuple):
     """When things end, in monotonic seconds."""
 
     claim_until: float
@@ -49,7 +49,7 @@ class Times(NamedTuple):
     end: float
 
 
-class Allowed(Protocol):
+class ClaimAllowance(Protocol):
     """How many tasks may still be claimed."""
 
     @property
@@ -67,23 +67,23 @@ class Allowed(Protocol):
 
 
 Invoke = Callable[
-    [Context, Sequence[str | Handler], int | None, Sequence[str] | None, bool], Coroutine[Any, Any, Invocation]
+    [Context, Sequence[str | Handler], int | None, Sequence[str] | None, bool], Coroutine[Any, Any, InvokeResult]
 ]
 """Begins an invocation: given, because what begins one imports this module."""
 
 
-class Invoking:
+class InvocationRun:
     """One invocation, from its first claim to its last settlement; the port of its own slots."""
 
     def __init__(
         self,
-        inside: Inside,
+        inside: ContextParts,
         client: Client,
         kinds: Sequence[str],
         queues: Sequence[str] | None,
         *,
-        allowed: Allowed,
-        times: Times,
+        allowed: ClaimAllowance,
+        times: InvocationTimes,
         concurrency: int,
         wait: bool,
         invoke: Invoke,
@@ -91,9 +91,9 @@ class Invoking:
         self._client, self._store, self._kinds, self._queues = client, client.store, kinds, queues
         self._allowed, self._times, self._concurrency, self._wait = allowed, times, concurrency, wait
         self._clock, self._lease_seconds = inside.clock, inside.lease_seconds
-        self._claims, self._reach = ClaimsInHand(), Reach(self._clock)
-        self._calls = Calls(self._store, self._claims, self._clock, self._reach)
-        self._tries, self._refusals = self._reach.tries(), RefusalLog(self._clock)
+        self._claims, self._reach = WorkerClaims(), DatabaseReachability(self._clock)
+        self._calls = SupervisorCalls(self._store, self._claims, self._clock, self._reach)
+        self._tries, self._refusals = self._reach.tries(), BlockLog(self._clock)
         self._runner = Runner(
             inside.registry,
             self,
@@ -108,7 +108,7 @@ class Invoking:
         self._works: dict[int, Work] = {}
         self._outcomes: list[Settlement] = []
         self._arrived, self._hurry = asyncio.Event(), asyncio.Event()
-        self._changed: set[Pair] = set()
+        self._changed: set[ClaimId] = set()
         self._draining = False
         self.claimed = 0
         """Tasks that were taken."""
@@ -147,7 +147,7 @@ class Invoking:
         except (asyncio.CancelledError, ClaimLost):
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_SECONDS):
-                    await self._see_off(self._times.run_until)
+                    await self._finish_all(self._times.run_until)
             raise
         finally:
             await self._runner.stop()
@@ -173,9 +173,9 @@ class Invoking:
         if self._claims:
             log.info("%d tasks still run at the end of the invocation: they go back", len(self._claims))
             self._runner.cancel(self._claims.pairs())
-            await self._see_off(self._times.end)
+            await self._finish_all(self._times.end)
 
-    async def _see_off(self, until: float) -> None:
+    async def _finish_all(self, until: float) -> None:
         """Settle what ends, until nothing is in hand."""
         while self._claims and self._clock.monotonic() < until:
             self._arrived.clear()
@@ -270,7 +270,7 @@ class Invoking:
                 self._note(item, answer)
             self._let_go([(item.seq, item.fence) for item in batch])
 
-    def _note(self, item: Settlement, answer: Settled) -> None:
+    def _note(self, item: Settlement, answer: SettleResult) -> None:
         if answer.state is not None and TaskState(answer.state) in TERMINAL:
             self._changed.add((item.seq, item.fence))
         if any(told.state for told in answer.items):
@@ -286,7 +286,7 @@ class Invoking:
             self._works[seq] = work._replace(stage=stage)
             self._changed.add((seq, fence))
 
-    def _let_go(self, claims: Sequence[Pair]) -> None:
+    def _let_go(self, claims: Sequence[ClaimId]) -> None:
         for seq in self._claims.drop(claims):
             self._works.pop(seq, None)
 
@@ -314,14 +314,14 @@ class Invoking:
             self._outcomes.append(settlement)
         self._arrived.set()
 
-    def stopped(self, claim: Pair) -> None:
+    def stopped(self, claim: ClaimId) -> None:
         # Refused where the task was ended from outside, which frees the slot that was held on for it (DESIGN §4).
         self._outcomes.append(Settlement(*claim, ev.HandBack(claim[1])))
         self._arrived.set()
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         if not self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic()):
-            return Settled(settlement.seq, None, "stale")
+            return SettleResult(settlement.seq, None, "stale")
         settled = await self._calls.call(settlement)
         self._note(settlement, settled)
         if settled.state != "processing":
@@ -345,7 +345,7 @@ BLOCK_ITEMS = 100
 """So many claims are noted at once. What is noted and not claimed is lost with the process, for this link."""
 
 
-class Allowance:
+class ChainAllowance:
     """How many more tasks the present link of a chain may claim."""
 
     def __init__(self, context: Context, items_max: int) -> None:
@@ -354,10 +354,10 @@ class Allowance:
     @property
     def left(self) -> int:
         """So many may still be claimed."""
-        return self._context.claims_left_over() + self._not_noted
+        return self._context.claims_left_over() + self._remaining
 
     @property
-    def _not_noted(self) -> int:
+    def _remaining(self) -> int:
         return max(0, self._items_max - self._context.claims_noted())
 
     async def take(self, wanted: int) -> int:
@@ -368,7 +368,7 @@ class Allowance:
         """
         context = self._context
         missing = wanted - context.claims_left_over()
-        more = min(max(missing, BLOCK_ITEMS), self._not_noted)
+        more = min(max(missing, BLOCK_ITEMS), self._remaining)
         if missing > 0 and more > 0:
             claims, inside = context.claims_noted() + more, context.inside()
             # Not a checkpoint: that something is about to be claimed is no progress.
@@ -379,7 +379,7 @@ class Allowance:
         return min(wanted, context.claims_left_over())
 
     def taken(self, claimed: int) -> None:
-        """See :class:`ramet.engine.running.invocation.Allowed`."""
+        """See :class:`ramet.engine.running.invocation.ClaimAllowance`."""
         self._context.claims_taken(claimed)
 
 
@@ -389,7 +389,7 @@ async def invoke(
     concurrency: int | None,
     queues: Sequence[str] | None,
     wait: bool,
-) -> Invocation:
+) -> InvokeResult:
     """Run pulled tasks inside of the context's task: :meth:`ramet.Context.invoke`."""
     inside = context.inside()
     concurrency = inside.kind.limits.invocation_concurrency if concurrency is None else concurrency
@@ -397,12 +397,12 @@ async def invoke(
         raise ValueError(f"concurrency is {concurrency}: give at least 1")
     names = [kind.name for kind in _pulled(inside.registry, kinds)]
     limits, client = inside.kind.limits, context.client
-    invoking = Invoking(
+    invoking = InvocationRun(
         inside,
         client,
         names,
         queues,
-        allowed=Allowance(context, limits.invocation_items),
+        allowed=ChainAllowance(context, limits.invocation_items),
         times=_times(inside, limits.invocation_seconds, context.remaining_seconds),
         concurrency=min(concurrency, max(1, limits.invocation_items)),
         wait=wait,
@@ -418,14 +418,14 @@ async def invoke(
     if invoking.changed:
         work = inside.work
         await inside.call(Settlement(work.seq, work.fence, ev.Checkpoint(work.fence, inside.lease_seconds)))
-    return Invocation(invoking.claimed, invoking.changed, await client.store.any_live(names))
+    return InvokeResult(invoking.claimed, invoking.changed, await client.store.any_live(names))
 
 
-def _times(inside: Inside, seconds: float, left: float) -> Times:
+def _times(inside: ContextParts, seconds: float, left: float) -> InvocationTimes:
     """Of a handler that has so many of its seconds left."""
     end = inside.clock.monotonic() + left
     margin = min(seconds * MARGIN_SHARE, MARGIN_SECONDS_MAX)
-    return Times(end - seconds * (1 - INVOCATION_SHARE), end - margin, end)
+    return InvocationTimes(end - seconds * (1 - INVOCATION_SHARE), end - margin, end)
 
 
 def _pulled(registry: Registry, kinds: Sequence[str | Handler]) -> list[Kind]:

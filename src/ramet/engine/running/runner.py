@@ -14,14 +14,14 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from ramet.engine.base.clock import Clock, SystemClock
-from ramet.engine.base.current_tasks import take
-from ramet.engine.base.error_text import raised, stack_of
+from ramet.engine.base.current_tasks import enter_call
+from ramet.engine.base.error_text import describe_error, stack_of
 from ramet.engine.base.observe import observer
 from ramet.engine.base.work import Work
-from ramet.engine.context.batch import Gatherer
+from ramet.engine.context.batch import BatchCollector
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.running.handler_calls import HandlerCalls, Port
-from ramet.engine.running.slot import Claim, Slot, Started, Unnoted
+from ramet.engine.running.handler_calls import HandlerCalls, RunnerPort
+from ramet.engine.running.slot import ClaimId, HandlerSlot, NoSlotNotes, SlotNotes
 from ramet.model.values import on_one_line
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
@@ -51,18 +51,18 @@ class Runner:
     def __init__(
         self,
         registry: Registry,
-        port: Port,
+        port: RunnerPort,
         *,
         concurrency: int,
         lease_seconds: float,
         rng: random.Random,
         clock: Clock | None = None,
-        started: Started | None = None,
+        started: SlotNotes | None = None,
         width: int = 1,
         patient: bool = False,
         alone: bool = False,
         until: float = math.inf,
-        on_late: Callable[[Sequence[Claim], str | None], None] | None = None,
+        on_late: Callable[[Sequence[ClaimId], str | None], None] | None = None,
     ) -> None:
         self._registry = registry
         self._port = port
@@ -73,13 +73,13 @@ class Runner:
         self._ends = self._calls.ends
         self._queue: deque[Work | list[Work]] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
-        self._slots = [Slot() for _ in range(concurrency)]
+        self._slots = [HandlerSlot() for _ in range(concurrency)]
         self._patient, self._alone, self._width = patient, alone, width
         self._on_late = on_late
         batches = {kind.name: kind.how for kind in registry.kinds if kind.how.batch > 1}
-        self._gatherer = Gatherer(batches, self._gathered) if batches and not alone else None
+        self._gatherer = BatchCollector(batches, self._gathered) if batches and not alone else None
         self._watch: asyncio.Task[None] | None = None
-        self._started: Started = started or Unnoted()
+        self._started: SlotNotes = started or NoSlotNotes()
         self._stopped = False
         self._process = os.getpid()
         self._observer = observer()
@@ -129,7 +129,7 @@ class Runner:
             self._gatherer.clear()
         return works
 
-    def cancel(self, claims: Collection[Claim]) -> None:
+    def cancel(self, claims: Collection[ClaimId]) -> None:
         """Stop the handlers of lost claims; what they would deliver is dropped. Each is reported as stopped, once.
 
         A call for several tasks is stopped when all of them are lost.
@@ -155,7 +155,7 @@ class Runner:
         for claim in sorted(wanted):
             self._port.stopped(claim)
 
-    def _tell(self, slot: Slot) -> None:
+    def _tell(self, slot: HandlerSlot) -> None:
         """Tell a handler to stop, in the way that it can hear."""
         for context in slot.contexts.values():
             context.cancel()
@@ -188,11 +188,11 @@ class Runner:
             self._watch = asyncio.create_task(self._watch_overdue())
             self._watch.add_done_callback(self._start_watch)
 
-    def _start_slot(self, number: int, slot: Slot) -> None:
+    def _start_slot(self, number: int, slot: HandlerSlot) -> None:
         slot.task = asyncio.create_task(self._serve(number, slot))
         slot.task.add_done_callback(partial(self._slot_ended, number, slot))
 
-    def _slot_ended(self, number: int, slot: Slot, task: asyncio.Task[None]) -> None:
+    def _slot_ended(self, number: int, slot: HandlerSlot, task: asyncio.Task[None]) -> None:
         """A slot that ends starts again, and what it ran is an error.
 
         A cancellation that is not the runner's ends it: a mistake of a handler, or a loop that closes before the
@@ -201,7 +201,7 @@ class Runner:
         error = None if task.cancelled() else task.exception()
         if self._stopped or slot.task is not task:
             return
-        why = "it was cancelled" if error is None else str(raised(error))
+        why = "it was cancelled" if error is None else str(describe_error(error))
         if error is not None:
             log.error("a slot for handlers ended (%s): it starts again", on_one_line(why))
         works = slot.works
@@ -213,7 +213,7 @@ class Runner:
         )
         slot.works, slot.contexts = (), {}
 
-    async def _serve(self, number: int, slot: Slot) -> None:
+    async def _serve(self, number: int, slot: HandlerSlot) -> None:
         in_a_row = 0
         while slot.task is not None:
             while not self._queue:
@@ -235,7 +235,7 @@ class Runner:
                 # GeneratorExit, where what the handler waited for raised it: Python closes all that wait, then tells.
                 if slot.abandoned:
                     raise
-                settlements = [self._ends.error(work, *raised(error)) for work in works]
+                settlements = [self._ends.error(work, *describe_error(error)) for work in works]
             if os.getpid() != self._process:
                 os._exit(0)  # A copy that the handler forked: the original tells what comes of the call.
             cancelled = slot.task.cancelling() > 0
@@ -260,16 +260,16 @@ class Runner:
             if waiter in self._idle:
                 self._idle.remove(waiter)
 
-    def _call_begins(self, works: Sequence[Work], number: int, slot: Slot) -> None:
+    def _call_begins(self, works: Sequence[Work], number: int, slot: HandlerSlot) -> None:
         slot.begin(works)
-        take(works)
+        enter_call(works)
         if self._observer is not None:
             slot.observed = self._observer.running(works)
         for at, work in enumerate(works, number * self._width):
             self._started.note(at, work.seq, work.fence)
 
-    def _call_over(self, settlements: Sequence[Settlement], number: int, slot: Slot) -> None:
-        take(())  # What becomes of the outcome is not the handler's doing any more.
+    def _call_over(self, settlements: Sequence[Settlement], number: int, slot: HandlerSlot) -> None:
+        enter_call(())  # What becomes of the outcome is not the handler's doing any more.
         if slot.observed is not None:
             slot.observed.ended(settlements, lost=bool(slot.lost))
         self._deliver(slot, settlements)
@@ -277,7 +277,7 @@ class Runner:
             self._started.free(at)
         slot.works, slot.contexts = (), {}
 
-    def _deliver(self, slot: Slot, settlements: Sequence[Settlement]) -> None:
+    def _deliver(self, slot: HandlerSlot, settlements: Sequence[Settlement]) -> None:
         if self._stopped:
             return
         if not slot.lost:

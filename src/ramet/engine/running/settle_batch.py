@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ramet.engine.base.work import Work, unsettled
 from ramet.model.task import events as ev
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
@@ -37,7 +37,7 @@ def settled_together(outcomes: Sequence[Settlement], works: Mapping[int, Work]) 
     return batch
 
 
-async def settled_or_error(store: Store, batch: Sequence[Settlement]) -> list[Settled]:
+async def settled_or_error(store: Store, batch: Sequence[Settlement]) -> list[SettleResult]:
     """Settle a batch; what the store cannot settle for a fault of its own or of one of them becomes that one's error.
 
     Guarantee: nothing but a `StoreError` comes out, after which all of it may be settled again: by its fence each
@@ -52,10 +52,10 @@ async def settled_or_error(store: Store, batch: Sequence[Settlement]) -> list[Se
         raise
     except Exception as error:
         log.exception("%d tasks could not be settled together", len(batch))
-        return [await _alone(store, item, error) for item in batch]
+        return [await _settle_one(store, item, error) for item in batch]
 
 
-async def _alone(store: Store, item: Settlement, error: Exception) -> Settled:
+async def _settle_one(store: Store, item: Settlement, error: Exception) -> SettleResult:
     wanted = [unsettled(item, "it could not be settled", error)] if type(item.event) is not ev.Error else []
     for one in (item, *wanted):
         try:
@@ -65,4 +65,4 @@ async def _alone(store: Store, item: Settlement, error: Exception) -> Settled:
             raise
         except Exception:
             log.exception("task %d could not be settled", item.seq)
-    return Settled(item.seq, None, "unsettled")
+    return SettleResult(item.seq, None, "unsettled")

@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, Protocol
 
-from ramet.engine.base.current_tasks import take
+from ramet.engine.base.current_tasks import enter_call
 from ramet.engine.base.error_text import traceback_of
-from ramet.engine.base.observe import Running
+from ramet.engine.base.observe import ObservedCall
 from ramet.engine.base.work import Work
 from ramet.engine.context.context import BaseContext
-from ramet.engine.context.outcome import told_error
+from ramet.engine.context.outcome import named_error_event
 from ramet.engine.kinds.options import memory_limit
 from ramet.engine.kinds.registry import Kind, Registry
 from ramet.model.task.retry import ErrorClass
@@ -27,7 +27,7 @@ async def limited(called: Awaitable[Any], more_bytes: int) -> Any:
         return await called
 
 
-async def observed(called: Awaitable[Any], running: Running) -> Any:
+async def observed(called: Awaitable[Any], running: ObservedCall) -> Any:
     """The call; what it starts belongs below it."""
     with running.inside():
         return await called
@@ -41,12 +41,12 @@ def call_in_thread(
     thread: HandlerThread,
     *,
     more_bytes: int | None,
-    running: Running | None,
+    running: ObservedCall | None,
 ) -> Any:
     """Call a plain handler, in the thread that is to run it."""
     assert kind.handler is not None
     thread.ident = threading.get_ident()
-    take(works)
+    enter_call(works)
     try:
         with memory_limit(more_bytes), nullcontext() if running is None else running.inside():
             return kind.handler(context, *arguments)
@@ -63,11 +63,11 @@ def limit_seconds(kind: Kind, work: Work) -> float:
 def timed_out(kind: Kind, work: Work, jitter: float, where: str | None = None) -> Settlement:
     """The settlement of a task whose handler ran past its invocation limit; ``where`` it was then, if known."""
     text, waits = f"the handler ran longer than {limit_seconds(kind, work):g} s", kind.retry.waits
-    event = told_error("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter, traceback=where, waits=waits)
+    event = named_error_event("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter, traceback=where, waits=waits)
     return Settlement(work.seq, work.fence, event)
 
 
-class CallEnds:
+class SettlementFactory:
     """Makes them, with its owner's source of chance."""
 
     def __init__(self, registry: Registry, rng: random.Random) -> None:
@@ -94,15 +94,15 @@ class CallEnds:
         """It ended with this error, which says nothing about another try."""
         waits = self._registry.known(work.kind).retry.waits
         draw = self._rng.random()
-        event = told_error(name, text, ErrorClass.UNCLASSIFIED, work.fence, draw, traceback=where, waits=waits)
+        event = named_error_event(name, text, ErrorClass.UNCLASSIFIED, work.fence, draw, traceback=where, waits=waits)
         return Settlement(work.seq, work.fence, event)
 
 
-Claim = tuple[int, int]
-NONE: frozenset[Claim] = frozenset()
+ClaimId = tuple[int, int]
+NONE: frozenset[ClaimId] = frozenset()
 
 
-class Started(Protocol):
+class SlotNotes(Protocol):
     """Where it is noted which claim is in which slot: memory that a supervisor can read when this process died."""
 
     def note(self, slot: int, seq: int, fence: int) -> None:
@@ -114,7 +114,7 @@ class Started(Protocol):
         ...
 
 
-class Unnoted:
+class NoSlotNotes:
     """Nobody would read it."""
 
     def note(self, slot: int, seq: int, fence: int) -> None: ...
@@ -131,11 +131,11 @@ class HandlerThread:
         self.ident: int | None = None
         """Of the thread that it runs in, once it does."""
         self.ended = False
-        self.abandoned: frozenset[Claim] = NONE
+        self.abandoned: frozenset[ClaimId] = NONE
         """Its claims, which are lost, and its slot does not wait for it."""
 
 
-class Slot:
+class HandlerSlot:
     """What one slot is doing."""
 
     __slots__ = ("contexts", "lost", "observed", "overdue_at", "task", "thread", "timed_out", "where", "works")
@@ -145,13 +145,13 @@ class Slot:
         self.task: asyncio.Task[None] | None = None
         self.overdue_at = 0.0
         self.timed_out = False
-        self.lost: frozenset[Claim] = NONE
+        self.lost: frozenset[ClaimId] = NONE
         """Claims that are not this worker's any more."""
         self.thread: HandlerThread | None = None
-        self.contexts: dict[Claim, BaseContext] = {}
+        self.contexts: dict[ClaimId, BaseContext] = {}
         self.where: str | None = None
         """Where a plain handler was when its time was over."""
-        self.observed: Running | None = None
+        self.observed: ObservedCall | None = None
         """The call, where somebody is told of it."""
 
     def begin(self, works: Sequence[Work]) -> None:

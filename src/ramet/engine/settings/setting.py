@@ -85,7 +85,7 @@ class Setting(NamedTuple):
         try:
             value = readers[self.value_type](text)
         except ValueError as error:
-            raise ValueError(f"{self.name} is {text!r}: give {self._wanted()}") from error
+            raise ValueError(f"{self.name} is {text!r}: give {self._range_text()}") from error
         return self.check(value)
 
     def check(self, value: Any) -> Any:
@@ -101,34 +101,36 @@ class Setting(NamedTuple):
             return self._typed(self.check_value(typed))
         except Exception as error:
             # What another package's check makes of a wrong value must not end a worker that reads its settings.
-            raise ValueError(f"{self.name}: {_told(error)}") from error
+            raise ValueError(f"{self.name}: {_one_line(error)}") from error
 
     def _typed(self, value: Any) -> Any:
         if value is None:
             if not self.optional:
-                raise ValueError(f"{self.name} cannot be none: give {self._wanted()}")
+                raise ValueError(f"{self.name} cannot be none: give {self._range_text()}")
             return None
         if self.unit == NANO_DOLLARS_UNIT and isinstance(value, Decimal | str):
             value = amount_of(value, f"{self.name} is")
         if self.value_type in ("int", "float"):
             numeric = isinstance(value, int | float) and not isinstance(value, bool)
             if not numeric or (self.value_type == "int" and value % 1 != 0):
-                raise ValueError(f"{self.name} is {value!r}: give {self._wanted()}")
+                raise ValueError(f"{self.name} is {value!r}: give {self._range_text()}")
             if abs(value) > _LARGEST[self.value_type]:
-                raise ValueError(f"{self.name} is larger than any database holds: give {self._wanted()}")
+                raise ValueError(f"{self.name} is larger than any database holds: give {self._range_text()}")
             if not self.minimum <= value <= self.maximum:
-                raise ValueError(f"{self.name} is {value:g}: give {self._wanted()}")
+                raise ValueError(f"{self.name} is {value:g}: give {self._range_text()}")
             return int(value) if self.value_type == "int" else float(value)
         if self.value_type == "string" and not isinstance(value, str):
-            raise ValueError(f"{self.name} is {value!r}: give {self._wanted()}")
+            raise ValueError(f"{self.name} is {value!r}: give {self._range_text()}")
         if self.value_type == "json":
             try:
                 json.dumps(value, allow_nan=False)
             except (TypeError, ValueError, RecursionError) as error:
-                raise ValueError(f"{self.name} cannot be written as JSON ({error}): give {self._wanted()}") from error
+                raise ValueError(
+                    f"{self.name} cannot be written as JSON ({error}): give {self._range_text()}"
+                ) from error
         return value
 
-    def _wanted(self) -> str:
+    def _range_text(self) -> str:
         kinds = {"int": "a whole number", "float": "a number", "string": "text", "json": "a JSON value"}
         if self.value_type not in ("int", "float"):
             return kinds[self.value_type]
@@ -140,7 +142,7 @@ class Setting(NamedTuple):
         return f"{kinds[self.value_type]}{f' of {self.unit}' if self.unit else ''}{bounds}{none}"
 
 
-def _told(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     """What a check said, on one line."""
     if isinstance(error, ValidationError):
         found = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]

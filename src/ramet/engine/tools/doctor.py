@@ -11,7 +11,7 @@ from ramet.model.schedule import Schedule
 from ramet.store.address import file_of, is_file
 from ramet.store.answers import Finding
 from ramet.store.doctor import examine
-from ramet.store.processes.registry import Neighbours
+from ramet.store.processes.registry import ProcessRegistry
 from ramet.store.rows.settings import setting_rows
 from ramet.store.session import Session
 from ramet.store.verbs.schedule import schedules
@@ -32,7 +32,7 @@ def doctor(address: str | Path, declared: DeclaredSettings | None = None) -> lis
     Raises:
         StoreError: there is no database of ours, or it cannot be opened.
     """
-    workers = Neighbours(file_of(address)).alive() if is_file(address) else []
+    workers = ProcessRegistry(file_of(address)).alive() if is_file(address) else []
 
     def look(session: Session) -> Iterator[Finding]:
         yield from _settings(session, declared or DeclaredSettings())

@@ -18,7 +18,7 @@ from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.client.new_lineage import LineageLimits
 from ramet.engine.kinds.registry import Registry, UnknownKind
 from ramet.engine.tools.import_files import BadRows, ImportRefused, rows_of
-from ramet.model.importing import Incoming, RowError, Rules, as_json, from_first_stage, state_on_arrival, understand
+from ramet.model.importing import ImportedRow, RowError, Rules, as_json, from_first_stage, parse_row, state_on_arrival
 from ramet.model.keys import InvalidKey
 from ramet.model.lineage.limits import Limits
 from ramet.model.paths import InvalidPath, PathRule, path_text
@@ -26,8 +26,8 @@ from ramet.model.reasons import Reason
 from ramet.model.task.task import LIVE, NewTask
 from ramet.model.values import InvalidNumber, InvalidText
 from ramet.store.imports.import_tasks import as_history
-from ramet.store.imports.staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging, Understood
-from ramet.store.requests import Arrival, ImportDone
+from ramet.store.imports.staging import CHUNK, CYCLE, DEPTH, DUPLICATE, PlacedRow, Staging, UnplacedRow
+from ramet.store.requests import ImportRunResult, ImportTask
 from ramet.store.store import Store
 
 HOLD_SECONDS = 3_600.0
@@ -37,7 +37,7 @@ Progress = Callable[[str, int], None]
 """Called with what is going on and how many rows are through."""
 
 
-class Source(NamedTuple):
+class ImportSource(NamedTuple):
     """What to import, and how to read it."""
 
     path: Path
@@ -57,7 +57,7 @@ class Source(NamedTuple):
         return self.name or self.path.name
 
 
-class Report(NamedTuple):
+class ImportReport(NamedTuple):
     """What a step found, and did."""
 
     step: str
@@ -89,7 +89,7 @@ class Importer:
     """One file on its way into one database."""
 
     def __init__(
-        self, source: Source, registry: Registry, limits: Limits, *, progress: Progress = lambda what, rows: None
+        self, source: ImportSource, registry: Registry, limits: Limits, *, progress: Progress = lambda what, rows: None
     ) -> None:
         self._source = source
         self._registry = registry
@@ -103,7 +103,7 @@ class Importer:
         """Of lineages, by the kinds of their roots."""
         self._now = 0.0
 
-    async def check(self, store: Store | None) -> Report:
+    async def check(self, store: Store | None) -> ImportReport:
         """Read and place everything, write nothing. None stands for a database that does not exist yet.
 
         Raises:
@@ -113,7 +113,7 @@ class Importer:
             await self._stage(staging, store)
             return self._report("check", staging)
 
-    async def fill(self, store: Store | Callable[[], Awaitable[Store]], by: str) -> Report:
+    async def fill(self, store: Store | Callable[[], Awaitable[Store]], by: str) -> ImportReport:
         """Create the tasks that are not there yet. A second run adds nothing twice.
 
         Args:
@@ -135,11 +135,11 @@ class Importer:
             if duplicates:
                 history[DUPLICATE] = history.get(DUPLICATE, 0) + duplicates
             report = report._replace(created=created, history=history)
-            done = ImportDone(report.rows, created, sum(history.values()))
+            done = ImportRunResult(report.rows, created, sum(history.values()))
             await store.import_end(self._source.title, by, done, close=False)
             return report
 
-    async def enforce(self, store: Store, by: str) -> Report:
+    async def enforce(self, store: Store, by: str) -> ImportReport:
         """Verify that every row of the file is a sound task, then close the import.
 
         Raises:
@@ -161,7 +161,7 @@ class Importer:
                 for tracking_id, found in (await store.import_recount(tracking_ids)).items():
                     raise ImportRefused(f"lineage {tracking_id} {found}: restore a backup, and report this")
             report = self._report("enforce", staging)
-            await store.import_end(self._source.title, by, ImportDone(report.rows, 0, 0), close=True)
+            await store.import_end(self._source.title, by, ImportRunResult(report.rows, 0, 0), close=True)
             return report
 
     async def _refuse_closed(self, store: Store) -> None:
@@ -202,14 +202,14 @@ class Importer:
             self._bounds[named] = live.limits(await self._decide.decided(named, store=store))
         return self._bounds[named]
 
-    def _parts(self) -> Iterator[list[Understood]]:
-        part: list[Understood] = []
+    def _parts(self) -> Iterator[list[UnplacedRow]]:
+        part: list[UnplacedRow] = []
         for where, row in rows_of(self._source.path, self._source.format, self._source.table):
             if isinstance(row, ImportRefused):
                 self.bad.append(str(row))
                 continue
             try:
-                part.append(self._understood(where, row))
+                part.append(self._parsed(where, row))
             except RowError as error:
                 own = row.get("id")
                 self.bad.append(f"{self._named(where, own if isinstance(own, str) else None)}: {error}")
@@ -223,9 +223,9 @@ class Importer:
     def _named(self, where: str, task_id: str | None) -> str:
         return f"{self._source.path} {where}" + (f" (id {ascii(task_id)[1:-1][:80]})" if task_id else "")
 
-    def _understood(self, where: str, row: dict[str, object]) -> Understood:
+    def _parsed(self, where: str, row: dict[str, object]) -> UnplacedRow:
         """The row with its payload as text, and its key and attempts as its kind gives them."""
-        incoming = understand(row, self._source.rules)
+        incoming = parse_row(row, self._source.rules)
         live = incoming.state in LIVE
         try:
             kind = (self._registry.get if self._source.strict else self._registry.known)(incoming.kind)
@@ -259,7 +259,7 @@ class Importer:
             incoming = incoming._replace(path=list(new.path.elements))
         incoming = incoming._replace(payload=new.payload, key=new.key, resource=new.resource)
         unique_kind = None if new.unique_seconds is None else new.unique_kind
-        return Understood(where, incoming, new.cycle_on == "kind+key", unique_kind)
+        return UnplacedRow(where, incoming, new.cycle_on == "kind+key", unique_kind)
 
     async def _look_up(self, staging: Staging, store: Store) -> None:
         for ids in list(staging.ids()) + list(staging.missing_parents()):
@@ -282,7 +282,7 @@ class Importer:
         hold_until = self._now + HOLD_SECONDS
         large = staging.large_lineages()
         created = duplicates = through = 0
-        batch: list[Arrival] = []
+        batch: list[ImportTask] = []
 
         async def flush(hold: float | None) -> None:
             nonlocal created, duplicates, batch
@@ -319,7 +319,7 @@ class Importer:
         for rows in staging.lining_up():
             await store.import_line_up(rows, since)
 
-    def _arrival(self, placed: Placed, bounds: Limits) -> Arrival:
+    def _arrival(self, placed: PlacedRow, bounds: Limits) -> ImportTask:
         row = placed.incoming
         new = self._templates[row.kind]._replace(
             id=row.id, key=row.key, payload=row.payload, max_attempts=row.max_attempts, delay_seconds=0.0,
@@ -327,7 +327,7 @@ class Importer:
         )  # fmt: skip
         state = state_on_arrival(row.state)
         ended_at = self._now if row.ended_at is None else min(self._now, row.ended_at)
-        arrival = Arrival(
+        arrival = ImportTask(
             new=new,
             tracking_id=placed.tracking_id,
             parent_id=placed.parent_id,
@@ -342,7 +342,7 @@ class Importer:
             pipeline_state=row.pipeline_state,
             path=path_text(tuple(row.path or ())),
             created_at=(self._now if state in LIVE else ended_at) if row.created_at is None else row.created_at,
-            told=_told(placed, state),
+            told=_import_notes(placed, state),
             number=placed.n,
             limits=bounds,
             ended_at=ended_at,
@@ -353,17 +353,17 @@ class Importer:
         fact = "task" if placed.verdict == DUPLICATE else "text"
         return as_history(arrival, placed.verdict, Reason(placed.verdict, **{fact: placed.detail}))
 
-    def _rule(self, row: Incoming) -> PathRule | None:
+    def _rule(self, row: ImportedRow) -> PathRule | None:
         """Where a row that is still to run stands; the rest of the rule is its kind's."""
         return self._registry.known(row.kind).paths.rule(None, path=row.path or ()) if row.state in LIVE else None
 
-    def _report(self, step: str, staging: Staging) -> Report:
+    def _report(self, step: str, staging: Staging) -> ImportReport:
         fresh = staging.count("known = 0")
         states: Counter[str] = Counter()
         for state in ("pending", "processing", "success", "filtered", "skipped", "failed", "cancelled"):
             states[state_on_arrival(state)] += staging.count_state(state)
         history = {verdict: staging.count("verdict = ?", (verdict,)) for verdict in (DUPLICATE, CYCLE, DEPTH)}
-        return Report(
+        return ImportReport(
             step=step,
             rows=staging.count(),
             there=staging.count("known = 1"),
@@ -379,14 +379,14 @@ class Importer:
         )
 
 
-def _root_kinds(part: Sequence[Placed], staging: Staging, large: Collection[str]) -> Collection[str]:
+def _root_kinds(part: Sequence[PlacedRow], staging: Staging, large: Collection[str]) -> Collection[str]:
     """Kinds of the roots of a lineage, of which this is the first part: all of it, where it is not a large one."""
     if part[0].tracking_id in large:
         return staging.root_kinds(part[0].tracking_id)
     return {one.incoming.kind for one in part if one.parent_id is None and one.verdict in (None, DUPLICATE)}
 
 
-def _told(placed: Placed, state: str) -> tuple[str, str] | None:
+def _import_notes(placed: PlacedRow, state: str) -> tuple[str, str] | None:
     """Their word for the state, and what a person will want to know about how the row arrived."""
     row = placed.incoming
     notes = []

@@ -22,8 +22,8 @@ from typing import Any, NoReturn
 from ramet.engine.app.app import App
 from ramet.engine.base import logs
 from ramet.engine.base.clock import SystemClock
-from ramet.engine.base.current_tasks import NotedUntilSent
-from ramet.engine.base.error_text import raised
+from ramet.engine.base.current_tasks import PendingSlotNotes
+from ramet.engine.base.error_text import describe_error
 from ramet.engine.base.observe import observer
 from ramet.engine.base.retrying import AWAY
 from ramet.engine.base.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, unsettled, works_in
@@ -32,9 +32,9 @@ from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
 from ramet.engine.worker.child_process import BLOCKED_AT_START, ChildShape
 from ramet.store import StoreError, open_store
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.loggers import own_logger
-from ramet.store.processes.running_notes import Slots
+from ramet.store.processes.running_notes import RunningNotes
 from ramet.store.requests import Settlement
 
 log = own_logger("ramet.worker")
@@ -69,7 +69,7 @@ _AWAY = {error.__name__: error for error in AWAY}
 class _Supervised:
     """The runner's port over the socket."""
 
-    def __init__(self, writer: asyncio.StreamWriter, app: App, slots: Slots) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, app: App, slots: RunningNotes) -> None:
         self._writer = writer
         self._app = app
         self.database = ""
@@ -81,7 +81,7 @@ class _Supervised:
         self._due = False
         """What was delivered is about to be sent."""
         self._draining: asyncio.Task[None] | None = None
-        self.notes = NotedUntilSent(slots, self._flush, self._flush_soon)
+        self.notes = PendingSlotNotes(slots, self._flush, self._flush_soon)
         writer.transport.set_write_buffer_limits(high=0)
 
     def send(self, message: list[Any]) -> None:
@@ -129,7 +129,7 @@ class _Supervised:
     def stopped(self, claim: tuple[int, int]) -> None:
         self.send(["stopped", [claim]])
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         return settled_in(await self._asked("call", settlement_out(settlement)))
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
@@ -183,7 +183,9 @@ class _Frames:
             return body
 
 
-async def _serve(app: App, link: socket.socket, slots: Slots, *, shape: ChildShape, lease_seconds: float) -> None:
+async def _serve(
+    app: App, link: socket.socket, slots: RunningNotes, *, shape: ChildShape, lease_seconds: float
+) -> None:
     reader, writer = await asyncio.open_connection(sock=link)
     port, clock, frames = _Supervised(writer, app, slots), SystemClock(), _Frames(reader)
     runner = Runner(
@@ -268,7 +270,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"ramet: cannot load {target}: {type(error).__name__}: {error}\n")
         return 2
     gc.freeze()  # What the app loaded stays: looking for garbage in it again and again costs every task.
-    slots, link = Slots(int(slots_fd)), socket.socket(fileno=int(link_fd))
+    slots, link = RunningNotes(int(slots_fd)), socket.socket(fileno=int(link_fd))
     for handle in (int(slots_fd), int(link_fd)):
         os.set_inheritable(handle, False)  # A program that a handler starts must not hold the link open.
     calls, width, alone = map(int, shape)
@@ -294,7 +296,7 @@ def _run_for_ever(serving: Coroutine[Any, Any, None]) -> NoReturn:
         try:
             loop.run_until_complete(task)
         except BaseException as error:
-            log.error("something that a handler left behind stopped the loop (%s): it goes on", raised(error))
+            log.error("something that a handler left behind stopped the loop (%s): it goes on", describe_error(error))
     os._exit(1)  # Nothing of it can go on without what it is told; threads of handlers must not hold the process.
 
 

@@ -11,25 +11,25 @@ from typing import NamedTuple
 from ramet.engine.base.observe import observer
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.running.slot import limit_seconds, timed_out
-from ramet.engine.worker.handlers import Claim, Supervisor
-from ramet.store.processes.running_notes import Running
+from ramet.engine.worker.handlers import ClaimId, Supervisor
+from ramet.store.processes.running_notes import RunningNote
 
 
-class Told(NamedTuple):
+class ChildExit(NamedTuple):
     """What is known of the end of a handler process."""
 
     how: str | None = None
     """It died, in words; None where its supervisor ended it."""
-    where: Mapping[Claim, str | None] = MappingProxyType({})
+    where: Mapping[ClaimId, str | None] = MappingProxyType({})
     """Where plain handlers were when their time was over, as it told itself."""
 
 
-NOTHING = Told()
+NOTHING = ChildExit()
 
 
 def overdue(
-    supervisor: Supervisor, registry: Registry, running: Iterable[Running], now: float, grace_seconds: float
-) -> set[Claim]:
+    supervisor: Supervisor, registry: Registry, running: Iterable[RunningNote], now: float, grace_seconds: float
+) -> set[ClaimId]:
     """Claims whose handlers run although their invocation limit passed so long ago."""
     found = set()
     for seq, fence, started_at in running:
@@ -44,14 +44,14 @@ def conclude(
     registry: Registry,
     rng: random.Random,
     *,
-    ran: Collection[Running],
-    given: Collection[Claim],
-    late: Collection[Claim],
-    stopped: Collection[Claim],
+    ran: Collection[RunningNote],
+    given: Collection[ClaimId],
+    late: Collection[ClaimId],
+    stopped: Collection[ClaimId],
     crashed: bool,
     alone: bool = False,
-    told: Told = NOTHING,
-) -> list[Claim]:
+    told: ChildExit = NOTHING,
+) -> list[ClaimId]:
     """Tell the supervisor what became of the claims that a process was given; returns those that it never began.
 
     Args:
@@ -84,7 +84,7 @@ def conclude(
     return sorted(open_claims - began)
 
 
-def _tell(supervisor: Supervisor, ran: Iterable[Running], late: Collection[Claim], *, crashed: bool) -> None:
+def _tell(supervisor: Supervisor, ran: Iterable[RunningNote], late: Collection[ClaimId], *, crashed: bool) -> None:
     """What the process itself would have told of these calls, had it not ended."""
     watching = observer()
     if watching is None:

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Protocol
 from ramet.engine.base.current_tasks import SPARE_CALLS
 from ramet.engine.base.work import FRAME_HEAD, Work, frame, outcome_in, settlement_in, unframe, works_out
 from ramet.engine.settings.live import LiveSettings
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.loggers import own_logger
-from ramet.store.processes.running_notes import Running, new_slots
+from ramet.store.processes.running_notes import RunningNote, new_notes
 from ramet.store.requests import Settlement
 
 log = own_logger("ramet.worker")
@@ -38,7 +38,7 @@ class StartCutShort(RuntimeError):
     """The handlers' process was killed before it was ready: that says nothing about the app, and may be tried again."""
 
 
-class Owner(Protocol):
+class ChildListener(Protocol):
     """Whom a child tells what happens in it."""
 
     def done(self, child: ChildProcess, settlements: Sequence[Settlement]) -> None:
@@ -49,7 +49,7 @@ class Owner(Protocol):
         """The handlers of these cancelled claims have ended."""
         ...
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         """A running handler wants something settled now."""
         ...
 
@@ -99,14 +99,14 @@ class ChildProcess:
     knows which tasks were running, and which never began.
     """
 
-    def __init__(self, plan: ChildPlan, owner: Owner, shape: ChildShape) -> None:
+    def __init__(self, plan: ChildPlan, owner: ChildListener, shape: ChildShape) -> None:
         self._plan = plan
         self._owner = owner
         self._shape = shape
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._slots, self._slots_handle = new_slots(plan.slots_folder, f"{plan.worker}.{next(_numbers)}", shape.places)
+        self._slots, self._slots_handle = new_notes(plan.slots_folder, f"{plan.worker}.{next(_numbers)}", shape.places)
         self._drained: asyncio.Future[list[tuple[int, int]]] | None = None
         self._ready: asyncio.Future[None] | None = None
         self._calls: set[asyncio.Task[None]] = set()
@@ -131,7 +131,7 @@ class ChildProcess:
         """False when it is gone, or to be ended."""
         return self._wanted
 
-    def running(self) -> list[Running]:
+    def running(self) -> list[RunningNote]:
         """The claims whose handlers run in it; after its death, those that ran."""
         return self._slots.running()
 
@@ -334,7 +334,7 @@ class ChildProcess:
             self._writer.close()
 
 
-async def tried_to_start(child: ChildProcess, broken: Callable[[RuntimeError], None]) -> bool:
+async def try_to_start(child: ChildProcess, broken: Callable[[RuntimeError], None]) -> bool:
     """Start it; that it was killed meanwhile is seen by ``child.alive``, and worth another one.
 
     Returns:

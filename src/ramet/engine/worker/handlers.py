@@ -14,10 +14,10 @@ from ramet.engine.client.client import Client
 from ramet.engine.kinds.options import BATCH_MAX
 from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
 
-Claim = tuple[int, int]
+ClaimId = tuple[int, int]
 """Number of the task and fence."""
 
 
@@ -28,7 +28,7 @@ class Supervisor(Protocol):
         """Tasks ended."""
         ...
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         """A running handler wants something settled now."""
         ...
 
@@ -36,15 +36,15 @@ class Supervisor(Protocol):
         """A handler wants an errand of :mod:`ramet.engine.context.supervisor_calls` run."""
         ...
 
-    def lost(self, claims: Sequence[Claim], *, alone: bool, how: str | None = None) -> None:
+    def lost(self, claims: Sequence[ClaimId], *, alone: bool, how: str | None = None) -> None:
         """The process that ran these is gone. ``alone``: it ran nothing else. ``how``: it ended, in words."""
         ...
 
-    def hand_back(self, claims: Sequence[Claim]) -> None:
+    def hand_back(self, claims: Sequence[ClaimId]) -> None:
         """These were not begun, or could not end through no fault of theirs: they keep their attempt."""
         ...
 
-    def stopped(self, claims: Sequence[Claim]) -> None:
+    def stopped(self, claims: Sequence[ClaimId]) -> None:
         """The handlers of these lost claims run no more."""
         ...
 
@@ -52,11 +52,11 @@ class Supervisor(Protocol):
         """No handler can be run any more."""
         ...
 
-    def work(self, claim: Claim) -> Work | None:
+    def work(self, claim: ClaimId) -> Work | None:
         """What a claim in hand is about; None when it is not in hand."""
         ...
 
-    def unsettled(self) -> list[Claim]:
+    def unsettled(self) -> list[ClaimId]:
         """The claims in hand whose outcome is not known."""
         ...
 
@@ -72,7 +72,7 @@ class Handlers(Protocol):
         """Run these, as slots become free."""
         ...
 
-    def cancel(self, claims: Sequence[Claim]) -> None:
+    def cancel(self, claims: Sequence[ClaimId]) -> None:
         """Stop these, which are lost; each is reported as stopped, once."""
         ...
 
@@ -81,7 +81,7 @@ class Handlers(Protocol):
         """Claims that wait for their turn beside the others and must not keep the worker from claiming more."""
         ...
 
-    async def drain(self) -> list[Claim]:
+    async def drain(self) -> list[ClaimId]:
         """Begin nothing more; returns what was not begun."""
         ...
 
@@ -120,14 +120,14 @@ class InProcess:
     def run(self, works: Sequence[Work]) -> None:
         self._runner.add(works)
 
-    def cancel(self, claims: Sequence[Claim]) -> None:
+    def cancel(self, claims: Sequence[ClaimId]) -> None:
         self._runner.cancel(claims)
 
     @property
     def set_aside(self) -> int:
         return 0
 
-    async def drain(self) -> list[Claim]:
+    async def drain(self) -> list[ClaimId]:
         return [(work.seq, work.fence) for work in self._runner.take_unstarted()]
 
     async def stop(self) -> None:
@@ -148,11 +148,11 @@ class InProcess:
         assert self._supervisor is not None
         self._supervisor.outcomes(delivered)
 
-    def stopped(self, claim: Claim) -> None:
+    def stopped(self, claim: ClaimId) -> None:
         assert self._supervisor is not None
         self._supervisor.stopped([claim])
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         assert self._supervisor is not None
         return await self._supervisor.call(settlement)
 

@@ -14,15 +14,15 @@ from typing import Any
 
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.work import Work
-from ramet.engine.context.batch import Gatherer
+from ramet.engine.context.batch import BatchCollector
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.worker.child_exit import Told, conclude, overdue
-from ramet.engine.worker.child_process import ChildPlan, ChildProcess, ChildShape, tried_to_start
-from ramet.engine.worker.handlers import Claim, Supervisor
+from ramet.engine.worker.child_exit import ChildExit, conclude, overdue
+from ramet.engine.worker.child_process import ChildPlan, ChildProcess, ChildShape, try_to_start
+from ramet.engine.worker.handlers import ClaimId, Supervisor
 from ramet.model.task import events as ev
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.loggers import own_logger
-from ramet.store.processes.running_notes import Running
+from ramet.store.processes.running_notes import RunningNote
 from ramet.store.requests import Settlement
 
 log = own_logger("ramet.worker")
@@ -38,7 +38,7 @@ PROBATION_MIN = 2
 PROBATION_SHARE = 4
 
 
-def widest(registry: Registry, *, process: bool) -> int:
+def largest_isolated_batch(registry: Registry, *, process: bool) -> int:
     """The largest batch of the kinds that run in processes of their own, or of those that do not."""
     return max((kind.how.batch for kind in registry.kinds if kind.how.process == process), default=1)
 
@@ -49,21 +49,21 @@ class _Lane:
     def __init__(self, most: int) -> None:
         self.most = most
         self.taken = 0
-        self.waiting: deque[_Call] = deque()
+        self.waiting: deque[_IsolatedCall] = deque()
 
 
-class _Call:
+class _IsolatedCall:
     """What one process runs at a time."""
 
     def __init__(self, lane: _Lane, works: Sequence[Work]) -> None:
         self.lane = lane
         self.works = {(work.seq, work.fence): work for work in works}
         self.left = set(self.works)
-        self.cancelled: dict[Claim, float] = {}
+        self.cancelled: dict[ClaimId, float] = {}
         """When each of its claims was told to stop."""
 
 
-class Alone:
+class IsolatedPool:
     """All such processes of a worker."""
 
     def __init__(
@@ -86,11 +86,11 @@ class Alone:
         own = [kind for kind in registry.kinds if kind.how.process]
         self._own_process = frozenset(kind.name for kind in own)
         self._in_company = frozenset(kind.name for kind in registry.kinds if not kind.how.probation)
-        self._gatherer = Gatherer({kind.name: kind.how for kind in own if kind.how.batch > 1}, self._gathered)
-        self._shape = ChildShape(1, widest(registry, process=True), alone=True)
-        self._calls: dict[ChildProcess, _Call] = {}
-        self._starting: set[_Call] = set()
-        self._ending: set[_Call] = set()
+        self._gatherer = BatchCollector({kind.name: kind.how for kind in own if kind.how.batch > 1}, self._gathered)
+        self._shape = ChildShape(1, largest_isolated_batch(registry, process=True), alone=True)
+        self._calls: dict[ChildProcess, _IsolatedCall] = {}
+        self._starting: set[_IsolatedCall] = set()
+        self._ending: set[_IsolatedCall] = set()
         """Their processes are being killed."""
         self._idle: list[tuple[ChildProcess, float]] = []
         """Ready for a call, and since when; the one used last comes last."""
@@ -101,12 +101,12 @@ class Alone:
         self._supervisor = supervisor
 
     @property
-    def _boss(self) -> Supervisor:
+    def _attached_supervisor(self) -> Supervisor:
         assert self._supervisor is not None
         return self._supervisor
 
     @property
-    def claims(self) -> set[Claim]:
+    def claims(self) -> set[ClaimId]:
         """Everything that was taken and has not ended."""
         calls = [
             *self._calls.values(),
@@ -131,20 +131,20 @@ class Alone:
         rest = []
         for work in works:
             if work.losses and work.kind not in self._in_company:
-                self._probation.waiting.append(_Call(self._probation, [work]))
+                self._probation.waiting.append(_IsolatedCall(self._probation, [work]))
             elif work.kind in own:
                 for single in self._gatherer.take([work]):
-                    self._processes.waiting.append(_Call(self._processes, [single]))
+                    self._processes.waiting.append(_IsolatedCall(self._processes, [single]))
             else:
                 rest.append(work)
         self._fill()
         return rest
 
     def _gathered(self, works: list[Work]) -> None:
-        self._processes.waiting.append(_Call(self._processes, works))
+        self._processes.waiting.append(_IsolatedCall(self._processes, works))
         self._fill()
 
-    def cancel(self, claims: Sequence[Claim], now: float) -> set[Claim]:
+    def cancel(self, claims: Sequence[ClaimId], now: float) -> set[ClaimId]:
         """Stop those of these claims that are here; returns them."""
         wanted = set(claims)
         found = wanted.intersection((work.seq, work.fence) for work in self._gatherer.works)
@@ -154,7 +154,7 @@ class Alone:
             call.left -= here
             found |= here
         if found:
-            self._boss.stopped(sorted(found))
+            self._attached_supervisor.stopped(sorted(found))
         for lane in (self._probation, self._processes):
             lane.waiting = deque(call for call in lane.waiting if call.left)
         for child, call in self._calls.items():
@@ -165,7 +165,7 @@ class Alone:
                 child.cancel(sorted(here))
         return found
 
-    def drain(self) -> list[Claim]:
+    def drain(self) -> list[ClaimId]:
         """Begin nothing more; returns what was not begun."""
         unstarted = [(work.seq, work.fence) for work in self._gatherer.works]
         self._gatherer.clear()
@@ -193,8 +193,8 @@ class Alone:
             told = {claim for claim, at in call.cancelled.items() if now > at + GRACE_SECONDS}
             if (
                 call.left <= told
-                or self._stands_still(child, running, now)
-                or overdue(self._boss, self._registry, running, now, GRACE_SECONDS)
+                or self._is_stalled(child, running, now)
+                or overdue(self._attached_supervisor, self._registry, running, now, GRACE_SECONDS)
             ):
                 del self._calls[child]
                 self._ending.add(call)
@@ -202,7 +202,7 @@ class Alone:
         while self._idle and now > self._idle[0][1] + IDLE_SECONDS:
             self._begin(_retire(self._idle.pop(0)[0]))
 
-    def _stands_still(self, child: ChildProcess, running: Sequence[Running], now: float) -> bool:
+    def _is_stalled(self, child: ChildProcess, running: Sequence[RunningNote], now: float) -> bool:
         """Whether it does not begin what it was given: something that an earlier call left behind may hold its loop."""
         if running:
             child.excuse()
@@ -227,15 +227,15 @@ class Alone:
                     self._starting.add(call)
                     self._begin(self._start(call))
 
-    def _give(self, child: ChildProcess, call: _Call) -> None:
+    def _give(self, child: ChildProcess, call: _IsolatedCall) -> None:
         self._calls[child] = call
         child.run([call.works[claim] for claim in sorted(call.left)])
 
-    async def _start(self, call: _Call) -> None:
+    async def _start(self, call: _IsolatedCall) -> None:
         """A process for this call; it may be cancelled or handed back until there is one."""
         while True:
             child = ChildProcess(self._plan, self, self._shape)
-            if not await tried_to_start(child, self._boss.broken):
+            if not await try_to_start(child, self._attached_supervisor.broken):
                 return
             if child.alive:
                 break
@@ -246,7 +246,7 @@ class Alone:
         else:
             self._free(child, call)
 
-    def _free(self, child: ChildProcess | None, call: _Call) -> None:
+    def _free(self, child: ChildProcess | None, call: _IsolatedCall) -> None:
         """A call is over; its process, where it is still there, waits for another one."""
         call.lane.taken -= 1
         if child is not None:
@@ -256,21 +256,21 @@ class Alone:
     # --- what a child tells
 
     def done(self, child: ChildProcess, settlements: Sequence[Settlement]) -> None:
-        self._boss.outcomes(settlements)
+        self._attached_supervisor.outcomes(settlements)
         exhausted = any(type(s.event) is ev.Error and s.event.message.startswith("MemoryError") for s in settlements)
         self._ended(child, [(item.seq, item.fence) for item in settlements], exhausted=exhausted)
 
-    def stopped(self, child: ChildProcess, claims: Sequence[Claim]) -> None:
-        self._boss.stopped(claims)
+    def stopped(self, child: ChildProcess, claims: Sequence[ClaimId]) -> None:
+        self._attached_supervisor.stopped(claims)
         self._ended(child, claims)
 
-    async def call(self, settlement: Settlement) -> Settled:
-        return await self._boss.call(settlement)
+    async def call(self, settlement: Settlement) -> SettleResult:
+        return await self._attached_supervisor.call(settlement)
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
-        return await self._boss.ask(errand, *arguments)
+        return await self._attached_supervisor.ask(errand, *arguments)
 
-    def _ended(self, child: ChildProcess, claims: Sequence[Claim], *, exhausted: bool = False) -> None:
+    def _ended(self, child: ChildProcess, claims: Sequence[ClaimId], *, exhausted: bool = False) -> None:
         call = self._calls.get(child)
         if call is None:
             return
@@ -289,19 +289,29 @@ class Alone:
             child.forget()
             return
         log.error("%s while running %s", why, ", ".join(work.id for work in call.works.values()))
-        self._boss.hand_back(self._conclude(child, call, crashed=True))
+        self._attached_supervisor.hand_back(self._conclude(child, call, crashed=True))
 
-    async def _end(self, child: ChildProcess, call: _Call) -> None:
+    async def _end(self, child: ChildProcess, call: _IsolatedCall) -> None:
         await child.kill()
         self._ending.discard(call)
-        self._boss.hand_back(self._conclude(child, call, crashed=False))
+        self._attached_supervisor.hand_back(self._conclude(child, call, crashed=False))
 
-    def _conclude(self, child: ChildProcess, call: _Call, *, crashed: bool) -> list[Claim]:
+    def _conclude(self, child: ChildProcess, call: _IsolatedCall, *, crashed: bool) -> list[ClaimId]:
         ran = child.running()
         stopped = [claim for claim in call.cancelled if claim in call.left]
-        late = overdue(self._boss, self._registry, ran, self._clock.monotonic(), 0.0)
-        left = conclude(self._boss, self._registry, self._rng, ran=ran, given=call.left, late=late, stopped=stopped,
-                        crashed=crashed, alone=len(call.works) == 1, told=Told(child.how, child.where))  # fmt: skip
+        late = overdue(self._attached_supervisor, self._registry, ran, self._clock.monotonic(), 0.0)
+        left = conclude(
+            self._attached_supervisor,
+            self._registry,
+            self._rng,
+            ran=ran,
+            given=call.left,
+            late=late,
+            stopped=stopped,
+            crashed=crashed,
+            alone=len(call.works) == 1,
+            told=ChildExit(child.how, child.where),
+        )
         child.forget()
         self._free(None, call)
         return left

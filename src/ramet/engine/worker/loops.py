@@ -9,19 +9,19 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ramet.engine.alerts.monitor import Monitor, keep_telling
+from ramet.engine.alerts.monitor import Monitor, send_loop
 from ramet.engine.app.app import App
 from ramet.engine.base.clock import Clock, sleep_unless
-from ramet.engine.base.retrying import Reach, loudness
+from ramet.engine.base.retrying import DatabaseReachability, outage_log_level
 from ramet.engine.client.client import Client
 from ramet.engine.client.new_lineage import declared_text
-from ramet.engine.client.schedules import Declared, lineage_of_slot
+from ramet.engine.client.schedules import ScheduleDeclaration, lineage_of_slot
 from ramet.engine.settings.live import LiveSettings, Tuning
 from ramet.engine.settings.setting import SWEEP_SECONDS
-from ramet.model.flow.resources import Declared as DeclaredLimits
-from ramet.model.flow.resources import WorkerSeen
+from ramet.model.flow.resources import DeclaredFlow as DeclaredLimits
+from ramet.model.flow.resources import WorkerStatus
 from ramet.model.lineage.limits import Limits
-from ramet.model.schedule import Schedule, Slot, plan
+from ramet.model.schedule import Schedule, ScheduleSlot, plan
 from ramet.store.errors import StoreError, StoreFull, StoreLost
 from ramet.store.loggers import own_logger
 from ramet.store.requests import SlotPlan
@@ -48,7 +48,7 @@ def housekeeping(app: App, client: Client, clock: Clock, tuning: Tuning) -> list
         ("maintain", partial(maintain, client.store, clock, tuning.sweep_seconds, app.alert_thresholds)),
         ("prune", partial(prune, client.store, clock, tuning.retention_days)),
         ("schedule", schedules),
-        ("tell", partial(keep_telling, client.store, clock, tuning.sweep_seconds)),
+        ("tell", partial(send_loop, client.store, clock, tuning.sweep_seconds)),
     ]
 
 
@@ -107,7 +107,7 @@ async def maintain(
             raise
         except StoreError as error:
             # A busy or full database is tried again: giving up here would leave stale claims for ever.
-            maintenance_log.log(loudness(error), "maintenance could not run: %s", error)
+            maintenance_log.log(outage_log_level(error), "maintenance could not run: %s", error)
             await clock.sleep(seconds())
             continue
         if swept.reclaimed or swept.poisoned:
@@ -137,7 +137,7 @@ async def prune(store: Store, clock: Clock, days: Callable[[], float | None]) ->
                     maintenance_log.info("pruned %d lineages that ended more than %g days ago", gone, keep)
                     gone = 0
             except StoreError as error:
-                maintenance_log.log(loudness(error), "retention could not run: %s", error)
+                maintenance_log.log(outage_log_level(error), "retention could not run: %s", error)
         await clock.sleep(pause)
 
 
@@ -154,7 +154,7 @@ async def keep_schedules(
     seconds: Callable[[], float],
     *,
     client: Client,
-    wanted: Iterable[Declared],
+    wanted: Iterable[ScheduleDeclaration],
     limits: Limits,
 ) -> None:
     """Store what the app declares, then see to every schedule's slots, and to the settings. Runs until cancelled.
@@ -176,7 +176,7 @@ async def keep_schedules(
             pause = await tick(store, pause, live.limits(limits), live)
         except StoreError as error:
             # A busy or full database is tried again: a trigger that stops coming back is the worst that can happen.
-            schedule_log.log(loudness(error), "schedules could not be seen to: %s", error)
+            schedule_log.log(outage_log_level(error), "schedules could not be seen to: %s", error)
         await clock.sleep(pause)
 
 
@@ -210,7 +210,7 @@ def _plan(schedule: Schedule, now: float, limits: Limits, live: LiveSettings) ->
     return SlotPlan(schedule, run, found.missed, found.missed_from, found.next_at)
 
 
-def _tell(slot: Slot) -> None:
+def _tell(slot: ScheduleSlot) -> None:
     if slot.outcome == "run":
         schedule_log.info("schedule %s: started %s", slot.schedule, slot.tracking_id)
     elif slot.outcome == "missed":
@@ -230,7 +230,7 @@ async def declare_limits(app: App, store: Store) -> None:
 
 
 async def declare_first(
-    app: App, store: Store, *, reach: Reach, clock: Clock, pause_seconds: float, unless: asyncio.Event
+    app: App, store: Store, *, reach: DatabaseReachability, clock: Clock, pause_seconds: float, unless: asyncio.Event
 ) -> None:
     """Store the limits of an app before its worker claims; while the disk is full, wait and try again.
 
@@ -255,12 +255,12 @@ def _declared(app: App) -> DeclaredLimits:
     return DeclaredLimits(dict(app.queues), kinds, list(app.resources.values()), limits)
 
 
-def serving(name: str, kinds: Sequence[str], queues: Sequence[str], concurrency: int) -> WorkerSeen:
+def serving(name: str, kinds: Sequence[str], queues: Sequence[str], concurrency: int) -> WorkerStatus:
     """What a worker of this process says about itself."""
-    return WorkerSeen(name, socket.gethostname()[:200], os.getpid(), tuple(kinds), tuple(queues), concurrency)
+    return WorkerStatus(name, socket.gethostname()[:200], os.getpid(), tuple(kinds), tuple(queues), concurrency)
 
 
-async def be_seen(store: Store, clock: Clock, worker: WorkerSeen, app: App) -> None:
+async def report_presence(store: Store, clock: Clock, worker: WorkerStatus, app: App) -> None:
     """Say who serves what, again and again; take it back at the end. Runs until cancelled.
 
     What the app declares is stored again when it changed: limits of its lineages may follow settings.

@@ -16,11 +16,11 @@ from typing import Any
 from ramet.engine.base.clock import Clock, SystemClock
 from ramet.engine.base.work import Work
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.worker.child_exit import Told, conclude, overdue
-from ramet.engine.worker.child_process import ChildPlan, ChildProcess, ChildShape, tried_to_start
-from ramet.engine.worker.handlers import Claim, Supervisor
-from ramet.engine.worker.isolated import Alone, widest
-from ramet.store.answers import Settled
+from ramet.engine.worker.child_exit import ChildExit, conclude, overdue
+from ramet.engine.worker.child_process import ChildPlan, ChildProcess, ChildShape, try_to_start
+from ramet.engine.worker.handlers import ClaimId, Supervisor
+from ramet.engine.worker.isolated import IsolatedPool, largest_isolated_batch
+from ramet.store.answers import SettleResult
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
 
@@ -28,7 +28,7 @@ ALLOCATIONS = 50_000
 """Values that may be made, and not given up yet, between two collections."""
 
 
-class _Seldom:
+class _GcTuning:
     """Several workers may run in one process: the last one that ends puts back what the first one found."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class _Seldom:
                 gc.set_threshold(*self._found)
 
 
-seldom_collected = _Seldom()
+seldom_collected = _GcTuning()
 """While this lasts, this process collects seldom. Only for processes in which no handlers run."""
 
 
@@ -85,18 +85,18 @@ class Pool:
     ) -> None:
         self._registry = registry
         self._plan = plan
-        self._shape = ChildShape(concurrency, widest(registry, process=False), alone=False)
+        self._shape = ChildShape(concurrency, largest_isolated_batch(registry, process=False), alone=False)
         self._clock = clock or SystemClock(plan.ahead_seconds)
         self._rng = rng
         self._supervisor: Supervisor | None = None
         self._main: ChildProcess | None = None
-        self._leaving: dict[ChildProcess, set[Claim]] = {}
+        self._leaving: dict[ChildProcess, set[ClaimId]] = {}
         """Processes that are being replaced, with the claims that they were given."""
-        self._cancelled: dict[Claim, tuple[ChildProcess, float]] = {}
+        self._cancelled: dict[ClaimId, tuple[ChildProcess, float]] = {}
         """Where a handler was told to stop, and when."""
         self._waiting: list[Work] = []
         """Claimed while there was no process to take them."""
-        self._alone = Alone(plan, registry, self._clock, self._rng, concurrency=concurrency, processes=processes)
+        self._alone = IsolatedPool(plan, registry, self._clock, self._rng, concurrency=concurrency, processes=processes)
         self._draining = False
         self._deaths, self._died_at = 0, 0.0
         self._renewing: asyncio.Task[None] | None = None
@@ -115,7 +115,7 @@ class Pool:
         return self._deaths
 
     @property
-    def _boss(self) -> Supervisor:
+    def _attached_supervisor(self) -> Supervisor:
         assert self._supervisor is not None
         return self._supervisor
 
@@ -144,7 +144,7 @@ class Pool:
         elif rest:
             self._main.run(rest)
 
-    def cancel(self, claims: Sequence[Claim]) -> None:
+    def cancel(self, claims: Sequence[ClaimId]) -> None:
         now = self._clock.monotonic()
         waited = {(work.seq, work.fence) for work in self._waiting}.intersection(claims)
         self._waiting = [work for work in self._waiting if (work.seq, work.fence) not in waited]
@@ -160,13 +160,13 @@ class Pool:
                 self._cancelled[claim] = child, now
                 child.cancel([claim])
         if ended:
-            self._boss.stopped(ended)
+            self._attached_supervisor.stopped(ended)
 
     @property
     def set_aside(self) -> int:
         return self._alone.waiting_on_probation
 
-    async def drain(self) -> list[Claim]:
+    async def drain(self) -> list[ClaimId]:
         self._draining = True
         unstarted = [(work.seq, work.fence) for work in self._waiting] + self._alone.drain()
         self._waiting = []
@@ -189,18 +189,18 @@ class Pool:
     # --- what a child tells
 
     def done(self, child: ChildProcess, settlements: Sequence[Settlement]) -> None:
-        self._boss.outcomes(settlements)
+        self._attached_supervisor.outcomes(settlements)
 
-    def stopped(self, child: ChildProcess, claims: Sequence[Claim]) -> None:
+    def stopped(self, child: ChildProcess, claims: Sequence[ClaimId]) -> None:
         for claim in claims:
             self._cancelled.pop(claim, None)
-        self._boss.stopped(claims)
+        self._attached_supervisor.stopped(claims)
 
-    async def call(self, settlement: Settlement) -> Settled:
-        return await self._boss.call(settlement)
+    async def call(self, settlement: Settlement) -> SettleResult:
+        return await self._attached_supervisor.call(settlement)
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
-        return await self._boss.ask(errand, *arguments)
+        return await self._attached_supervisor.ask(errand, *arguments)
 
     def died(self, child: ChildProcess, why: str) -> None:
         if child is not self._main:
@@ -212,7 +212,7 @@ class Pool:
         given = self._given_to_main()
         self._main = None
         # They go back rather than wait for the next process: nobody knows how long that takes.
-        self._boss.hand_back(self._conclude(child, given, crashed=True))
+        self._attached_supervisor.hand_back(self._conclude(child, given, crashed=True))
         self._renew(self._pause_seconds())
 
     # --- the watch over what runs
@@ -232,24 +232,24 @@ class Pool:
             if stuck := self._stuck(main, now):
                 log.warning("handlers of %d tasks do not end: their process is replaced", len(stuck))
                 self._renew(0.0)
-            elif self._stands_still(main, now):
+            elif self._is_stalled(main, now):
                 log.error("the handler process %s was given tasks and does not answer: it is replaced", main.pid)
                 self._renew(0.0)
 
-    def _stands_still(self, child: ChildProcess, now: float) -> bool:
+    def _is_stalled(self, child: ChildProcess, now: float) -> bool:
         """Whether nothing of what it was given begins: something that a handler left behind may hold its loop."""
         if child.running() or not self._given_to_main():
             child.excuse()
             return False
         return child.silent_seconds(now) > SILENT_SECONDS
 
-    def _stuck(self, child: ChildProcess, now: float) -> set[Claim]:
+    def _stuck(self, child: ChildProcess, now: float) -> set[ClaimId]:
         """Claims whose handlers should have ended a while ago."""
         running = child.running()
         told = {claim for claim, (where, at) in self._cancelled.items() if where is child and now > at + GRACE_SECONDS}
         if told:
             told &= {(run.seq, run.fence) for run in running}
-        return told | overdue(self._boss, self._registry, running, now, GRACE_SECONDS)
+        return told | overdue(self._attached_supervisor, self._registry, running, now, GRACE_SECONDS)
 
     # --- replacing the main child
 
@@ -272,7 +272,7 @@ class Pool:
         while True:
             await self._clock.sleep(pause_seconds)
             child = self._new()
-            if not await tried_to_start(child, self._boss.broken):
+            if not await try_to_start(child, self._attached_supervisor.broken):
                 return
             if child.alive:
                 break
@@ -289,10 +289,10 @@ class Pool:
         if waiting:
             child.run(waiting)
 
-    def _given_to_main(self) -> set[Claim]:
+    def _given_to_main(self) -> set[ClaimId]:
         """The claims in hand that the main child was given."""
         elsewhere = {(work.seq, work.fence) for work in self._waiting} | self._alone.claims
-        return set(self._boss.unsettled()).difference(elsewhere, *self._leaving.values())
+        return set(self._attached_supervisor.unsettled()).difference(elsewhere, *self._leaving.values())
 
     async def _close(self, old: ChildProcess) -> None:
         """End a child in which a handler is stuck: neighbours may finish; what it says it did not begin moves on."""
@@ -307,7 +307,7 @@ class Pool:
             given.difference_update(unstarted)
             self._move(unstarted)
             until = self._clock.monotonic() + LINGER_SECONDS
-            while old.alive and self._innocent(old) and self._clock.monotonic() < until:
+            while old.alive and self._unaffected(old) and self._clock.monotonic() < until:
                 await self._clock.sleep(WATCH_SECONDS)
         crashed = not old.alive
         if old.running() or not answers:
@@ -316,29 +316,44 @@ class Pool:
             await old.end()
         del self._leaving[old]
         # Not moved: it may have begun more than it had time to tell, and nothing begins twice under one fence.
-        self._boss.hand_back(self._conclude(old, given, crashed=crashed))
+        self._attached_supervisor.hand_back(self._conclude(old, given, crashed=crashed))
 
-    def _innocent(self, child: ChildProcess) -> set[Claim]:
+    def _unaffected(self, child: ChildProcess) -> set[ClaimId]:
         """Claims whose handlers run and may still do so."""
         running = child.running()
-        late = overdue(self._boss, self._registry, running, self._clock.monotonic(), 0.0)
+        late = overdue(self._attached_supervisor, self._registry, running, self._clock.monotonic(), 0.0)
         return {(run.seq, run.fence) for run in running}.difference(late, self._cancelled)
 
-    def _move(self, claims: Iterable[Claim]) -> None:
+    def _move(self, claims: Iterable[ClaimId]) -> None:
         """What one process had not begun is another's."""
-        works = [work for work in map(self._boss.work, set(claims).intersection(self._boss.unsettled())) if work]
+        works = [
+            work
+            for work in map(
+                self._attached_supervisor.work, set(claims).intersection(self._attached_supervisor.unsettled())
+            )
+            if work
+        ]
         if self._draining:
-            self._boss.hand_back([(work.seq, work.fence) for work in works])
+            self._attached_supervisor.hand_back([(work.seq, work.fence) for work in works])
         elif works:
             self.run(works)
 
-    def _conclude(self, child: ChildProcess, given: set[Claim], *, crashed: bool) -> list[Claim]:
+    def _conclude(self, child: ChildProcess, given: set[ClaimId], *, crashed: bool) -> list[ClaimId]:
         ran = child.running()
         stopped = [claim for claim, (where, _) in self._cancelled.items() if where is child]
         for claim in stopped:
             del self._cancelled[claim]
-        late = overdue(self._boss, self._registry, ran, self._clock.monotonic(), 0.0)
-        left = conclude(self._boss, self._registry, self._rng, ran=ran, given=given, late=late, stopped=stopped,
-                        crashed=crashed, told=Told(child.how, child.where))  # fmt: skip
+        late = overdue(self._attached_supervisor, self._registry, ran, self._clock.monotonic(), 0.0)
+        left = conclude(
+            self._attached_supervisor,
+            self._registry,
+            self._rng,
+            ran=ran,
+            given=given,
+            late=late,
+            stopped=stopped,
+            crashed=crashed,
+            told=ChildExit(child.how, child.where),
+        )
         child.forget()
         return left

@@ -12,23 +12,23 @@ from functools import partial
 from typing import Any
 
 from ramet.engine.app.app import App
-from ramet.engine.base.claims import ENDS_SECONDS, ClaimsInHand, keep_alive, watch_ends
+from ramet.engine.base.claims import ENDS_SECONDS, WorkerClaims, keep_alive, watch_ends
 from ramet.engine.base.clock import Clock, SystemClock, new_id, sleep_unless
-from ramet.engine.base.retrying import Reach, unless_ended
-from ramet.engine.base.task_log import RefusalLog, log_outcomes
+from ramet.engine.base.retrying import DatabaseReachability, unless_ended
+from ramet.engine.base.task_log import BlockLog, log_outcomes
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.client.client import Client
-from ramet.engine.client.waiting import over
-from ramet.engine.context.supervisor_calls import Calls
+from ramet.engine.client.waiting import lineage_is_over
+from ramet.engine.context.supervisor_calls import SupervisorCalls
 from ramet.engine.kinds.registry import Kind
 from ramet.engine.running.settle_batch import settled_or_error, settled_together
 from ramet.engine.settings.live import Tuning
 from ramet.engine.worker.child_process import ChildPlan
-from ramet.engine.worker.handlers import Claim, Handlers, InProcess
-from ramet.engine.worker.loops import be_seen, declare_first, housekeeping, serving, started
+from ramet.engine.worker.handlers import ClaimId, Handlers, InProcess
+from ramet.engine.worker.loops import declare_first, housekeeping, report_presence, serving, started
 from ramet.engine.worker.pool import Pool
 from ramet.model.task import events as ev
-from ramet.store.answers import Settled
+from ramet.store.answers import SettleResult
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import ClaimRequest, Settlement
@@ -42,7 +42,7 @@ SMOOTHING = 0.5
 MEASURE_SECONDS = 0.05
 
 
-class Pace:
+class SettleRate:
     """Learns how fast tasks are settled. Slow handlers hold as many claims as slots; fast ones prefetch."""
 
     def __init__(self, clock: Clock, concurrency: int) -> None:
@@ -71,12 +71,12 @@ class Pace:
 
 
 class _Lane:
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: SettleRate) -> None:
         self.pace = pace
         self.held = 0
 
 
-class BatchLanes:
+class BatchPrefetch:
     """Kinds with batch handlers are claimed beside the others: as many as fill the batches of all slots.
 
     Without them nothing else is done here, and nothing is counted.
@@ -84,7 +84,7 @@ class BatchLanes:
 
     def __init__(self, clock: Clock, kinds: Sequence[Kind], concurrency: int) -> None:
         self._lanes = {
-            kind.name: _Lane(Pace(clock, min(HELD_MAX, concurrency * kind.how.batch)))
+            kind.name: _Lane(SettleRate(clock, min(HELD_MAX, concurrency * kind.how.batch)))
             for kind in kinds
             if kind.how.batch > 1
         }
@@ -196,11 +196,11 @@ class Worker:
         self._ends_seconds = ends_seconds
         self._until_idle = until_idle
         self._until_ended = until_ended
-        self._claims = ClaimsInHand()
+        self._claims = WorkerClaims()
         self._works: dict[int, Work] = {}
         self._serving = serving(self.name, self._kinds, self._queues, concurrency)
-        self._pace = Pace(self._clock, concurrency)
-        self._lanes = BatchLanes(self._clock, served, concurrency)
+        self._pace = SettleRate(self._clock, concurrency)
+        self._lanes = BatchPrefetch(self._clock, served, concurrency)
         self._outcomes: list[Settlement] = []
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
@@ -213,9 +213,9 @@ class Worker:
         """Held while the database claims for this worker."""
         self._settling = asyncio.Lock()
         """Held while the database settles for this worker."""
-        self._refusals = RefusalLog(self._clock)
-        self._reach = Reach(self._clock)
-        self._calls = Calls(self._store, self._claims, self._clock, self._reach)
+        self._refusals = BlockLog(self._clock)
+        self._reach = DatabaseReachability(self._clock)
+        self._calls = SupervisorCalls(self._store, self._claims, self._clock, self._reach)
         self._lease_seconds = self._tuning.lease_seconds()
         self._broken: RuntimeError | None = None
         self.settled = 0
@@ -243,7 +243,7 @@ class Worker:
             ("heartbeat", self._heartbeat_loop),
             ("ends", partial(watch_ends, self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
             *housekeeping(self._app, self._client, self._clock, self._tuning),
-            ("seen", partial(be_seen, self._store, self._clock, self._serving, self._app)),
+            ("seen", partial(report_presence, self._store, self._clock, self._serving, self._app)),
             ("stop", self._stopped.wait),
         ], self._clock)  # fmt: skip
         try:
@@ -317,7 +317,7 @@ class Worker:
     async def _claim_loop(self) -> None:
         tries = self._reach.tries()
         while not self._draining.is_set():
-            wanted = self._wanted()
+            wanted = self._claim_plan()
             if not wanted:
                 self._room.clear()
                 await self._room.wait()
@@ -327,7 +327,7 @@ class Worker:
                 tries.succeeded()
                 if found or await self._store.tend_paths():
                     continue
-                if await self._nothing_left():
+                if await self._is_drained():
                     return
                 seconds = await self._idle_seconds()
             except StoreError as error:
@@ -348,7 +348,7 @@ class Worker:
         if not self._draining.is_set():
             self._nudged.clear()
 
-    def _wanted(self) -> list[tuple[Sequence[str], int]]:
+    def _claim_plan(self) -> list[tuple[Sequence[str], int]]:
         """Which kinds to claim now, and how many tasks of them."""
         beside = self._lanes.held + min(self._handlers.set_aside, SET_ASIDE_MAX)
         single = [kind for kind in self._kinds if kind not in self._lanes]
@@ -379,11 +379,11 @@ class Worker:
         self._handlers.run(works)
         return True
 
-    async def _nothing_left(self) -> bool:
+    async def _is_drained(self) -> bool:
         if self._claims:
             return False
         if self._until_ended is not None:
-            return await over(self._store, self._until_ended)
+            return await lineage_is_over(self._store, self._until_ended)
         return self._until_idle and await self._store.idle(self._kinds)
 
     async def _idle_seconds(self) -> float:
@@ -404,10 +404,10 @@ class Worker:
         self._outcomes += settlements
         self._arrived.set()
 
-    async def call(self, settlement: Settlement) -> Settled:
+    async def call(self, settlement: Settlement) -> SettleResult:
         """A running handler wants a checkpoint, progress or a spawn committed now."""
         if not self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic()):
-            return Settled(settlement.seq, None, "stale")
+            return SettleResult(settlement.seq, None, "stale")
         settled = await self._calls.call(settlement)
         self._note(settled)
         if settled.state != "processing":
@@ -445,7 +445,7 @@ class Worker:
         self.settled += len(batch)
         self._pace.settled(len(batch) - beside)
 
-    def _note(self, settled: Settled) -> None:
+    def _note(self, settled: SettleResult) -> None:
         if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
             self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns, settled.items)
 
@@ -480,27 +480,27 @@ class Worker:
 
     # --- what the place where handlers run tells and asks
 
-    def work(self, claim: Claim) -> Work | None:
+    def work(self, claim: ClaimId) -> Work | None:
         """What a claim in hand is about; None when it is not in hand."""
         work = self._works.get(claim[0])
         return work if work is not None and work.fence == claim[1] else None
 
-    def unsettled(self) -> list[Claim]:
+    def unsettled(self) -> list[ClaimId]:
         """The claims in hand whose outcome is not known."""
         settling = {(item.seq, item.fence) for item in self._outcomes}
         return [claim for claim in self._claims.pairs() if claim not in settling]
 
-    def lost(self, claims: Sequence[Claim], *, alone: bool, how: str | None = None) -> None:
+    def lost(self, claims: Sequence[ClaimId], *, alone: bool, how: str | None = None) -> None:
         """The process that ran these is gone."""
         event = ev.LeaseExpired(alone=alone, worker_dead=True, error=how)
         self._queue_outcomes([Settlement(seq, fence, event) for seq, fence in claims if self._claims.holds(seq, fence)])
 
-    def hand_back(self, claims: Sequence[Claim]) -> None:
+    def hand_back(self, claims: Sequence[ClaimId]) -> None:
         """These go back with their attempts."""
         held = [(seq, fence) for seq, fence in claims if self._claims.holds(seq, fence)]
         self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in held])
 
-    def stopped(self, claims: Sequence[Claim]) -> None:
+    def stopped(self, claims: Sequence[ClaimId]) -> None:
         """The handlers of these claims run no more: what they held goes back.
 
         Where the task was ended from outside that is refused, and frees the slot that was held on for it (DESIGN §4).

@@ -1,7 +1,7 @@
 """One way to ask a model: cached, paid within the lineage's ceiling, answered in a shape, or not answered at all.
 
 Calls go through the provider layer of the llm pipeline. Money is reserved before a call, as much as it can cost, and
-settled after it; a reservation of a claim that died counts whole. Whatever goes wrong is :class:`Unanswered`, which the
+settled after it; a reservation of a claim that died counts whole. Whatever goes wrong is :class:`NoAnswer`, which the
 callers turn into what the rules found.
 """
 
@@ -45,18 +45,18 @@ Shape = TypeVar("Shape", bound=Reply)
 Opener = Callable[[ModelSettings], Provider]
 
 
-class Unanswered(Exception):
+class NoAnswer(Exception):
     """The model said nothing that can be used. The message is short and says why."""
 
 
 @dataclass(slots=True)
-class _Asked:
+class _QuestionCost:
     """What one question has cost so far."""
 
     cost: int = 0
 
 
-class Asking:
+class ModelSession:
     """What the tasks of one process share."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Asking:
             try:
                 opened[place] = self.opener(settings)
             except UserError as error:
-                raise Unanswered(one_line(error)) from error
+                raise NoAnswer(one_line(error)) from error
         return opened[place]
 
     async def close(self) -> None:
@@ -105,7 +105,7 @@ def open_from_environment(settings: ModelSettings) -> Provider:
     return open_provider("openai", Mode.CHAT, base_url=base_url, api_key=os.environ.get(settings.key_env) or None)
 
 
-asking = Asking()
+asking = ModelSession()
 
 
 async def ask(ctx: Context, step: Step, shape: type[Shape], *, model: str, data: str, settings: ModelSettings) -> Shape:
@@ -121,9 +121,9 @@ async def ask(ctx: Context, step: Step, shape: type[Shape], *, model: str, data:
     for (text,) in await ctx.read(CACHED, (key,)):
         return shape.model_validate_json(text)
     try:
-        asked = _Asked()
+        asked = _QuestionCost()
         found = await _answered(ctx, request, shape, settings, asked)
-    except Unanswered as why:
+    except NoAnswer as why:
         asking.tell(ctx.tracking_id, step.name, str(why))
         raise
     ctx.write(KEEP, (key, step.name, model, found.model_dump_json(), asked.cost, ctx.now))
@@ -131,7 +131,7 @@ async def ask(ctx: Context, step: Step, shape: type[Shape], *, model: str, data:
 
 
 async def _answered(
-    ctx: Context, request: Request, shape: type[Shape], settings: ModelSettings, asked: _Asked
+    ctx: Context, request: Request, shape: type[Shape], settings: ModelSettings, asked: _QuestionCost
 ) -> Shape:
     """Ask; again without a schema where the server knows none, and again to mend an answer that does not fit."""
     try:
@@ -142,7 +142,7 @@ async def _answered(
     try:
         return shape.model_validate(_json(text))
     except (ValidationError, ValueError) as error:
-        why = _told(error)
+        why = _answer_text(error)
     wanted = json.dumps(shape.model_json_schema())
     mend = f"That was not as asked: {why}. Answer again, with one JSON object of this shape: {wanted}"
     again = replace(
@@ -152,21 +152,21 @@ async def _answered(
     try:
         return shape.model_validate(_json(await _text(ctx, again, settings, asked)))
     except (ValidationError, ValueError) as error:
-        raise Unanswered(f"its answer does not fit: {_told(error)}") from None
+        raise NoAnswer(f"its answer does not fit: {_answer_text(error)}") from None
 
 
 class _NoSchema(Exception):
     """The server refused the request, perhaps for its schema."""
 
 
-async def _text(ctx: Context, request: Request, settings: ModelSettings, asked: _Asked) -> str:
+async def _text(ctx: Context, request: Request, settings: ModelSettings, asked: _QuestionCost) -> str:
     """The words of one call, paid for."""
     provider, price = asking.provider(settings), _price(request.model, settings)
     amount = reserve_amount(request, price)
     try:
         reservation = await ctx.reserve(amount)
     except CostRefused as refused:
-        raise Unanswered("over budget") from refused
+        raise NoAnswer("over budget") from refused
     cost = 0
     try:
         answer = (await _called(ctx, provider, request, settings)).answer
@@ -174,13 +174,13 @@ async def _text(ctx: Context, request: Request, settings: ModelSettings, asked: 
         cost = cost_of(answer.usage, price) if answer.usage_known else amount
     except Ambiguous as error:
         cost = amount  # It may have been answered and billed.
-        raise Unanswered(f"nobody knows whether it answered: {one_line(error)}") from None
+        raise NoAnswer(f"nobody knows whether it answered: {one_line(error)}") from None
     except Refused as refused:
         if request.schema is not None:
             raise _NoSchema from refused
-        raise Unanswered(one_line(refused)) from None
+        raise NoAnswer(one_line(refused)) from None
     except ProviderError as error:
-        raise Unanswered(one_line(error)) from None
+        raise NoAnswer(one_line(error)) from None
     finally:
         asked.cost += cost
         await reservation.settle(cost)
@@ -189,7 +189,7 @@ async def _text(ctx: Context, request: Request, settings: ModelSettings, asked: 
 
 def _words(answer: Answer) -> str:
     if answer.state is not AnswerState.SUCCEEDED or not answer.text:
-        raise Unanswered(f"its answer is {answer.state}: {answer.error or answer.code or 'no text'}")
+        raise NoAnswer(f"its answer is {answer.state}: {answer.error or answer.code or 'no text'}")
     return answer.text
 
 
@@ -197,7 +197,7 @@ def _price(model: str, settings: ModelSettings) -> Price:
     try:
         return price_of(model, "openai", settings.price or None, base_url=settings.base_url or None)
     except UserError as error:
-        raise Unanswered(f"no price, so no ceiling could hold: {one_line(error)} (jobs.model.price)") from None
+        raise NoAnswer(f"no price, so no ceiling could hold: {one_line(error)} (jobs.model.price)") from None
 
 
 async def _called(ctx: Context, provider: Provider, request: Request, settings: ModelSettings) -> Submission:
@@ -232,7 +232,7 @@ async def _called(ctx: Context, provider: Provider, request: Request, settings: 
 async def _turn(ctx: Context, resource: str) -> None:
     while (seconds := await ctx.take({resource: 1})) > 0:
         if seconds > min(WAIT_SECONDS_MAX, ctx.remaining_seconds / 10):
-            raise Unanswered(f"it is asked too often: {seconds:.0f} s to wait")
+            raise NoAnswer(f"it is asked too often: {seconds:.0f} s to wait")
         await asyncio.sleep(seconds)
 
 
@@ -241,7 +241,7 @@ def _json(text: str) -> Any:
     return json.loads(fenced[1] if fenced else text)
 
 
-def _told(error: ValidationError | ValueError) -> str:
+def _answer_text(error: ValidationError | ValueError) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         return one_line(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}")[:300]

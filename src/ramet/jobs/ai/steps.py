@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ramet import Context
 from ramet.fetch.messages import Request
-from ramet.jobs.ai.model import Unanswered, ask
+from ramet.jobs.ai.model import NoAnswer, ask
 from ramet.jobs.ai.prompts import (
     COMPANY,
     MATCH,
@@ -26,7 +26,7 @@ from ramet.jobs.ai.prompts import (
 from ramet.jobs.boards.reader import read_list
 from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.companies.facts import CompanyFacts, WebPage, missing_for_good
-from ramet.jobs.detection.findings import GENERIC, Confidence, Found
+from ramet.jobs.detection.findings import GENERIC, Confidence, DetectedBoard
 from ramet.jobs.errors import InputError, WrongShape
 from ramet.jobs.matching.score import Score
 from ramet.jobs.posting import Posting
@@ -48,7 +48,7 @@ async def filled(ctx: Context, facts: CompanyFacts, pages: Sequence[WebPage], se
     data = "\n\n".join(f"{page.url}\n{text_of(page.html)[:share]}" for page in pages)
     try:
         told = await ask(ctx, COMPANY, CompanyReply, model=settings.model.cheap, data=data, settings=settings.model)
-    except Unanswered as why:
+    except NoAnswer as why:
         return replace(facts, methods={**facts.methods, "note": f"model: {why}"[:300]})
     found = {name: getattr(told, name, None) for name in wanted}
     kept = {name: value for name, value in found.items() if value and len(value) > len(getattr(facts, name) or "")}
@@ -72,11 +72,11 @@ async def extracted(
     data = f"{posting.title}\n{posting.location or ''}\n{posting.description}"
     try:
         told = await ask(ctx, POSTING, PostingReply, model=settings.model.cheap, data=data, settings=settings.model)
-    except Unanswered as why:
+    except NoAnswer as why:
         return reading, {**methods, "note": f"model: {why}"[:300]}
     found = {
         name: value
-        for name, value in _told(told, reading, data.casefold()).items()
+        for name, value in _facts_text(told, reading, data.casefold()).items()
         if name in unknown and value is not None
     }
     return replace(reading, **found), methods | dict.fromkeys(found, f"model:{settings.model.cheap}")
@@ -98,7 +98,7 @@ def _unknown(reading: Reading) -> set[str]:
     return unknown
 
 
-def _told(told: PostingReply, reading: Reading, text: str) -> dict[str, Any]:
+def _facts_text(told: PostingReply, reading: Reading, text: str) -> dict[str, Any]:
     salary = None
     low, high = told.salary_min, told.salary_max
     if low is not None or high is not None:
@@ -137,7 +137,7 @@ async def analysed(
         told = await ask(
             ctx, MATCH, MatchReply, model=model.expensive, data=_data(posting, score, settings), settings=model
         )
-    except Unanswered as why:
+    except NoAnswer as why:
         return {"points": 0.0, "adjustments": [], "method": "rules", "note": f"model: {why}"[:300]}
     points = max(-model.adjust_max, min(model.adjust_max, told.adjustment))
     # The points are one number; they stand with the first reason.
@@ -185,7 +185,7 @@ async def discovered(ctx: Context, html: str, url: str, settings: JobsSettings) 
         told = await ask(
             ctx, SELECTORS, SelectorsReply, model=settings.model.cheap, data=outline, settings=settings.model
         )
-    except Unanswered:
+    except NoAnswer:
         return None
     fields = {"title": told.title, "url": told.url}
     selectors: dict[str, Any] = {
@@ -196,7 +196,7 @@ async def discovered(ctx: Context, html: str, url: str, settings: JobsSettings) 
 
 
 def _proven(selectors: dict[str, Any], html: str, url: str, now: float) -> bool:
-    found = Found(GENERIC, url, None, {"selectors": json.dumps(selectors)}, Confidence.LOW, "model")
+    found = DetectedBoard(GENERIC, url, None, {"selectors": json.dumps(selectors)}, Confidence.LOW, "model")
     try:
         instruction = instruction_for(found)
         page = read_list(instruction, html.encode(), request=Request(url), page=1, now=now, media_type="text/html")

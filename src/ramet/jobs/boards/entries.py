@@ -28,7 +28,7 @@ _SCRIPT = re.compile(r"script(?:#[\w-]{1,100}|\[[^\]]{1,100}\])")
 Entry = TypeVar("Entry")
 
 
-def wrong(instruction: Instruction, found: str) -> WrongShape:
+def misfit_error(instruction: Instruction, found: str) -> WrongShape:
     """An answer that the instruction does not fit, on one line."""
     board = " ".join(filter(None, (instruction.vendor, instruction.token)))
     return WrongShape(f"{board}: {' '.join(found.split())[:300]}; asked at {instruction.url[:200]}")
@@ -41,11 +41,13 @@ def bounded_list(instruction: Instruction, entries: list[Entry]) -> list[Entry]:
         WrongShape: they are more than any board gives at once.
     """
     if len(entries) > ENTRIES_MAX:
-        raise wrong(instruction, f"a list of {len(entries)} entries, and more than {ENTRIES_MAX} are not read at once")
+        raise misfit_error(
+            instruction, f"a list of {len(entries)} entries, and more than {ENTRIES_MAX} are not read at once"
+        )
     return entries
 
 
-def seen(body: bytes | str) -> str:
+def answer_excerpt(body: bytes | str) -> str:
     """How an answer begins, for people."""
     start = body[: 4 * _SHOWN]
     text = start.decode("utf-8", "replace") if isinstance(start, bytes) else start
@@ -83,7 +85,7 @@ def parsed_json(instruction: Instruction, body: bytes, media_type: str = "") -> 
             return json.loads(text_of_bytes(source, media_type), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else "no JSON"
-        raise wrong(instruction, f"{why}, but {seen(source)}") from None
+        raise misfit_error(instruction, f"{why}, but {answer_excerpt(source)}") from None
 
 
 def _no_number(_: str) -> None:
@@ -103,7 +105,7 @@ def _embedded(instruction: Instruction, page: str) -> str:
         _, mark, found = page.partition(where)
         if mark:
             return found
-    raise wrong(instruction, f"no {where!r} in {seen(page)}")
+    raise misfit_error(instruction, f"no {where!r} in {answer_excerpt(page)}")
 
 
 def json_entries(instruction: Instruction, value: Any) -> list[Any]:
@@ -117,7 +119,7 @@ def json_entries(instruction: Instruction, value: Any) -> list[Any]:
     found = values_at(value, listed)
     if not found or not isinstance(found[0], list):
         where = f"at {listed!r}" if listed else "at its top"
-        raise wrong(instruction, f"no list {where}, but {described(found[0] if found else value)}")
+        raise misfit_error(instruction, f"no list {where}, but {described(found[0] if found else value)}")
     return list(values_at(value, path)) if each else found[0]
 
 
@@ -135,8 +137,8 @@ def parsed_xml(instruction: Instruction, body: bytes) -> Element:
     except (ParseError, ValueError, LookupError, RecursionError) as error:
         # What defusedxml refuses is a ValueError too.
         why = "XML with entities" if isinstance(error, DefusedXmlException) else "no XML"
-        raise wrong(
-            instruction, f"{why}, but {seen(body)}" if why == "no XML" else f"{why}, which is not read"
+        raise misfit_error(
+            instruction, f"{why}, but {answer_excerpt(body)}" if why == "no XML" else f"{why}, which is not read"
         ) from None
     return root
 
@@ -149,7 +151,7 @@ def xml_entries(instruction: Instruction, root: Element) -> list[Any]:
     """
     first, *steps = instruction.response_path.replace("[]", "").split(".")
     if local_name(root) != first:
-        raise wrong(instruction, f"no <{first}>, but <{local_name(root)[:60]}>")
+        raise misfit_error(instruction, f"no <{first}>, but <{local_name(root)[:60]}>")
     found = [root]
     for step in steps:
         found = [child for each in found for child in each if local_name(child) == step]
@@ -218,7 +220,7 @@ def page_entries(instruction: Instruction, body: bytes, media_type: str, *, url:
     """
     selectors = instruction.selectors
     if selectors is None:
-        raise wrong(instruction, "an instruction for a page without selectors")
+        raise misfit_error(instruction, "an instruction for a page without selectors")
     tree = LexborHTMLParser(bounded(text_of_bytes(body, media_type)))
     try:
         items = tree.css(selectors.item)
@@ -226,9 +228,9 @@ def page_entries(instruction: Instruction, body: bytes, media_type: str, *, url:
         base = base_of(tree, url)
         following = _following(tree, instruction, base)
     except (ValueError, SelectolaxError) as error:
-        raise wrong(instruction, f"a selector that is none ({error})") from None
+        raise misfit_error(instruction, f"a selector that is none ({error})") from None
     if not entries and page == 1 and not instruction.allow_empty:
-        raise wrong(instruction, f"nothing fits {selectors.item!r} in {seen(body)}")
+        raise misfit_error(instruction, f"nothing fits {selectors.item!r} in {answer_excerpt(body)}")
     return PageEntries(entries, base, following)
 
 
@@ -324,26 +326,26 @@ def feed_entries(instruction: Instruction, body: bytes, root: Element | None) ->
         WrongShape: it is no feed.
     """
     if root is None:
-        return _mended(instruction, body)
+        return _repaired_json(instruction, body)
     if local_name(root) not in FEED_ROOTS:
-        raise wrong(instruction, f"no feed, but {seen(body)}")
+        raise misfit_error(instruction, f"no feed, but {answer_excerpt(body)}")
     heads = [root, *(child for child in root if local_name(child) == "channel")]
     titles = [_text(child) for head in heads for child in head if _own_name(child) == "title"]
     entries = [_feed_entry(one) for head in heads for one in head if local_name(one) in ("item", "entry")]
     return entries, {"feed": {"title": next(iter(titles), "")}}
 
 
-def _mended(instruction: Instruction, body: bytes) -> tuple[list[Any], Any]:
+def _repaired_json(instruction: Instruction, body: bytes) -> tuple[list[Any], Any]:
     import feedparser
 
     if not _ROOT.search(body[:HEAD_BYTES].replace(b"\x00", b"")):
-        raise wrong(instruction, f"no feed, but {seen(body)}")
+        raise misfit_error(instruction, f"no feed, but {answer_excerpt(body)}")
     if len(body) > BROKEN_BYTES_MAX or body.count(b"xmlns") > NAMESPACES_MAX:
-        raise wrong(instruction, f"a feed that is no sound XML, of {len(body)} bytes: {seen(body)}")
+        raise misfit_error(instruction, f"a feed that is no sound XML, of {len(body)} bytes: {answer_excerpt(body)}")
     # A stream: a string could be taken for an address, which would be fetched.
     feed = feedparser.parse(io.BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
     if not feed.get("version"):
-        raise wrong(instruction, f"no feed, but {seen(body)}")
+        raise misfit_error(instruction, f"no feed, but {answer_excerpt(body)}")
     return [dict(entry) for entry in feed.entries], {"feed": dict(feed.feed)}
 
 

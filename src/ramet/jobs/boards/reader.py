@@ -11,18 +11,18 @@ from typing import Any
 from ramet.fetch.messages import Request, text_of_bytes
 from ramet.jobs.boards.entries import (
     FEED_ROOTS,
+    answer_excerpt,
     bounded_list,
     described,
     feed_entries,
     feed_root,
     json_entries,
     local_name,
+    misfit_error,
     page_entries,
     parsed_json,
     parsed_xml,
-    seen,
     total_of,
-    wrong,
     xml_entries,
     xml_value,
 )
@@ -73,10 +73,12 @@ def read_detail(
     found = values_at(value, detail.response_path)
     if not found or not isinstance(found[0], dict):
         where = f"at {detail.response_path!r}" if detail.response_path else "at its top"
-        raise wrong(instruction, f"no posting {where}, but {described(found[0] if found else value)} ({url[:200]})")
+        raise misfit_error(
+            instruction, f"no posting {where}, but {described(found[0] if found else value)} ({url[:200]})"
+        )
     told = values_of(Entry(found[0], instruction, url), detail.fields, now)
     if not told:
-        raise wrong(instruction, f"a posting without anything to read, but {described(found[0])} ({url[:200]})")
+        raise misfit_error(instruction, f"a posting without anything to read, but {described(found[0])} ({url[:200]})")
     extra = {**posting.extra, **told.pop("extra", {})}
     told.pop("external_id", None)
     return posting.model_copy(update={**told, "extra": extra})
@@ -228,7 +230,7 @@ def read_list(
     postings, skipped = _postings(found, now)
     total = total_of(instruction, found.value)
     if not found.entries and page == 1 and total:
-        raise wrong(instruction, f"an empty list that says that it has {total}")
+        raise misfit_error(instruction, f"an empty list that says that it has {total}")
     digest = _digest(postings, found.entries)
     following = next_request(
         instruction, request, found.value, page=page, count=len(found.entries), total=total, link=found.link
@@ -260,7 +262,7 @@ def _postings(found: _List, now: float) -> tuple[list[Posting], int]:
             postings.append(posting)
     if nameless and not postings:
         where = instruction.response_path or "the list"
-        raise wrong(instruction, f"none of the {nameless} entries of {where} has a title and an address")
+        raise misfit_error(instruction, f"none of the {nameless} entries of {where} has a title and an address")
     return postings, hidden + nameless
 
 
@@ -281,7 +283,7 @@ def _list_of(instruction: Instruction, body: bytes, media_type: str, *, url: str
         # Some addresses of feeds have a list of jobs in XML of their own.
         vendor = vendor_of_root(local_name(feed))
         if vendor is None:
-            raise wrong(instruction, f"no feed, but <{local_name(feed)[:60]}>")
+            raise misfit_error(instruction, f"no feed, but <{local_name(feed)[:60]}>")
         other = instruction.model_copy(update={"response_path": vendor.response_path, "detail": vendor.detail})
         return _List(other, xml_entries(other, feed), {local_name(feed): xml_value(feed)}, vendor.fields, url)
     entries, value = feed_entries(instruction, body, feed)
@@ -291,7 +293,7 @@ def _list_of(instruction: Instruction, body: bytes, media_type: str, *, url: str
 def _jsonld_page(instruction: Instruction, body: bytes, request: Request, now: float, media_type: str) -> Page:
     postings = jsonld_postings(text_of_bytes(body, media_type), request.url, now)
     if not postings and not instruction.allow_empty:
-        raise wrong(instruction, f"no JobPosting as JSON-LD in {seen(body)}")
+        raise misfit_error(instruction, f"no JobPosting as JSON-LD in {answer_excerpt(body)}")
     named = [one if one.company else one.model_copy(update={"company": instruction.company_name}) for one in postings]
     whole = [one for one in named if one.title]
     return Page(_merged(whole), total=None, next=None, skipped=len(named) - len(whole), digest=_digest(whole, []))

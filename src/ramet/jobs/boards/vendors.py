@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import Field, ValidationError
 
 from ramet.jobs.boards.instruction import Instruction, is_valid
-from ramet.jobs.detection.findings import Found
+from ramet.jobs.detection.findings import DetectedBoard
 from ramet.jobs.errors import InputError
 
 _EMBEDDED = frozenset({"embedded", "response_path", "fields", "base_url"})
@@ -70,7 +70,7 @@ def vendor_of_root(root: str) -> Vendor | None:
     return None
 
 
-def instruction_for(found: Found, *, company_name: str | None = None) -> Instruction:
+def instruction_for(found: DetectedBoard, *, company_name: str | None = None) -> Instruction:
     """How to read a board that detection found.
 
     Args:
@@ -109,7 +109,7 @@ def instruction_for(found: Found, *, company_name: str | None = None) -> Instruc
     return made
 
 
-def _discovered(found: Found) -> dict[str, Any]:
+def _discovered(found: DetectedBoard) -> dict[str, Any]:
     """Of a page that no vendor made, what says where its openings are: in its elements, or in one of its scripts."""
     if selectors := found.ids.get("selectors"):
         return {"selectors": _object(selectors)}
@@ -128,7 +128,7 @@ def _object(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _vendor_of(found: Found) -> Vendor:
+def _vendor_of(found: DetectedBoard) -> Vendor:
     rows = [vendor for vendor in vendors().values() if vendor.kind == found.kind]
     if found.kind in vendors() and not rows:
         rows = [vendors()[found.kind]]
@@ -144,7 +144,7 @@ def _vendor_of(found: Found) -> Vendor:
     return next((row for row in rows if row.vendor == found.kind), rows[0])
 
 
-def _known(vendor: Vendor, found: Found) -> dict[str, str]:
+def _known(vendor: Vendor, found: DetectedBoard) -> dict[str, str]:
     """What may be filled in: the token, the host, and whatever else names the board."""
     known = {name: value for name, value in found.ids.items() if _VALUE.fullmatch(value)}
     known["url"] = found.url

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from ramet import Client
 from ramet.commands.options import ask, json_option
-from ramet.commands.output_files import harmless_cell, replaced, told
+from ramet.commands.output_files import harmless_cell, os_errors_as_user_errors, replaced
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.jobs import queries
 from ramet.jobs.app import app
@@ -143,7 +143,7 @@ def export(*, form: str, output: str, min_score: float | None, with_closed: bool
     # Half a surrogate pair, which UTF-8 has no bytes for, becomes an escape.
     content = text.encode(errors="backslashreplace")
     if output == STANDARD_OUTPUT:
-        with told("standard output"):
+        with os_errors_as_user_errors("standard output"):
             sys.stdout.buffer.write(content)
             sys.stdout.flush()
         return

@@ -18,8 +18,8 @@ from ramet import Client, LineageState, TaskState, Worker, new_id
 from ramet.commands.options import database_words, json_option
 from ramet.commands.terminal import (
     STOPPING_NOW,
-    EventLines,
-    Lines,
+    ProgressEvents,
+    ProgressLines,
     console,
     counted,
     emit,
@@ -193,7 +193,7 @@ class LineView:
     """A line now and then, where there is no terminal."""
 
     def __init__(self) -> None:
-        self._lines = Lines()
+        self._lines = ProgressLines()
 
     def begin(self, status: RunStatus, *, resumed: bool) -> None:
         """See `View`."""
@@ -215,7 +215,7 @@ class LineView:
         """See `View`."""
 
 
-class JsonView(EventLines, LineView):
+class JsonView(ProgressEvents, LineView):
     """A JSON line per look that found something new."""
 
 
@@ -254,7 +254,7 @@ concurrency_option = click.option(
 )
 
 
-class Wanted(NamedTuple):
+class RunArguments(NamedTuple):
     """What was typed."""
 
     sources: tuple[str, ...]
@@ -285,13 +285,13 @@ def run_command(*, no_work: bool, database: str, as_json: bool, **options: objec
     The first Ctrl-C ends after what is in hand, a second at once; neither loses anything. `ramet jobs work` in other
     processes helps.
     """
-    wanted = Wanted(work=not no_work, as_json=as_json, **options)  # type: ignore[arg-type]
+    wanted = RunArguments(work=not no_work, as_json=as_json, **options)  # type: ignore[arg-type]
     if wanted.no_target and (wanted.target_matches or wanted.max_sources):
         raise click.UsageError("--all is without --target-matches and --max-sources")
     click.get_current_context().exit(asyncio.run(_run(wanted, database)))
 
 
-async def _run(wanted: Wanted, database: str) -> int:
+async def _run(wanted: RunArguments, database: str) -> int:
     async with app.client(database, create=False) as client:
         settings = await settings_in_force(client)
         if not settings.profile.given and not wanted.unscored:
@@ -329,7 +329,7 @@ async def in_queue(client: Client) -> list[str]:
     return found
 
 
-async def batch_of(client: Client, wanted: Wanted, settings: JobsSettings) -> ScrapePayload:
+async def batch_of(client: Client, wanted: RunArguments, settings: JobsSettings) -> ScrapePayload:
     """What a run takes on.
 
     Raises:

@@ -12,7 +12,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from ramet import Block, Client, Explanation, shown_key
+from ramet import Block, Client, Explanation, display_key
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.jobs import queries
@@ -398,7 +398,8 @@ def _source(told: Why, now: float) -> str:
 def _block_line(block: Block) -> str:
     winner = f", in its way task {block.winner}" if block.winner else ""
     return plain(
-        f"{block.kind} {shown_key(block.key)}: {block.reason} ({block.detail}), {counted(block.count, 'time')}{winner}"
+        f"{block.kind} {display_key(block.key)}: {block.reason} ({block.detail}), "
+        f"{counted(block.count, 'time')}{winner}"
     )
 
 

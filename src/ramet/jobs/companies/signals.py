@@ -136,7 +136,7 @@ def remote_evidence(sections: Iterable[tuple[str, str]]) -> Evidence:
         sections: heading and lines of text. Under a heading about where people work a phrase is a statement. Short
             lines elsewhere are often openings ("Sales, fully remote"): only whole statements count in them.
     """
-    counted = _Counted({}, {})
+    counted = _RemoteEvidence({}, {})
     for heading, text in sections:
         if _REMOTE_HEADING.search(heading):
             counted.add(heading, ((_WITH_A_SUBJECT, STATEMENT),))
@@ -151,7 +151,7 @@ def remote_evidence(sections: Iterable[tuple[str, str]]) -> Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _RemoteEvidence:
     """Evidence for remote work so far. Each pattern once: what stands in every page's menu says it no louder."""
 
     points: dict[re.Pattern[str], int]

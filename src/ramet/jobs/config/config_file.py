@@ -132,7 +132,7 @@ def _depth(value: Any) -> int:
     return deepest
 
 
-class _Refused(yaml.MarkedYAMLError):
+class _YamlRefused(yaml.MarkedYAMLError):
     """YAML that is right as YAML, but not taken here."""
 
     def __init__(self, problem: str, mark: yaml.Mark | None) -> None:
@@ -147,9 +147,9 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         if self.check_event(yaml.AliasEvent):
-            raise _Refused("aliases are not taken: write the value out", mark)
+            raise _YamlRefused("aliases are not taken: write the value out", mark)
         if self.depth >= DEPTH_MAX:
-            raise _Refused(f"is nested deeper than {DEPTH_MAX} levels: give plain settings", mark)
+            raise _YamlRefused(f"is nested deeper than {DEPTH_MAX} levels: give plain settings", mark)
         self.depth += 1
         try:
             return super().compose_node(parent, index)
@@ -170,7 +170,7 @@ def _from_yaml(text: str, path: Path) -> tuple[Any, dict[KeyPath, int]]:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}" if mark else ""
         problem = " ".join((error.problem or error.context or "").split())[:120]
-        told = problem if isinstance(error, _Refused) else f"is no YAML there ({problem}): put that right"
+        told = problem if isinstance(error, _YamlRefused) else f"is no YAML there ({problem}): put that right"
         raise ConfigError(f"{path}{place}: {told}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: is no YAML ({' '.join(str(error).split())[:120]}): put that right") from error
@@ -180,13 +180,13 @@ def _built(loader: _Loader, node: yaml.Node, path: KeyPath, lines: dict[KeyPath,
     """The value of a node. Only plain values, lists and mappings with text as keys."""
     lines[path] = node.start_mark.line + 1
     if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN_TAGS:
-        raise _Refused("tags are not taken: write plain lists and mappings", node.start_mark)
+        raise _YamlRefused("tags are not taken: write plain lists and mappings", node.start_mark)
     if isinstance(node, yaml.MappingNode):
         value: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = _name(loader, key_node)
             if key in value:
-                raise _Refused(f"{shown(key)} is given twice: give it once", key_node.start_mark)
+                raise _YamlRefused(f"{shown(key)} is given twice: give it once", key_node.start_mark)
             value[key] = _built(loader, value_node, (*path, key), lines)
             lines[*path, key] = key_node.start_mark.line + 1
         return value
@@ -199,7 +199,7 @@ def _name(loader: _Loader, node: yaml.Node) -> str:
     merges = node.tag == "tag:yaml.org,2002:merge"
     key = _plain(loader, node) if isinstance(node, yaml.ScalarNode) and not merges else None
     if key is None or isinstance(key, bool):
-        raise _Refused("this cannot be a name here: put it in quotes", node.start_mark)
+        raise _YamlRefused("this cannot be a name here: put it in quotes", node.start_mark)
     return str(key)
 
 
@@ -207,7 +207,9 @@ def _plain(loader: _Loader, node: yaml.Node) -> Any:
     try:
         return loader.construct_object(node, deep=True)
     except (ValueError, OverflowError) as error:
-        raise _Refused("is no number or date that there can be: give another, or quotes", node.start_mark) from error
+        raise _YamlRefused(
+            "is no number or date that there can be: give another, or quotes", node.start_mark
+        ) from error
 
 
 _UNSTORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -262,7 +264,7 @@ def checked(document: Document, values: Mapping[str, Any], origins: Mapping[str,
         try:
             read = model.model_validate(fields, strict=True)
         except ValidationError as error:
-            raise _told(document, section, error, origins) from None
+            raise _first_error(document, section, error, origins) from None
         whole = read.model_dump(mode="json", include=set(fields))
         taken |= {f"{PREFIX}{section}.{field}": whole[field] for field in fields}
     return taken
@@ -292,7 +294,9 @@ def _refuse(document: Document, path: KeyPath, value: Any) -> None:
         _refuse(document, (*path, name), child)
 
 
-def _told(document: Document, section: str, error: ValidationError, origins: Mapping[str, KeyPath]) -> ConfigError:
+def _first_error(
+    document: Document, section: str, error: ValidationError, origins: Mapping[str, KeyPath]
+) -> ConfigError:
     """The first thing that is wrong, in one line."""
     first = error.errors(include_url=False, include_context=False)[0]
     field, *inner = [str(part) for part in first["loc"]]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urljoin, urlsplit
 
 from ramet.jobs.companies.hosts import DIRECTORY_DOMAINS
-from ramet.jobs.detection.findings import GENERIC, GUESSED, RSS, Confidence, Found, confidence_of
+from ramet.jobs.detection.findings import GENERIC, GUESSED, RSS, Confidence, DetectedBoard, confidence_of
 from ramet.jobs.detection.patterns import (
     FEED_PATH,
     FEED_QUERY,
@@ -68,7 +68,7 @@ def address_of(url: str, base: str | None = None) -> Address | None:
     return Address(f"{parts.scheme}://{host}{port}{parts.path or '/'}{query}", host, parts.path, parts.query)
 
 
-def board_of_url(url: str) -> Found | None:
+def board_of_url(url: str) -> DetectedBoard | None:
     """The board that an address belongs to: of the board itself, of one of its openings, of its programs' interface.
 
     Returns:
@@ -83,10 +83,10 @@ def board_of_url(url: str) -> Found | None:
         return found
     if domain_of(address.host) in _BY_DOMAIN or is_of(address.host, DIRECTORY_DOMAINS):
         return None
-    return _habit(address) or Found(GENERIC, address.url, None, {}, Confidence.LOW, "url")
+    return _habit(address) or DetectedBoard(GENERIC, address.url, None, {}, Confidence.LOW, "url")
 
 
-def vendor_board(address: Address, via: str = "url") -> Found | None:
+def vendor_board(address: Address, via: str = "url") -> DetectedBoard | None:
     """The board of a vendor, or the feed, that an address says it belongs to; None: it says nothing of the kind."""
     patterns = _BY_DOMAIN.get(domain_of(address.host))
     if patterns is not None:
@@ -95,7 +95,7 @@ def vendor_board(address: Address, via: str = "url") -> Found | None:
     if address.query:
         for name, _ in _parameters(address.query):
             if kind := PARAMETERS.get(name.lower()):
-                return Found(kind, address.url, None, {}, confidence_of(kind, whole=False), via)
+                return DetectedBoard(kind, address.url, None, {}, confidence_of(kind, whole=False), via)
     return _feed(address, via) or _own_site(address, via)
 
 
@@ -137,7 +137,7 @@ def _compiled() -> dict[str, tuple[_Compiled, ...]]:
 _BY_DOMAIN = _compiled()
 
 
-def _matched(row: _Compiled, address: Address, via: str) -> Found | None:
+def _matched(row: _Compiled, address: Address, via: str) -> DetectedBoard | None:
     """What a row makes of an address of its domain."""
     pattern = row.pattern
     labels = row.labels.fullmatch(address.host[: -len(pattern.domain)].rstrip("."))
@@ -162,7 +162,7 @@ def _matched(row: _Compiled, address: Address, via: str) -> Found | None:
     kept = {name: ids[name] for name in pattern.keeps if ids[name]}
     confidence = confidence_of(pattern.kind, whole=token is not None)
     if token is None:
-        return Found(pattern.kind, address.url, None, kept, confidence, via)
+        return DetectedBoard(pattern.kind, address.url, None, kept, confidence, via)
     spelled = {
         "host": address.host,
         "token": quote(token),
@@ -170,7 +170,7 @@ def _matched(row: _Compiled, address: Address, via: str) -> Found | None:
         "site": quote(site or ""),
     }
     board = pattern.board.format(region=groups.get("region") or "", **spelled)
-    return Found(pattern.kind, board, token, kept, confidence, via)
+    return DetectedBoard(pattern.kind, board, token, kept, confidence, via)
 
 
 def _site_of(text: str | None) -> str | None:
@@ -187,9 +187,9 @@ def _parameters(query: str) -> Iterator[tuple[str, str]]:
         return
 
 
-def _feed(address: Address, via: str) -> Found | None:
+def _feed(address: Address, via: str) -> DetectedBoard | None:
     if FEED_PATH.search(address.path[-200:]) or (address.query and FEED_QUERY.search(address.query)):
-        return Found(RSS, address.url, None, {}, Confidence.HIGH, via)
+        return DetectedBoard(RSS, address.url, None, {}, Confidence.HIGH, via)
     return None
 
 
@@ -198,14 +198,14 @@ def _expression(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
-def _own_site(address: Address, via: str) -> Found | None:
+def _own_site(address: Address, via: str) -> DetectedBoard | None:
     """A vendor's site on a domain of the company's own, by the layout of its addresses."""
     for site in OWN_SITES:
         path = _lies_at(site, address)
         if path is not None:
             ids = {"host": address.host, "site": _site_of(path.groupdict().get("site")) or ""}
             kept = {name: ids[name] for name in site.keeps if ids[name]}
-            return Found(site.kind, address.url, None, kept, confidence_of(site.kind, whole=False), via)
+            return DetectedBoard(site.kind, address.url, None, kept, confidence_of(site.kind, whole=False), via)
     return None
 
 
@@ -215,10 +215,10 @@ def _lies_at(site: OwnSite | Habit, address: Address) -> re.Match[str] | None:
     return _expression(site.path).match(address.path)
 
 
-def _habit(address: Address) -> Found | None:
+def _habit(address: Address) -> DetectedBoard | None:
     for habit in HABITS:
         if _lies_at(habit, address) and _expression(habit.query).match(address.query):
             feed = address_of(habit.feed, address.url)
             if feed is not None:
-                return Found(RSS, feed.url, None, {"page": address.url}, Confidence.LOW, GUESSED)
+                return DetectedBoard(RSS, feed.url, None, {"page": address.url}, Confidence.LOW, GUESSED)
     return None

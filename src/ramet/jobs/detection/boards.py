@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ramet.jobs.companies.identity import company_id_of
 from ramet.jobs.detection.addresses import Address, address_of, board_of_url, token_of, vendor_board
-from ramet.jobs.detection.findings import GENERIC, GUESSED, JSONLD, RSS, Confidence, Found, confidence_of
+from ramet.jobs.detection.findings import GENERIC, GUESSED, JSONLD, RSS, Confidence, DetectedBoard, confidence_of
 from ramet.jobs.detection.patterns import CAREERS, MAKERS, MARKS, PATTERNS, SCRIPT_WORDS, WIDGET_PATH, Maker
 from ramet.jobs.detection.schema_org import jsonld_objects
 from ramet.jobs.detection.scripts import embedded_in
@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"\d{3,}")
 _REST = re.compile(r"[^\s\"'<>()`]{0,300}")
 
 
-def boards_in_page(html: str, url: str) -> list[Found]:
+def boards_in_page(html: str, url: str) -> list[DetectedBoard]:
     """The boards that a page speaks of, best first.
 
     That is its own address, what it embeds, its scripts, links, feeds and JSON-LD; then the page itself where it is a
@@ -58,7 +58,7 @@ def boards_in_page(html: str, url: str) -> list[Found]:
     return (boards + [found for found in own if found.key not in {one.key for one in boards}])[:BOARDS_MAX]
 
 
-def best_board(found: Iterable[Found], company: str | None = None) -> Found | None:
+def best_board(found: Iterable[DetectedBoard], company: str | None = None) -> DetectedBoard | None:
     """The surest of the boards that several pages of a company speak of.
 
     Args:
@@ -68,7 +68,7 @@ def best_board(found: Iterable[Found], company: str | None = None) -> Found | No
     name = _folded(company or "")
     order = list(Confidence)
 
-    def doubt(one: Found) -> tuple[int, bool, bool, int]:
+    def doubt(one: DetectedBoard) -> tuple[int, bool, bool, int]:
         alike = bool(name) and bool(one.token) and _folded(one.token or "")[: len(name)] == name
         return order.index(one.confidence), _unnamed(one), not alike, _RANKS.get(one.via, len(_RANKS))
 
@@ -79,7 +79,7 @@ def _folded(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
-def _evidence(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Found | None]:
+def _evidence(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[DetectedBoard | None]:
     marked = [found for found in _marked(tree, page) if found is not None]
     itself = board_of_url(page.url)
     # A site's own settings know it better than its address: Oracle's sites have names and numbers.
@@ -93,7 +93,7 @@ def _evidence(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Foun
         ("a[href],area[href]", ("href",), "link"),
         ("form[action]", ("action",), "link"),
     ):
-        seen: dict[str, Found | None] = {}
+        seen: dict[str, DetectedBoard | None] = {}
         for written in _written(tree, selector, names):
             if written not in seen:
                 seen[written] = _board_at(written, base, via)
@@ -111,19 +111,19 @@ def _written(tree: LexborHTMLParser, selector: str, names: tuple[str, ...]) -> I
             yield written
 
 
-def _board_at(written: str, base: str, via: str) -> Found | None:
+def _board_at(written: str, base: str, via: str) -> DetectedBoard | None:
     address = address_of(written, base)
     found = vendor_board(address, via) if address is not None else None
     # A link to any feed is none to openings: half of the web's pages have one.
     return None if found is not None and found.kind == RSS and not CAREERS.search(written) else found
 
 
-def _marked(tree: LexborHTMLParser, page: Address) -> Iterator[Found | None]:
+def _marked(tree: LexborHTMLParser, page: Address) -> Iterator[DetectedBoard | None]:
     """Elements that a vendor's script fills, or reads its settings from."""
     node = tree.css_first("[data-apibaseurl][data-sitenumber]")
     host = address_of(node.attributes.get("data-apibaseurl") or "") if node is not None else None
     if node is not None and host is not None:
-        yield _told("oracle_hcm", {"host": host.host, "site": node.attributes.get("data-sitenumber") or ""})
+        yield _board_words("oracle_hcm", {"host": host.host, "site": node.attributes.get("data-sitenumber") or ""})
     for mark in MARKS:
         node = tree.css_first(mark.selector)
         if node is None:
@@ -135,17 +135,17 @@ def _marked(tree: LexborHTMLParser, page: Address) -> Iterator[Found | None]:
         elif token := token_of(value):
             yield _by_name(mark.kind, token)
         else:
-            yield Found(mark.kind, page.url, None, {}, confidence_of(mark.kind, whole=False), "script")
+            yield DetectedBoard(mark.kind, page.url, None, {}, confidence_of(mark.kind, whole=False), "script")
 
 
-def _by_name(kind: str, token: str) -> Found:
+def _by_name(kind: str, token: str) -> DetectedBoard:
     """A vendor's board by its name alone."""
     row = next(pattern for pattern in PATTERNS if pattern.kind == kind)
     board = row.board.format(token=token, region="", host="")
-    return Found(kind, board, token, {}, confidence_of(kind, whole=True), "script")
+    return DetectedBoard(kind, board, token, {}, confidence_of(kind, whole=True), "script")
 
 
-def _in_scripts(tree: LexborHTMLParser) -> Iterator[Found | None]:
+def _in_scripts(tree: LexborHTMLParser) -> Iterator[DetectedBoard | None]:
     """Addresses and settings in scripts."""
     left = SCRIPT_HITS_MAX
     for node in tree.css("script:not([src])")[:ELEMENTS_MAX]:
@@ -155,7 +155,7 @@ def _in_scripts(tree: LexborHTMLParser) -> Iterator[Found | None]:
             yield _board_at(written, "", "script")
         for kind, words in SCRIPT_WORDS:
             if told := words.search(text):
-                yield _told(kind, told.groupdict())
+                yield _board_words(kind, told.groupdict())
 
 
 def _addresses(text: str) -> Iterator[str]:
@@ -170,7 +170,7 @@ def _addresses(text: str) -> Iterator[str]:
             at = text.find(domain, end)
 
 
-def _told(kind: str, groups: dict[str, str]) -> Found | None:
+def _board_words(kind: str, groups: dict[str, str]) -> DetectedBoard | None:
     if "site" in groups:
         host, site = groups["host"], groups["site"]
         found = board_of_url(f"https://{host}/hcmUI/CandidateExperience/en/sites/{site}")
@@ -179,7 +179,7 @@ def _told(kind: str, groups: dict[str, str]) -> Found | None:
     return _by_name(kind, token) if token is not None else None
 
 
-def _made_by(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Found | None]:
+def _made_by(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[DetectedBoard | None]:
     """The page is of a careers site that a vendor made on the company's own domain."""
     for written in _written(tree, "script[src],link[href],meta[property='og:image']", ("src", "href", "content")):
         address = address_of(written, base)
@@ -187,7 +187,7 @@ def _made_by(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Found
         if maker is not None:
             feed = address_of(maker.feed, page.url) if maker.feed else None
             ids = {} if feed is not None else {"host": page.host}
-            yield Found(maker.kind, feed.url if feed else page.url, None, ids, Confidence.MEDIUM, "script")
+            yield DetectedBoard(maker.kind, feed.url if feed else page.url, None, ids, Confidence.MEDIUM, "script")
 
 
 def _made(maker: Maker, address: Address) -> Maker | None:
@@ -195,7 +195,7 @@ def _made(maker: Maker, address: Address) -> Maker | None:
     return maker if host and address.path.startswith(maker.path) and not WIDGET_PATH.search(address.path) else None
 
 
-def _feeds(tree: LexborHTMLParser, base: str) -> Iterator[Found | None]:
+def _feeds(tree: LexborHTMLParser, base: str) -> Iterator[DetectedBoard | None]:
     """Feeds that say that they are of openings; a company's news are none."""
     for node in tree.css("link[rel~=alternate][href]")[:ELEMENTS_MAX]:
         attributes = node.attributes
@@ -208,13 +208,13 @@ def _feeds(tree: LexborHTMLParser, base: str) -> Iterator[Found | None]:
             yield board if board is not None and board.kind != RSS else _feed(address)
 
 
-def _feed(address: Address) -> Found:
-    return Found(RSS, address.url, None, {}, Confidence.HIGH, "feed")
+def _feed(address: Address) -> DetectedBoard:
+    return DetectedBoard(RSS, address.url, None, {}, Confidence.HIGH, "feed")
 
 
-def _merged(evidence: Iterable[Found], page: Address) -> list[Found]:
+def _merged(evidence: Iterable[DetectedBoard], page: Address) -> list[DetectedBoard]:
     """One finding of each board: the best; and none of a vendor without a name, where one with a name is known."""
-    best: dict[str, Found] = {}
+    best: dict[str, DetectedBoard] = {}
     count: dict[str, int] = {}
     for seen in evidence:
         # Links to a company's openings with a vendor's parameter: the board is shown on its own pages.
@@ -228,22 +228,24 @@ def _merged(evidence: Iterable[Found], page: Address) -> list[Found]:
     return sorted(kept, key=lambda found: (_unnamed(found), _RANKS[found.via], -count[found.key]))
 
 
-def _unnamed(found: Found) -> bool:
+def _unnamed(found: DetectedBoard) -> bool:
     return found.token is None and found.kind != RSS
 
 
-def _own_page(tree: LexborHTMLParser, html: str, page: Address, base: str, boards: list[Found]) -> Iterator[Found]:
+def _own_page(
+    tree: LexborHTMLParser, html: str, page: Address, base: str, boards: list[DetectedBoard]
+) -> Iterator[DetectedBoard]:
     """The page itself as a board, and pages of the same company that it links to; not beside a board that it embeds."""
     if any(found.via in ("url", "iframe", "script") and not _unnamed(found) for found in boards):
         return
     if jsonld_objects(tree, "JobPosting"):
-        yield Found(JSONLD, page.url, None, {}, Confidence.LOW, "jsonld")
+        yield DetectedBoard(JSONLD, page.url, None, {}, Confidence.LOW, "jsonld")
     if selectors := selectors_in(tree, page.url, base):
-        yield Found(GENERIC, page.url, None, {"selectors": json.dumps(selectors)}, Confidence.LOW, "selectors")
+        yield DetectedBoard(GENERIC, page.url, None, {"selectors": json.dumps(selectors)}, Confidence.LOW, "selectors")
     elif embedded := embedded_in(tree, html, page.url):
-        yield Found(GENERIC, page.url, None, {"embedded": json.dumps(embedded)}, Confidence.LOW, "selectors")
+        yield DetectedBoard(GENERIC, page.url, None, {"embedded": json.dumps(embedded)}, Confidence.LOW, "selectors")
     elif _is_careers(tree, page):
-        yield Found(GENERIC, page.url, None, {}, Confidence.LOW, "url")
+        yield DetectedBoard(GENERIC, page.url, None, {}, Confidence.LOW, "url")
     yield from _careers_links(tree, page, base)
 
 
@@ -253,7 +255,7 @@ def _is_careers(tree: LexborHTMLParser, page: Address) -> bool:
     return any(CAREERS.search(node.text(deep=True)[:300]) for node in tree.css("title,h1")[:5])
 
 
-def _careers_links(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Found]:
+def _careers_links(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[DetectedBoard]:
     found: set[str] = set()
     judged = 0
     for node in tree.css("a[href]")[:ELEMENTS_MAX]:
@@ -268,7 +270,7 @@ def _careers_links(tree: LexborHTMLParser, page: Address, base: str) -> Iterator
             return
         if _same_site(address, page):
             found.add(address.url)
-            yield Found(GENERIC, address.url, None, {}, Confidence.LOW, "link")
+            yield DetectedBoard(GENERIC, address.url, None, {}, Confidence.LOW, "link")
 
 
 def _leads_to_careers(written: str, node: LexborNode) -> bool:

@@ -60,7 +60,7 @@ GUESSED = "guess"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DetectedBoard:
     """A board that an address or a page speaks of. Nothing has been asked yet."""
 
     kind: str

@@ -193,7 +193,7 @@ def posting_of_page(html: str, url: str, now: float) -> Posting:
         now: Unix seconds.
     """
     tree = _tree(html)
-    found = _told(tree, url, now)
+    found = _structured_posting(tree, url, now)
     names = [found.company if found and found.company else "", _site_name(tree), _host_name(url), *_VENDORS]
     title = title_of(tree, names)
     if found is None:
@@ -227,7 +227,7 @@ def _postings(objects: list[dict[str, Any]], url: str, now: float) -> list[Posti
     return [posting for posting in postings if posting.title]
 
 
-def _told(tree: LexborHTMLParser, url: str, now: float) -> Posting | None:
+def _structured_posting(tree: LexborHTMLParser, url: str, now: float) -> Posting | None:
     """What the page's structured data says about the opening that the page is about."""
     for objects in (jsonld_objects(tree, "JobPosting"), microdata_objects(tree, "JobPosting")):
         postings = _postings(objects, url, now)

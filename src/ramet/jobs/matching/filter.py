@@ -116,7 +116,7 @@ DAY_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class FilterInput:
     """A listing before the filter."""
 
     posting: Posting
@@ -135,7 +135,7 @@ class Judged:
         return None if posted is None else max(0.0, self.now - posted) / DAY_SECONDS
 
 
-def strikes_of(case: Judged) -> Iterator[Finding]:
+def strikes_of(case: FilterInput) -> Iterator[Finding]:
     """All strikes; rules whose points are 0 are off."""
     for find in (
         _arrangement,
@@ -161,13 +161,13 @@ def upper_salary(reading: Reading, profile: Profile) -> int | None:
     return salary.maximum
 
 
-def _arrangement(case: Judged) -> Iterator[Finding]:
+def _arrangement(case: FilterInput) -> Iterator[Finding]:
     finding = refused_arrangement(case.reading, case.settings)
     if finding is not None and finding.severity == STRIKE:
         yield finding
 
 
-def _salary_strikes(case: Judged) -> Iterator[Finding]:
+def _salary_strikes(case: FilterInput) -> Iterator[Finding]:
     rules = case.settings.filter
     upper = upper_salary(case.reading, case.settings.profile)
     if rules.salary_below is not None and upper is not None and upper < rules.salary_below:
@@ -175,7 +175,7 @@ def _salary_strikes(case: Judged) -> Iterator[Finding]:
         yield strike("salary", "low_salary", f"salary below {rules.salary_below:,}", detail, rules.salary_points)
 
 
-def _experience(case: Judged) -> Iterator[Finding]:
+def _experience(case: FilterInput) -> Iterator[Finding]:
     rules, reading = case.settings.filter, case.reading
     asked = [years for years in (reading.years_min, reading.years_max) if years is not None]
     if not asked:
@@ -189,14 +189,14 @@ def _experience(case: Judged) -> Iterator[Finding]:
         yield strike("experience", "high_experience", "asks for more years", detail, rules.experience_over_points)
 
 
-def _level(case: Judged) -> Iterator[Finding]:
+def _level(case: FilterInput) -> Iterator[Finding]:
     rules = case.settings.filter
     word = first_word(case.title, rules.seniority_points)
     if word is not None:
         yield strike("seniority", "level", f"level: {word}", f"the title says {word}", rules.seniority_points[word])
 
 
-def _technologies(case: Judged) -> Iterator[Finding]:
+def _technologies(case: FilterInput) -> Iterator[Finding]:
     rules, profile, reading = case.settings.filter, case.settings.profile, case.reading
     ranks = ranks_of(profile)
     named = named_by(reading)
@@ -214,12 +214,12 @@ def _technologies(case: Judged) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _asked(case: Judged) -> set[str]:
+def _asked(case: FilterInput) -> set[str]:
     """Technologies of title and requirements."""
     return {*find_technologies(case.posting.title), *case.reading.required_technologies}
 
 
-def _missing(case: Judged) -> Iterator[Finding]:
+def _missing(case: FilterInput) -> Iterator[Finding]:
     rules, reading = case.settings.filter, case.reading
     ranks = ranks_of(case.settings.profile)
     if not ranks.known or (rules.missing_primary_points == 0 and rules.missing_other_points == 0):
@@ -233,14 +233,14 @@ def _missing(case: Judged) -> Iterator[Finding]:
             yield strike("technology", "missing_skill", f"not in the profile: {name}", detail, points)
 
 
-def _short(case: Judged) -> Iterator[Finding]:
+def _short(case: FilterInput) -> Iterator[Finding]:
     rules, length = case.settings.filter, len(case.posting.description.strip())
     if 0 < length < rules.description_min:
         detail = f"{length} characters, {rules.description_min} are expected"
         yield strike("text", "short_description", "short text", detail, rules.short_description_points)
 
 
-def _buzzword(case: Judged) -> Iterator[Finding]:
+def _buzzword(case: FilterInput) -> Iterator[Finding]:
     rules = case.settings.filter
     texts = [word for word in rules.buzzwords if len(fold(word)) > rules.short_word_max]
     word = first_word(case.title, rules.buzzwords) or first_word(case.text, texts)
@@ -250,7 +250,7 @@ def _buzzword(case: Judged) -> Iterator[Finding]:
         yield strike("text", "buzzword", f"buzzword: {word}", detail, rules.buzzword_points)
 
 
-def _age_strikes(case: Judged) -> Iterator[Finding]:
+def _age_strikes(case: FilterInput) -> Iterator[Finding]:
     rules, age = case.settings.filter, case.age_days
     if rules.strike_days is not None and age is not None and age > rules.strike_days:
         yield strike("age", "job_age", f"older than {rules.strike_days:g} days", f"{age:.1f} days", rules.age_points)
@@ -268,14 +268,14 @@ def judge(posting: Posting, reading: Reading, settings: JobsSettings, now: float
         return rejected(hard("stop_list", "stop_list", stop, stop), rules.strike_threshold)
     if not rules.enabled:
         return counted((), rules.strike_threshold)
-    case = Judged(posting, reading, settings, now, fold(posting.title), fold(posting.description))
+    case = FilterInput(posting, reading, settings, now, fold(posting.title), fold(posting.description))
     first = next(_hard(case), None)
     if first is not None:
         return rejected(first, rules.strike_threshold)
     return counted(tuple(strikes_of(case)), rules.strike_threshold)
 
 
-def _hard(case: Judged) -> Iterator[Finding]:
+def _hard(case: FilterInput) -> Iterator[Finding]:
     """Hard rejections in their order, found one by one."""
     for check in TITLE_CHECKS:
         yield from _some(check(case.title, case.settings))
@@ -296,7 +296,7 @@ def _some(finding: Finding | None) -> Iterator[Finding]:
         yield finding
 
 
-def _kind_in_text(case: Judged) -> Finding | None:
+def _kind_in_text(case: FilterInput) -> Finding | None:
     rules = case.settings.filter
     if not rules.job_types_in_text:
         return None
@@ -304,7 +304,7 @@ def _kind_in_text(case: Judged) -> Finding | None:
     return found and hard("job_type", "excluded_job_type", f"job type: {found[0]}", f"the text says: {found[1]}")
 
 
-def _keyword(case: Judged) -> Finding | None:
+def _keyword(case: FilterInput) -> Finding | None:
     rules = case.settings.filter
     if not rules.excluded_keywords:
         return None
@@ -312,27 +312,27 @@ def _keyword(case: Judged) -> Finding | None:
     return found and hard("keyword", "excluded_keyword", f"says {found[0]}", f"the text says: {found[1]}")
 
 
-def _salary_rejection(case: Judged) -> Finding | None:
+def _salary_rejection(case: FilterInput) -> Finding | None:
     floor, upper = case.settings.filter.salary_floor, upper_salary(case.reading, case.settings.profile)
     if floor is None or upper is None or upper >= floor:
         return None
     return hard("salary", "salary_floor", f"salary below {floor:,}", f"its upper end is {upper:,} a year")
 
 
-def _commission(case: Judged) -> Finding | None:
+def _commission(case: FilterInput) -> Finding | None:
     if not case.settings.filter.reject_commission_only or not case.reading.commission_only:
         return None
     return hard("salary", "commission_only", "paid by commission only", "the text says so")
 
 
-def _age_rejection(case: Judged) -> Finding | None:
+def _age_rejection(case: FilterInput) -> Finding | None:
     most, age = case.settings.filter.reject_days, case.age_days
     if most is None or age is None or age <= most:
         return None
     return hard("age", "job_age", f"older than {most:g} days", f"posted {age:.1f} days ago")
 
 
-def _technology(case: Judged) -> Finding | None:
+def _technology(case: FilterInput) -> Finding | None:
     refused = ranks_of(case.settings.profile).fail
     found = [name for name in named_by(case.reading) if name in refused]
     if not found:

@@ -149,7 +149,7 @@ def skill_points(
     if not ranks.known:
         pass
     elif skills.weight > 0:
-        yield "skills", _overlap_told(skills), _overlap_points(skills, rules)
+        yield "skills", _overlap_text(skills), _overlap_points(skills, rules)
     elif company_stack:
         stack = {canonical_technology(name) for name in company_stack}
         shared = sorted(stack & ranks.known)
@@ -173,7 +173,7 @@ def _overlap_points(skills: Skills, rules: MatchSettings) -> float:
     return span * min(1.0, share / rules.skill_full_share) - rules.skill_penalty_max
 
 
-def _overlap_told(skills: Skills) -> str:
+def _overlap_text(skills: Skills) -> str:
     share = skills.credit / skills.weight
     return f"{share:.0%} of the technologies by weight: {_named(skills.matched)}"
 
@@ -190,7 +190,7 @@ _LEVELS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wished:
+class ScoreInput:
     """A listing beside a profile."""
 
     posting: Posting
@@ -201,13 +201,13 @@ class Wished:
     """Whether it is at the preferred office."""
 
 
-def wish_points(case: Wished) -> Iterator[Adjusted]:
+def wish_points(case: ScoreInput) -> Iterator[Adjusted]:
     """All adjustments for wishes."""
     for points in (_title, _seniority, _experience, _arrangement, _office, _salary, _time_zone):
         yield from points(case)
 
 
-def _title(case: Wished) -> Iterator[Adjusted]:
+def _title(case: ScoreInput) -> Iterator[Adjusted]:
     wanted, title = case.profile.titles, fold(case.posting.title)
     if not wanted or not title:
         return
@@ -218,7 +218,7 @@ def _title(case: Wished) -> Iterator[Adjusted]:
         yield "title", f"the title says {word}", case.rules.title_bonus
 
 
-def _seniority(case: Wished) -> Iterator[Adjusted]:
+def _seniority(case: ScoreInput) -> Iterator[Adjusted]:
     level, wanted = case.reading.seniority, case.profile.seniority
     if not wanted or level not in _LEVELS:
         return
@@ -231,7 +231,7 @@ def _seniority(case: Wished) -> Iterator[Adjusted]:
         yield "seniority", reason, -case.rules.seniority_step_penalty * steps
 
 
-def _experience(case: Wished) -> Iterator[Adjusted]:
+def _experience(case: ScoreInput) -> Iterator[Adjusted]:
     asked, own = case.reading.years_min, case.profile.experience_years
     if asked is None or own is None or asked <= own:
         return
@@ -239,7 +239,7 @@ def _experience(case: Wished) -> Iterator[Adjusted]:
     yield "experience", f"asks for {asked} years, the profile has {own:g}", -points
 
 
-def _arrangement(case: Wished) -> Iterator[Adjusted]:
+def _arrangement(case: ScoreInput) -> Iterator[Adjusted]:
     way, wanted = case.reading.arrangement, case.profile.arrangements
     if not wanted or way is Arrangement.UNKNOWN:
         return
@@ -250,12 +250,12 @@ def _arrangement(case: Wished) -> Iterator[Adjusted]:
         yield "arrangement", f"{way.value} by its {by}, wanted: {', '.join(wanted)}", -case.rules.arrangement_penalty
 
 
-def _office(case: Wished) -> Iterator[Adjusted]:
+def _office(case: ScoreInput) -> Iterator[Adjusted]:
     if case.at_office:
         yield "preferred_office", f"in {case.profile.preferred_city}", case.rules.preferred_office_bonus
 
 
-def _salary(case: Wished) -> Iterator[Adjusted]:
+def _salary(case: ScoreInput) -> Iterator[Adjusted]:
     salary, wanted = case.reading.salary, case.profile.salary_wanted
     if not wanted or salary is None or salary.currency not in ("", case.profile.currency):
         return
@@ -272,7 +272,7 @@ def _salary(case: Wished) -> Iterator[Adjusted]:
     yield "salary", f"up to {salary.maximum:,} a year, {wanted:,} is wanted", -points
 
 
-def _time_zone(case: Wished) -> Iterator[Adjusted]:
+def _time_zone(case: ScoreInput) -> Iterator[Adjusted]:
     theirs, own = case.reading.utc_offset, case.profile.utc_offset
     if theirs is None or own is None:
         return
@@ -361,7 +361,7 @@ def score_of(
     if profile.given:
         known = company or CompanySignals()
         told += skill_points(skills, known.tech_stack, ranks, rules)
-        told += wish_points(Wished(posting, reading, profile, rules, at_office))
+        told += wish_points(ScoreInput(posting, reading, profile, rules, at_office))
         told += _company_points(known, rules)
     static, listed = _added(rules.base, told)
     final, age = fresh_score(static, posting.posted_at, settings, now)

@@ -17,7 +17,7 @@ from ramet.jobs.companies.facts import CompanyFacts, Completeness, Priority, Web
 from ramet.jobs.companies.identity import company_urls, website_of
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.detection.boards import best_board, boards_in_page
-from ramet.jobs.detection.findings import Confidence, Found
+from ramet.jobs.detection.findings import Confidence, DetectedBoard
 from ramet.jobs.kinds import COMPANY, QUEUE, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
 from ramet.jobs.matching.stop_list import stopped
 from ramet.jobs.records import CompanyRow, json_of, lineage_fields
@@ -75,7 +75,7 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
         return _ended(ctx, ctx.skip("insufficient data: " + _lacks(facts)), "failed")
     board = await _board(pages, facts.name)
     priority = priority_of(facts, settings.company, settings.profile)
-    _save(ctx, Looked(facts, level, board, priority), now)
+    _save(ctx, CompanyFindings(facts, level, board, priority), now)
     if board is not None:
         await _follow(ctx, board, facts.name, priority, now)
     ctx.hold_key(settings.company.fresh_days * DAY if level is Completeness.GOOD else 0.0)
@@ -88,12 +88,12 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class CompanyFindings:
     """What was found out about a company."""
 
     facts: CompanyFacts
     level: Completeness
-    board: Found | None
+    board: DetectedBoard | None
     priority: Priority | None
 
 
@@ -191,15 +191,15 @@ def _telling(pages: Sequence[WebPage]) -> list[WebPage]:
     return [page for page in pages if len(text_of(page.html)) > PAGE_CHARACTERS_MIN]
 
 
-async def _board(pages: Sequence[WebPage], name: str | None) -> Found | None:
+async def _board(pages: Sequence[WebPage], name: str | None) -> DetectedBoard | None:
     """The surest board that the pages lead to; None when there is none."""
-    found: list[Found] = []
+    found: list[DetectedBoard] = []
     for one in pages:
         found += await asyncio.to_thread(boards_in_page, one.html, one.url)
     return best_board(found, name)
 
 
-def _save(ctx: Context, looked: Looked, now: float) -> None:
+def _save(ctx: Context, looked: CompanyFindings, now: float) -> None:
     facts, board, priority = looked.facts, looked.board, looked.priority
     name = facts.name or ctx.key
     ctx.write(
@@ -215,7 +215,7 @@ def _save(ctx: Context, looked: Looked, now: float) -> None:
     )  # fmt: skip
 
 
-async def _follow(ctx: Context, board: Found, name: str | None, priority: Priority | None, now: float) -> None:
+async def _follow(ctx: Context, board: DetectedBoard, name: str | None, priority: Priority | None, now: float) -> None:
     """What becomes of a board: a sure one is looked at, another waits for a person, a known one is left alone."""
     source_id = source_id_of(board)
     if await records.source_by_id(ctx.client, source_id) is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ramet import Context, Outcome
 from ramet.fetch.errors import Fetched, Gone, Refused, Trouble
-from ramet.fetch.messages import Answer, Request
+from ramet.fetch.messages import Request, Response
 from ramet.jobs import records
 from ramet.jobs.ai.steps import discovered
 from ramet.jobs.app import app, bounds_of
@@ -19,7 +19,7 @@ from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.boards import boards_in_page
-from ramet.jobs.detection.findings import GENERIC, GUESSED, Confidence, Found
+from ramet.jobs.detection.findings import GENERIC, GUESSED, Confidence, DetectedBoard
 from ramet.jobs.errors import InputError, WrongShape
 from ramet.jobs.kinds import QUEUE, SCRAPE_SOURCE, SOURCE_DISCOVERY, DiscoveryPayload, SourcePayload
 from ramet.jobs.records import ACTIVE, DISABLED, FAILED, PENDING, json_of, lineage_fields
@@ -35,7 +35,7 @@ RENAMED = "oracle_hcm"
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class SourceTest:
     """What the live check of a source said."""
 
     count: int
@@ -77,7 +77,7 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
     return await _decide(ctx, payload, found, source_id=source_id, instruction=instruction, tested=tested)
 
 
-async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings) -> Found | Outcome:
+async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings) -> DetectedBoard | Outcome:
     """The board: told by the address, or by the page that is there."""
     found = board_of_url(payload.url)
     address = payload.url
@@ -99,10 +99,12 @@ async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings)
     selectors = await discovered(ctx, answer.text, answer.url, settings)
     if selectors is None:
         return ctx.fail(NOTHING)
-    return Found(GENERIC, answer.url, None, {"selectors": json_of(selectors)}, Confidence.LOW, "model")
+    return DetectedBoard(GENERIC, answer.url, None, {"selectors": json_of(selectors)}, Confidence.LOW, "model")
 
 
-async def _by_number(ctx: Context, found: Found, payload: DiscoveryPayload, settings: JobsSettings) -> Found:
+async def _by_number(
+    ctx: Context, found: DetectedBoard, payload: DiscoveryPayload, settings: JobsSettings
+) -> DetectedBoard:
     """The same board by the number that its page tells, where what its address calls it shows no openings."""
     if await _openings(ctx, found, payload, settings):
         return found
@@ -114,7 +116,9 @@ async def _by_number(ctx: Context, found: Found, payload: DiscoveryPayload, sett
     return next((one for one in inside if one.kind == found.kind and _complete(one)), found)
 
 
-async def _openings(ctx: Context, found: Found, payload: DiscoveryPayload, settings: JobsSettings) -> int | None:
+async def _openings(
+    ctx: Context, found: DetectedBoard, payload: DiscoveryPayload, settings: JobsSettings
+) -> int | None:
     """How many openings the first page of a board's list shows; None: there is no such list."""
     try:
         return (await _test(ctx, instruction_for(found), payload, settings)).count
@@ -122,7 +126,7 @@ async def _openings(ctx: Context, found: Found, payload: DiscoveryPayload, setti
         return None
 
 
-def _complete(found: Found) -> bool:
+def _complete(found: DetectedBoard) -> bool:
     """Whether the address alone says all that is needed."""
     try:
         instruction_for(found)
@@ -131,7 +135,7 @@ def _complete(found: Found) -> bool:
     return True
 
 
-async def _begin(ctx: Context, source_id: str, found: Found, payload: DiscoveryPayload) -> None:
+async def _begin(ctx: Context, source_id: str, found: DetectedBoard, payload: DiscoveryPayload) -> None:
     """The record, before anything was tested."""
     now = ctx.now
     name = payload.company_name or found.token or found.url
@@ -145,7 +149,9 @@ async def _begin(ctx: Context, source_id: str, found: Found, payload: DiscoveryP
     await ctx.checkpoint("test")
 
 
-async def _test(ctx: Context, instruction: Instruction, payload: DiscoveryPayload, settings: JobsSettings) -> Tested:
+async def _test(
+    ctx: Context, instruction: Instruction, payload: DiscoveryPayload, settings: JobsSettings
+) -> SourceTest:
     """The live check: the list answers in the shape that the instruction says, and the board's own name fits."""
     html = reads_html(instruction)
     request = first_request(instruction)
@@ -155,7 +161,7 @@ async def _test(ctx: Context, instruction: Instruction, payload: DiscoveryPayloa
     )
     name = await _name(ctx, instruction, request, answer, settings)
     name = name or next((posting.company for posting in found.postings if posting.company), None)
-    return Tested(
+    return SourceTest(
         count=len(found.postings),
         name=name,
         fits=company_fits(name, payload.company_name),
@@ -164,7 +170,7 @@ async def _test(ctx: Context, instruction: Instruction, payload: DiscoveryPayloa
 
 
 async def _name(
-    ctx: Context, instruction: Instruction, listed: Request, answer: Answer, settings: JobsSettings
+    ctx: Context, instruction: Instruction, listed: Request, answer: Response, settings: JobsSettings
 ) -> str | None:
     """What the board calls itself; that it cannot be asked says nothing about the board."""
     asked = name_request(instruction)
@@ -179,7 +185,13 @@ async def _name(
 
 
 async def _decide(
-    ctx: Context, payload: DiscoveryPayload, found: Found, *, source_id: str, instruction: Instruction, tested: Tested
+    ctx: Context,
+    payload: DiscoveryPayload,
+    found: DetectedBoard,
+    *,
+    source_id: str,
+    instruction: Instruction,
+    tested: SourceTest,
 ) -> Any:
     """Enable a sure source that is wanted; leave any other to a person."""
     sure = found.enable_confidence is Confidence.HIGH

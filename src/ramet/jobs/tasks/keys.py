@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ramet import BlockReason, text_key, url_key
 from ramet.jobs.companies.identity import company_id_of, website_of
-from ramet.jobs.detection.findings import Found
+from ramet.jobs.detection.findings import DetectedBoard
 from ramet.jobs.errors import InputError
 from ramet.jobs.kinds import CompanyPayload, DiscoveryPayload, ListingPayload, ScrapePayload, SourcePayload
 from ramet.jobs.matching.duplicates import listing_key
@@ -56,6 +56,6 @@ def key_of_listing(payload: ListingPayload) -> str:
     return listing_key(payload.url)
 
 
-def source_id_of(found: Found) -> str:
+def source_id_of(found: DetectedBoard) -> str:
     """Return the name of a board, the same wherever it was found."""
     return found.key

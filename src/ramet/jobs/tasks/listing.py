@@ -36,7 +36,7 @@ from ramet.jobs.text.posting_text import Reading, read_posting
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class ReadPosting:
     """A posting and what its text says."""
 
     posting: Posting
@@ -53,7 +53,7 @@ class Gathered:
 def save_listing(
     ctx: Context,
     payload: ListingPayload,
-    gathered: Gathered,
+    gathered: ReadPosting,
     status: str,
     settings: JobsSettings,
     *,
@@ -93,7 +93,7 @@ def save_listing(
 def save_match(
     ctx: Context,
     payload: ListingPayload,
-    gathered: Gathered,
+    gathered: ReadPosting,
     score: Score,
     *,
     points: float,
@@ -335,7 +335,7 @@ async def _same_in_source(ctx: Context, payload: ListingPayload, number: str | N
     return next((str(listing_id) for (listing_id,) in rows if listing_id != ctx.key), None)
 
 
-async def _same_elsewhere(ctx: Context, gathered: Gathered, source_id: str | None) -> str | None:
+async def _same_elsewhere(ctx: Context, gathered: ReadPosting, source_id: str | None) -> str | None:
     """The same opening on another board, which came first. Within one board its own numbers tell openings apart."""
     if not gathered.fingerprint:
         return None
@@ -353,7 +353,7 @@ def _unread(
     ctx: Context, payload: ListingPayload, posting: Posting, status: str, *, end: Outcome, settings: JobsSettings
 ) -> Outcome:
     """An end before the posting was read: what is known of it is kept, for somebody to look at."""
-    save_listing(ctx, payload, Gathered(posting, read_posting(posting)), status, settings, reason=end.reason)
+    save_listing(ctx, payload, ReadPosting(posting, read_posting(posting)), status, settings, reason=end.reason)
     return end
 
 
@@ -378,12 +378,12 @@ async def _instruction(ctx: Context, payload: ListingPayload) -> Instruction | N
     return None if source is None else source.instruction
 
 
-def _gathered(ctx: Context, payload: ListingPayload) -> Gathered:
+def _gathered(ctx: Context, payload: ListingPayload) -> ReadPosting:
     """What the stages before have gathered."""
     kept = ctx.state["job_data"]
     posting = payload.posting if kept["posting"] is None else Posting.model_validate(kept["posting"])
     assert posting is not None, "a posting that was not fetched came with the task"
-    return Gathered(posting, Reading.from_json(kept["reading"]), kept["methods"])
+    return ReadPosting(posting, Reading.from_json(kept["reading"]), kept["methods"])
 
 
 def _final(score: Score, analysis: dict[str, Any] | None) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ramet import Context
 from ramet.fetch.errors import Refused
-from ramet.fetch.messages import Answer, Request
+from ramet.fetch.messages import Request, Response
 from ramet.jobs.app import hosts
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.matching.stop_list import stopped_host
@@ -21,12 +21,12 @@ def reads_html(instruction: Instruction) -> bool:
     return instruction.type in ("html", "jsonld") or instruction.embedded is not None
 
 
-def content_type(answer: Answer) -> str:
+def content_type(answer: Response) -> str:
     """The media type with its parameters: the encoding may be named there alone."""
     return answer.headers.get("content-type", "")
 
 
-async def page(ctx: Context, url: str, settings: JobsSettings) -> Answer:
+async def page(ctx: Context, url: str, settings: JobsSettings) -> Response:
     """A page that people read; robots.txt is kept to.
 
     Raises:
@@ -41,7 +41,7 @@ async def page(ctx: Context, url: str, settings: JobsSettings) -> Answer:
 
 async def board(
     ctx: Context, request: Request, settings: JobsSettings, validators: Mapping[str, str] | None = None, *, html: bool
-) -> Answer:
+) -> Response:
     """An answer of a board's interface; with ``html`` it is one of its pages, for which robots.txt holds.
 
     Raises:
@@ -59,7 +59,7 @@ async def _asked(
     validators: Mapping[str, str] | None,
     *,
     robots: bool,
-) -> Answer:
+) -> Response:
     def judge(url: str) -> None:
         refused = stopped_host(url, settings.stop)
         if refused is not None:

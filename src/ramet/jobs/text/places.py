@@ -51,7 +51,7 @@ class Place:
     """Hours, in winter."""
 
 
-class _Known(NamedTuple):
+class _PlaceEntry(NamedTuple):
     country: str
     region: str | None
     utc_offset: float | None
@@ -140,7 +140,7 @@ def _pieces(part: str) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
-def _larger(pieces: list[str], cities: list[_Known]) -> tuple[str | None, str | None, float | None, list[str]]:
+def _larger(pieces: list[str], cities: list[_PlaceEntry]) -> tuple[str | None, str | None, float | None, list[str]]:
     """The country and the state among the pieces, the offset of the smaller, and the pieces that are neither.
 
     They stand at the end more often than not. What may be both is a state, unless a city stands there that lies in the
@@ -176,7 +176,7 @@ def _may_be_city(piece: str, is_placed: bool) -> bool:
     return not any(character.isdigit() for character in piece)
 
 
-def _state(piece: str, key: str, country: str | None, *, is_alone: bool) -> _Known | None:
+def _state(piece: str, key: str, country: str | None, *, is_alone: bool) -> _PlaceEntry | None:
     """The state or province that a piece names, where it can be one: a code in capitals and not alone."""
     if len(key) <= 3:
         if not piece.isupper() or is_alone:
@@ -191,16 +191,16 @@ def _key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def _read(entries: Iterable[str]) -> dict[str, _Known]:
+def _read(entries: Iterable[str]) -> dict[str, _PlaceEntry]:
     """Return what is known of each name. The file tells its format."""
-    known: dict[str, _Known] = {}
+    known: dict[str, _PlaceEntry] = {}
     for entry in entries:
         head, _, names = entry.partition(": ")
         country, *rest = head.split()
         offset = float(rest.pop()) if rest and rest[-1][-1].isdigit() else None
         region = rest[0] if rest and rest[0] != "-" else None
         for name in names.split("|"):
-            known[name] = _Known(country, region, offset)
+            known[name] = _PlaceEntry(country, region, offset)
     return known
 
 
@@ -209,7 +209,7 @@ _COUNTRIES, _REGIONS, _CITIES = (_read(_LISTS[section]) for section in ("countri
 _AREAS = frozenset(_LISTS["areas"])
 """Parts of the world and of countries, and all of it."""
 _COUNTRIES.update({known.country.lower(): known for known in list(_COUNTRIES.values()) if known.country != "IN"})
-_CODES: dict[str, list[_Known]] = {}
+_CODES: dict[str, list[_PlaceEntry]] = {}
 for _known in dict.fromkeys(_REGIONS.values()):
     if _known.region is not None:
         _CODES.setdefault(_known.region, []).append(_known)

@@ -18,7 +18,7 @@ from ramet.llm.commands.work import has_worker, wake, work_on
 from ramet.llm.errors import LlmError
 from ramet.llm.jobs import Job, submit_job
 from ramet.llm.pipeline import app
-from ramet.llm.preparation import Prepared, Wanted, check_ceiling, missing_key, prepare
+from ramet.llm.preparation import PreparedJob, SubmitArguments, check_ceiling, missing_key, prepare
 from ramet.llm.pricing.estimate import lines
 from ramet.llm.settings import JobSettings
 from ramet.llm.status import status_of
@@ -62,10 +62,10 @@ def input_options(command: Command) -> Command:
     return command
 
 
-def _wanted(path: Path, options: dict[str, Any]) -> Wanted:
+def _wanted(path: Path, options: dict[str, Any]) -> SubmitArguments:
     if options["schema"] is not None and options["check"] is not None:
         raise LlmError("give either --schema or --check")
-    return Wanted(path=path, dedupe=not options.pop("no_dedupe"), **options)
+    return SubmitArguments(path=path, dedupe=not options.pop("no_dedupe"), **options)
 
 
 @click.command("estimate", short_help="What a job would cost; nothing is sent.")
@@ -108,7 +108,7 @@ def submit(path: Path, name: str | None, work: bool, database: str, as_json: boo
     click.get_current_context().exit(asyncio.run(_submit(prepared, options["soft_cost"], database, work, as_json)))
 
 
-async def _submit(prepared: Prepared, soft_cost: int | None, database: str, work: bool, as_json: bool) -> int:
+async def _submit(prepared: PreparedJob, soft_cost: int | None, database: str, work: bool, as_json: bool) -> int:
     async with app.client(database) as client:
         job, new = await submit_job(
             client, prepared.name, prepared.questions, prepared.settings,
@@ -144,7 +144,7 @@ async def limit_rates(client: Client, settings: JobSettings) -> None:
                 )  # fmt: skip
 
 
-def _tell(job: Job, prepared: Prepared, *, new: bool, served: bool, place: str) -> None:
+def _tell(job: Job, prepared: PreparedJob, *, new: bool, served: bool, place: str) -> None:
     lineage = job.lineage
     click.echo(f"\nsubmitted job {job.name}" if new else f"\njob {job.name} is there already: {lineage.state}")
     if not new and prepared.max_cost and lineage.max_cost != prepared.max_cost:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ramet import NANO_DOLLARS, as_usd
-from ramet.commands.terminal import Lines, columns, console, counted, emit, on_terminal, plain
+from ramet.commands.terminal import ProgressLines, columns, console, counted, emit, on_terminal, plain
 from ramet.llm.app import NO_CEILING
 from ramet.llm.pricing.mode_choice import span
 from ramet.llm.status import ItemState, JobStatus
@@ -102,7 +102,7 @@ class LineView:
     """A line now and then, where there is no terminal."""
 
     def __init__(self) -> None:
-        self._lines = Lines()
+        self._lines = ProgressLines()
 
     def look(self, status: JobStatus) -> None:
         """See `BarView`."""
@@ -117,7 +117,7 @@ class JsonView(LineView):
     """A JSON line per look that found something new."""
 
     def __init__(self) -> None:
-        self._lines = Lines(seconds=0.0)
+        self._lines = ProgressLines(seconds=0.0)
 
     def look(self, status: JobStatus) -> None:
         """See `BarView`."""

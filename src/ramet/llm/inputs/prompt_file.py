@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from ramet.commands.errors import one_line
 from ramet.llm.errors import InputError
 from ramet.llm.inputs.questions import LIMIT_NAMES, Defaults, checked, read_question
-from ramet.llm.inputs.values import Template, Wrong, check_storable, shown, unknown
+from ramet.llm.inputs.values import InvalidRow, Template, check_storable, shown, unknown
 from ramet.llm.requests import Request, canonical
 
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -119,7 +119,7 @@ def csv_records(
         except csv.Error as error:
             words = f"{path}, line {begins}: not CSV ({one_line(error)}); a quote may be missing there"
             raise InputError(words) from error
-        except Wrong as error:
+        except InvalidRow as error:
             raise InputError(f"{path}, line {begins}: {error}") from error
         begins = reader.line_num + 1
 
@@ -136,22 +136,22 @@ def _separator(header: str) -> str:
 def _check_header(header: list[str], template: Template | None) -> None:
     for name in header:
         if header.count(name) > 1:
-            raise Wrong(f"the header has the column {shown(name)} twice; rename one of them")
+            raise InvalidRow(f"the header has the column {shown(name)} twice; rename one of them")
     if template is not None:
         for name in template.names:
             if name not in header:
-                raise Wrong(f"the template wants {unknown(name, header, 'column')}")
+                raise InvalidRow(f"the template wants {unknown(name, header, 'column')}")
         return
     for name in header:
         if name not in _COLUMNS:
-            raise Wrong(f"{unknown(name, _COLUMNS, 'column')}; to ask about other columns give a template")
+            raise InvalidRow(f"{unknown(name, _COLUMNS, 'column')}; to ask about other columns give a template")
     if "prompt" not in header:
-        raise Wrong("the header has no column 'prompt'; add one, or give a template")
+        raise InvalidRow("the header has no column 'prompt'; add one, or give a template")
 
 
 def _record(header: list[str], cells: list[str], template: Template | None) -> dict[str, Any]:
     if len(cells) != len(header):
-        raise Wrong(f"has {len(cells)} cells, where the header has {len(header)}; is a separator not in quotes?")
+        raise InvalidRow(f"has {len(cells)} cells, where the header has {len(header)}; is a separator not in quotes?")
     pairs = zip(header, cells, strict=True)
     if template is not None:
         return {name: cell for name, cell in pairs if cell or name not in {"id", "custom_id"}}
@@ -169,7 +169,7 @@ def _value(name: str, cell: str) -> str | float:
             raise ValueError
         return convert(cell)
     except ValueError as error:
-        raise Wrong(f"'{name}' must be a {kind}, not {shown(cell)}") from error
+        raise InvalidRow(f"'{name}' must be a {kind}, not {shown(cell)}") from error
 
 
 def json_records(
@@ -186,7 +186,7 @@ def json_records(
         where = f"{path}, line {number}"
         try:
             record = _DECODER.decode(line.strip())
-        except Wrong as error:
+        except InvalidRow as error:
             raise InputError(f"{where}: {error}") from error
         except (ValueError, RecursionError) as error:
             hint = "; give one object a line, no list" if number == 1 and line.strip() in {"[", "{"} else ""
@@ -201,12 +201,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(record) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise Wrong(f"has the key {shown(twice)} twice; keep one of them")
+        raise InvalidRow(f"has the key {shown(twice)} twice; keep one of them")
     return record
 
 
 def _no_constant(name: str) -> object:
-    raise Wrong(f"{name} is no JSON; leave it out")
+    raise InvalidRow(f"{name} is no JSON; leave it out")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
@@ -253,7 +253,7 @@ def read_rows(
     try:
         defaults = checked(defaults)
         template = Template(defaults.template) if defaults.template is not None else None
-    except Wrong as error:
+    except InvalidRow as error:
         raise InputError(f"the options for all rows: {error}") from error
     return _rows(path, form, defaults, template, bytes_max)
 
@@ -267,7 +267,7 @@ def _rows(path: Path, form: str, defaults: Defaults, template: Template | None, 
                 check_storable(record)
                 told, request = read_question(record, defaults, template)
                 _check_size(request, bytes_max)
-            except Wrong as error:
+            except InvalidRow as error:
                 raise InputError(f"{path}, line {line}: {error}") from error
             row_id = told if told is not None else str(position + 1)
             if row_id in ids:
@@ -284,7 +284,7 @@ def _check_size(request: Request, bytes_max: int) -> None:
         for part in (request.model, request.messages, request.parameters, request.schema)
     )  # fmt: skip
     if size > bytes_max:
-        raise Wrong(f"its request has {size:,} bytes, over {bytes_max:,}; shorten it or split it up")
+        raise InvalidRow(f"its request has {size:,} bytes, over {bytes_max:,}; shorten it or split it up")
 
 
 def _twice(path: Path, line: int, row_id: str, first: int, *, given: bool) -> str:

@@ -6,7 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ramet.llm.inputs.values import Template, Wrong, check_storable, flag, mapping, number, shown, text, unknown, whole
+from ramet.llm.inputs.values import (
+    InvalidRow,
+    Template,
+    check_storable,
+    flag,
+    mapping,
+    number,
+    shown,
+    text,
+    unknown,
+    whole,
+)
 from ramet.llm.requests import Request
 from ramet.llm.schemas import WrongSchema, check_schema
 
@@ -31,16 +42,18 @@ def _stop(value: object, name: str) -> str | list[str]:
         return value
     if isinstance(value, list) and value and all(isinstance(one, str) and one for one in value):
         return value
-    raise Wrong(f"'{name}' must be a text or a list of texts, not {shown(value)}")
+    raise InvalidRow(f"'{name}' must be a text or a list of texts, not {shown(value)}")
 
 
 def _tools(value: object, name: str) -> list[Any]:
     if not isinstance(value, list):
-        raise Wrong(f"'{name}' must be a list, not {shown(value)}")
+        raise InvalidRow(f"'{name}' must be a list, not {shown(value)}")
     for index, one in enumerate(value):
         kind = mapping(one, f"{name}[{index}]").get("type", "function")
         if kind not in ("function", "custom"):
-            raise Wrong(f"'{name}[{index}]' is a tool of type {shown(kind)}, which is paid on top; only functions go")
+            raise InvalidRow(
+                f"'{name}[{index}]' is a tool of type {shown(kind)}, which is paid on top; only functions go"
+            )
     return value
 
 
@@ -107,7 +120,7 @@ def add_parameter(parameters: dict[str, Any], name: str, value: object) -> bool:
     name = _RENAMED.get(name, name)
     if name in _REFUSED:
         if value is not None and not (name in _HARMLESS and value == _HARMLESS[name]):
-            raise Wrong(f"'{name}' cannot be set in a row: {_REFUSED[name]}")
+            raise InvalidRow(f"'{name}' cannot be set in a row: {_REFUSED[name]}")
         return True
     check = PARAMETERS.get(name)
     if check is None:
@@ -132,7 +145,7 @@ def add_others(parameters: dict[str, Any], others: Mapping[str, Any], taken: fro
     """
     for name, value in others.items():
         if name in taken:
-            raise Wrong(f"'parameters.{name}' belongs beside 'parameters', not in it")
+            raise InvalidRow(f"'parameters.{name}' belongs beside 'parameters', not in it")
         if add_parameter(parameters, name, value):
             continue
         if value is None:
@@ -141,10 +154,10 @@ def add_others(parameters: dict[str, Any], others: Mapping[str, Any], taken: fro
             parameters[name] = value
 
 
-def unknown_parameter(name: str, others: frozenset[str]) -> Wrong:
+def unknown_parameter(name: str, others: frozenset[str]) -> InvalidRow:
     """The complaint about a key that no row has."""
     wrong = unknown(name, others | PARAMETERS.keys())
-    return Wrong(f"{wrong}; what only your server knows goes into 'parameters'")
+    return InvalidRow(f"{wrong}; what only your server knows goes into 'parameters'")
 
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
@@ -160,10 +173,10 @@ def read_messages(value: object, name: str = "messages") -> list[dict[str, Any]]
         Wrong: it is none.
     """
     if not isinstance(value, list) or not value:
-        raise Wrong(f"'{name}' must be a list of at least one message, not {shown(value)}")
+        raise InvalidRow(f"'{name}' must be a list of at least one message, not {shown(value)}")
     read = [_message(one, f"{name}[{index}]") for index, one in enumerate(value)]
     if all(one["role"] == "system" for one in read):
-        raise Wrong(f"'{name}' asks nothing; add a message of the role 'user'")
+        raise InvalidRow(f"'{name}' asks nothing; add a message of the role 'user'")
     return read
 
 
@@ -173,10 +186,10 @@ def _message(value: object, name: str) -> dict[str, Any]:
         del given["type"]
     for key in given:
         if key not in _MESSAGE_KEYS:
-            raise Wrong(f"'{name}': {unknown(key, _MESSAGE_KEYS)}")
+            raise InvalidRow(f"'{name}': {unknown(key, _MESSAGE_KEYS)}")
     role = given.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise Wrong(f"'{name}.role' must be 'system', 'user' or 'assistant', not {shown(role)}")
+        raise InvalidRow(f"'{name}.role' must be 'system', 'user' or 'assistant', not {shown(role)}")
     message: dict[str, Any] = {"role": _ROLES[role], "content": read_content(given.get("content"), f"{name}.content")}
     if given.get("name") is not None:
         message["name"] = text(given["name"], f"{name}.name")
@@ -192,7 +205,7 @@ def read_content(value: object, name: str) -> str | list[dict[str, Any]]:
     if not isinstance(value, list):
         return text(value, name)
     if not value:
-        raise Wrong(f"'{name}' is empty")
+        raise InvalidRow(f"'{name}' is empty")
     return [_part(one, f"{name}[{index}]") for index, one in enumerate(value)]
 
 
@@ -203,7 +216,7 @@ def _part(value: object, name: str) -> dict[str, Any]:
         return {**part, "type": "text", "text": text(part.get("text"), f"{name}.text")}
     if kind not in _OTHERS:
         known = ", ".join(sorted({"text", *_OTHERS}))
-        raise Wrong(f"'{name}.type' is {shown(kind)}, the price of which nothing bounds; known are {known}")
+        raise InvalidRow(f"'{name}.type' is {shown(kind)}, the price of which nothing bounds; known are {known}")
     if kind == "input_image" and isinstance(part.get("image_url"), str):
         image = {"url": part.pop("image_url"), "detail": part.pop("detail", None)}
         return {**part, "type": "image_url", "image_url": {key: one for key, one in image.items() if one is not None}}
@@ -271,13 +284,13 @@ def _row_id(record: Mapping[str, Any]) -> str | None:
     if not given:
         return None
     if len(given) > 1:
-        raise Wrong("has both 'id' and 'custom_id'; keep one of them")
+        raise InvalidRow("has both 'id' and 'custom_id'; keep one of them")
     value = record[given[0]]
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(whole(value, given[0]))
     row_id = text(value, given[0])
     if len(row_id) > _ID_LENGTH_MAX:
-        raise Wrong(f"'{given[0]}' has {len(row_id):,} characters, over {_ID_LENGTH_MAX}; shorten it")
+        raise InvalidRow(f"'{given[0]}' has {len(row_id):,} characters, over {_ID_LENGTH_MAX}; shorten it")
     return row_id
 
 
@@ -286,12 +299,12 @@ def _enveloped(record: Mapping[str, Any]) -> dict[str, Any]:
         if name not in _ENVELOPE:
             raise unknown(name, _ENVELOPE)
     if "body" in record and "params" in record:
-        raise Wrong("has both 'body' and 'params'; keep one of them")
+        raise InvalidRow("has both 'body' and 'params'; keep one of them")
     if record.get("method", "POST") != "POST":
-        raise Wrong(f"'method' must be 'POST', not {shown(record['method'])}")
+        raise InvalidRow(f"'method' must be 'POST', not {shown(record['method'])}")
     url = record.get("url")
     if url is not None and not text(url, "url").endswith(_ENDPOINTS):
-        raise Wrong(f"'url' must be '/v1/chat/completions' or '/v1/responses', not {shown(url)}")
+        raise InvalidRow(f"'url' must be '/v1/chat/completions' or '/v1/responses', not {shown(url)}")
     name = "body" if "body" in record else "params"
     return mapping(record[name], name)
 
@@ -305,12 +318,12 @@ def _request(body: Mapping[str, Any], defaults: Defaults) -> Request:
         others = mapping(body["parameters"], "parameters")
         for name in others:
             if name in body and name not in _OWN:
-                raise Wrong(f"'{name}' is in 'parameters' and beside it; keep one of them")
+                raise InvalidRow(f"'{name}' is in 'parameters' and beside it; keep one of them")
         add_others(parameters, others, _OWN)
     schema = _schema(body, parameters)
     if isinstance(effort := parameters.get("reasoning"), dict) and set(effort) == {"effort"}:
         if body.get("reasoning_effort") is not None:
-            raise Wrong("has both 'reasoning' and 'reasoning_effort'; keep one of them")
+            raise InvalidRow("has both 'reasoning' and 'reasoning_effort'; keep one of them")
         del parameters["reasoning"]
         parameters["reasoning_effort"] = text(effort["effort"], "reasoning.effort")
     return Request.of(
@@ -327,27 +340,27 @@ def _model(body: Mapping[str, Any], defaults: Defaults) -> str:
     if model is None:
         model = defaults.model
     if model is None:
-        raise Wrong("names no model; add 'model', or give one for all rows")
+        raise InvalidRow("names no model; add 'model', or give one for all rows")
     return text(model, "model").strip()
 
 
 def _limit(body: Mapping[str, Any], defaults: Defaults) -> int:
     given = [name for name in LIMIT_NAMES if body.get(name) is not None]
     if len(given) > 1:
-        raise Wrong(f"has both '{given[0]}' and '{given[1]}', which are the same; keep one of them")
+        raise InvalidRow(f"has both '{given[0]}' and '{given[1]}', which are the same; keep one of them")
     if given:
         return whole(body[given[0]], given[0], 1)
     if defaults.max_output_tokens is None:
-        raise Wrong("has no 'max_output_tokens', which bounds its price; add it, or give one for all rows")
+        raise InvalidRow("has no 'max_output_tokens', which bounds its price; add it, or give one for all rows")
     return defaults.max_output_tokens
 
 
 def _messages(body: Mapping[str, Any], defaults: Defaults) -> list[dict[str, Any]]:
     given = [name for name in ("prompt", "messages", "input") if body.get(name) is not None]
     if not given:
-        raise Wrong("asks nothing; add 'prompt' or 'messages'")
+        raise InvalidRow("asks nothing; add 'prompt' or 'messages'")
     if len(given) > 1:
-        raise Wrong(f"has both '{given[0]}' and '{given[1]}'; keep one of them")
+        raise InvalidRow(f"has both '{given[0]}' and '{given[1]}'; keep one of them")
     name, value = given[0], body[given[0]]
     if name == "messages" or (name == "input" and isinstance(value, list)):
         messages = read_messages(value, name)
@@ -356,7 +369,7 @@ def _messages(body: Mapping[str, Any], defaults: Defaults) -> list[dict[str, Any
     has_own = any(message["role"] == "system" for message in messages)
     told = [key for key in ("system", "instructions") if body.get(key) is not None]
     if len(told) > 1 or (told and has_own):
-        raise Wrong(f"has '{told[0]}' and another system message; keep one of them")
+        raise InvalidRow(f"has '{told[0]}' and another system message; keep one of them")
     system = read_content(body[told[0]], told[0]) if told else defaults.system
     if system is None or has_own:
         return messages
@@ -374,20 +387,20 @@ def _schema(body: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, An
         told = mapping(body["text"], "text")
         for name in told:
             if name not in {"format", "verbosity"}:
-                raise Wrong(f"'text': {unknown(name, ('format', 'verbosity'))}")
+                raise InvalidRow(f"'text': {unknown(name, ('format', 'verbosity'))}")
         if told.get("verbosity") is not None:
             add_parameter(parameters, "verbosity", told["verbosity"])
         if told.get("format") is not None:
             found.append(_formatted(mapping(told["format"], "text.format"), "text.format"))
     schemas = [schema for schema in found if schema is not None]
     if len(schemas) > 1:
-        raise Wrong("has more than one schema for its answer; keep one of them")
+        raise InvalidRow("has more than one schema for its answer; keep one of them")
     if not schemas:
         return None
     try:
         check_schema(schemas[0])
     except WrongSchema as error:
-        raise Wrong(f"'schema': {error}") from error
+        raise InvalidRow(f"'schema': {error}") from error
     return schemas[0]
 
 
@@ -396,7 +409,9 @@ def _formatted(value: dict[str, Any], name: str) -> dict[str, Any] | None:
     if kind == "text":
         return None
     if kind != "json_schema":
-        raise Wrong(f"'{name}.type' must be 'json_schema' or 'text', not {shown(kind)}; say in 'schema' what must fit")
+        raise InvalidRow(
+            f"'{name}.type' must be 'json_schema' or 'text', not {shown(kind)}; say in 'schema' what must fit"
+        )
     inner = value.get("json_schema")
     holder, path = (value, name) if inner is None else (mapping(inner, f"{name}.json_schema"), f"{name}.json_schema")
     return mapping(holder.get("schema"), f"{path}.schema")

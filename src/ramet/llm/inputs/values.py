@@ -18,16 +18,16 @@ _WHOLE_MAX = 2**53
 _SHOWN_MAX = 60
 
 
-class Wrong(Exception):
+class InvalidRow(Exception):
     """What is wrong with a row, in words that can follow its line number."""
 
 
 def text(value: object, name: str) -> str:
     """A text that is not empty."""
     if not isinstance(value, str):
-        raise Wrong(f"'{name}' must be a text, not {shown(value)}")
+        raise InvalidRow(f"'{name}' must be a text, not {shown(value)}")
     if not value.strip():
-        raise Wrong(f"'{name}' is empty")
+        raise InvalidRow(f"'{name}' is empty")
     return value
 
 
@@ -36,9 +36,9 @@ def whole(value: object, name: str, least: int = -_WHOLE_MAX) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise Wrong(f"'{name}' must be a whole number, not {shown(value)}")
+        raise InvalidRow(f"'{name}' must be a whole number, not {shown(value)}")
     if not least <= value <= _WHOLE_MAX:
-        raise Wrong(
+        raise InvalidRow(
             f"'{name}' must be {least} or more, not {shown(value)}" if value < least else f"'{name}' is too big"
         )
     return value
@@ -47,23 +47,23 @@ def whole(value: object, name: str, least: int = -_WHOLE_MAX) -> int:
 def number(value: object, name: str, least: float, most: float) -> float:
     """A number of a range."""
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise Wrong(f"'{name}' must be a number, not {shown(value)}")
+        raise InvalidRow(f"'{name}' must be a number, not {shown(value)}")
     if not least <= value <= most:
-        raise Wrong(f"'{name}' must be from {least:g} to {most:g}, not {shown(value)}")
+        raise InvalidRow(f"'{name}' must be from {least:g} to {most:g}, not {shown(value)}")
     return value
 
 
 def flag(value: object, name: str) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise Wrong(f"'{name}' must be true or false, not {shown(value)}")
+        raise InvalidRow(f"'{name}' must be true or false, not {shown(value)}")
     return value
 
 
 def mapping(value: object, name: str) -> dict[str, Any]:
     """An object."""
     if not isinstance(value, dict):
-        raise Wrong(f"'{name}' must be an object, not {shown(value)}")
+        raise InvalidRow(f"'{name}' must be an object, not {shown(value)}")
     return value
 
 
@@ -77,12 +77,12 @@ def shown(value: object) -> str:
     return words if len(words) <= _SHOWN_MAX else f"{words[: _SHOWN_MAX - 3]}..."
 
 
-def unknown(name: str, known: Iterable[str], what: str = "key") -> Wrong:
+def unknown(name: str, known: Iterable[str], what: str = "key") -> InvalidRow:
     """The complaint about a name that nobody knows, with the one that was probably meant."""
     names = sorted(known)
     near = difflib.get_close_matches(name[:_SHOWN_MAX], names, 1, 0.6)
     said = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(names)}"
-    return Wrong(f"unknown {what} {shown(name)}; {said}")
+    return InvalidRow(f"unknown {what} {shown(name)}; {said}")
 
 
 def check_storable(value: object) -> None:
@@ -95,17 +95,17 @@ def check_storable(value: object) -> None:
     while left:
         part, path = left.pop()
         if len(path) > DEPTH_MAX:
-            raise Wrong(f"nests deeper than {DEPTH_MAX} levels")
+            raise InvalidRow(f"nests deeper than {DEPTH_MAX} levels")
         if isinstance(part, str):
             if _UNSTORABLE.search(part):
-                raise Wrong(f"{place(path)} holds a NUL or half of a surrogate pair; remove it")
+                raise InvalidRow(f"{place(path)} holds a NUL or half of a surrogate pair; remove it")
         elif isinstance(part, float):
             if not math.isfinite(part):
-                raise Wrong(f"{place(path)} is no number of JSON")
+                raise InvalidRow(f"{place(path)} is no number of JSON")
         elif type(part) is dict or isinstance(part, Mapping):
             for name, inner in part.items():
                 if _UNSTORABLE.search(name):
-                    raise Wrong(f"a key in {place(path)} holds a NUL or half of a surrogate pair; remove it")
+                    raise InvalidRow(f"a key in {place(path)} holds a NUL or half of a surrogate pair; remove it")
                 left.append((inner, (*path, name)))
         elif isinstance(part, list | tuple):
             left.extend((inner, (*path, index)) for index, inner in enumerate(part))
@@ -134,13 +134,13 @@ class Template:
         try:
             for literal, name, form, conversion in Formatter().parse(words):
                 if form or conversion:
-                    raise Wrong(f"the template's place for {shown(name)} may hold only the name of a column")
+                    raise InvalidRow(f"the template's place for {shown(name)} may hold only the name of a column")
                 self._parts.append((literal, name))
         except ValueError as error:
-            raise Wrong(f"the template cannot be read ({error}); write {{{{ and }}}} for braces") from error
+            raise InvalidRow(f"the template cannot be read ({error}); write {{{{ and }}}} for braces") from error
         self.names = tuple(dict.fromkeys(name for _, name in self._parts if name is not None))
         if not self.names:
-            raise Wrong("the template has no place for a column, such as {prompt}: every row would ask the same")
+            raise InvalidRow("the template has no place for a column, such as {prompt}: every row would ask the same")
 
     def fill(self, row: Mapping[str, Any]) -> str:
         """The prompt of a row. Values that are no texts are written as JSON.
@@ -158,8 +158,8 @@ class Template:
 
 def _value(row: Mapping[str, Any], name: str) -> str:
     if name not in row:
-        raise Wrong(f"the template wants {unknown(name, row, 'column')}")
+        raise InvalidRow(f"the template wants {unknown(name, row, 'column')}")
     value = row[name]
     if value is None or value == "":
-        raise Wrong(f"the template wants '{name}', which is empty")
+        raise InvalidRow(f"the template wants '{name}', which is empty")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

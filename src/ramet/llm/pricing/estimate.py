@@ -15,7 +15,7 @@ from ramet import Limits, as_usd
 from ramet.llm.pricing.mode_choice import Choice, choose_mode, span
 from ramet.llm.pricing.prices import Price, bound, cost_of
 from ramet.llm.pricing.tokens import estimated_tokens, likely_tokens
-from ramet.llm.providers.base import Caps, Mode, Usage
+from ramet.llm.providers.base import Capabilities, Mode, TokenUsage
 from ramet.llm.requests import Request
 
 JOB_SECONDS = Limits().lineage_seconds
@@ -120,7 +120,7 @@ def _costs(costs: Costs) -> dict[str, int]:
 def estimate(
     requests: Iterable[Request],
     price_for: Callable[[str], Price],
-    caps: Mapping[Mode, Caps],
+    caps: Mapping[Mode, Capabilities],
     *,
     requests_per_second: float,
     ceiling: int | None = None,
@@ -167,7 +167,7 @@ def estimate(
     return Estimate(rows, len(seen), models, choice, ceiling, seconds, job_seconds)
 
 
-def _calls(models: Iterable[ModelPart], mode: Mode, caps: Caps) -> int:
+def _calls(models: Iterable[ModelPart], mode: Mode, caps: Capabilities) -> int:
     """The fewest calls that a job takes; a batch asks one model."""
     if mode is Mode.CHAT:
         return sum(part.questions for part in models)
@@ -177,7 +177,7 @@ def _calls(models: Iterable[ModelPart], mode: Mode, caps: Caps) -> int:
 class _Sum:
     """Adds requests to one model up, in every mode at once, as the mode is known only at the end."""
 
-    def __init__(self, model: str, price: Price, caps: Mapping[Mode, Caps], answers_max: int) -> None:
+    def __init__(self, model: str, price: Price, caps: Mapping[Mode, Capabilities], answers_max: int) -> None:
         self._part = ModelPart(model, price)
         self._answers_max = answers_max
         self._tokens = [0, 0, 0, 0]
@@ -195,8 +195,8 @@ class _Sum:
         price = self._part.price
         for factor, sums in self._costs.items():
             reserved = bound(most, output, price, factor)
-            sums[0] += min(cost_of(Usage(likely, cached, 1), price, factor) for cached in (0, likely))
-            sums[1] += min(cost_of(Usage(likely, 0, answer), price, factor), reserved)
+            sums[0] += min(cost_of(TokenUsage(likely, cached, 1), price, factor) for cached in (0, likely))
+            sums[1] += min(cost_of(TokenUsage(likely, 0, answer), price, factor), reserved)
             sums[2] += reserved * self._answers_max
             sums[3] = max(sums[3], reserved)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ramet import Limits
 from ramet.llm.errors import LlmError
-from ramet.llm.providers.base import Caps, Mode
+from ramet.llm.providers.base import Capabilities, Mode
 
 SWEEP_SECONDS = 600.0
 """A sweep may take so long: providers keep a finished background response for as little, where nothing else is said."""
@@ -38,7 +38,7 @@ def rate_of(limits: Limits, requests_per_minute: float | None = None) -> float:
     return cycles if requests_per_minute is None else min(cycles, requests_per_minute / 60)
 
 
-def in_flight_max(requests_per_second: float, caps: Caps, item_seconds: float = ITEM_SECONDS) -> int:
+def in_flight_max(requests_per_second: float, caps: Capabilities, item_seconds: float = ITEM_SECONDS) -> int:
     """How many prompts may be at the provider at once, so that each is asked about in time.
 
     A call asks about one background response. Each must be asked about while its result is kept, and at least twice
@@ -49,7 +49,7 @@ def in_flight_max(requests_per_second: float, caps: Caps, item_seconds: float = 
     return max(1, math.floor(min(calls * caps.items_max, 1e15)))
 
 
-def sweep_seconds(in_flight: int, requests_per_second: float, caps: Caps) -> float:
+def sweep_seconds(in_flight: int, requests_per_second: float, caps: Capabilities) -> float:
     """To ask once about so many prompts at the provider."""
     return math.ceil(in_flight / caps.items_max) / _rate(requests_per_second)
 
@@ -58,7 +58,7 @@ def choose_mode(
     backlog: int,
     *,
     requests_per_second: float,
-    caps: Mapping[Mode, Caps],
+    caps: Mapping[Mode, Capabilities],
     free: bool = False,
     latency_seconds: float | None = None,
     item_seconds: float = ITEM_SECONDS,
@@ -93,12 +93,12 @@ def choose_mode(
     return Choice(mode, why, most, sweep)
 
 
-def _item_seconds(mode: Mode, caps: Caps, seconds: float) -> float:
+def _item_seconds(mode: Mode, caps: Capabilities, seconds: float) -> float:
     return max(caps.window_seconds, seconds) if mode is Mode.BATCH else seconds
 
 
 def _chosen(
-    backlog: int, rate: float, caps: Mapping[Mode, Caps], free: bool, latency_seconds: float | None
+    backlog: int, rate: float, caps: Mapping[Mode, Capabilities], free: bool, latency_seconds: float | None
 ) -> tuple[Mode, str]:
     """The mode, and why."""
     if len(caps) == 1:
@@ -123,7 +123,7 @@ def _chosen(
     )
 
 
-def _saved(caps: Caps) -> str:
+def _saved(caps: Capabilities) -> str:
     """What a batch saves, as a verb; empty where that is nothing."""
     return f"save {1 - caps.discount:.0%}" if caps.discount < 1 else ""
 

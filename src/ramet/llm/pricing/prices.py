@@ -16,7 +16,7 @@ from ramet import NANO_DOLLARS
 from ramet.commands.extras import import_extra
 from ramet.llm.errors import LLM_EXTRA, LlmError, UnknownModel
 from ramet.llm.pricing.tokens import estimated_tokens
-from ramet.llm.providers.base import Usage
+from ramet.llm.providers.base import TokenUsage
 from ramet.llm.requests import Request
 
 PER_TOKENS = 1_000_000
@@ -101,7 +101,7 @@ def amount(micro: int, discount: float) -> int:
     return -(-micro * above // (PER_TOKENS * below))
 
 
-def cost_of(usage: Usage, price: Price, discount: float = 1.0) -> int:
+def cost_of(usage: TokenUsage, price: Price, discount: float = 1.0) -> int:
     """What a call cost, nano-dollars: exact, and rounded up once at the end.
 
     Args:

@@ -23,7 +23,7 @@ from ramet import own_logger
 from ramet.llm.errors import Ambiguous, NotSent, Refused
 from ramet.llm.providers.anthropic_client import AnthropicClient, read_result
 from ramet.llm.providers.anthropic_messages import message_body
-from ramet.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
+from ramet.llm.providers.base import Answer, Capabilities, Mode, Poll, PollState, Submission
 from ramet.llm.providers.openai_batch_lines import lines_of
 from ramet.llm.providers.openai_errors import Conflict, NotFound
 from ramet.llm.requests import Request, canonical
@@ -67,7 +67,7 @@ def _text(digest: bytes) -> str:
 
 logger = own_logger(__name__)
 
-BATCH_CAPS = Caps(
+BATCH_CAPS = Capabilities(
     items_max=100_000,
     bytes_max=240_000_000,
     window_seconds=86_400.0,

@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ramet.llm.errors import NotAllowed, ProviderError
-from ramet.llm.providers.base import Answer, AnswerState, Rate, Usage
+from ramet.llm.providers.base import Answer, AnswerState, RateLimit, TokenUsage
 from ramet.llm.providers.openai_answers import unreadable
-from ramet.llm.providers.openai_errors import code_of, fault_of, told
+from ramet.llm.providers.openai_errors import code_of, fault_of, fault_text
 from ramet.llm.providers.sdk_calls import Caller, Reply
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def read_message(key: str, body: Mapping[str, Any]) -> Answer:
         code, error = _CUT.get(reason, (reason[:60], f"the answer is incomplete: {reason[:60]}"))
     usage = _usage(body.get("usage"))
     return Answer(
-        key, state, text="".join(texts) if texts else None, usage=usage or Usage(), usage_known=usage is not None,
+        key, state, text="".join(texts) if texts else None, usage=usage or TokenUsage(), usage_known=usage is not None,
         error=error, code=code, response_id=_text(body.get("id")), model=_text(body.get("model")),
         raw={"content": further} if further else None,
     )  # fmt: skip
@@ -69,7 +69,7 @@ def read_result(key: str, result: object) -> Answer:
     if kind == "errored" and isinstance(result, Mapping):
         error = inner_error(result.get("error"))
         code = code_of(error) or "failed"
-        return Answer(key, AnswerState.FAILED, error=told(error, None), code=code, retriable=code in _AGAIN)
+        return Answer(key, AnswerState.FAILED, error=fault_text(error, None), code=code, retriable=code in _AGAIN)
     return unreadable(key, "the result is of an unknown kind")
 
 
@@ -79,7 +79,7 @@ def inner_error(body: object) -> object:
     return error if isinstance(error, Mapping) else body
 
 
-def _usage(usage: object) -> Usage | None:
+def _usage(usage: object) -> TokenUsage | None:
     """None where the provider does not say in whole numbers what it counted.
 
     Anthropic counts what it read from a cache, and what it wrote to one, apart from ``input_tokens``.
@@ -91,7 +91,7 @@ def _usage(usage: object) -> Usage | None:
         return None
     read = _count(usage.get("cache_read_input_tokens")) or 0
     written = _count(usage.get("cache_creation_input_tokens")) or 0
-    return Usage(plain + read + written, read, output, written)
+    return TokenUsage(plain + read + written, read, output, written)
 
 
 def _count(value: object) -> int | None:
@@ -117,7 +117,7 @@ def anthropic_fault(
 ) -> ProviderError:
     """What an answer other than 2xx means; the arguments are those of `fault_of`, ``body`` the whole answer."""
     error = inner_error(body)
-    words = told(error, key)
+    words = fault_text(error, key)
     details = error.get("details") if isinstance(error, Mapping) else None
     code = details.get("error_code") if isinstance(details, Mapping) else None
     if code in _PERSON or (status == 400 and _NO_CREDIT in words):
@@ -125,7 +125,7 @@ def anthropic_fault(
     return fault_of(status, headers, error, host=host, key=key, submit=submit, batch=batch)
 
 
-def rates_from(headers: Mapping[str, str]) -> tuple[Rate, ...]:
+def rates_from(headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
     """The limits in ``anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}``; maybe none.
 
     Of tokens it is the limit that is narrowest just now. A reset is compared with the answer's own ``date``, so that a
@@ -136,7 +136,7 @@ def rates_from(headers: Mapping[str, str]) -> tuple[Rate, ...]:
         limit, remaining = (_whole(headers.get(f"anthropic-ratelimit-{of}-{what}", "")) for what in _COUNTS)
         if limit is not None or remaining is not None:
             reset = _moment(headers.get(f"anthropic-ratelimit-{of}-reset", ""))
-            found.append(Rate(of, limit, remaining, None if reset is None else max(reset - _now(headers), 0.0)))
+            found.append(RateLimit(of, limit, remaining, None if reset is None else max(reset - _now(headers), 0.0)))
     return tuple(found)
 
 
@@ -210,5 +210,5 @@ class AnthropicClient(Caller):
     ) -> ProviderError:
         return anthropic_fault(status, headers, body, host=self.host, key=self._key, submit=submit, batch=batch)
 
-    def _rates(self, headers: Mapping[str, str]) -> tuple[Rate, ...]:
+    def _rates(self, headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
         return rates_from(headers)

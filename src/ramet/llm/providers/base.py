@@ -35,7 +35,7 @@ class Sending:
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class Capabilities:
     """What a provider can do in a mode."""
 
     items_max: int
@@ -53,7 +53,7 @@ class Caps:
     """How long finished results are kept; None for days."""
 
 
-CHAT_CAPS = Caps(
+CHAT_CAPS = Capabilities(
     items_max=1,
     bytes_max=32 * 1024 * 1024,
     window_seconds=600.0,
@@ -66,7 +66,7 @@ CHAT_CAPS = Caps(
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens that a call used, as the provider counted them."""
 
     input_tokens: int = 0
@@ -99,7 +99,7 @@ class Answer:
     state: AnswerState
     text: str | None = None
     """The model's words; of an incomplete answer what there is."""
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     usage_known: bool = True
     """False where it may have been billed and the provider did not say how much: what was reserved counts as spent."""
     error: str | None = None
@@ -116,7 +116,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RateLimit:
     """What an answer's headers told about a rate limit."""
 
     of: str
@@ -135,7 +135,7 @@ class Submission:
     remote_id: str
     answer: Answer | None = None
     """Where the call answered at once (chat)."""
-    rates: tuple[Rate, ...] = ()
+    rates: tuple[RateLimit, ...] = ()
 
 
 class PollState(StrEnum):
@@ -165,7 +165,7 @@ class Poll:
     """When it wants to be asked again; None when it did not say."""
     answer: Answer | None = None
     """Where the poll of a background call that ended brought its result along: no need to ask for it again."""
-    rates: tuple[Rate, ...] = ()
+    rates: tuple[RateLimit, ...] = ()
 
 
 class Provider(Protocol):
@@ -174,7 +174,7 @@ class Provider(Protocol):
     name: str
     """``openai``, ``anthropic``."""
     mode: Mode
-    caps: Caps
+    caps: Capabilities
 
     async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
         """Hand requests over, once.

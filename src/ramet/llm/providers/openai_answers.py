@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ramet.llm.providers.base import Answer, AnswerState, Usage
-from ramet.llm.providers.openai_errors import code_of, told
+from ramet.llm.providers.base import Answer, AnswerState, TokenUsage
+from ramet.llm.providers.openai_errors import code_of, fault_text
 
 UNREADABLE = "unreadable"
 _AGAIN = frozenset(
@@ -29,7 +29,7 @@ def failed(key: str, error: object, *, status: int | None = None) -> Answer:
     """An answer that tells an error."""
     code = code_of(error) or (f"http_{status}" if status else "failed")
     again = code in _AGAIN or status in (408, 409, 429) or (status is not None and status >= 500)
-    return Answer(key, AnswerState.FAILED, error=told(error, None), code=code, retriable=again)
+    return Answer(key, AnswerState.FAILED, error=fault_text(error, None), code=code, retriable=again)
 
 
 def read_chat(key: str, body: Mapping[str, Any]) -> Answer:
@@ -116,35 +116,42 @@ def _answer(
     code: str | None,
     text: str | None,
     *,
-    usage: Usage | None,
+    usage: TokenUsage | None,
     body: Mapping[str, Any],
     raw: dict[str, Any],
 ) -> Answer:
     """A billed answer."""
     return Answer(
-        key, state, text=text, usage=usage or Usage(), usage_known=usage is not None,
+        key, state, text=text, usage=usage or TokenUsage(), usage_known=usage is not None,
         error=None if code is None else _CUT.get(code, f"the answer is incomplete: {code}"), code=code,
         response_id=_text(body.get("id")), model=_text(body.get("model")), raw=raw or None,
     )  # fmt: skip
 
 
-def _with_usage(answer: Answer, usage: Usage | None, *, known: bool, body: Mapping[str, Any]) -> Answer:
+def _with_usage(answer: Answer, usage: TokenUsage | None, *, known: bool, body: Mapping[str, Any]) -> Answer:
     """An answer that was billed only as far as the provider says so; `known`: saying nothing means nothing."""
     return Answer(
-        answer.key, answer.state, usage=usage or Usage(), usage_known=known or usage is not None, error=answer.error,
-        code=answer.code, retriable=answer.retriable, response_id=_text(body.get("id")), model=_text(body.get("model")),
-    )  # fmt: skip
+        answer.key,
+        answer.state,
+        usage=usage or TokenUsage(),
+        usage_known=known or usage is not None,
+        error=answer.error,
+        code=answer.code,
+        retriable=answer.retriable,
+        response_id=_text(body.get("id")),
+        model=_text(body.get("model")),
+    )
 
 
-def _chat_usage(usage: object) -> Usage | None:
+def _chat_usage(usage: object) -> TokenUsage | None:
     return _usage(usage, "prompt_tokens", "prompt_tokens_details", "completion_tokens")
 
 
-def _response_usage(usage: object) -> Usage | None:
+def _response_usage(usage: object) -> TokenUsage | None:
     return _usage(usage, "input_tokens", "input_tokens_details", "output_tokens")
 
 
-def _usage(usage: object, input_name: str, details_name: str, output_name: str) -> Usage | None:
+def _usage(usage: object, input_name: str, details_name: str, output_name: str) -> TokenUsage | None:
     """None where the provider does not say in whole numbers what it counted."""
     if not isinstance(usage, Mapping):
         return None
@@ -155,7 +162,7 @@ def _usage(usage: object, input_name: str, details_name: str, output_name: str) 
     parts = details if isinstance(details, Mapping) else {}
     cached = min(_count(parts.get("cached_tokens")) or 0, asked)
     written = min(_count(parts.get("cache_write_tokens")) or 0, asked - cached)
-    return Usage(asked, cached, answered, written)
+    return TokenUsage(asked, cached, answered, written)
 
 
 def _count(value: object) -> int | None:

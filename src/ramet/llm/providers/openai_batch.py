@@ -19,14 +19,14 @@ from typing import Any, BinaryIO
 
 from ramet import own_logger
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent
-from ramet.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
+from ramet.llm.providers.base import Answer, Capabilities, Mode, Poll, PollState, Submission
 from ramet.llm.providers.openai_batch_lines import CHAT_ENDPOINT, lines_of, problem_of, read_line, write_lines
-from ramet.llm.providers.openai_calls import SUBMIT_KEY, Client
+from ramet.llm.providers.openai_calls import SUBMIT_KEY, OpenAIClient
 from ramet.llm.providers.openai_errors import Conflict, NotFound
 from ramet.llm.providers.sdk_calls import Reply
 from ramet.llm.requests import Request
 
-BATCH_CAPS = Caps(
+BATCH_CAPS = Capabilities(
     items_max=50_000,
     bytes_max=200_000_000,
     window_seconds=86_400.0,
@@ -52,7 +52,7 @@ class OpenAIBatch:
     mode = Mode.BATCH
 
     def __init__(
-        self, client: Client, *, endpoint: str = CHAT_ENDPOINT, limit_name: str = "max_completion_tokens"
+        self, client: OpenAIClient, *, endpoint: str = CHAT_ENDPOINT, limit_name: str = "max_completion_tokens"
     ) -> None:
         """Connect to nothing yet; `endpoint`: which API the lines ask, `limit_name`: see `chat_body`."""
         self.caps = BATCH_CAPS

@@ -13,7 +13,7 @@ from ramet.llm.errors import Refused
 from ramet.llm.providers.base import Answer, AnswerState
 from ramet.llm.providers.openai_answers import failed, read_chat, read_response, unreadable
 from ramet.llm.providers.openai_bodies import chat_body, response_body
-from ramet.llm.providers.openai_errors import told
+from ramet.llm.providers.openai_errors import fault_text
 from ramet.llm.requests import Request
 
 CHAT_ENDPOINT = "/v1/chat/completions"
@@ -132,4 +132,4 @@ def problem_of(body: Mapping[str, Any]) -> str:
     if not isinstance(first, Mapping):
         return "failed: the provider does not say why"
     line = f" (line {first['line']})" if type(first.get("line")) is int else ""
-    return f"{str(first.get('code') or 'failed')[:60]}: {told(first, None)}{line}"
+    return f"{str(first.get('code') or 'failed')[:60]}: {fault_text(first, None)}{line}"

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ramet.llm.errors import Ambiguous, NotSent
-from ramet.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
+from ramet.llm.providers.base import Answer, Capabilities, Mode, Poll, PollState, Submission
 from ramet.llm.providers.openai_answers import read_chat, read_response
 from ramet.llm.providers.openai_bodies import chat_body, response_body
 from ramet.llm.providers.openai_errors import Conflict, NotFound
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 
 
-class Client(Caller):
+class OpenAIClient(Caller):
     """OpenAI's SDK with our transport; see `Caller`."""
 
     def __init__(
@@ -68,7 +68,7 @@ class OpenAIChat(AnswersAtOnce):
     name = "openai"
     calls = "chat completions"
 
-    def __init__(self, client: Client, *, limit_name: str = "max_completion_tokens") -> None:
+    def __init__(self, client: OpenAIClient, *, limit_name: str = "max_completion_tokens") -> None:
         """Connect to nothing yet; `limit_name`: see `chat_body`."""
         self._client = client
         self._limit_name = limit_name
@@ -94,7 +94,7 @@ class OpenAIChat(AnswersAtOnce):
         await self._client.close()
 
 
-BACKGROUND_CAPS = Caps(
+BACKGROUND_CAPS = Capabilities(
     items_max=1,
     bytes_max=32 * 1024 * 1024,
     window_seconds=86_400.0,
@@ -118,7 +118,7 @@ class OpenAIBackground:
     mode = Mode.BACKGROUND
     caps = BACKGROUND_CAPS
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: OpenAIClient) -> None:
         """Connect to nothing yet."""
         self._client = client
 

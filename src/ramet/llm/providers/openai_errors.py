@@ -11,7 +11,7 @@ from typing import Any
 
 from ramet.commands.errors import one_line
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.providers.base import Rate
+from ramet.llm.providers.base import RateLimit
 
 _PERIOD = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -30,7 +30,7 @@ def period_seconds(text: str) -> float | None:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def rates_from(headers: Mapping[str, str]) -> tuple[Rate, ...]:
+def rates_from(headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
     """The limits that an answer told, in ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}``; maybe none."""
     found = []
     for of in ("requests", "tokens"):
@@ -38,7 +38,7 @@ def rates_from(headers: Mapping[str, str]) -> tuple[Rate, ...]:
         remaining = _whole(headers.get(f"x-ratelimit-remaining-{of}", ""))
         reset = period_seconds(headers.get(f"x-ratelimit-reset-{of}", ""))
         if limit is not None or remaining is not None:
-            found.append(Rate(of, limit, remaining, reset))
+            found.append(RateLimit(of, limit, remaining, reset))
     return tuple(found)
 
 
@@ -107,7 +107,7 @@ class FileNotThere(NotSent):
     """A file that was just uploaded is not there yet."""
 
 
-def told(body: object, key: str | None) -> str:
+def fault_text(body: object, key: str | None) -> str:
     """What a provider said about a fault, in one short line of printable characters, without the key."""
     message = (body.get("message") or body.get("detail")) if isinstance(body, Mapping) else body
     if isinstance(message, Mapping):
@@ -145,7 +145,7 @@ def fault_of(
         batch: whether that request creates a batch.
     """
     code = code_of(body)
-    words = told(body, key)
+    words = fault_text(body, key)
     if code in NO_MONEY or status == 402:
         return NotAllowed(f"{host} says that the account has no quota left ({status}): {words}")
     if status in (401, 403):

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ramet.llm.errors import LlmError
-from ramet.llm.providers.base import CHAT_CAPS, Caps, Mode, Provider
+from ramet.llm.providers.base import CHAT_CAPS, Capabilities, Mode, Provider
 from ramet.llm.requests import Request
 
 
@@ -78,7 +78,7 @@ def open_provider(
     return opened(mode, base_url=base_url, api_key=api_key, organization=organization, strict=strict)
 
 
-def caps_of(name: str) -> Mapping[Mode, Caps]:
+def caps_of(name: str) -> Mapping[Mode, Capabilities]:
     """What a provider can do in each mode that it has; nothing is opened.
 
     Raises:
@@ -109,11 +109,11 @@ def _open_openai(
     mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
 ) -> Provider:
     from ramet.llm.providers.openai_batch import OpenAIBatch
-    from ramet.llm.providers.openai_calls import Client, OpenAIBackground, OpenAIChat
+    from ramet.llm.providers.openai_calls import OpenAIBackground, OpenAIChat, OpenAIClient
 
     if base_url is None and not api_key:
         raise LlmError(f"OpenAI asks for a key: set {OPENAI_KEY}, or name another server with --base-url")
-    client = Client(base_url=base_url, api_key=api_key, organization=organization, strict=strict)
+    client = OpenAIClient(base_url=base_url, api_key=api_key, organization=organization, strict=strict)
     if mode is Mode.BACKGROUND:
         return OpenAIBackground(client)
     if mode is Mode.BATCH:

@@ -22,7 +22,17 @@ from urllib.parse import urlsplit
 from ramet.commands.errors import one_line
 from ramet.commands.extras import import_extra
 from ramet.llm.errors import LLM_EXTRA, Ambiguous, LlmError, NotSent, ProviderError, Refused
-from ramet.llm.providers.base import CHAT_CAPS, Answer, AnswerState, Mode, Poll, PollState, Rate, Sending, Submission
+from ramet.llm.providers.base import (
+    CHAT_CAPS,
+    Answer,
+    AnswerState,
+    Mode,
+    Poll,
+    PollState,
+    RateLimit,
+    Sending,
+    Submission,
+)
 from ramet.llm.providers.openai_answers import UNREADABLE
 from ramet.llm.providers.openai_errors import fault_of, rates_from
 
@@ -38,7 +48,7 @@ class Reply:
     """A 2xx answer: its JSON object and what its headers told."""
 
     body: dict[str, Any]
-    rates: tuple[Rate, ...]
+    rates: tuple[RateLimit, ...]
 
 
 class Caller:
@@ -135,7 +145,7 @@ class Caller:
         """What an answer other than 2xx means."""
         return fault_of(status, headers, body, host=self.host, key=self._key, submit=submit, batch=batch)
 
-    def _rates(self, headers: Mapping[str, str]) -> tuple[Rate, ...]:
+    def _rates(self, headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
         """What an answer's headers tell about rate limits."""
         return rates_from(headers)
 

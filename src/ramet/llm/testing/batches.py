@@ -147,7 +147,7 @@ _LIVE = ("validating", "in_progress", "finalizing", "cancelling")
 
 
 @dataclass(slots=True)
-class _Kept:
+class _StoredBatch:
     """One batch, and what came of it."""
 
     id: str
@@ -176,7 +176,7 @@ class Batches:
         self._script = script
         self._journal = journal
         self._files = files
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _StoredBatch] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
@@ -196,7 +196,7 @@ class Batches:
             raise ValueError("Invalid completion_window")
         marks = first_marks(file)
         with self._lock:
-            kept = _Kept(
+            kept = _StoredBatch(
                 f"batch_{next(self._numbers):08d}", request["endpoint"], file, dict(request.get("metadata") or {}),
                 marks, time.time(),
             )  # fmt: skip
@@ -260,7 +260,7 @@ class Batches:
         more = len(page) < len(newest)
         return {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": more}
 
-    def _advance(self, kept: _Kept) -> None:
+    def _advance(self, kept: _StoredBatch) -> None:
         assert kept.worker is not None
         if kept.status not in _LIVE:
             return
@@ -276,12 +276,12 @@ class Batches:
             return
         kept.status = "failed" if kept.problems else fate
 
-    def _take_back(self, kept: _Kept) -> None:
+    def _take_back(self, kept: _StoredBatch) -> None:
         """It was cancelled in time: nothing was done, so nothing is billed."""
         kept.status, kept.output, kept.errors, kept.done, kept.failed = "cancelled", None, None, 0, 0
         self._journal.cancelled(*kept.billed)
 
-    def _work(self, kept: _Kept) -> None:
+    def _work(self, kept: _StoredBatch) -> None:
         """Answer every line; in the batch's own thread, without the lock."""
         fate = kept.marks.get("fate", "completed")
         kept.total = count = sum(1 for _ in kept.input.lines())
@@ -306,7 +306,9 @@ class Batches:
         kept.output = self._files.keep(output, purpose="batch_output") if output.stat().st_size else None
         kept.errors = self._files.keep(errors, purpose="batch_output") if errors.stat().st_size else None
 
-    def _answer_line(self, kept: _Kept, number: int, line: bytes, *, good: Any, bad: Any, entries: list[Entry]) -> None:
+    def _answer_line(
+        self, kept: _StoredBatch, number: int, line: bytes, *, good: Any, bad: Any, entries: list[Entry]
+    ) -> None:
         try:
             asked = json.loads(line)
             chat = kept.endpoint == CHAT_ENDPOINT
@@ -342,7 +344,7 @@ class Batches:
             good.write(_line(id, key, 200, body))
             kept.done += 1
 
-    def _shown(self, kept: _Kept) -> dict[str, Any]:
+    def _shown(self, kept: _StoredBatch) -> dict[str, Any]:
         ended = kept.status not in _LIVE
         at = int(kept.created)
         return {

@@ -16,7 +16,7 @@ from ramet.llm.testing.script import Script
 
 
 @dataclass(slots=True)
-class _Kept:
+class _StoredResponse:
     """One response."""
 
     id: str
@@ -38,7 +38,7 @@ class Responses:
         self._script = script
         self._journal = journal
         self._clock = clock
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _StoredResponse] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
@@ -50,7 +50,7 @@ class Responses:
         """
         ask = response_ask(request)
         with self._lock:
-            kept = _Kept(f"resp_{next(self._numbers):08d}", request, ask, answer(ask), self._clock())
+            kept = _StoredResponse(f"resp_{next(self._numbers):08d}", request, ask, answer(ask), self._clock())
             self._kept[kept.id] = kept
             self._journal.add(self._entry(kept))
             if not request.get("background") or self._script.ignores_background:
@@ -101,7 +101,7 @@ class Responses:
                     self._journal.cancelled(kept.id)
             return self._shown(kept, "cancelled")
 
-    def _forgotten(self, kept: _Kept) -> bool:
+    def _forgotten(self, kept: _StoredResponse) -> bool:
         script = self._script
         if "lost" in kept.ask.marks and kept.polls >= 1:
             return True
@@ -111,7 +111,7 @@ class Responses:
             script.forget_polls is not None and kept.ended is not None and kept.polls_after >= script.forget_polls - 1
         )
 
-    def _end(self, kept: _Kept) -> str | None:
+    def _end(self, kept: _StoredResponse) -> str | None:
         """How it ended, if it did."""
         script = self._script
         live = int(kept.ask.marks.get("polls") or script.queued_polls + script.running_polls)
@@ -119,13 +119,13 @@ class Responses:
             return None
         return kept.outcome.state
 
-    def _shown(self, kept: _Kept, status: str) -> dict[str, Any]:
+    def _shown(self, kept: _StoredResponse, status: str) -> dict[str, Any]:
         body = answers.response(kept.id, kept.created, kept.request, status, kept.outcome)
         if not self._script.keeps_metadata:
             body["metadata"] = {}
         return body
 
-    def _entry(self, kept: _Kept) -> Entry:
+    def _entry(self, kept: _StoredResponse) -> Entry:
         metadata = kept.request.get("metadata") or {}
         never = "never" in kept.ask.marks
         outcome = kept.outcome

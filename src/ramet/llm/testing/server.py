@@ -215,7 +215,7 @@ class _Server(ThreadingHTTPServer):
 _BODY_BYTES_MAX = 64 * 1024 * 1024
 
 
-class _Over(Exception):
+class _CallAnswered(Exception):
     """The call was answered."""
 
 
@@ -251,7 +251,7 @@ class Handler(BaseHTTPRequestHandler):
         parts = [part for part in address.path.split("/") if part]
         try:
             self._answer_call(method, parts[1:] if parts[:1] == ["v1"] else ["", *parts])
-        except _Over:
+        except _CallAnswered:
             return
 
     @property
@@ -441,12 +441,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
         self.wfile.flush()
-        raise _Over
+        raise _CallAnswered
 
     def _drop(self) -> NoReturn:
         self.close_connection = True
         hang_up(self.connection)
-        raise _Over
+        raise _CallAnswered
 
     def _read(self) -> bytes:
         """The call's body."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from ramet.model.keys import shown_key
+from ramet.model.keys import display_key
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.lineage.lineage import OPEN, Lineage
 from ramet.model.money import as_usd
@@ -202,7 +202,7 @@ class KindDemand(NamedTuple):
         return self.spawned + sum(self.blocked.values()) + self.revived
 
 
-class Finding(NamedTuple):
+class AlertFinding(NamedTuple):
     """Something over its limit."""
 
     pattern: Pattern
@@ -217,7 +217,7 @@ Thresholds = Mapping[str, int | None]
 
 def judge_key(
     tracking_id: str, demands: Sequence[KindDemand], limits: MonitorLimits, thresholds: Thresholds
-) -> list[Finding]:
+) -> list[AlertFinding]:
     """What is over a limit among all demands for one key of a lineage.
 
     A kind that sets its own threshold is judged by it, and so is a key that this kind takes part in; a kind that is
@@ -228,13 +228,13 @@ def judge_key(
     for one in counted:
         limit = thresholds.get(one.kind, limits.demands_max)
         if limit is not None and one.total > limit:
-            found.append(Finding(Pattern.POSSIBLE_LOOP, tracking_id, _entry(one.kind, one.key, [one], limit)))
+            found.append(AlertFinding(Pattern.POSSIBLE_LOOP, tracking_id, _entry(one.kind, one.key, [one], limit)))
     total = sum(one.total - (one.spawned if one.handed_on else 0) for one in counted)
     own = [limit for one in counted if (limit := thresholds.get(one.kind)) is not None]
     limit = max([limits.key_demands_max, *own])
     if counted and total > limit:
         entry = _entry(", ".join(sorted(one.kind for one in counted)), counted[0].key, counted, limit)
-        found.append(Finding(Pattern.POSSIBLE_CYCLE, tracking_id, entry))
+        found.append(AlertFinding(Pattern.POSSIBLE_CYCLE, tracking_id, entry))
     return found
 
 
@@ -286,7 +286,7 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
     entry = worst[0]
     match pattern:
         case Pattern.POSSIBLE_LOOP | Pattern.POSSIBLE_CYCLE:
-            name = f"{entry['kind']} {shown_key(entry['key'])}"
+            name = f"{entry['kind']} {display_key(entry['key'])}"
             return f"{name} was wanted {entry['weight']} times (tolerated: {entry['limit']})"
         case Pattern.DEEP_SPAWN:
             return f"task {entry['name']} ({entry['kind']}) is at spawn_depth {entry['weight']}, over {entry['limit']}"
@@ -377,15 +377,15 @@ LIVE = frozenset(
 """Patterns that this module has words for."""
 
 
-def budget_finding(tracking_id: str, name: str, used: int, most: int, limits: MonitorLimits) -> Finding | None:
+def budget_finding(tracking_id: str, name: str, used: int, most: int, limits: MonitorLimits) -> AlertFinding | None:
     """A budget of which ``budget_share`` or more is used up; None where it is less."""
     if most <= 0 or used < limits.budget_share * most:
         return None
     entry = {"name": name, "weight": used, "limit": most, "share": round(used / most, 4)}
-    return Finding(Pattern.BUDGET, tracking_id, entry)
+    return AlertFinding(Pattern.BUDGET, tracking_id, entry)
 
 
-def deadline_findings(ends: Mapping[str, tuple[float, float]], now: float, share: float) -> list[Finding]:
+def deadline_findings(ends: Mapping[str, tuple[float, float]], now: float, share: float) -> list[AlertFinding]:
     """Lineages that have used up so much of their time: from their creation to their deadline, both Unix seconds."""
     found = []
     for tracking_id, (created_at, deadline_at) in ends.items():
@@ -394,7 +394,7 @@ def deadline_findings(ends: Mapping[str, tuple[float, float]], now: float, share
         if used >= share:
             entry = {"name": tracking_id, "weight": round(used, 4), "limit": share, "deadline_at": deadline_at,
                      "left_seconds": round(max(0.0, deadline_at - now))}  # fmt: skip
-            found.append(Finding(Pattern.DEADLINE_NEAR, "", entry))
+            found.append(AlertFinding(Pattern.DEADLINE_NEAR, "", entry))
     return found
 
 
@@ -428,17 +428,17 @@ def _words(pattern: Pattern, entry: Mapping[str, Any]) -> str:
             return f"{entry['share']:.0%} of the budget is used ({name}): {used} of {most}"
 
 
-class Share(NamedTuple):
+class AlertShare(NamedTuple):
     """So many of so many."""
 
     bad: int
     total: int
 
 
-def judge_chains(at_limit: Mapping[str, Share], limits: MonitorLimits) -> list[Finding]:
+def judge_chains(at_limit: Mapping[str, AlertShare], limits: MonitorLimits) -> list[AlertFinding]:
     """Schedules whose runs stop at ``max_chain_depth`` with work left, by name: of how many of the newest runs."""
     return [
-        Finding(Pattern.CHAIN_LIMIT, "", {"name": name, "weight": share.bad, "limit": limits.chain_ends_max,
+        AlertFinding(Pattern.CHAIN_LIMIT, "", {"name": name, "weight": share.bad, "limit": limits.chain_ends_max,
                                           "runs": share.total})
         for name, share in at_limit.items()
         if share.bad > limits.chain_ends_max
@@ -453,37 +453,42 @@ class FailedRuns(NamedTuple):
     """The tracking id of the last of them; empty where there is none."""
 
 
-def judge_failed_runs(by_schedule: Mapping[str, FailedRuns], limits: MonitorLimits) -> list[Finding]:
+def judge_failed_runs(by_schedule: Mapping[str, FailedRuns], limits: MonitorLimits) -> list[AlertFinding]:
     """Schedules that have failed several times in a row, by name: nobody may look at them for weeks."""
     return [
-        Finding(Pattern.FAILED_RUNS, "", {"name": name, "weight": failed.runs, "limit": max(1, limits.failed_runs) - 1,
-                                          "newest": failed.newest})
+        AlertFinding(
+            Pattern.FAILED_RUNS,
+            "",
+            {"name": name, "weight": failed.runs, "limit": max(1, limits.failed_runs) - 1, "newest": failed.newest},
+        )
         for name, failed in by_schedule.items()
         if failed.runs >= max(1, limits.failed_runs)
-    ]  # fmt: skip
+    ]
 
 
-def judge_timeouts(by_kind: Mapping[str, int], limits: MonitorLimits) -> list[Finding]:
+def judge_timeouts(by_kind: Mapping[str, int], limits: MonitorLimits) -> list[AlertFinding]:
     """Kinds of which too many tasks ended at their own deadline within the window, or all of them together."""
     return _counted(Pattern.TASK_TIMEOUTS, by_kind, limits.timeouts_max, limits)
 
 
-def judge_lost(by_kind: Mapping[str, int], limits: MonitorLimits) -> list[Finding]:
+def judge_lost(by_kind: Mapping[str, int], limits: MonitorLimits) -> list[AlertFinding]:
     """Kinds of which too many attempts were lost within the window, or all of them together."""
     return _counted(Pattern.EXPIRED_LEASES, by_kind, limits.lost_max, limits)
 
 
-def _counted(pattern: Pattern, by_kind: Mapping[str, int], most: int, limits: MonitorLimits) -> list[Finding]:
+def _counted(pattern: Pattern, by_kind: Mapping[str, int], most: int, limits: MonitorLimits) -> list[AlertFinding]:
     over = {kind: count for kind, count in by_kind.items() if count > most}
     if not over and sum(by_kind.values()) > most:
         over = {ALL_KINDS: sum(by_kind.values())}
     return [
-        Finding(pattern, "", {"name": name, "weight": count, "limit": most, "window_seconds": limits.window_seconds})
+        AlertFinding(
+            pattern, "", {"name": name, "weight": count, "limit": most, "window_seconds": limits.window_seconds}
+        )
         for name, count in over.items()
     ]
 
 
-def judge_lineages(by_kind: Mapping[str, Share], limits: MonitorLimits) -> list[Finding]:
+def judge_lineages(by_kind: Mapping[str, AlertShare], limits: MonitorLimits) -> list[AlertFinding]:
     """Kinds of first roots of whose lineages too many of those that ended within the window failed; and all of them."""
     found = dict(by_kind)
     if len(found) > 1:
@@ -493,7 +498,7 @@ def judge_lineages(by_kind: Mapping[str, Share], limits: MonitorLimits) -> list[
     return [_shared(Pattern.FAILED_LINEAGES, name, found[name], limit, limits) for name, limit in over.items() if limit]
 
 
-def judge_invocations(by_schedule: Mapping[str, Share], limits: MonitorLimits) -> list[Finding]:
+def judge_invocations(by_schedule: Mapping[str, AlertShare], limits: MonitorLimits) -> list[AlertFinding]:
     """Schedules of whose invocations (claims of its runs' tasks) too many of the newest ended in an error."""
     over = {name: _limit(share, limits.errors_share_max, limits.errors_of_min, limits.errors_max)
             for name, share in by_schedule.items()}  # fmt: skip
@@ -504,12 +509,12 @@ def judge_invocations(by_schedule: Mapping[str, Share], limits: MonitorLimits) -
     ]
 
 
-def _sum(shares: Iterable[Share]) -> Share:
+def _sum(shares: Iterable[AlertShare]) -> AlertShare:
     several = [*shares]
-    return Share(sum(share.bad for share in several), sum(share.total for share in several))
+    return AlertShare(sum(share.bad for share in several), sum(share.total for share in several))
 
 
-def _limit(share: Share, share_max: float, of_min: int, count_max: int) -> tuple[float, str] | None:
+def _limit(share: AlertShare, share_max: float, of_min: int, count_max: int) -> tuple[float, str] | None:
     """The limit that a share is over, as a number and in words; None where it is over none."""
     limit = round(share_max * share.total, 6)
     if share.total >= of_min and share.bad > limit:
@@ -517,6 +522,8 @@ def _limit(share: Share, share_max: float, of_min: int, count_max: int) -> tuple
     return (count_max, f"{count_max}, however many there were") if share.bad > count_max else None
 
 
-def _shared(pattern: Pattern, name: str, share: Share, limit: tuple[float, str], limits: MonitorLimits) -> Finding:
+def _shared(
+    pattern: Pattern, name: str, share: AlertShare, limit: tuple[float, str], limits: MonitorLimits
+) -> AlertFinding:
     entry = {"name": name, "weight": share.bad, "of": share.total, "limit": limit[0], "tolerated": limit[1]}
-    return Finding(pattern, "", {**entry, "window_seconds": limits.window_seconds})
+    return AlertFinding(pattern, "", {**entry, "window_seconds": limits.window_seconds})

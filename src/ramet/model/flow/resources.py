@@ -19,7 +19,7 @@ LOOK_SECONDS = 1.0
 """A resource whose slots are all taken is looked at again after so long, or as soon as one is given back."""
 
 
-class Policy(NamedTuple):
+class ResourcePolicy(NamedTuple):
     """What a resource bears. ``pattern`` is a name, or a prefix followed by ``*``."""
 
     pattern: str
@@ -61,7 +61,7 @@ class Resource(NamedTuple):
     cut_at: float = 0.0
 
 
-class Room(NamedTuple):
+class ResourceCapacity(NamedTuple):
     """How many tasks of a resource may be claimed now, and if none, why and until when."""
 
     claims: int | None
@@ -72,9 +72,9 @@ class Room(NamedTuple):
     """When there may be room again; None when only an event makes it."""
 
 
-def policy_of(name: str, policies: Iterable[Policy]) -> Policy:
+def policy_of(name: str, policies: Iterable[ResourcePolicy]) -> ResourcePolicy:
     """The policy of a resource: that of its very name, else of the longest prefix, else the default."""
-    best = Policy(name)
+    best = ResourcePolicy(name)
     length = -1
     for policy in policies:
         if policy.pattern == name:
@@ -84,7 +84,7 @@ def policy_of(name: str, policies: Iterable[Policy]) -> Policy:
     return best
 
 
-def rate_of(resource: Resource, policy: Policy) -> Rate | None:
+def rate_of(resource: Resource, policy: ResourcePolicy) -> Rate | None:
     """The rate that holds: the stricter one of what the policy says and what the server told; None for no limit."""
     told, said = resource.told_rate, policy.rate_per_second
     if told is None:
@@ -96,7 +96,7 @@ def rate_of(resource: Resource, policy: Policy) -> Rate | None:
     return None if full is None else Rate(max(RATE_MIN, full), burst, resource.cut_rate, resource.cut_at)
 
 
-def refilled(resource: Resource, policy: Policy, now: float) -> Resource:
+def refilled(resource: Resource, policy: ResourcePolicy, now: float) -> Resource:
     """The resource with the tokens that time has brought. A clock that was set back brings none twice."""
     rate = rate_of(resource, policy)
     if rate is None:
@@ -109,36 +109,36 @@ def refilled(resource: Resource, policy: Policy, now: float) -> Resource:
     return resource._replace(tokens=min(rate.burst, resource.tokens + gained), refilled_at=now)
 
 
-def is_full(resource: Resource, policy: Policy, now: float) -> bool:
+def is_full(resource: Resource, policy: ResourcePolicy, now: float) -> bool:
     """True when forgetting how much was used changes nothing."""
     rate = rate_of(resource, policy)
     return rate is None or (refilled(resource, policy, now).tokens or 0.0) >= rate.burst
 
 
-def half_open_at(resource: Resource, policy: Policy) -> float | None:
+def half_open_at(resource: Resource, policy: ResourcePolicy) -> float | None:
     """When an open breaker lets one claim try; None where it is closed, or a person alone closes it."""
     if resource.opened_at is None or policy.cooldown_seconds is None:
         return None
     return resource.opened_at + policy.cooldown_seconds
 
 
-def room(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
+def room(resource: Resource, policy: ResourcePolicy, now: float, in_use: int) -> ResourceCapacity:
     """How many claims of the resource are possible at ``now`` beside the ``in_use`` that are held."""
     if resource.opened_at is not None and policy.cooldown_seconds is None:
-        return Room(0, "disabled")
+        return ResourceCapacity(0, "disabled")
     counts: list[int] = []
     until = half_open_at(resource, policy)
     if until is not None:
         if now < until:
-            return Room(0, "breaker", until)
+            return ResourceCapacity(0, "breaker", until)
         if in_use:
-            return Room(0, "breaker")  # Half open: one at a time shows how it is.
+            return ResourceCapacity(0, "breaker")  # Half open: one at a time shows how it is.
         counts.append(1)
     if now < resource.paused_until:
-        return Room(0, "paused", resource.paused_until)
+        return ResourceCapacity(0, "paused", resource.paused_until)
     if policy.concurrency is not None:
         if in_use >= policy.concurrency:
-            return Room(0, "concurrency")
+            return ResourceCapacity(0, "concurrency")
         counts.append(policy.concurrency - in_use)
     rate = rate_of(resource, policy)
     if rate is not None:
@@ -146,12 +146,12 @@ def room(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
         tokens, since = full.tokens or 0.0, max(now, full.refilled_at)
         seconds = rate.seconds_for(1.0 - tokens, since)
         if seconds > TOLERANCE_SECONDS:
-            return Room(0, "rate", since + seconds)
+            return ResourceCapacity(0, "rate", since + seconds)
         counts.append(max(1, int(tokens)))
-    return Room(min(counts) if counts else None)
+    return ResourceCapacity(min(counts) if counts else None)
 
 
-def spend(resource: Resource, policy: Policy, now: float, claims: int) -> Resource:
+def spend(resource: Resource, policy: ResourcePolicy, now: float, claims: int) -> Resource:
     """The resource after so many claims."""
     if rate_of(resource, policy) is None:
         return resource
@@ -159,7 +159,7 @@ def spend(resource: Resource, policy: Policy, now: float, claims: int) -> Resour
     return full._replace(tokens=(full.tokens or 0.0) - claims)
 
 
-def give_back(resource: Resource, policy: Policy, claims: int) -> Resource:
+def give_back(resource: Resource, policy: ResourcePolicy, claims: int) -> Resource:
     """The resource after so many claims went back unstarted."""
     rate = rate_of(resource, policy)
     if rate is None or resource.tokens is None:
@@ -172,7 +172,7 @@ def succeeded(resource: Resource) -> Resource:
     return resource._replace(failures=0, opened_at=None, opened_by=None, opened_reason=None)
 
 
-def failed(resource: Resource, policy: Policy, now: float, reason: str) -> Resource:
+def failed(resource: Resource, policy: ResourcePolicy, now: float, reason: str) -> Resource:
     """One more failure in a row; opens the breaker when there are enough, or when it was half open."""
     failures = resource.failures + 1
     counted = resource._replace(failures=failures)
@@ -183,7 +183,7 @@ def failed(resource: Resource, policy: Policy, now: float, reason: str) -> Resou
     )
 
 
-def switched_off(before: Resource, after: Resource, policy: Policy, now: float, reason: str) -> Resource:
+def switched_off(before: Resource, after: Resource, policy: ResourcePolicy, now: float, reason: str) -> Resource:
     """A handler found that the resource is gone. One that waits for a person already keeps its first reason.
 
     Args:
@@ -201,7 +201,7 @@ def paused(resource: Resource, until: float, reason: str) -> Resource:
     return resource._replace(paused_until=until, paused_reason=reason)
 
 
-def cut(resource: Resource, policy: Policy, now: float) -> Resource:
+def cut(resource: Resource, policy: ResourcePolicy, now: float) -> Resource:
     """The server refused a request for coming too soon: its rate is halved, and grows again with time.
 
     Of several refusals until the end of the pause that the first one made only that one counts: they were under way.
@@ -212,7 +212,7 @@ def cut(resource: Resource, policy: Policy, now: float) -> Resource:
     return refilled(resource, policy, now)._replace(cut_rate=rate.halved(now), cut_at=now)
 
 
-class Told(NamedTuple):
+class ResponseLimits(NamedTuple):
     """What the headers of a response say about a resource; None for what they do not say."""
 
     limit_per_minute: float | None = None
@@ -226,7 +226,7 @@ class Told(NamedTuple):
 EXHAUSTED = "its limit is used up, as its server says"
 
 
-def adapted(resource: Resource, policy: Policy, told: Told, now: float) -> Resource:
+def adapted(resource: Resource, policy: ResourcePolicy, told: ResponseLimits, now: float) -> Resource:
     """The resource after a response told of its limits: they make it slower, never faster than its policy.
 
     A limit that is used up and comes back in more than a minute is taken as one of that longer time. A used up one
@@ -347,18 +347,18 @@ class KindLimit(NamedTuple):
     """True when a person set the limit, which an app's declaration does not change."""
 
 
-class Declared(NamedTuple):
+class DeclaredFlow(NamedTuple):
     """What an app says about its queues, kinds and resources."""
 
     queues: Mapping[str, int | None]
     """Claims at once, by name; None takes a declared limit back."""
     kinds: Mapping[str, int | None]
-    policies: Sequence[Policy]
+    policies: Sequence[ResourcePolicy]
     limits: Mapping[str, str | None] = MappingProxyType({})
     """What lineages may do whose root is of a kind, as JSON, by its name; None where the code says nothing."""
 
 
-class Usage(NamedTuple):
+class ClaimUsage(NamedTuple):
     """Claims that are held now, by queue, kind and resource."""
 
     queues: Mapping[str, int]
@@ -366,7 +366,7 @@ class Usage(NamedTuple):
     resources: Mapping[str, int]
 
 
-class WorkerSeen(NamedTuple):
+class WorkerStatus(NamedTuple):
     """A worker as it said itself."""
 
     name: str
@@ -382,7 +382,7 @@ class WorkerSeen(NamedTuple):
     """False when it has said nothing for a minute."""
 
 
-class Unserved(NamedTuple):
+class UnservedKind(NamedTuple):
     """Live tasks that no living worker serves."""
 
     queue: str

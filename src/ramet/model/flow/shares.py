@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ramet.model.flow.resources import TOLERANCE_SECONDS, Policy, Resource, half_open_at, rate_of, refilled
+from ramet.model.flow.resources import TOLERANCE_SECONDS, Resource, ResourcePolicy, half_open_at, rate_of, refilled
 
 GRACE_SECONDS = 5.0
 """So long after the moment that it was told a lineage finds what was left for it."""
@@ -29,7 +29,7 @@ class TakeRequest(NamedTuple):
     """Resources and how much of each, in units of its rate."""
 
 
-class Taken(NamedTuple):
+class TakeResult(NamedTuple):
     """The answer to a request."""
 
     seconds: float
@@ -38,7 +38,7 @@ class Taken(NamedTuple):
     """``stale``, or what the lineage is: the claim may take nothing any more."""
 
 
-class Share(NamedTuple):
+class ResourceShare(NamedTuple):
     """How a lineage stands with a resource of which somebody was refused."""
 
     tracking_id: str
@@ -60,12 +60,12 @@ class Bucket(NamedTuple):
     """A resource as one who takes finds it."""
 
     resource: Resource
-    policy: Policy
-    shares: Mapping[str, Share]
+    policy: ResourcePolicy
+    shares: Mapping[str, ResourceShare]
     """Of the lineages that took or wanted lately, by tracking_id; empty where nobody was refused."""
 
 
-class Look(NamedTuple):
+class BucketCheck(NamedTuple):
     """What one bucket says to one request."""
 
     seconds: float
@@ -74,17 +74,17 @@ class Look(NamedTuple):
     """True when only the rate is in the way: who is refused is expected back."""
 
 
-_ROOM = Look(0.0, False)
+_ROOM = BucketCheck(0.0, False)
 
 
-def look(bucket: Bucket, tracking_id: str, amount: float, now: float) -> Look:
+def check_bucket(bucket: Bucket, tracking_id: str, amount: float, now: float) -> BucketCheck:
     """Whether there is room for so much, and if not, when there may be.
 
     An amount above the burst needs a full bucket only, and leaves a debt.
     """
     rest = _rest(bucket, now)
     if rest > 0:
-        return Look(rest, False)
+        return BucketCheck(rest, False)
     rate = rate_of(bucket.resource, bucket.policy)
     if rate is None:
         return _ROOM
@@ -95,7 +95,7 @@ def look(bucket: Bucket, tracking_id: str, amount: float, now: float) -> Look:
     # More than the bucket holds where others go first: so long it takes if they come when they are expected.
     missing = needed - tokens
     seconds = since - now + rate.seconds_for(missing, since) if missing > 0 else 0.0
-    return _ROOM if seconds <= TOLERANCE_SECONDS else Look(seconds, True)
+    return _ROOM if seconds <= TOLERANCE_SECONDS else BucketCheck(seconds, True)
 
 
 def _rest(bucket: Bucket, now: float) -> float:
@@ -106,7 +106,7 @@ def _rest(bucket: Bucket, now: float) -> float:
     return max(half_open_at(resource, policy) or 0.0, resource.paused_until) - now
 
 
-def _ahead(bucket: Bucket, tracking_id: str, now: float) -> Iterable[Share]:
+def _ahead(bucket: Bucket, tracking_id: str, now: float) -> Iterable[ResourceShare]:
     """Lineages that are expected back and have taken less than this one."""
     if not bucket.shares:
         return ()
@@ -140,7 +140,7 @@ def position(bucket: Bucket, tracking_id: str, now: float) -> float:
     return max(least - behind, mine.taken)
 
 
-def took(bucket: Bucket, tracking_id: str, amount: float, now: float) -> Bucket:
+def after_grant(bucket: Bucket, tracking_id: str, amount: float, now: float) -> Bucket:
     """The bucket after a grant. Shares are kept only where somebody was refused lately."""
     resource, policy, shares = bucket
     if rate_of(resource, policy) is None:
@@ -150,11 +150,11 @@ def took(bucket: Bucket, tracking_id: str, amount: float, now: float) -> Bucket:
     if not shares:
         return Bucket(left, policy, shares)
     taken = position(bucket, tracking_id, now) + amount
-    mine = Share(tracking_id, taken, 0.0, now, now + KEEP_SECONDS)
+    mine = ResourceShare(tracking_id, taken, 0.0, now, now + KEEP_SECONDS)
     return Bucket(left, policy, {**shares, tracking_id: mine})
 
 
-def refused(bucket: Bucket, tracking_id: str, amount: float, now: float, told: Look) -> Bucket:
+def after_refusal(bucket: Bucket, tracking_id: str, amount: float, now: float, told: BucketCheck) -> Bucket:
     """The bucket after a request was refused, here or by another bucket that it wanted at once.
 
     What has room here is not kept for a lineage that another bucket holds back: two could wait for each other.
@@ -162,9 +162,9 @@ def refused(bucket: Bucket, tracking_id: str, amount: float, now: float, told: L
     taken = position(bucket, tracking_id, now)
     if told.queued:
         until = now + told.seconds + GRACE_SECONDS + KEEP_SECONDS
-        mine = Share(tracking_id, taken, amount, now, until)
+        mine = ResourceShare(tracking_id, taken, amount, now, until)
     elif tracking_id in bucket.shares:
-        mine = Share(tracking_id, taken, 0.0, now, now + KEEP_SECONDS)
+        mine = ResourceShare(tracking_id, taken, 0.0, now, now + KEEP_SECONDS)
     else:
         return bucket
     return bucket._replace(shares={**bucket.shares, tracking_id: mine})

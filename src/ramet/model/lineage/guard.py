@@ -64,7 +64,7 @@ REOFFERABLE = frozenset(
 
 
 LEAVES_OUT = REOFFERABLE | {BlockReason.CYCLE}
-"""Blocks that may leave work undone (:func:`leaves_out`), so that their lineage is no clean one."""
+"""Blocks that may leave work undone (:func:`leaves_work_undone`), so that their lineage is no clean one."""
 
 
 class Allowed(NamedTuple):
@@ -100,7 +100,7 @@ class Holder(NamedTuple):
     state: str
 
 
-class Elsewhere(NamedTuple):
+class GlobalHolder(NamedTuple):
     """The task that holds the candidate's (kind, key) over all lineages."""
 
     id: str
@@ -111,7 +111,7 @@ class Elsewhere(NamedTuple):
     """Until when it goes on holding, Unix seconds; None while it lives."""
 
 
-class Facts(NamedTuple):
+class SpawnFacts(NamedTuple):
     """Everything that the guard may look at."""
 
     lineage: Lineage
@@ -126,7 +126,7 @@ class Facts(NamedTuple):
     cycle_on: str
     holders: tuple[Holder, ...]
     now: float
-    elsewhere: Elsewhere | None = None
+    elsewhere: GlobalHolder | None = None
     """For kinds with ``unique="global"``: whoever holds the key now, in whatever lineage."""
     stopped_by: str | None = None
     """The entry of the stop list that covers the candidate, in words."""
@@ -142,7 +142,7 @@ class Facts(NamedTuple):
     """What the candidate takes of the budget; 0 for a later stage, whose place was taken with the first."""
 
 
-def check_spawn(facts: Facts) -> Verdict:
+def check_spawn(facts: SpawnFacts) -> Verdict:
     """The guard's answer: :class:`Allowed`, or :class:`Blocked` with the first reason that applies.
 
     The caller takes identity, global identity, budget, fan-out and shape together, and only for allowed spawns: a
@@ -161,7 +161,7 @@ def check_spawn(facts: Facts) -> Verdict:
     return _ALLOWED
 
 
-def leaves_out(facts: Facts, blocked: Blocked) -> bool:
+def leaves_work_undone(facts: SpawnFacts, blocked: Blocked) -> bool:
     """Whether a refusal leaves work undone (I8): no task of the lineage is about what was wanted.
 
     A cycle does, since the parent wanted more than its ancestor had done; but a page's link back to itself or to an
@@ -177,7 +177,7 @@ def leaves_out(facts: Facts, blocked: Blocked) -> bool:
 _ALLOWED = Allowed()
 
 
-def _unreadable(facts: Facts) -> tuple[str, ...]:
+def _unreadable(facts: SpawnFacts) -> tuple[str, ...]:
     """Return the bounds that are not numbers: a damaged row must not lift a limit."""
     lineage = facts.lineage
     counts = ("max_spawn_depth", "tasks", "max_tasks", "max_fan_out", "max_shape", "deadline_at")
@@ -186,7 +186,7 @@ def _unreadable(facts: Facts) -> tuple[str, ...]:
     return tuple(name for name, value in values.items() if not isinstance(value, int | float))
 
 
-def buried(tombstones: Mapping[str, int], task_id: str, ancestry_chain: tuple[str, ...]) -> str | None:
+def tombstone_over(tombstones: Mapping[str, int], task_id: str, ancestry_chain: tuple[str, ...]) -> str | None:
     """The tombstone that covers a task: the nearest mark on the way to the root decides, and may have been lifted."""
     for marked in (task_id, *reversed(ancestry_chain)):
         if marked in tombstones:
@@ -194,10 +194,10 @@ def buried(tombstones: Mapping[str, int], task_id: str, ancestry_chain: tuple[st
     return None
 
 
-def _over(facts: Facts) -> Blocked | None:
+def _over(facts: SpawnFacts) -> Blocked | None:
     lineage = facts.lineage
     if facts.tombstones:
-        grave = buried(facts.tombstones, facts.parent_id, facts.ancestry_chain)
+        grave = tombstone_over(facts.tombstones, facts.parent_id, facts.ancestry_chain)
         if grave is not None:
             return Blocked(BlockReason.CANCELLED, {"task": grave})
     if lineage.state not in OPEN:
@@ -209,14 +209,14 @@ def _over(facts: Facts) -> Blocked | None:
     return None
 
 
-def _depth(facts: Facts) -> Blocked | None:
+def _depth(facts: SpawnFacts) -> Blocked | None:
     depth, depth_max = facts.parent_depth + 1, facts.lineage.max_spawn_depth
     if depth > depth_max:
         return Blocked(BlockReason.DEPTH, {"value": depth, "limit": depth_max})
     return None
 
 
-def _cycle(facts: Facts) -> Blocked | None:
+def _cycle(facts: SpawnFacts) -> Blocked | None:
     for holder in facts.holders:
         if holder.id != facts.parent_id and holder.id not in facts.ancestry_chain:
             continue
@@ -230,7 +230,7 @@ def _of_base(holder: Holder, base: str | None) -> bool:
     return base is not None and holder.kind.startswith(f"{base}.")
 
 
-def _duplicate(facts: Facts) -> Blocked | None:
+def _duplicate(facts: SpawnFacts) -> Blocked | None:
     if facts.base is not None and facts.places:
         return _duplicate_of_stages(facts)
     for holder in facts.holders:
@@ -241,7 +241,7 @@ def _duplicate(facts: Facts) -> Blocked | None:
     return None
 
 
-def _duplicate_of_stages(facts: Facts) -> Blocked | None:
+def _duplicate_of_stages(facts: SpawnFacts) -> Blocked | None:
     """A staged kind is in flight while any of its stages is live, and done when none is, however the last ended."""
     stages = [holder for holder in facts.holders if _of_base(holder, facts.base)]
     for holder in stages:
@@ -253,7 +253,7 @@ def _duplicate_of_stages(facts: Facts) -> Blocked | None:
     return None
 
 
-def _elsewhere(facts: Facts) -> Blocked | None:
+def _elsewhere(facts: SpawnFacts) -> Blocked | None:
     holder = facts.elsewhere
     if holder is None:
         return None
@@ -263,7 +263,7 @@ def _elsewhere(facts: Facts) -> Blocked | None:
     return Blocked(BlockReason.ELSEWHERE, found)
 
 
-def _budget(facts: Facts) -> Blocked | None:
+def _budget(facts: SpawnFacts) -> Blocked | None:
     lineage = facts.lineage
     if lineage.tasks + facts.places > lineage.max_tasks:
         more: dict[str, Fact] = {} if facts.places == 1 else {"places": facts.places}
@@ -271,19 +271,19 @@ def _budget(facts: Facts) -> Blocked | None:
     return None
 
 
-def _fan_out(facts: Facts) -> Blocked | None:
+def _fan_out(facts: SpawnFacts) -> Blocked | None:
     if facts.parent_fan_out >= facts.lineage.max_fan_out:
         return Blocked(BlockReason.FAN_OUT, {"value": facts.parent_fan_out, "limit": facts.lineage.max_fan_out})
     return None
 
 
-def _deadline(facts: Facts) -> Blocked | None:
+def _deadline(facts: SpawnFacts) -> Blocked | None:
     if facts.now >= facts.lineage.deadline_at:
         return Blocked(BlockReason.DEADLINE)
     return None
 
 
-def _cost(facts: Facts) -> Blocked | None:
+def _cost(facts: SpawnFacts) -> Blocked | None:
     most, spent = facts.lineage.cost_ceiling.reservable, facts.lineage.spent
     if most is not None and 0 < spent >= most:
         return Blocked(BlockReason.COST, {"value": spent, "limit": most})
@@ -292,13 +292,13 @@ def _cost(facts: Facts) -> Blocked | None:
     return None
 
 
-def _stop_list(facts: Facts) -> Blocked | None:
+def _stop_list(facts: SpawnFacts) -> Blocked | None:
     if facts.stopped_by is not None:
         return Blocked(BlockReason.STOP_LIST, {"entry": facts.stopped_by})
     return None
 
 
-def _trap(facts: Facts) -> Blocked | None:
+def _trap(facts: SpawnFacts) -> Blocked | None:
     if facts.shape is None:
         return None
     if facts.shape_count >= facts.lineage.max_shape and not _allowed(facts.lineage, facts.shape, facts.shape_count):
@@ -313,7 +313,7 @@ def _allowed(lineage: Lineage, shape: str, count: int) -> bool:
     return most is None or count < most
 
 
-_CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (
+_CHECKS: tuple[Callable[[SpawnFacts], Blocked | None], ...] = (
     _over,
     _depth,
     _cycle,
@@ -327,7 +327,7 @@ _CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (
     _trap,
 )
 
-_NEXT_STAGE_CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (_over, _cycle, _duplicate, _deadline)
+_NEXT_STAGE_CHECKS: tuple[Callable[[SpawnFacts], Blocked | None], ...] = (_over, _cycle, _duplicate, _deadline)
 """Of a later stage: whatever bounds it was asked when the first was created, so that no limit can strand it."""
 
 

@@ -140,7 +140,7 @@ class Limits:
         return replace(self, **lower)
 
 
-def said(limits: Limits | Mapping[str, Any] | None) -> dict[str, Any]:
+def named_limits(limits: Limits | Mapping[str, Any] | None) -> dict[str, Any]:
     """Limits of a lineage that somebody named: all of a mapping, and of :class:`Limits` what differs from the default.
 
     Raises:
@@ -187,10 +187,10 @@ def lineage_limits(
     """
     declared: dict[str, Any] = {}
     for root in roots:
-        for name, value in said(root).items():
+        for name, value in named_limits(root).items():
             declared[name] = stricter(declared[name], value) if name in declared else value
-    declared = said(app) | declared
-    asked = said(given)
+    declared = named_limits(app) | declared
+    asked = named_limits(given)
     if not may_raise:
         asked = {name: stricter(declared[name], value) if name in declared else value for name, value in asked.items()}
     found = declared | asked
@@ -270,7 +270,7 @@ class WorstCase(NamedTuple):
     """The same where a run is skipped while the last one goes on, as schedules do unless told otherwise."""
 
 
-class Bill(NamedTuple):
+class HourlyCost(NamedTuple):
     """Money in the worst hour, nano-dollars."""
 
     call_price: int
@@ -315,6 +315,6 @@ def waits(retries: int) -> float:
     return sum(min(RETRY_SECONDS * 2.0 ** min(number, 10), RETRY_SECONDS_MAX) for number in range(retries))
 
 
-def bill(worst: WorstCase, call_price: int) -> Bill:
+def bill(worst: WorstCase, call_price: int) -> HourlyCost:
     """What the worst hour costs when a call costs ``call_price`` nano-dollars."""
-    return Bill(call_price, worst.items * call_price, worst.calls * call_price)
+    return HourlyCost(call_price, worst.items * call_price, worst.calls * call_price)

@@ -57,7 +57,7 @@ class LineageOutcome(NamedTuple):
         return "; ".join(parts) or OutcomeKind.CLEAN.value
 
 
-def together(outcomes: list[LineageOutcome]) -> LineageOutcome:
+def combined_outcome(outcomes: list[LineageOutcome]) -> LineageOutcome:
     """The outcome of several lineages as one."""
     left_out: dict[str, int] = {}
     for outcome in outcomes:
@@ -182,7 +182,7 @@ def shapes_text(shapes: Mapping[str, int | None]) -> str:
     return json.dumps(dict(sorted(shapes.items())), ensure_ascii=False, separators=(",", ":")) if shapes else ""
 
 
-class Place(NamedTuple):
+class Placement(NamedTuple):
     """Where a new task hangs in its lineage."""
 
     tracking_id: str
@@ -191,14 +191,14 @@ class Place(NamedTuple):
     spawn_depth: int
 
 
-def root_of(tracking_id: str) -> Place:
+def root_of(tracking_id: str) -> Placement:
     """The place of a submitted task: depth 0, no ancestors."""
-    return Place(tracking_id, None, (), 0)
+    return Placement(tracking_id, None, (), 0)
 
 
-def child_of(tracking_id: str, parent_id: str, ancestry_chain: tuple[str, ...], spawn_depth: int) -> Place:
+def child_of(tracking_id: str, parent_id: str, ancestry_chain: tuple[str, ...], spawn_depth: int) -> Placement:
     """The place of a task spawned by the given parent: same lineage, one deeper, the parent added to the chain."""
-    return Place(tracking_id, parent_id, (*ancestry_chain, parent_id), spawn_depth + 1)
+    return Placement(tracking_id, parent_id, (*ancestry_chain, parent_id), spawn_depth + 1)
 
 
 RETRY_MINUTE_SECONDS = 60.0
@@ -219,7 +219,7 @@ def retry_slot(lineage: Lineage, now: float) -> tuple[Lineage, float | None]:
     return counted, None if at == minute else at * RETRY_MINUTE_SECONDS
 
 
-def counted_out(lineage: Lineage) -> LineageState:
+def finished_if_empty(lineage: Lineage) -> LineageState:
     """The state after some tasks ended: a running lineage with no live task is finished, any other stays."""
     if lineage.live == 0 and lineage.state == LineageState.RUNNING:
         return LineageState.FINISHED

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing, Wait, free_wait
-from ramet.model.task.transitions import Change, Refused, Transition
+from ramet.model.task.transitions import Change, Transition, TransitionRefused
 
 ITEM_STATES = ("success", "failed", "cancelled", "pending")
 """What a settler can make of a bound task; ``pending`` lets it go."""
 
 
-class Binding(NamedTuple):
+class BindResult(NamedTuple):
     """The answer for one task that was to be bound."""
 
     task_id: str
@@ -48,7 +48,7 @@ class ItemSettlement(NamedTuple):
     """With ``pending``: how long nobody may claim or bind it."""
 
 
-class ItemAnswer(NamedTuple):
+class ItemResult(NamedTuple):
     """What became of one item settlement."""
 
     task_id: str
@@ -68,16 +68,16 @@ class StageCount(NamedTuple):
     tasks: int
 
 
-def bind(row: Transition, task: Standing, event: ev.Bind, now: float) -> Change | Refused:
+def bind(row: Transition, task: Standing, event: ev.Bind, now: float) -> Change | TransitionRefused:
     """Being bound is a claim by another task: it has a fence, and the task's time runs; but no attempt is counted."""
     if task.ending is not None:
-        return Refused("ending")
+        return TransitionRefused("ending")
     if task.wait != free_wait(task.resource):
-        return Refused("waits")
+        return TransitionRefused("waits")
     if task.available_at > now:
-        return Refused("not_due")
+        return TransitionRefused("not_due")
     if task.deadline_at is not None and now >= task.deadline_at:
-        return Refused("overdue")
+        return TransitionRefused("overdue")
     deadline_at = task.deadline_at
     if deadline_at is None:
         deadline_at = event.lineage_deadline_at

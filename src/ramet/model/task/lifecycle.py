@@ -1,8 +1,8 @@
 """The state machine of a task: :func:`decide`, the only place where a state follows another.
 
 ``decide(task, event, now)`` reads a :class:`~ramet.model.task.task.Standing` and an event and returns a
-:class:`Change`, or :class:`Refused` when the table of DESIGN §4 has no such cell. It changes nothing itself: the store
-applies changes in batches, ``WHERE`` id, state and fence still are what the decision saw.
+:class:`Change`, or :class:`TransitionRefused` when the table of DESIGN §4 has no such cell. It changes nothing itself:
+the store applies changes in batches, ``WHERE`` id, state and fence still are what the decision saw.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ramet.model.reasons import Reason, code_of, facts_of, inner, restored, stor
 from ramet.model.task import events as ev
 from ramet.model.task import transitions as rows
 from ramet.model.task.binding import bind
-from ramet.model.task.ordering import born_rank, due_rank, is_pulled, rank_of
+from ramet.model.task.ordering import due_rank, initial_rank, is_pulled, rank_of
 from ramet.model.task.retry import ErrorClass, backoff_seconds
 from ramet.model.task.task import NewTask, Standing, Wait, changed, free_wait
 from ramet.model.task.transitions import (
@@ -29,8 +29,8 @@ from ramet.model.task.transitions import (
     SUCCESS,
     TASK_DEADLINE,
     Change,
-    Refused,
     Transition,
+    TransitionRefused,
 )
 
 _DUE = Wait.DUE.value
@@ -38,7 +38,7 @@ _RESOURCE = Wait.RESOURCE.value
 _IN_LINE = (Wait.PATH.value, Wait.TICKET.value)
 
 
-def decide(task: Standing, event: ev.Event, now: float) -> Change | Refused:
+def decide(task: Standing, event: ev.Event, now: float) -> Change | TransitionRefused:
     """What becomes of ``task`` when ``event`` happens at ``now``.
 
     Args:
@@ -47,25 +47,25 @@ def decide(task: Standing, event: ev.Event, now: float) -> Change | Refused:
         now: Unix seconds by the store's clock.
 
     Returns:
-        A :class:`Change` to apply, or :class:`Refused` with its reason. Never raises for a known event.
+        A :class:`Change` to apply, or :class:`TransitionRefused` with its reason. Never raises for a known event.
     """
     transition, rule = _RULES[type(event)]
     if task.state not in transition.sources:
-        return Refused(f"is_{task.state}")
+        return TransitionRefused(f"is_{task.state}")
     fence = getattr(event, "fence", None)
     if fence is not None and fence != task.fence:
-        return Refused("stale")
+        return TransitionRefused("stale")
     return rule(transition, task, event, now)
 
 
 # --- how a claim begins and is kept -----------------------------------------------------------------------------
 
 
-def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Change | Refused:
+def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Change | TransitionRefused:
     if (task.wait is not None and task.wait != _RESOURCE) or task.holds_path == 0:
-        return Refused("waits")
+        return TransitionRefused("waits")
     if task.available_at > now:
-        return Refused("not_due")
+        return TransitionRefused("not_due")
     started_at = now if task.started_at is None else task.started_at
     deadline_at = task.deadline_at
     if deadline_at is None:
@@ -218,9 +218,9 @@ def _continue(row: Transition, task: Standing, event: ev.Continue, now: float) -
     return change._replace(after=change.after._replace(attempts=0, chain_depth=task.chain_depth + 1))
 
 
-def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now: float) -> Change | Refused:
+def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now: float) -> Change | TransitionRefused:
     if task.lease_until > now and not event.worker_dead:
-        return Refused("lease_current")
+        return TransitionRefused("lease_current")
     losses, alone = task.losses + 1, task.losses_alone + int(event.alone)
     fields = {"attempts": _given_back(task), "losses": losses, "losses_alone": alone}
     if alone >= LOSSES_ALONE_MAX or losses >= LOSSES_MAX:
@@ -249,11 +249,13 @@ def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) 
 # --- ends from outside ------------------------------------------------------------------------------------------
 
 
-def _ended_from_outside(row: Transition, task: Standing, state: str, now: float, **told: Any) -> Change | Refused:
+def _ended_from_outside(
+    row: Transition, task: Standing, state: str, now: float, **told: Any
+) -> Change | TransitionRefused:
     """Terminal at once; a kind with ``on_end`` whose handler ever ran is first claimed once more."""
     if task.ending is not None:
-        return Refused("ending")
-    told["outcome"] = _outcome_in_hand(task)
+        return TransitionRefused("ending")
+    told["outcome"] = _awaits_outcome(task)
     if task.on_end and task.started_at is not None:
         return _ending(row, task, state, now, **told)
     return _ended(row, task, state, **told)
@@ -286,52 +288,56 @@ def _ending(
     return Change(task, after, row, **told)
 
 
-def _outcome_in_hand(task: Standing) -> str | None:
+def _awaits_outcome(task: Standing) -> str | None:
     return "ended" if task.state == PROCESSING or task.bound_to is not None else None
 
 
-def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, now: float) -> Change | Refused:
+def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, now: float) -> Change | TransitionRefused:
     if task.deadline_at is None or now < task.deadline_at:
-        return Refused("not_overdue")
+        return TransitionRefused("not_overdue")
     if (task.state == PROCESSING and task.lease_until > now) or (task.bound_to is not None and not event.polled):
-        return Refused("in_hand")
+        return TransitionRefused("in_hand")
     if fails_by_time(task) and not event.polled:
-        return Refused("not_polled")
+        return TransitionRefused("not_polled")
     if task.ending is not None:
         reason = Reason("on_end_overdue", seconds=ENDING_SECONDS)
-        return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), reason=reason, by="engine")
+        return _ended(row, task, FAILED, outcome=_awaits_outcome(task), reason=reason, by="engine")
     return _ended_from_outside(row, task, FAILED, now, reason=Reason(OF_TASK), by="engine")
 
 
-def _lineage_ended(row: Transition, task: Standing, event: ev.LineageEnded, now: float) -> Change | Refused:
+def _lineage_ended(row: Transition, task: Standing, event: ev.LineageEnded, now: float) -> Change | TransitionRefused:
     return _ended_from_outside(row, task, event.state, now, reason=event.reason, by=event.by)
 
 
-def _over_ceiling(row: Transition, task: Standing, event: ev.OverCeiling, now: float) -> Change | Refused:
+def _over_ceiling(row: Transition, task: Standing, event: ev.OverCeiling, now: float) -> Change | TransitionRefused:
     return _ended_from_outside(row, task, FAILED, now, reason=event.reason, by="engine")
 
 
-def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Change | Refused:
+def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Change | TransitionRefused:
     return _ended_from_outside(row, task, CANCELLED, now, reason=event.reason, by=event.by)
 
 
-def _source_disabled(row: Transition, task: Standing, event: ev.SourceDisabled, now: float) -> Change | Refused:
+def _source_disabled(
+    row: Transition, task: Standing, event: ev.SourceDisabled, now: float
+) -> Change | TransitionRefused:
     told: dict[str, Any] = {"reason": event.reason, "by": "engine"}
-    return Refused("ending") if task.ending is not None else _ended(row, task, SKIPPED, **told)
+    return TransitionRefused("ending") if task.ending is not None else _ended(row, task, SKIPPED, **told)
 
 
-def _dependency_failed(row: Transition, task: Standing, event: ev.DependencyFailed, now: float) -> Change | Refused:
+def _dependency_failed(
+    row: Transition, task: Standing, event: ev.DependencyFailed, now: float
+) -> Change | TransitionRefused:
     if task.ending is not None:
-        return Refused("ending")
+        return TransitionRefused("ending")
     if task.holds_path != 0:
-        return Refused("not_waiting")
+        return TransitionRefused("not_waiting")
     return _ended(row, task, SKIPPED, reason=event.reason, by="engine")
 
 
 def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> Change:
     reason = Reason("excluded", text=event.reason) if event.reason else Reason("excluded")
     after = changed(task, state=SKIPPED, wait=None, **_NOT_ENDING, bound_to=None)
-    return Change(task, after, row, reason=reason, by=event.by, outcome=_outcome_in_hand(task))
+    return Change(task, after, row, reason=reason, by=event.by, outcome=_awaits_outcome(task))
 
 
 def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Change:
@@ -355,11 +361,11 @@ def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Ch
     return Change(task, after, row, reason=event.reason, by=event.by)
 
 
-def _settled_by(row: Transition, task: Standing, event: ev.SettledBy, now: float) -> Change | Refused:
+def _settled_by(row: Transition, task: Standing, event: ev.SettledBy, now: float) -> Change | TransitionRefused:
     if task.bound_to is None or task.bound_to != event.settler:
-        return Refused("not_bound")
+        return TransitionRefused("not_bound")
     if event.binding != task.fence:
-        return Refused("stale")
+        return TransitionRefused("stale")
     if event.state == PENDING:
         available_at = not_after_deadline(task, now + max(0.0, event.delay_seconds), now)
         change = _again(row, task, now, available_at, known=event.known, outcome="returned", reason=event.reason)
@@ -369,7 +375,7 @@ def _settled_by(row: Transition, task: Standing, event: ev.SettledBy, now: float
     return _ended(row, task, event.state, outcome=outcome, reason=event.reason, error=error, by=event.settler)
 
 
-_Rule = Callable[[Transition, Standing, Any, float], "Change | Refused"]
+_Rule = Callable[[Transition, Standing, Any, float], "Change | TransitionRefused"]
 _RULES: dict[type[Any], tuple[Transition, _Rule]] = {
     ev.Claim: (rows.CLAIM, _claim),
     ev.Heartbeat: (rows.HEARTBEAT, _extend),
@@ -436,7 +442,7 @@ def of_task_time(change: Change) -> bool:
     return code_of(change.reason) == OF_TASK and not facts_of(change.reason)
 
 
-def by_its_lineage(change: Change, lineage_deadline_at: float) -> bool:
+def cut_by_lineage(change: Change, lineage_deadline_at: float) -> bool:
     """True for an end by deadline of a task whose time was cut by its lineage's."""
     if not of_task_time(change) or change.before.ending is not None:
         return False  # One that is ending has the deadline of its last handler; why it ends was told before.
@@ -444,7 +450,7 @@ def by_its_lineage(change: Change, lineage_deadline_at: float) -> bool:
     return deadline_at is not None and deadline_at >= lineage_deadline_at - TOLERANCE_SECONDS
 
 
-def told_of_lineage(change: Change) -> Change:
+def as_lineage_end(change: Change) -> Change:
     """The same end, told as what it is: by the deadline of the lineage (promise I8)."""
     after = change.after
     if after.ending is not None and after.ending_facts is not None and after.ending_reason == OF_TASK:
@@ -456,7 +462,7 @@ def told_of_lineage(change: Change) -> Change:
 _WAIT_DUE, _WAIT_TICKET = Wait.DUE.value, Wait.TICKET.value
 
 
-def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float, *, turn: int = 0) -> Standing:
+def new_standing(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float, *, turn: int = 0) -> Standing:
     """The standing of a task just submitted or spawned: pending, never claimed."""
     delayed = new.delay_seconds > 0
     available_at = now + new.delay_seconds if delayed else now
@@ -465,7 +471,7 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
         tracking_id=tracking_id,
         kind=new.kind,
         queue=new.queue,
-        rank=born_rank(rank_of(new.priority, new.breadth, spawn_depth), available_at, turn),
+        rank=initial_rank(rank_of(new.priority, new.breadth, spawn_depth), available_at, turn),
         spawn_depth=spawn_depth,
         state=PENDING,
         # One with a path takes its place in line when it is due; the store sees to that, at once or by maintenance.

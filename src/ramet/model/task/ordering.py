@@ -61,7 +61,7 @@ def due_rank(rank: int, available_at: float) -> int:
     return PULLED_RANK + int(available_at * 1_000) if is_pulled(rank) else rank
 
 
-def born_rank(rank: int, available_at: float, turn: int) -> int:
+def initial_rank(rank: int, available_at: float, turn: int) -> int:
     """The rank of a new task: of a pulled kind by its turn, which counts steps, but not before it is due."""
     return max(due_rank(rank, available_at), due_rank(rank, turn * STEP_SECONDS))
 

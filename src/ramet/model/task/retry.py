@@ -88,26 +88,26 @@ def _classified(error: BaseException, table: ErrorTable, deep: int) -> ErrorClas
         if found is not None:
             return found
         if name in TRANSIENT:
-            return _carried(error, table, deep) or ErrorClass.TRANSIENT
+            return _class_of_values(error, table, deep) or ErrorClass.TRANSIENT
         if name in PERMANENT:
             return ErrorClass.PERMANENT
-    return _carried(error, table, deep) or ErrorClass.UNCLASSIFIED
+    return _class_of_values(error, table, deep) or ErrorClass.UNCLASSIFIED
 
 
-def _carried(error: BaseException, table: ErrorTable, deep: int) -> ErrorClass | None:
+def _class_of_values(error: BaseException, table: ErrorTable, deep: int) -> ErrorClass | None:
     """What the values that an error carries say about another try; None where they say nothing."""
     status = _status(error)
     if status is not None:
         is_transient = status in _TRANSIENT_STATUS or status >= 500
         return ErrorClass.TRANSIENT if is_transient else ErrorClass.PERMANENT
-    state = _asked(error, "sqlstate") or _asked(error, "pgcode")
+    state = _safe_attribute(error, "sqlstate") or _safe_attribute(error, "pgcode")
     if isinstance(state, str) and state.startswith(TRANSIENT_SQLSTATE):
         return ErrorClass.TRANSIENT
     if isinstance(state, str) and state.startswith(PERMANENT_SQLSTATE):
         return ErrorClass.PERMANENT
-    if isinstance(error, OSError) and _asked(error, "errno") in TRANSIENT_ERRNO:
+    if isinstance(error, OSError) and _safe_attribute(error, "errno") in TRANSIENT_ERRNO:
         return ErrorClass.TRANSIENT
-    inside = (_asked(error, name) for name in _INSIDE if deep)
+    inside = (_safe_attribute(error, name) for name in _INSIDE if deep)
     for one in inside:
         if isinstance(one, BaseException):
             found = _classified(one, table, deep - 1)
@@ -118,16 +118,18 @@ def _carried(error: BaseException, table: ErrorTable, deep: int) -> ErrorClass |
 def _status(error: BaseException) -> int | None:
     """The HTTP status of an error that is the server's answer."""
     found = [
-        _asked(_asked(error, "response"), "status_code"),
-        _asked(error, "status_code"),
-        _asked(error, "status"),
+        _safe_attribute(_safe_attribute(error, "response"), "status_code"),
+        _safe_attribute(error, "status_code"),
+        _safe_attribute(error, "status"),
         # Only here: elsewhere a code may be anything.
-        _asked(error, "code") if any(name == ("urllib", "HTTPError") for _, name in names_of(type(error))) else None,
+        _safe_attribute(error, "code")
+        if any(name == ("urllib", "HTTPError") for _, name in names_of(type(error)))
+        else None,
     ]
     return next((one for one in found if type(one) is int and 400 <= one < 600), None)
 
 
-def _asked(thing: object, name: str) -> object:
+def _safe_attribute(thing: object, name: str) -> object:
     """An attribute of an object of somebody else's; None where it cannot be had."""
     try:
         return getattr(thing, name, None)

@@ -65,10 +65,10 @@ REFUSALS: Mapping[str, str] = {
     "not_waiting": "skipped for a task that it does not wait for",
     "ending": "it is ending already: it is not ended a second time",
 }
-"""Why an event does not apply, by :attr:`Refused.reason`."""
+"""Why an event does not apply, by :attr:`TransitionRefused.reason`."""
 
 
-class Refused(NamedTuple):
+class TransitionRefused(NamedTuple):
     """The event does not apply to the task as it stands. An answer, not an exception."""
 
     reason: str

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ramet.store.address import file_of, is_file, is_postgres, shown
-from ramet.store.answers import Copied
+from ramet.store.answers import BackupResult
 from ramet.store.errors import StoreError
 from ramet.store.opening import check_driver
 from ramet.store.requests import Progress
-from ramet.store.rows.own_tables import Wanted
+from ramet.store.rows.own_tables import OwnTableChoice
 
 
 def backup(
@@ -22,7 +22,7 @@ def backup(
     progress: Progress | None = None,
     tables: Sequence[str] = (),
     leave: Sequence[str] = (),
-) -> Copied:
+) -> BackupResult:
     """Copy a database as it is at this moment, while workers go on with it; they do not wait for it.
 
     The copy is checked whole and then appears at once under its name, or not at all. Whoever opens it begins an epoch.
@@ -41,7 +41,7 @@ def backup(
         StoreError: there is no such database, the target exists and ``force`` is not given, it cannot be written, or
             no app declares a table that is there. Nothing was written.
     """
-    wanted = Wanted(tables, leave)
+    wanted = OwnTableChoice(tables, leave)
     if is_postgres(address):
         check_driver()
         from ramet.store.backup.postgres_server import backup_server
@@ -61,7 +61,7 @@ def restore(
     clock: Callable[[], float] = time.time,
     tables: Sequence[str] = (),
     leave: Sequence[str] = (),
-) -> Copied:
+) -> BackupResult:
     """Make a database from a backup, with an epoch of its own: no worker of the original can settle in it, and none of
     its workers in the original. Claims that were in hand come back when their leases lapse. On a server an empty
     database is filled, in one transaction, whichever database the backup is of.
@@ -73,7 +73,7 @@ def restore(
         StoreError: the backup is not sound, programs have the database open, one is there and ``force`` is not given,
             or a table cannot be carried and is not named in ``leave``. The database is as it was.
     """
-    wanted = Wanted(tables, leave)
+    wanted = OwnTableChoice(tables, leave)
     if is_postgres(address):
         if force:
             raise StoreError("a database on a server is never replaced: leave --force out and give an empty one")

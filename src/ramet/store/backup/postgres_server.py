@@ -17,29 +17,29 @@ from typing import Any, NamedTuple
 import psycopg
 
 from ramet.store.address import shown
-from ramet.store.answers import Copied
-from ramet.store.backup.postgres_tables import ROWS, OwnOfFile, OwnOfServer, copied_out
+from ramet.store.answers import BackupResult
+from ramet.store.backup.postgres_tables import ROWS, OwnTablesOfFile, OwnTablesOfServer, copied_out
 from ramet.store.backup.sqlite_file import (
     NOTHING_SAID,
     check_counts,
     check_schema,
     check_target,
+    copy_summary,
     finish,
-    guarded,
     new_file,
     open_copy,
     publish,
+    readable_errors,
     rows_by_table,
-    told,
 )
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
 from ramet.store.postgres.connect import open_connection
-from ramet.store.postgres.errors import Unknown, first_line, store_error
+from ramet.store.postgres.errors import CommitUnknown, first_line, store_error
 from ramet.store.postgres.migrate import advance, versions_of
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.requests import Progress
 from ramet.store.rows.own_table_rows import quoted
-from ramet.store.rows.own_tables import Wanted
+from ramet.store.rows.own_tables import OwnTableChoice
 from ramet.store.schema import versions as known
 from ramet.store.schema.versions import check_newer
 from ramet.store.session import begin_epoch
@@ -61,25 +61,27 @@ class _Table(NamedTuple):
 
 
 def backup_server(
-    url: str, target: Path, force: bool, progress: Progress | None, wanted: Wanted = NOTHING_SAID
-) -> Copied:
+    url: str, target: Path, force: bool, progress: Progress | None, wanted: OwnTableChoice = NOTHING_SAID
+) -> BackupResult:
     """See :func:`ramet.store.backup.copies.backup`."""
     check_target(None, target, force)
     place = shown(url)
-    with closing(PostgresSession(open_connection(url), None)) as session, _told_well(place):
+    with closing(PostgresSession(open_connection(url), None)) as session, _readable_errors(place):
         session.begin("read")  # One snapshot for all tables; it holds up nobody but vacuum.
         _check_version(session, place)
-        own = OwnOfServer(session, wanted)
+        own = OwnTablesOfServer(session, wanted)
         with new_file(target, 0o600) as part:
             with closing(sqlite3.connect(part, isolation_level=None)) as copy:
-                guarded(part, lambda: _fill_file(copy, session, own, progress))
-                guarded(part, lambda: finish(copy))
-                made = told(copy, target, part)
+                readable_errors(part, lambda: _fill_file(copy, session, own, progress))
+                readable_errors(part, lambda: finish(copy))
+                made = copy_summary(copy, target, part)
             publish(part, target, force)
         return made._replace(left_out=own.left)
 
 
-def _fill_file(copy: sqlite3.Connection, session: PostgresSession, own: OwnOfServer, progress: Progress | None) -> None:
+def _fill_file(
+    copy: sqlite3.Connection, session: PostgresSession, own: OwnTablesOfServer, progress: Progress | None
+) -> None:
     copy.execute("PRAGMA journal_mode = OFF")  # What is half made is thrown away, so nothing has to be undone,
     copy.execute("PRAGMA synchronous = OFF")  # and what is made is synchronised once, as a file.
     for step in known.PLAN.steps:
@@ -130,7 +132,9 @@ def _rows_of(session: PostgresSession, table: _Table) -> Iterator[list[tuple[Any
     return copied_out(session, sql, [kinds[column] for column in table.columns])
 
 
-def restore_server(backup: Path, url: str, progress: Progress | None, wanted: Wanted = NOTHING_SAID) -> Copied:
+def restore_server(
+    backup: Path, url: str, progress: Progress | None, wanted: OwnTableChoice = NOTHING_SAID
+) -> BackupResult:
     """See :func:`ramet.store.backup.copies.restore`."""
     place = shown(url)
     if not backup.is_file():
@@ -138,9 +142,9 @@ def restore_server(backup: Path, url: str, progress: Progress | None, wanted: Wa
     with (
         _of_this_version(backup) as source,
         closing(PostgresSession(open_connection(url), None)) as session,
-        _told_well(place, backup),
+        _readable_errors(place, backup),
     ):
-        own = OwnOfFile(source, session, wanted, new=not versions_of(session).schema)
+        own = OwnTablesOfFile(source, session, wanted, new=not versions_of(session).schema)
         advance(session, place)
         try:
             session.begin("alone")
@@ -150,14 +154,14 @@ def restore_server(backup: Path, url: str, progress: Progress | None, wanted: Wa
             [(size,)] = session.rows("SELECT pg_database_size(current_database())")
             [(lineages,)] = session.rows("SELECT COUNT(*) FROM ramet_lineages")
             session.commit()
-        except Unknown as error:
+        except CommitUnknown as error:
             raise StoreUncertain(
                 f"{place} went away at the end: look with `ramet status` whether it is there"
             ) from error
         finally:
             session.rollback()
         session.run("ANALYZE")
-    return Copied(place, size, lineages, epoch, left_out=own.left, carried=carried)
+    return BackupResult(place, size, lineages, epoch, left_out=own.left, carried=carried)
 
 
 def _begin_epoch(session: PostgresSession) -> int:
@@ -185,7 +189,7 @@ def _need_empty(session: PostgresSession, place: str) -> None:
 
 
 def _fill_server(
-    session: PostgresSession, source: sqlite3.Connection, own: OwnOfFile, progress: Progress | None
+    session: PostgresSession, source: sqlite3.Connection, own: OwnTablesOfFile, progress: Progress | None
 ) -> tuple[tuple[str, int], ...]:
     """Fill all tables; the rows of those that are not ours."""
     tables = _tables(source)
@@ -264,7 +268,7 @@ def _check_version(session: PostgresSession, place: str) -> None:
 
 
 @contextmanager
-def _told_well(place: str, backup: Path | None = None) -> Iterator[None]:
+def _readable_errors(place: str, backup: Path | None = None) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:

@@ -15,14 +15,14 @@ from ramet.store.postgres.session import PostgresSession
 from ramet.store.rows.own_table_rows import (
     NATIVE,
     checker,
-    chosen,
     columns_of_file,
-    kept,
+    file_values,
     make_in_file,
     make_untyped,
     quoted,
+    tables_to_carry,
 )
-from ramet.store.rows.own_tables import Definition, Wanted, check_harmless, declare, declared
+from ramet.store.rows.own_tables import Definition, OwnTableChoice, check_harmless, declare, declared
 from ramet.store.session import Row
 from ramet.store.sqlite.session import SqliteSession
 
@@ -51,10 +51,10 @@ Tell = Callable[[int], None]
 """Called with how many rows were copied."""
 
 
-class OwnOfServer:
+class OwnTablesOfServer:
     """What is carried of a server's tables that are not ours, decided before anything is written."""
 
-    def __init__(self, session: PostgresSession, wanted: Wanted) -> None:
+    def __init__(self, session: PostgresSession, wanted: OwnTableChoice) -> None:
         """Look at what is there.
 
         Raises:
@@ -65,7 +65,7 @@ class OwnOfServer:
         self._known = wanted.known(declared(session))
         _need_this_schema(session, self._known, wanted)
         found = [name for (name,) in session.rows(_OWN)]
-        self.carried, left = chosen(found, self._known, wanted)
+        self.carried, left = tables_to_carry(found, self._known, wanted)
         self.left = tuple(left)
 
     def count(self) -> dict[str, int]:
@@ -99,7 +99,7 @@ class OwnOfServer:
         for rows in _read(self._session, name, columns):
             if refused is None:
                 try:
-                    copy.executemany(insert, kept(rows))
+                    copy.executemany(insert, file_values(rows))
                 except sqlite3.IntegrityError as error:
                     refused = error  # Read to the end all the same: a COPY that is broken off ends the snapshot.
             tell(len(rows))
@@ -141,10 +141,12 @@ def copied_out(session: PostgresSession, sql: str, types: Sequence[str]) -> Iter
             yield rows
 
 
-class OwnOfFile:
+class OwnTablesOfFile:
     """What a server is to take of a file's tables that are not ours, decided before anything is written."""
 
-    def __init__(self, source: sqlite3.Connection, session: PostgresSession, wanted: Wanted, *, new: bool) -> None:
+    def __init__(
+        self, source: sqlite3.Connection, session: PostgresSession, wanted: OwnTableChoice, *, new: bool
+    ) -> None:
         """Look at what is in the file; ``new``: the server's database has no tables of ours yet.
 
         Raises:
@@ -157,7 +159,7 @@ class OwnOfFile:
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ramet@_%' ESCAPE '@' "
             "AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
         ).fetchall()
-        self.carried, left = chosen([name for (name,) in names], known, wanted)
+        self.carried, left = tables_to_carry([name for (name,) in names], known, wanted)
         self.left = tuple(left)
         left_out = {name.lower() for name in (*left, *wanted.leave)}
         self._known = {name: item for name, item in known.items() if name not in left_out}
@@ -201,7 +203,7 @@ class OwnOfFile:
                 ) from error
 
     def _fill_one(self, name: str, expected: int, tell: Tell) -> int:
-        table = self._name_there(name)
+        table = self._server_name(name)
         there = _columns(self._session, table)
         names = {column.lower(): column for column in there}
         here = list(columns_of_file(self._source, name))
@@ -231,10 +233,10 @@ class OwnOfFile:
             raise StoreError(f"a row of {name} cannot be kept there: {first_line(error)}") from error
         if done != expected:
             raise StoreError(f"{name} has {expected} rows and its copy {done}: nothing was restored; try again")
-        self._go_on_counting(name, table)
+        self._advance_sequences(name, table)
         return done
 
-    def _name_there(self, name: str) -> str:
+    def _server_name(self, name: str) -> str:
         found = [there for (there,) in self._session.rows(_OWN) if there.lower() == name.lower()]
         if len(found) != 1:
             raise StoreError(
@@ -242,7 +244,7 @@ class OwnOfFile:
             )
         return str(found[0])
 
-    def _go_on_counting(self, name: str, table: str) -> None:
+    def _advance_sequences(self, name: str, table: str) -> None:
         """What gives numbers to new rows goes on where it was, and never below a row that is there."""
         number = self._known[name.lower()].next_number or _autoincrement(self._source, name) or 1
         for sequence, column in self._session.rows(_SEQUENCES, (quoted(table), quoted(table))):
@@ -260,7 +262,7 @@ def _autoincrement(source: sqlite3.Connection, name: str) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _need_this_schema(session: PostgresSession, known: Mapping[str, Definition], wanted: Wanted) -> None:
+def _need_this_schema(session: PostgresSession, known: Mapping[str, Definition], wanted: OwnTableChoice) -> None:
     """Refuse a table in another schema, of which a file knows nothing."""
     for name in known:
         if (

@@ -9,25 +9,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from ramet.store.answers import Copied
+from ramet.store.answers import BackupResult
 from ramet.store.errors import StoreError, StoreMissing
-from ramet.store.processes.registry import Neighbours
+from ramet.store.processes.registry import ProcessRegistry
 from ramet.store.requests import Progress
 from ramet.store.rows.own_table_rows import quoted
-from ramet.store.rows.own_tables import Wanted, declared
+from ramet.store.rows.own_tables import OwnTableChoice, declared
 from ramet.store.schema.versions import check_newer
 from ramet.store.session import COPIED
 from ramet.store.sqlite.session import BUSY_SECONDS, SqliteSession, closed_to_all, store_error
 from ramet.store.sqlite.store import SqliteStore, versions_of
 
-NOTHING_SAID = Wanted()
+NOTHING_SAID = OwnTableChoice()
 PAGES = 2_048
 """Copied at a time."""
 
 
 def backup_file(
-    path: Path, target: Path, force: bool, progress: Progress | None, wanted: Wanted = NOTHING_SAID
-) -> Copied:
+    path: Path, target: Path, force: bool, progress: Progress | None, wanted: OwnTableChoice = NOTHING_SAID
+) -> BackupResult:
     """See :func:`ramet.store.backup.copies.backup`."""
     check_target(path, target, force)
     with new_file(target, _mode(path)) as part:
@@ -36,8 +36,8 @@ def backup_file(
             counted = _copy(source, part, progress)
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
             left = _checked(copy, part, counted, wanted)
-            guarded(part, lambda: finish(copy))
-            made = told(copy, target, part)._replace(left_out=left)
+            readable_errors(part, lambda: finish(copy))
+            made = copy_summary(copy, target, part)._replace(left_out=left)
         publish(part, target, force)
     return made
 
@@ -49,13 +49,13 @@ def restore_file(
     force: bool,
     progress: Progress | None,
     clock: Callable[[], float],
-    wanted: Wanted = NOTHING_SAID,
-) -> Copied:
+    wanted: OwnTableChoice = NOTHING_SAID,
+) -> BackupResult:
     """See :func:`ramet.store.backup.copies.restore`."""
     if not backup.is_file():
         raise StoreMissing(f"no backup at {backup}: give the path of a file that `ramet backup` made")
     check_target(backup, path, force)
-    alive = Neighbours(path).alive()
+    alive = ProcessRegistry(path).alive()
     if alive:
         raise StoreError(f"{len(alive)} workers run on {path} ({alive[0]}): stop them first, or restore beside it")
     with closed_to_all(path), new_file(path, _mode(backup)) as part:
@@ -64,13 +64,13 @@ def restore_file(
             counted = _copy(source, part, progress)
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
             left = _checked(copy, part, counted, wanted)
-            guarded(part, lambda: check_typed(copy))
-            guarded(part, lambda: finish(copy))
+            readable_errors(part, lambda: check_typed(copy))
+            readable_errors(part, lambda: finish(copy))
         SqliteStore(part, create=False, clock=clock, inline=True).close_now()  # begins the epoch
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
             # Closed, it is one file, and still one with a write-ahead log: the doctor has nothing to say about it.
-            guarded(part, lambda: copy.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
-            made = told(copy, path, part)._replace(left_out=left)
+            readable_errors(part, lambda: copy.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+            made = copy_summary(copy, path, part)._replace(left_out=left)
         replaced = _set_aside(path) if path.exists() else None
         for ending in ("-wal", "-shm"):
             Path(f"{path}{ending}").unlink(missing_ok=True)  # of a database that is not there any more
@@ -128,7 +128,7 @@ def open_copy(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def guarded(path: Path, act: Callable[[], object]) -> None:
+def readable_errors(path: Path, act: Callable[[], object]) -> None:
     """Do something to a file; what its database says is told in one line."""
     try:
         act()
@@ -192,7 +192,9 @@ def check_counts(there: Mapping[str, int], here: Mapping[str, int]) -> None:
             )
 
 
-def _checked(copy: sqlite3.Connection, part: Path, counted: Mapping[str, int], wanted: Wanted) -> tuple[str, ...]:
+def _checked(
+    copy: sqlite3.Connection, part: Path, counted: Mapping[str, int], wanted: OwnTableChoice
+) -> tuple[str, ...]:
     """Compare the rows of every table, then take out what is to be left; the names of those tables.
 
     Raises:
@@ -211,7 +213,7 @@ def _checked(copy: sqlite3.Connection, part: Path, counted: Mapping[str, int], w
                 copy.execute("UPDATE ramet_own_tables SET untyped = 0 WHERE name = ?", (name,))
                 left.append(name)
 
-    guarded(part, check)
+    readable_errors(part, check)
     return tuple(left)
 
 
@@ -243,13 +245,13 @@ def finish(copy: sqlite3.Connection) -> None:
         raise StoreError(f"the copy is not sound ({found}): `ramet doctor` tells more; nothing was put in place")
 
 
-def told(copy: sqlite3.Connection, path: Path, part: Path) -> Copied:
+def copy_summary(copy: sqlite3.Connection, path: Path, part: Path) -> BackupResult:
     """What was copied, for people."""
     [lineages] = copy.execute("SELECT COUNT(*) FROM ramet_lineages").fetchone()
     [epoch] = copy.execute("SELECT value FROM ramet_counters WHERE name = 'epoch'").fetchone()
     counted = rows_by_table(copy)
     carried = tuple((name, counted[name]) for name in own_tables_of(counted))
-    return Copied(str(path), part.stat().st_size, lineages, epoch, carried=carried)
+    return BackupResult(str(path), part.stat().st_size, lineages, epoch, carried=carried)
 
 
 def _set_aside(path: Path) -> str:

@@ -12,22 +12,22 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from ramet.model.keys import bounded_key
-from ramet.model.lineage.guard import Elsewhere, imported_seconds
-from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, Place, reopened
+from ramet.model.lineage.guard import GlobalHolder, imported_seconds
+from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, Placement, reopened
 from ramet.model.reasons import Reason, code_of, stored
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import TaskState
-from ramet.store.answers import Imported, ImportPlace, ImportRow
+from ramet.store.answers import ImportBatchResult, ImportPlace, ImportRow
 from ramet.store.errors import StoreError
-from ramet.store.requests import Arrival, ImportDone
+from ramet.store.requests import ImportRunResult, ImportTask
 from ramet.store.rows import keys as uniqueness
 from ramet.store.rows.lineages import insert_lineages, lock_lineages, read_lineages
-from ramet.store.rows.paths import hold_slots
-from ramet.store.rows.settings import record_act
+from ramet.store.rows.paths import lock_stripes
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
 from ramet.store.state.apply import enter_ended
-from ramet.store.verbs.submit import Birth, create
+from ramet.store.verbs.submit import PlacedTask, create
 
 DUPLICATE = "import_duplicate"
 STEP_SECONDS = 1e-6
@@ -57,11 +57,11 @@ def places(
 def import_tasks(
     session: Session,
     name: str,
-    batch: Sequence[Arrival],
+    batch: Sequence[ImportTask],
     *,
     line_up_at: float | None = None,
     hold_until: float | None = None,
-) -> Imported:
+) -> ImportBatchResult:
     """Create tasks with their past, all or none; a task whose id exists is left alone.
 
     The record of the import ``name``, which must have begun, counts them in the same transaction.
@@ -78,14 +78,14 @@ def import_tasks(
     there = {place.id for place in known}
     fresh = [item for item in batch if item.new.id not in there]
     if not fresh:
-        return Imported(0, len(there), ())
+        return ImportBatchResult(0, len(there), ())
     fresh, duplicates = _without_duplicates(session, fresh)
     fresh, others = _without_held_keys(session, fresh)
     duplicates += others
-    hold_slots(session, (), [(x.new.path, x.new.queue, x.tracking_id) for x in fresh if x.new.path is not None])
+    lock_stripes(session, (), [(x.new.path, x.new.queue, x.tracking_id) for x in fresh if x.new.path is not None])
     lineages = lock_lineages(session, [item.tracking_id for item in fresh])
     new = _new_lineages(session, fresh, lineages)
-    fresh = [_fitted(item, lineages[item.tracking_id]) for item in fresh]
+    fresh = [_adapted_to_lineage(item, lineages[item.tracking_id]) for item in fresh]
     turns = Turns(session)
     live = [item for item in fresh if item.state == TaskState.PENDING]
     ended = [item for item in fresh if item.state != TaskState.PENDING]
@@ -100,12 +100,12 @@ def import_tasks(
         "UPDATE ramet_imports SET created = created + ?, history = history + ? WHERE name = ?",
         (len(fresh), history, name),
     )
-    return Imported(len(fresh), len(there), duplicates)
+    return ImportBatchResult(len(fresh), len(there), duplicates)
 
 
 def _without_duplicates(
-    session: Session, fresh: Sequence[Arrival]
-) -> tuple[list[Arrival], tuple[tuple[str, str], ...]]:
+    session: Session, fresh: Sequence[ImportTask]
+) -> tuple[list[ImportTask], tuple[tuple[str, str], ...]]:
     """Rows whose identity a task has that exists already become history: what exists is never changed."""
     wanted: dict[str, set[str]] = defaultdict(set)
     for item in fresh:
@@ -130,13 +130,15 @@ def _without_duplicates(
     return kept, tuple(duplicates)
 
 
-def _without_held_keys(session: Session, fresh: Sequence[Arrival]) -> tuple[list[Arrival], tuple[tuple[str, str], ...]]:
+def _without_held_keys(
+    session: Session, fresh: Sequence[ImportTask]
+) -> tuple[list[ImportTask], tuple[tuple[str, str], ...]]:
     """Live rows whose unique key another task holds, in whatever lineage, become history."""
     live = [item for item in fresh if item.state == TaskState.PENDING and item.new.unique_seconds is not None]
     held = uniqueness.holders(session, {(item.new.unique_kind, item.new.key) for item in live}) if live else {}
     of = {}
     for item in live:
-        own = Elsewhere(item.new.id, item.tracking_id, None, None)
+        own = GlobalHolder(item.new.id, item.tracking_id, None, None)
         holder = held.setdefault((item.new.unique_kind, item.new.key), own)
         if holder is not own:
             of[item.new.id] = holder.id
@@ -144,18 +146,18 @@ def _without_held_keys(session: Session, fresh: Sequence[Arrival]) -> tuple[list
     return kept, tuple(of.items())
 
 
-def _as_duplicate(item: Arrival, holder: str) -> Arrival:
+def _as_duplicate(item: ImportTask, holder: str) -> ImportTask:
     return as_history(item, DUPLICATE, Reason(DUPLICATE, task=holder))
 
 
-def as_history(item: Arrival, mark: str, reason: str) -> Arrival:
+def as_history(item: ImportTask, mark: str, reason: str) -> ImportTask:
     """The row as one that is kept and never run: terminal, with its reason, under a key of its own."""
     state = TaskState.SKIPPED.value if item.state == TaskState.PENDING else item.state
     key = history_key(item.new.key, mark, item.new.id)
     return item._replace(new=item.new._replace(key=key, unique_seconds=None), state=state, reason=reason)
 
 
-def _new_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage]) -> list[Lineage]:
+def _new_lineages(session: Session, fresh: Sequence[ImportTask], lineages: dict[str, Lineage]) -> list[Lineage]:
     """Rows of lineages that do not exist yet; their clocks begin now, whenever their tasks were created."""
     made = []
     for item in fresh:
@@ -176,7 +178,7 @@ def _new_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[str
     return made
 
 
-def _fitted(item: Arrival, lineage: Lineage) -> Arrival:
+def _adapted_to_lineage(item: ImportTask, lineage: Lineage) -> ImportTask:
     """A lineage that was cancelled or is past its deadline takes no live task any more."""
     over = lineage.state not in OPEN and lineage.state != LineageState.FINISHED
     if item.state == TaskState.PENDING and over:
@@ -187,7 +189,7 @@ def _fitted(item: Arrival, lineage: Lineage) -> Arrival:
 
 def _create_live(
     session: Session,
-    live: Sequence[Arrival],
+    live: Sequence[ImportTask],
     lineages: dict[str, Lineage],
     turns: Turns,
     *,
@@ -197,7 +199,7 @@ def _create_live(
     births = []
     held: list[tuple[float, str]] = []
     for item in live:
-        place = Place(item.tracking_id, item.parent_id, item.ancestry_chain, item.spawn_depth)
+        place = Placement(item.tracking_id, item.parent_id, item.ancestry_chain, item.spawn_depth)
         new = item.new
         due = hold_until
         if new.path is not None and line_up_at is not None:
@@ -206,7 +208,7 @@ def _create_live(
             new = new._replace(delay_seconds=max(1.0, due - session.now))
             held.append((due, new.id))
         kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, item.spawn_depth))
-        births.append(Birth(new, place, turns.take(lineages[item.tracking_id], kin)))
+        births.append(PlacedTask(new, place, turns.take(lineages[item.tracking_id], kin)))
     create(session, births)
     session.update("ramet_tasks", ("created_at",), ("id",), [(item.created_at, item.new.id) for item in live])
     session.run_many(
@@ -218,7 +220,7 @@ def _create_live(
     )
 
 
-def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
+def _create_ended(session: Session, ended: Sequence[ImportTask]) -> None:
     if not ended:
         return
     first = session.take_numbers(len(ended))
@@ -243,7 +245,7 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
     session.insert("ramet_stages", ("seq", "tracking_id", "base", "places"), stages)
 
 
-def _remember(session: Session, fresh: Sequence[Arrival]) -> None:
+def _remember(session: Session, fresh: Sequence[ImportTask]) -> None:
     """Pipeline states, and what a person will want to know about a row that did not arrive as it was."""
     session.run_many(
         "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, progress, updated_at) "
@@ -257,7 +259,7 @@ def _remember(session: Session, fresh: Sequence[Arrival]) -> None:
     )
 
 
-def _count_children(session: Session, fresh: Sequence[Arrival]) -> None:
+def _count_children(session: Session, fresh: Sequence[ImportTask]) -> None:
     """Every parent counts its children, and its lineage's limit covers them."""
     children = Counter(item.parent_id for item in fresh if item.parent_id is not None)
     if not children:
@@ -281,7 +283,7 @@ def _count_children(session: Session, fresh: Sequence[Arrival]) -> None:
     )
 
 
-def _count_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage], turns: Turns) -> None:
+def _count_lineages(session: Session, fresh: Sequence[ImportTask], lineages: dict[str, Lineage], turns: Turns) -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     sizes: Counter[str] = Counter()
     for item in fresh:
@@ -359,7 +361,7 @@ def _refuse_closed(session: Session, name: str) -> None:
         raise StoreError(f"the import {name} is closed: give --name to import more")
 
 
-def end(session: Session, name: str, by: str, did: ImportDone, *, close: bool) -> None:
+def end(session: Session, name: str, by: str, did: ImportRunResult, *, close: bool) -> None:
     """Add a run to the record of its import and to the audit log; with ``close``, end the import.
 
     Raises:
@@ -373,7 +375,7 @@ def end(session: Session, name: str, by: str, did: ImportDone, *, close: bool) -
     )
     if did.created or close:
         act = "import_close" if close else "import"
-        record_act(session, by=by, act=act, subject=name, detail=did._asdict())
+        record_audit_entry(session, by=by, act=act, subject=name, detail=did._asdict())
 
 
 # --- enforce

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
-from ramet.model.importing import DEPTH_MAX, Incoming, advance_of
+from ramet.model.importing import DEPTH_MAX, ImportedRow, advance_of
 from ramet.model.task.task import LIVE, TaskState
 from ramet.store.answers import ImportPlace
 from ramet.store.errors import StoreError
@@ -104,25 +104,25 @@ _ROOT = (
 )
 
 
-class Understood(NamedTuple):
+class UnplacedRow(NamedTuple):
     """A row of the file before it has a place."""
 
     where: str
     """Line or row of the file."""
-    incoming: Incoming
+    incoming: ImportedRow
     loose: bool
     """Whether its kind looks for cycles among its own kind only."""
     unique_kind: str | None
     """What its key is held for over all lineages; None: its key is its lineage's own matter."""
 
 
-class Placed(NamedTuple):
+class PlacedRow(NamedTuple):
     """A row with its place."""
 
     n: int
     where: str
     """Line or row of the file."""
-    incoming: Incoming
+    incoming: ImportedRow
     tracking_id: str
     parent_id: str | None
     ancestry_chain: tuple[str, ...]
@@ -161,7 +161,7 @@ class Staging:
 
     # --- filling
 
-    def add(self, rows: Sequence[Understood]) -> list[tuple[str, str, str]]:
+    def add(self, rows: Sequence[UnplacedRow]) -> list[tuple[str, str, str]]:
         """Keep rows.
 
         Returns:
@@ -380,21 +380,21 @@ class Staging:
         """How many lineages the rows are in."""
         return int(self._db.execute("SELECT COUNT(DISTINCT lineage) FROM staged").fetchone()[0])
 
-    def placed(self) -> Iterator[list[Placed]]:
+    def placed(self) -> Iterator[list[PlacedRow]]:
         """Rows to create, parents before children; lineages follow one another, each list is of one lineage."""
         cursor = self._db.execute(
             "SELECT n, place, row, lineage, parent, chain, depth, bound, verdict, detail, takes_key FROM staged "
             "WHERE known = 0 ORDER BY lineage, depth, n"
         )
-        part: list[Placed] = []
+        part: list[PlacedRow] = []
         for n, where, row, lineage, parent, chain, depth, bound, verdict, detail, takes_key in cursor:
             if part and (part[-1].tracking_id != lineage or len(part) == CHUNK):
                 yield part
                 part = []
             ancestors = tuple(json.loads(f"[{chain}]")) if chain else ()
-            incoming = Incoming(*json.loads(row))
+            incoming = ImportedRow(*json.loads(row))
             part.append(
-                Placed(
+                PlacedRow(
                     n, where, incoming, lineage, parent, ancestors, depth, bound, verdict, detail,
                     takes_key == 1,
                 )

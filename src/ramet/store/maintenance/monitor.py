@@ -14,7 +14,7 @@ from ramet.model.alerts.rules import (
     STANDING,
     WORST_MAX,
     Alert,
-    Finding,
+    AlertFinding,
     MonitorLimits,
     Pattern,
     judge_key,
@@ -25,12 +25,12 @@ from ramet.model.alerts.rules import (
     subject_of_live,
 )
 from ramet.model.money import ALL_DAYS, day_of
-from ramet.store.answers import Looked
-from ramet.store.maintenance.monitor_facts import budgets, grown, shares, standing
+from ramet.store.answers import MonitorStepResult
+from ramet.store.maintenance.monitor_facts import budgets, current_findings, grown, shares
 from ramet.store.maintenance.notification_outbox import Outbox
 from ramet.store.rows.blocks import BLOCK_KEY, demands_of
 from ramet.store.rows.lineages import LINEAGE_LIST, lineage_of
-from ramet.store.rows.settings import record_act
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.session import Row, Session
 from ramet.store.verbs.over_ceiling import days_passed
 
@@ -56,7 +56,7 @@ def alert_of(row: Row, base: str | None) -> Alert:
     )  # fmt: skip
 
 
-class Telling:
+class AlertWriter:
     """Alerts of one transaction: findings become rows, and what is new about them goes into the outbox."""
 
     def __init__(self, session: Session, rules: NoticeRules) -> None:
@@ -65,7 +65,7 @@ class Telling:
         self._base = link_base(session)
         self.outbox = Outbox(session, rules)
 
-    def tell(self, findings: Sequence[Finding]) -> tuple[Alert, ...]:
+    def tell(self, findings: Sequence[AlertFinding]) -> tuple[Alert, ...]:
         """Add findings to the alerts that fire, or let new ones fire: one per (lineage, pattern).
 
         Returns:
@@ -160,7 +160,7 @@ def acknowledge(session: Session, alert_id: int, *, by: str = "client", reason: 
         (session.now, by, alert_id),
     )
     for pattern, tracking_id in rows:
-        record_act(session, by=by, act="acknowledge_alert", subject=f"alert {alert_id}",
+        record_audit_entry(session, by=by, act="acknowledge_alert", subject=f"alert {alert_id}",
                    tracking_id=tracking_id or None, reason=reason, detail={"pattern": pattern})  # fmt: skip
     return bool(rows)
 
@@ -227,7 +227,7 @@ Marks = dict[str, tuple[float, int]]
 """Where the last look stopped, by source: a moment and a task number."""
 
 
-class Seen(NamedTuple):
+class MonitorWindow(NamedTuple):
     """What a step gathered."""
 
     marks: Marks
@@ -240,7 +240,7 @@ class Seen(NamedTuple):
     """(tracking_id, key) of several kinds."""
     deep: tuple[tuple[str, str, str, int], ...]
     """(tracking_id, id, kind, spawn_depth) of tasks that are too deep."""
-    grown: tuple[Finding, ...] = ()
+    grown: tuple[AlertFinding, ...] = ()
     """Lineages that these tasks brought near to a limit."""
 
 
@@ -256,7 +256,7 @@ def _set_mark(session: Session, name: str, at: float, number: int) -> None:
     )
 
 
-def gather(session: Session, limits: MonitorLimits, *, force: bool = False) -> Seen | None:
+def gather(session: Session, limits: MonitorLimits, *, force: bool = False) -> MonitorWindow | None:
     """Read the next window of new tasks; return None when no look is due."""
     marks = _marks(session)
     looked_at, _ = marks.get("look", (-1e18, 0))
@@ -277,7 +277,7 @@ def gather(session: Session, limits: MonitorLimits, *, force: bool = False) -> S
     )
     if len(rows) == SUSPECTS_MAX:
         end = rows[-1][0]
-    return Seen(
+    return MonitorWindow(
         marks,
         end,
         end >= newest,
@@ -288,10 +288,10 @@ def gather(session: Session, limits: MonitorLimits, *, force: bool = False) -> S
     )  # fmt: skip
 
 
-def judge(session: Session, seen: Seen, limits: MonitorLimits, rules: NoticeRules) -> Looked:
+def judge(session: Session, seen: MonitorWindow, limits: MonitorLimits, rules: NoticeRules) -> MonitorStepResult:
     """Judge what was gathered and what only the write lock shows exactly; store the alerts."""
     if _marks(session) != seen.marks:
-        return Looked(ran=False)
+        return MonitorStepResult(ran=False)
     _set_mark(session, "tasks", session.now, seen.newest)
     unseen = session.rows(
         "SELECT tracking_id, kind, key, reason FROM ramet_blocks WHERE demands > demands_seen LIMIT ?", (SUSPECTS_MAX,)
@@ -299,7 +299,7 @@ def judge(session: Session, seen: Seen, limits: MonitorLimits, rules: NoticeRule
     revived, all_revived = _revived(session, seen.marks)
     keys = {*seen.keys, *((tracking_id, key) for tracking_id, _, key, _ in unseen), *revived}
     found = [
-        Finding(Pattern.DEEP_SPAWN, tracking_id,
+        AlertFinding(Pattern.DEEP_SPAWN, tracking_id,
                 {"name": task_id, "weight": depth, "limit": limits.depth_max, "kind": kind})
         for tracking_id, task_id, kind, depth in seen.deep
     ]  # fmt: skip
@@ -309,18 +309,18 @@ def judge(session: Session, seen: Seen, limits: MonitorLimits, rules: NoticeRule
         found += judge_key(tracking_id, demands, limits, own)
     session.update("ramet_blocks", ("demands_seen = demands",), BLOCK_KEY, unseen)
     more = not seen.whole or len(unseen) == SUSPECTS_MAX or not all_revived
-    telling = Telling(session, rules)
+    telling = AlertWriter(session, rules)
     over: tuple[Alert, ...] = ()
     if more:
         fired = telling.tell(found)
     else:
         found += [*_storms(session, seen.marks, limits), *_over_ceilings(session), *budgets(session, limits)]
-        now = [*_lost_leases(session, limits), *shares(session, limits), *standing(session, limits)]
+        now = [*_lost_leases(session, limits), *shares(session, limits), *current_findings(session, limits)]
         fired = telling.tell([*found, *now])
         _set_mark(session, "look", session.now, 0)
         over = telling.resolve(limits, {finding.pattern for finding in now})
     telling.outbox.write()
-    return Looked(True, more, fired, over)
+    return MonitorStepResult(True, more, fired, over)
 
 
 def _revived(session: Session, marks: Marks) -> tuple[set[tuple[str, str]], bool]:
@@ -338,7 +338,7 @@ def _revived(session: Session, marks: Marks) -> tuple[set[tuple[str, str]], bool
     return {(tracking_id, key) for _, _, tracking_id, key in rows}, len(rows) < SUSPECTS_MAX
 
 
-def _storms(session: Session, marks: Marks, limits: MonitorLimits) -> list[Finding]:
+def _storms(session: Session, marks: Marks, limits: MonitorLimits) -> list[AlertFinding]:
     """Lineages of which retries were put off since the last look."""
     since, _ = marks.get("look", (-1e18, 0))
     if since > session.now:
@@ -357,14 +357,14 @@ def _storms(session: Session, marks: Marks, limits: MonitorLimits) -> list[Findi
             )
         )
     return [
-        Finding(Pattern.RETRY_STORM, tracking_id,
+        AlertFinding(Pattern.RETRY_STORM, tracking_id,
                 {"name": f"until {last:.0f}", "weight": count, "limit": bounds.get(tracking_id, 0), "until": last})
         for tracking_id, count, last in rows
         if count > limits.storm_max
     ]  # fmt: skip
 
 
-def _lost_leases(session: Session, limits: MonitorLimits) -> list[Finding]:
+def _lost_leases(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
     rows: list[tuple[Any, ...]] = session.rows(
         "SELECT t.id, l.kind, l.lease_until, l.worker, l.tracking_id FROM ramet_live l "
         "JOIN ramet_tasks t ON t.seq = l.seq WHERE l.state = 'processing' AND l.lease_until <= ? "
@@ -372,7 +372,7 @@ def _lost_leases(session: Session, limits: MonitorLimits) -> list[Finding]:
         (session.now - limits.grace_seconds, WORST_MAX),
     )
     return [
-        Finding(Pattern.LOST_LEASE, "", {
+        AlertFinding(Pattern.LOST_LEASE, "", {
             "name": task_id, "weight": round(session.now - until), "limit": limits.grace_seconds, "kind": kind,
             "worker": worker, "tracking_id": tracking_id,
         })
@@ -380,7 +380,7 @@ def _lost_leases(session: Session, limits: MonitorLimits) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _over_ceilings(session: Session) -> list[Finding]:
+def _over_ceilings(session: Session) -> list[AlertFinding]:
     """Lineages that run although they have spent more than they may; the day and the database, while they have."""
     rows: list[tuple[Any, ...]] = session.rows(
         "SELECT tracking_id, spent, max_cost FROM ramet_lineages INDEXED BY ramet_lineages_over "
@@ -388,14 +388,14 @@ def _over_ceilings(session: Session) -> list[Finding]:
         (SUSPECTS_MAX,),
     )
     found = [
-        Finding(Pattern.OVER_CEILING, tracking_id, {"name": "lineage", "weight": spent, "limit": most})
+        AlertFinding(Pattern.OVER_CEILING, tracking_id, {"name": "lineage", "weight": spent, "limit": most})
         for tracking_id, spent, most in rows
     ]
     for day, ceiling in days_passed(session).items():
         if day in (ALL_DAYS, day_of(session.now)):
             name = "database" if day == ALL_DAYS else "day"
             found.append(
-                Finding(Pattern.OVER_CEILING, "", {"name": name, "weight": ceiling.spent, "limit": ceiling.most})
+                AlertFinding(Pattern.OVER_CEILING, "", {"name": name, "weight": ceiling.spent, "limit": ceiling.most})
             )
     return found
 

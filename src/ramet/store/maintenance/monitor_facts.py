@@ -11,11 +11,11 @@ from typing import Any
 
 from ramet.model.alerts.rules import (
     WORST_MAX,
+    AlertFinding,
+    AlertShare,
     FailedRuns,
-    Finding,
     MonitorLimits,
     Pattern,
-    Share,
     budget_finding,
     deadline_findings,
     judge_chains,
@@ -40,7 +40,7 @@ LINEAGES_MAX = 2_000
 NAMES_MAX = 500
 
 
-def standing(session: Session, limits: MonitorLimits) -> list[Finding]:
+def current_findings(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
     """Everything that is over a limit now, and known anew at every look."""
     return [
         *_breakers(session),
@@ -51,7 +51,7 @@ def standing(session: Session, limits: MonitorLimits) -> list[Finding]:
     ]
 
 
-def _breakers(session: Session) -> list[Finding]:
+def _breakers(session: Session) -> list[AlertFinding]:
     """Resources that are switched off: by whom, why, and how much waits for them."""
     rows: list[tuple[Any, ...]] = session.rows(
         "SELECT name, opened_at, opened_by, opened_reason FROM ramet_resources WHERE opened_at IS NOT NULL "
@@ -65,11 +65,11 @@ def _breakers(session: Session) -> list[Finding]:
         )
         entry = {"name": name, "weight": waits.number, "limit": 0, "more": waits.more, "opened_at": at, "by": by,
                  "reason": reason}  # fmt: skip
-        found.append(Finding(Pattern.BREAKER_OPEN, "", entry))
+        found.append(AlertFinding(Pattern.BREAKER_OPEN, "", entry))
     return found
 
 
-def _unserved(session: Session) -> list[Finding]:
+def _unserved(session: Session) -> list[AlertFinding]:
     """Kinds with live tasks that no living worker serves.
 
     Where no worker lives at all, this look is not a worker's: programs that pull, or a test, do the work.
@@ -77,13 +77,13 @@ def _unserved(session: Session) -> list[Finding]:
     if not any(worker.alive for worker in workers(session)):
         return []
     return [
-        Finding(Pattern.UNSERVED, "", {"name": f"{one.kind} in queue {one.queue}", "weight": one.tasks, "limit": 0,
+        AlertFinding(Pattern.UNSERVED, "", {"name": f"{one.kind} in queue {one.queue}", "weight": one.tasks, "limit": 0,
                                        "kind": one.kind, "queue": one.queue})
         for one in unserved(session)
     ]  # fmt: skip
 
 
-def _expired(session: Session, limits: MonitorLimits) -> list[Finding]:
+def _expired(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
     """Kinds of which many attempts were lost within the window: their leases expired."""
     rows: list[tuple[str, int]] = session.rows(
         "SELECT t.kind, COUNT(*) FROM (SELECT seq FROM ramet_attempts WHERE outcome = 'lost' AND ended_at > ? "
@@ -93,7 +93,7 @@ def _expired(session: Session, limits: MonitorLimits) -> list[Finding]:
     return judge_lost(dict(rows), limits)
 
 
-def _deadlines(session: Session, limits: MonitorLimits) -> list[Finding]:
+def _deadlines(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
     """Lineages that have used up most of their time, among those whose deadline is next."""
     offsets = queue_offsets(session)
     rows: list[tuple[Any, ...]] = session.rows(
@@ -109,7 +109,7 @@ def _deadlines(session: Session, limits: MonitorLimits) -> list[Finding]:
     return deadline_findings(ends, session.now, limits.budget_share)
 
 
-def _waits(session: Session, limits: MonitorLimits) -> list[Finding]:
+def _waits(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
     """Tasks that wait for what is gone, and that nobody wakes."""
     found: list[tuple[str, str]] = []
     for settler in ended_settlers(session, WORST_MAX):
@@ -122,13 +122,13 @@ def _waits(session: Session, limits: MonitorLimits) -> list[Finding]:
         found.append((name, "tasks wait for this resource, and no claim looks at it"))
     for (tracking_id,) in _lineages_awake(session):
         found.append((tracking_id, "tasks wait until this lineage runs, and it does"))
-    waits = [Finding(Pattern.WAITS_FOR_NOTHING, "", {"name": name, "weight": 1, "limit": 0, "why": why})
+    waits = [AlertFinding(Pattern.WAITS_FOR_NOTHING, "", {"name": name, "weight": 1, "limit": 0, "why": why})
              for name, why in found]  # fmt: skip
     for (count,) in session.rows("SELECT value FROM ramet_counters WHERE name = ? AND value > 0", (REPAIRS_COUNTER,)):
         seen = session.rows("SELECT number FROM ramet_monitor WHERE name = ?", (REPAIRS_COUNTER,))
         if count > (seen[0][0] if seen else 0):
             entry = {"name": "paths", "weight": count, "limit": 0, "why": "tasks waited for one that was gone"}
-            waits.append(Finding(Pattern.WAITS_FOR_NOTHING, "", entry))
+            waits.append(AlertFinding(Pattern.WAITS_FOR_NOTHING, "", entry))
         session.run(
             "INSERT INTO ramet_monitor (name, at, number) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
             "at = excluded.at, number = excluded.number",
@@ -166,7 +166,7 @@ def _lineages_awake(session: Session) -> list[tuple[str]]:
 # --- budgets --------------------------------------------------------------------------------------------------------
 
 
-def budgets(session: Session, limits: MonitorLimits) -> list[Finding]:
+def budgets(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
     """Money of running lineages, of the day and of the database that is nearly used up."""
     rows: list[tuple[str, int, int]] = session.rows(
         "SELECT tracking_id, spent + reserved, COALESCE(soft_cost, max_cost) FROM ramet_lineages "
@@ -193,7 +193,7 @@ def budgets(session: Session, limits: MonitorLimits) -> list[Finding]:
     return [finding for finding in found if finding is not None]
 
 
-def grown(session: Session, first: int, last: int, limits: MonitorLimits) -> list[Finding]:
+def grown(session: Session, first: int, last: int, limits: MonitorLimits) -> list[AlertFinding]:
     """Lineages that new tasks of this window brought near to their limit of tasks or depth."""
     rows: list[tuple[Any, ...]] = session.rows(
         "SELECT t.tracking_id, MAX(t.spawn_depth), MAX(g.tasks), MAX(g.max_tasks), MAX(g.max_spawn_depth) "
@@ -216,7 +216,7 @@ SLOTS_MAX = 1_000
 """Newest slots among which a schedule's runs are looked for: the others were skipped or missed."""
 
 
-def shares(session: Session, limits: MonitorLimits) -> list[Finding]:
+def shares(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
     """Everything that is over a limit now."""
     chains, invocations, failed = _schedules(session, limits)
     return [
@@ -230,10 +230,10 @@ def shares(session: Session, limits: MonitorLimits) -> list[Finding]:
 
 def _schedules(
     session: Session, limits: MonitorLimits
-) -> tuple[dict[str, Share], dict[str, Share], dict[str, FailedRuns]]:
+) -> tuple[dict[str, AlertShare], dict[str, AlertShare], dict[str, FailedRuns]]:
     """By schedule: runs that stopped at the limit of their chain, invocations that ended in an error, failed runs."""
-    chains: dict[str, Share] = {}
-    invocations: dict[str, Share] = {}
+    chains: dict[str, AlertShare] = {}
+    invocations: dict[str, AlertShare] = {}
     failed: dict[str, FailedRuns] = {}
     for (name,) in session.rows("SELECT name FROM ramet_schedules WHERE state = 'active' ORDER BY name"):
         runs = session.rows(
@@ -243,7 +243,7 @@ def _schedules(
             (name, SLOTS_MAX, max(RUNS_MAX, limits.chain_runs)),
         )
         ended = [reason or "" for _, state, reason in runs if state is not None][: limits.chain_runs]
-        chains[name] = Share(sum(reason == "chain_depth" for reason in ended), len(ended))
+        chains[name] = AlertShare(sum(reason == "chain_depth" for reason in ended), len(ended))
         invocations[name] = _invocations(session, [seq for seq, _, _ in runs[:RUNS_MAX]])
         failed[name] = _failed_runs(session, name, max(RUNS_MAX, limits.failed_runs))
     return chains, invocations, failed
@@ -262,9 +262,9 @@ def _failed_runs(session: Session, schedule: str, most: int) -> FailedRuns:
     return FailedRuns(len(in_a_row), in_a_row[0] if in_a_row else "")
 
 
-def _invocations(session: Session, seqs: list[int]) -> Share:
+def _invocations(session: Session, seqs: list[int]) -> AlertShare:
     if not seqs:
-        return Share(0, 0)
+        return AlertShare(0, 0)
     listed, values = session.members(seqs)
     counts: dict[str, int] = dict(
         session.rows(
@@ -273,7 +273,7 @@ def _invocations(session: Session, seqs: list[int]) -> Share:
             (values, min(seqs), max(seqs)),
         )
     )
-    return Share(counts.get("error", 0) + counts.get("lost", 0), sum(counts.values()))
+    return AlertShare(counts.get("error", 0) + counts.get("lost", 0), sum(counts.values()))
 
 
 def _timeouts(session: Session, limits: MonitorLimits) -> dict[str, int]:
@@ -290,7 +290,7 @@ def _timeouts(session: Session, limits: MonitorLimits) -> dict[str, int]:
     )
 
 
-def _lineages(session: Session, limits: MonitorLimits) -> dict[str, Share]:
+def _lineages(session: Session, limits: MonitorLimits) -> dict[str, AlertShare]:
     """Lineages that ended, by the kind of their first root. Those that a person cancelled count nowhere."""
     rows = session.rows(
         "SELECT e.kind, COUNT(*), SUM(e.failed) FROM (SELECT (SELECT t.kind FROM ramet_tasks t "
@@ -300,4 +300,4 @@ def _lineages(session: Session, limits: MonitorLimits) -> dict[str, Share]:
         "ORDER BY ended_at DESC LIMIT ?) l WHERE l.state IN ('finished', 'failed')) e GROUP BY e.kind",
         (session.now - limits.window_seconds, COUNTED_MAX),
     )
-    return {kind or "": Share(int(failed), total) for kind, total, failed in rows}
+    return {kind or "": AlertShare(int(failed), total) for kind, total, failed in rows}

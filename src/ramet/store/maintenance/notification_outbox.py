@@ -23,7 +23,7 @@ from ramet.model.alerts.notifications import (
     body_of,
     delivery_id,
     summary_of,
-    trial_of,
+    test_message,
 )
 from ramet.model.alerts.rules import Alert
 from ramet.store.session import Row, Session
@@ -64,15 +64,15 @@ class Outbox:
             for alert, event in single:
                 name = delivery_id(now, alert.id, alert.pattern, alert.tracking_id, alert.first_at, event, channel)
                 body = body_of(alert, event, name, now)
-                _insert(self._session, _New(event, channel, name, body, alert.id, alert.tracking_id))
+                _insert(self._session, _NewNotice(event, channel, name, body, alert.id, alert.tracking_id))
             if rest:
                 alerts = [alert for alert, _ in rest]
                 name = delivery_id(now, [(alert.id, alert.first_at) for alert in alerts], "summary", channel)
-                _insert(self._session, _New("summary", channel, name, summary_of(alerts, name, now)))
+                _insert(self._session, _NewNotice("summary", channel, name, summary_of(alerts, name, now)))
         self._told = []
 
 
-class _New(NamedTuple):
+class _NewNotice(NamedTuple):
     """A notice to be written."""
 
     event: str
@@ -83,7 +83,7 @@ class _New(NamedTuple):
     tracking_id: str | None = None
 
 
-def _insert(session: Session, new: _New, *, taken_until: float | None = None) -> AlertNotice:
+def _insert(session: Session, new: _NewNotice, *, taken_until: float | None = None) -> AlertNotice:
     """Write a notice; somebody has taken it already where it says until when."""
     [(number,)] = session.rows(
         "UPDATE ramet_counters SET value = value + 1 WHERE name = 'alert_notice' RETURNING value"
@@ -99,14 +99,14 @@ def try_channel(session: Session, channel: str, *, by: str) -> AlertNotice:
     """Store a notice that only tests a channel, taken already by the caller."""
     [(number,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'alert_notice'")
     name = delivery_id(session.now, "test", channel, by, number)
-    new = _New("test", channel, name, trial_of(channel, by, name, session.now))
+    new = _NewNotice("test", channel, name, test_message(channel, by, name, session.now))
     return _insert(session, new, taken_until=session.now + CLAIM_SECONDS)
 
 
 # --- channels -----------------------------------------------------------------------------------------------------
 
 
-def see_channels(session: Session, targets: Mapping[str, str]) -> None:
+def record_channels(session: Session, targets: Mapping[str, str]) -> None:
     """Store a worker's channels and where they lead, without secrets; forget those that no worker has had for long."""
     session.insert(
         "ramet_alert_channels",

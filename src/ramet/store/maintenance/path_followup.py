@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from ramet.model.flow.resources import half_open_at, policy_of
-from ramet.model.lineage.guard import buried
+from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.reasons import Reason, code_of, facts_of, restored, stored
 from ramet.model.task import events as ev
@@ -20,11 +20,11 @@ from ramet.store.errors import UniqueHeld
 from ramet.store.rows import paths as rows
 from ramet.store.rows.keys import take_again
 from ramet.store.rows.lineages import lock_lineages, tombstones_of
-from ramet.store.rows.paths import REPAIRS_COUNTER, Line, load_lines
-from ramet.store.rows.tasks import Record, ended_standing, record
+from ramet.store.rows.paths import REPAIRS_COUNTER, PathRow, load_lines
+from ramet.store.rows.tasks import HistoryRecord, ended_standing, record
 from ramet.store.session import LOOKS_MAX, Session
 from ramet.store.state.apply import apply
-from ramet.store.state.path_changes import surrender
+from ramet.store.state.path_changes import give_up_tickets
 from ramet.store.state.path_enter import line_up, wait
 from ramet.store.state.path_follow import (
     BACK,
@@ -32,10 +32,10 @@ from ramet.store.state.path_follow import (
     SKIP,
     WAKE,
     WAVE_LIST,
-    Wave,
-    leave,
+    PathWave,
+    held_by_waves,
+    leave_line,
     look_again,
-    shadows,
     wake,
 )
 from ramet.store.verbs.resources import load, policies
@@ -53,7 +53,7 @@ def repair(session: Session, limit: int) -> int:
     """Look for waiting tasks whose ticket before them is gone, and let them go on; returns how many there were."""
     lost = [line for line in _sample(session) if _is_lost(session, line)]
     repaired = 0
-    session.hold_slots({line.slot for line in lost})
+    session.lock_stripes({line.slot for line in lost})
     for line in lost:
         waiting = rows.select(session, "waits_on = ? ORDER BY ticket LIMIT ?", (line.waits_on, min(limit, LOOKS_MAX)))
         if not waiting or not _is_lost(session, waiting[0]):
@@ -69,7 +69,7 @@ def repair(session: Session, limit: int) -> int:
     return repaired
 
 
-def _sample(session: Session) -> list[Line]:
+def _sample(session: Session) -> list[PathRow]:
     """The first who waits on each of some tickets, beginning anywhere among those that are waited on."""
     # One statement, or the rows may go between both answers; two sub-selects, each of them one look at an end of the
     # index: as two columns of one select they would read all of it.
@@ -77,7 +77,7 @@ def _sample(session: Session) -> list[Line]:
     if least is None or most is None:
         return []
     after = least - 1 + int(session.now * 7_919) % (most - least + 1)
-    sample: list[Line] = []
+    sample: list[PathRow] = []
     for _ in range(LOOKED_AT):
         found = _next(session, after)
         if not found:
@@ -87,15 +87,15 @@ def _sample(session: Session) -> list[Line]:
     return sample
 
 
-def _next(session: Session, after: int) -> Sequence[Line]:
+def _next(session: Session, after: int) -> Sequence[PathRow]:
     return rows.select(session, "waits_on > ? ORDER BY waits_on, ticket LIMIT 1", (after,))
 
 
-def _is_lost(session: Session, line: Line) -> bool:
+def _is_lost(session: Session, line: PathRow) -> bool:
     looks = [(node, 1, line.waits_on or 0) for node in line.nodes]
     looks.append((line.node, 0, line.waits_on or 0))
     stands = session.look_up("SELECT 1 FROM ramet_path_tickets WHERE node = ? AND exact = ? AND ticket = ?", looks)
-    if any(stands) or line.seq in shadows(session, [line]):
+    if any(stands) or line.seq in held_by_waves(session, [line]):
         return False
     return not session.rows(
         "SELECT 1 FROM ramet_path_waves WHERE what = 'wake' AND ticket = ? LIMIT 1", (line.waits_on,)
@@ -111,7 +111,7 @@ _DUE = "SELECT seq FROM ramet_live WHERE wait = 'ticket' AND available_at <= ?"
 _DUE_NOW = f"{_DUE} AND seq NOT IN (SELECT seq FROM ramet_paths WHERE behind IS NOT NULL)"
 
 
-def due(session: Session) -> bool:
+def has_due_tasks(session: Session) -> bool:
     """True when somebody's time has come to take its place."""
     return bool(session.rows(f"{_DUE_NOW} LIMIT 1", (session.now,)))
 
@@ -122,7 +122,7 @@ def take_places(session: Session, limit: int) -> int:
     seqs = [seq for (seq,) in found]
     if not seqs:
         return 0
-    rows.hold_slots(session, seqs)
+    rows.lock_stripes(session, seqs)
     listed, values = session.members(seqs)
     held = session.rows(
         f"SELECT seq, resource FROM ramet_live WHERE seq {listed} AND wait = 'ticket' AND available_at <= ? "
@@ -136,14 +136,14 @@ def take_places(session: Session, limit: int) -> int:
     session.update("ramet_live", ("available_at",), ("seq",), later)
     lines = {seq: line for seq, line in lines.items() if line.ended is None}
     wait(session, [line.seq for line in lines.values() if line.ticket is not None and not line.holds])
-    rows.let_in(session, [line for line in lines.values() if line.holds])
+    rows.hold_paths(session, [line for line in lines.values() if line.holds])
     ready = [lines[seq] for seq in seqs if seq in lines and lines[seq].ticket is None and lines[seq].behind is None]
     off = _switched_off(session, {name for name in resources.values() if name is not None})
     later = [(off[resources[line.seq]], line.seq) for line in ready if resources[line.seq] in off]
     session.update("ramet_live", ("available_at",), ("seq",), later)
     ready = [line for line in ready if resources[line.seq] not in off]
     again = [line for line in ready if line.was_ticket is not None]
-    record(session, [Record(x.seq, x.tracking_id, "path_ticket", PENDING, PENDING, "engine") for x in again])
+    record(session, [HistoryRecord(x.seq, x.tracking_id, "path_ticket", PENDING, PENDING, "engine") for x in again])
     line_up(session, ready)
     return len(seqs)
 
@@ -181,31 +181,31 @@ def at_breakers(session: Session) -> bool:
     return bool(session.rows(_AT_A_BREAKER, (session.now, 1)))
 
 
-def give_way(session: Session, limit: int) -> int:
+def give_up_tickets_at_breakers(session: Session, limit: int) -> int:
     """Tasks that wait for a breaker give their tickets up: it would hold everybody else back, too."""
     seqs = [seq for (seq,) in session.rows(_AT_A_BREAKER, (session.now, min(limit, LOOKS_MAX)))]
     if not seqs:
         return 0
-    rows.hold_slots(session, seqs)
+    rows.lock_stripes(session, seqs)
     standings = load_standings(session, seqs)
     there = [s for s in standings.values() if s.state == PENDING and s.wait == "resource" and s.holds_path == 1]
     off = _switched_off(session, {s.resource for s in there if s.resource is not None})
     there = [s for s in there if s.resource in off and s.ending is None]
     lines = load_lines(session, [s.seq for s in there])
-    surrender(session, [*lines.values()], "its resource is switched off")
+    give_up_tickets(session, [*lines.values()], "its resource is switched off")
     session.update("ramet_live", ("available_at",), ("seq",), [(off[s.resource], s.seq) for s in there])
     return len(there)
 
 
-def wanted(session: Session) -> bool:
+def has_work(session: Session) -> bool:
     """Return True when there is work on paths that may make a task claimable."""
-    return due(session) or waves(session)
+    return has_due_tasks(session) or has_waves(session)
 
 
-def tend(session: Session) -> bool:
+def run_step(session: Session) -> bool:
     """Do a part of the work on paths; return whether there was any."""
     # Not both: a transaction takes all of its slots before any row.
-    return (take_places(session, LOOKS_MAX) or go_on(session, LOOKS_MAX)) > 0
+    return (take_places(session, LOOKS_MAX) or advance_wave(session, LOOKS_MAX)) > 0
 
 
 # --- waves ------------------------------------------------------------------------------------------------------
@@ -216,16 +216,16 @@ _ORDER = (SKIP, WAKE, BACK, REVIVE)
 """What is to be skipped is known before anybody is let in."""
 
 
-def waves(session: Session) -> bool:
+def has_waves(session: Session) -> bool:
     """True when something is left to do."""
     return bool(session.rows("SELECT 1 FROM ramet_path_waves WHERE what IN ('wake', 'skip', 'back', 'revive') LIMIT 1"))
 
 
-def go_on(session: Session, limit: int) -> int:
+def advance_wave(session: Session, limit: int) -> int:
     """Do the next part of one wave, or of many that wake somebody; returns 1 when there was one."""
     limit = min(limit, session.looks_left)
     if limit <= 0:
-        return int(waves(session))
+        return int(has_waves(session))
     for what in _ORDER:
         found = session.rows(f"SELECT {WAVE_LIST} FROM ramet_path_waves WHERE what = ? ORDER BY seq LIMIT 1", (what,))
         if found:
@@ -236,8 +236,8 @@ def go_on(session: Session, limit: int) -> int:
     if what == WAKE:
         wake(session, limit)
         return 1
-    wave = Wave._make(found[0])
-    session.hold_slots({wave.slot})
+    wave = PathWave._make(found[0])
+    session.lock_stripes({wave.slot})
     key = (wave.seq, wave.what, wave.ticket, wave.node)
     where = "seq = ? AND what = ? AND ticket = ? AND node = ?"
     if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE {where}", key):
@@ -250,7 +250,7 @@ def go_on(session: Session, limit: int) -> int:
     return 1
 
 
-def _stretch(session: Session, wave: Wave, limit: int, behind: Collection[int]) -> list[Line]:
+def _tasks_of_wave(session: Session, wave: PathWave, limit: int, behind: Collection[int]) -> list[PathRow]:
     """Who stands in the stretch of the line that a wave is about, or did before it came behind one of these, in its old
     order.
     """
@@ -270,34 +270,34 @@ def _stretch(session: Session, wave: Wave, limit: int, behind: Collection[int]) 
     return [lines[seq] for seq in seqs]
 
 
-def _skip(session: Session, wave: Wave, limit: int) -> int | None:
+def _skip(session: Session, wave: PathWave, limit: int) -> int | None:
     """Those who waited for a task that failed, at a proper prefix of their paths."""
     # Whom they are behind need not be this one: they may have to come after several.
     away = session.rows(
         "SELECT DISTINCT seq FROM ramet_path_waves WHERE slot = ? AND what IN ('skip', 'away', 'back', 'revive')",
         (wave.slot,),
     )
-    stretch = _stretch(session, wave, limit, {seq for (seq,) in away})
+    stretch = _tasks_of_wave(session, wave, limit, {seq for (seq,) in away})
     below = [line for line in stretch if wave.node in line.nodes[:-1] and not line.holds]
     victims = [line for line in below if line.skips]
-    spared = [line for line in below if not line.skips] + _fell(session, wave, victims)
+    spared = [line for line in below if not line.skips] + _skip_all(session, wave, victims)
     if wave.because == wave.seq:
         # The task that they were behind is over: they line up without it.
-        _come_after(session, wave, [line for line in spared if line.behind == wave.seq], limit)
+        _requeue_behind(session, wave, [line for line in spared if line.behind == wave.seq], limit)
     # Those that were skipped just now may have let some of them in.
     found = load_lines(session, [line.seq for line in spared if line.ticket is not None]).values()
     look_again(session, [line for line in found if line.ticket is not None and not line.holds], limit)
     return None if len(stretch) < limit else stretch[-1].stood
 
 
-def _fell(session: Session, wave: Wave, victims: Sequence[Line]) -> list[Line]:
+def _skip_all(session: Session, wave: PathWave, victims: Sequence[PathRow]) -> list[PathRow]:
     """Skip these; returns those that cannot be (they are ending): they run."""
     if not victims:
         return []
     because, task_id = _root_cause(session, wave.because)
     event = ev.DependencyFailed(Reason(_FAILED_BELOW, task=task_id))
     standings = load_standings(session, [line.seq for line in victims])
-    changes, spared = list[Change](), list[Line]()
+    changes, spared = list[Change](), list[PathRow]()
     for line in victims:
         change = decide(standings[line.seq], event, session.now)
         if isinstance(change, Change):
@@ -327,13 +327,13 @@ def _root_cause(session: Session, seq: int) -> tuple[int, str]:
     return seq, task_id
 
 
-def _back(session: Session, wave: Wave, limit: int) -> int | None:
+def _requeue_followers(session: Session, wave: PathWave, limit: int) -> int | None:
     """Those who come after a task that has its new ticket take theirs, in their old order."""
-    stretch = _stretch(session, wave, limit, [wave.seq])
+    stretch = _tasks_of_wave(session, wave, limit, [wave.seq])
     # It may have come back from a failure: who was not to be skipped with it has been let in meanwhile.
     late = [line for line in stretch if not line.holds]
     if load_lines(session, [wave.seq]):
-        _come_after(session, wave, late, limit)
+        _requeue_behind(session, wave, late, limit)
         return None if len(stretch) < limit else stretch[-1].stood
     if not stretch:
         return None
@@ -342,22 +342,22 @@ def _back(session: Session, wave: Wave, limit: int) -> int | None:
         "UPDATE ramet_path_waves SET ticket = ? WHERE seq = ? AND what = 'back' AND ticket = ? AND node = ?",
         (stretch[-1].stood, wave.seq, wave.ticket, wave.node),
     )
-    _come_after(session, wave, [line for line in late if line.ticket is None], limit)
+    _requeue_behind(session, wave, [line for line in late if line.ticket is None], limit)
     look_again(session, [line for line in late if line.ticket is not None], limit)
     return wave.ticket
 
 
-def _come_after(session: Session, wave: Wave, lines: Sequence[Line], limit: int) -> None:
+def _requeue_behind(session: Session, wave: PathWave, lines: Sequence[PathRow], limit: int) -> None:
     """These wait no longer for the task of the wave: they take new tickets, unless somebody else is to come first."""
-    verdicts = shadows(session, lines, apart_from=wave.seq)
+    verdicts = held_by_waves(session, lines, apart_from=wave.seq)
     bare = [x._replace(ticket=None, waits_on=None, was_ticket=x.stood, behind=None) for x in lines]
     others = [line._replace(behind=verdicts[line.seq]) for line in bare if verdicts.get(line.seq) is not None]
     rows.update(session, [*bare, *others])
-    leave(session, [line for line in lines if line.ticket is not None], limit)
+    leave_line(session, [line for line in lines if line.ticket is not None], limit)
     line_up(session, [line for line in bare if verdicts.get(line.seq) is None])
 
 
-def _revive(session: Session, wave: Wave, limit: int) -> int | None:
+def _revive(session: Session, wave: PathWave, limit: int) -> int | None:
     """Those who were skipped because of a task that was revived come back after it, in their old order."""
     [(task_id,)] = session.rows("SELECT id FROM ramet_tasks WHERE seq = ?", (wave.seq,))
     found = session.rows(
@@ -372,7 +372,7 @@ def _revive(session: Session, wave: Wave, limit: int) -> int | None:
     for _, seq, tracking_id in found:
         lineage, (task_id, _, chain, _) = lineages[tracking_id], parents[seq]
         ended = lineage.state in (LineageState.FAILED, LineageState.CANCELLED) or session.now >= lineage.deadline_at
-        if ended or lineage.sweep < 0 or buried(tombstones_of(lineage), task_id, chain) is not None:
+        if ended or lineage.sweep < 0 or tombstone_over(tombstones_of(lineage), task_id, chain) is not None:
             continue
         standing, print_ = ended_standing(session, seq)
         change = None if standing is None else decide(standing, ev.Revive(wave.by or "", wave.reason), session.now)
@@ -394,8 +394,8 @@ def _takes_its_key(session: Session, standing: Standing) -> bool:
     return True
 
 
-_STEPS: dict[str, Callable[[Session, Wave, int], int | None]] = {
+_STEPS: dict[str, Callable[[Session, PathWave, int], int | None]] = {
     SKIP: _skip,
-    BACK: _back,
+    BACK: _requeue_followers,
     REVIVE: _revive,
 }

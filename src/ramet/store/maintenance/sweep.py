@@ -14,16 +14,16 @@ from typing import NamedTuple
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.tallies import COLUMNS
 from ramet.model.task import events as ev
-from ramet.store.answers import Swept
+from ramet.store.answers import SweepResult
 from ramet.store.maintenance import path_followup
 from ramet.store.rows.lineages import BOUND, DEADLINE_REASON, LEFT, end_lineage, overdue, queue_offsets
 from ramet.store.rows.tallies import ADD, ADD_REASON, ALL_TIME, FOLDED, HOUR, MINUTE
 from ramet.store.rows.tasks import take_live
 from ramet.store.rows.turns import LEVELS_IDLE_SECONDS, forget_levels
 from ramet.store.session import Session
-from ramet.store.state.path_changes import let_go_lapsed
+from ramet.store.state.path_changes import release_lapsed
 from ramet.store.verbs import over_ceiling
-from ramet.store.verbs.bound import ended_settlers, expire_polled, let_go
+from ramet.store.verbs.bound import ended_settlers, expire_polled, unbind_orphans
 from ramet.store.verbs.claim import promote_due
 from ramet.store.verbs.lineage_end import start_ends
 from ramet.store.verbs.lineage_followup import follow_ends
@@ -168,79 +168,81 @@ def end_overdue_lineages(session: Session, limit: int) -> int:
     return len(found)
 
 
-class Part(NamedTuple):
+class SweepStep(NamedTuple):
     """One duty of maintenance."""
 
     wanted: Callable[[Session, DeadWorkers], bool]
     """A look that writes nothing; True where there may be something to do."""
-    run: Callable[[Session, int, DeadWorkers], Swept]
+    run: Callable[[Session, int, DeadWorkers], SweepResult]
     """Do a bounded part of it. It holds what it decides about, and passes over what others hold."""
 
 
-def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None) -> Swept:
+def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None) -> SweepResult:
     """One round of everything, in one transaction. A field that is not 0 says that another round may find more."""
     return added(part.run(session, limit, dead_workers or {}) for part in PARTS)
 
 
-def wanted(session: Session, dead_workers: DeadWorkers) -> list[Part]:
+def due_steps(session: Session, dead_workers: DeadWorkers) -> list[SweepStep]:
     """The parts of a sweep that may have something to do, each for a transaction of its own."""
     return [part for part in PARTS if part.wanted(session, dead_workers)]
 
 
-def run_part(session: Session, part: Part, limit: int, dead_workers: DeadWorkers) -> Swept:
+def run_part(session: Session, part: SweepStep, limit: int, dead_workers: DeadWorkers) -> SweepResult:
     """One part, as a verb."""
     return part.run(session, limit, dead_workers)
 
 
-def added(told: Iterable[Swept]) -> Swept:
+def added(told: Iterable[SweepResult]) -> SweepResult:
     """What several parts did."""
-    return Swept(*map(sum, zip(Swept(), *told, strict=True)))
+    return SweepResult(*map(sum, zip(SweepResult(), *told, strict=True)))
 
 
-def _due(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+def _due(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
     due = promote_due(session, limit)
     if due:
         session.wake()
-    return Swept(due=due)
+    return SweepResult(due=due)
 
 
-def _stale(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+def _stale(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
     reclaimed, poisoned = reclaim(session, limit, dead_workers)
     if reclaimed:
         session.wake()
-    return Swept(reclaimed=reclaimed, poisoned=poisoned)
+    return SweepResult(reclaimed=reclaimed, poisoned=poisoned)
 
 
-def _followed(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+def _followed(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
     ended, followed = follow_ends(session, limit)
-    return Swept(ended=ended, followed=followed)
+    return SweepResult(ended=ended, followed=followed)
 
 
-def _forgotten(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+def _forgotten(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
     forget_levels(session)
     forget_shares(session)
-    return Swept(followed=let_go_lapsed(session, limit))
+    return SweepResult(followed=release_lapsed(session, limit))
 
 
-def _due_on_paths(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+def _due_on_paths(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
     # Not both: a transaction takes all of its slots before any row.
-    return Swept(due=path_followup.take_places(session, limit) or path_followup.give_way(session, limit))
+    return SweepResult(
+        due=path_followup.take_places(session, limit) or path_followup.give_up_tickets_at_breakers(session, limit)
+    )
 
 
-def _waves(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
-    return Swept(followed=path_followup.go_on(session, limit))
+def _waves(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
+    return SweepResult(followed=path_followup.advance_wave(session, limit))
 
 
-def _repaired(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
-    return Swept(followed=path_followup.repair(session, limit))
+def _repaired(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
+    return SweepResult(followed=path_followup.repair(session, limit))
 
 
-def _idle(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+def _idle(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
     forget_idle(session)
-    return Swept()
+    return SweepResult()
 
 
-def _there(sql: str) -> Callable[[Session, DeadWorkers], bool]:
+def _any_row(sql: str) -> Callable[[Session, DeadWorkers], bool]:
     """A look for one row, by the present time where the statement has a parameter."""
     return lambda session, _: bool(session.rows(f"{sql} LIMIT 1", (session.now,) if "?" in sql else ()))
 
@@ -249,39 +251,41 @@ def _stale_there(session: Session, dead_workers: DeadWorkers) -> bool:
     return bool(dead_workers) or _STALE(session, dead_workers)
 
 
-_STALE = _there("SELECT 1 FROM ramet_live WHERE state = 'processing' AND lease_until <= ?")
+_STALE = _any_row("SELECT 1 FROM ramet_live WHERE state = 'processing' AND lease_until <= ?")
 PARTS = (
-    Part(_there("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _due),
-    Part(_stale_there, _stale),
-    Part(lambda session, _: path_followup.due(session) or path_followup.at_breakers(session), _due_on_paths),
-    Part(lambda session, _: path_followup.waves(session), _waves),
-    Part(_there("SELECT 1 FROM ramet_paths WHERE waits_on IS NOT NULL"), _repaired),
-    Part(
-        _there(f"SELECT 1 FROM ramet_live WHERE {overdue('', LEFT)} <= ?"),
-        lambda session, limit, _: Swept(expired=expire(session, limit)),
+    SweepStep(_any_row("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _due),
+    SweepStep(_stale_there, _stale),
+    SweepStep(
+        lambda session, _: path_followup.has_due_tasks(session) or path_followup.at_breakers(session), _due_on_paths
     ),
-    Part(
+    SweepStep(lambda session, _: path_followup.has_waves(session), _waves),
+    SweepStep(_any_row("SELECT 1 FROM ramet_paths WHERE waits_on IS NOT NULL"), _repaired),
+    SweepStep(
+        _any_row(f"SELECT 1 FROM ramet_live WHERE {overdue('', LEFT)} <= ?"),
+        lambda session, limit, _: SweepResult(expired=expire(session, limit)),
+    ),
+    SweepStep(
         lambda session, _: bool(_overdue(session, 1)),
-        lambda session, limit, _: Swept(lineages_ended=end_overdue_lineages(session, limit)),
+        lambda session, limit, _: SweepResult(lineages_ended=end_overdue_lineages(session, limit)),
     ),
-    Part(_there("SELECT 1 FROM ramet_lineages WHERE sweep > 0"), _followed),
-    Part(
+    SweepStep(_any_row("SELECT 1 FROM ramet_lineages WHERE sweep > 0"), _followed),
+    SweepStep(
         lambda session, _: over_ceiling.in_flight_over(session),
-        lambda session, limit, _: Swept(ended=over_ceiling.end_in_flight(session, limit)),
+        lambda session, limit, _: SweepResult(ended=over_ceiling.end_in_flight(session, limit)),
     ),
-    Part(
-        _there(f"SELECT 1 FROM ramet_live WHERE {overdue('', BOUND)} <= ?"),
-        lambda session, limit, _: Swept(expired=expire_polled(session, limit)),
+    SweepStep(
+        _any_row(f"SELECT 1 FROM ramet_live WHERE {overdue('', BOUND)} <= ?"),
+        lambda session, limit, _: SweepResult(expired=expire_polled(session, limit)),
     ),
-    Part(
+    SweepStep(
         lambda session, _: bool(ended_settlers(session, 1)),
-        lambda session, limit, _: Swept(unbound=let_go(session, limit)),
+        lambda session, limit, _: SweepResult(unbound=unbind_orphans(session, limit)),
     ),
-    Part(
-        _there("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL AND live = 0"),
-        lambda session, limit, _: Swept(followed=start_ends(session, limit)),
+    SweepStep(
+        _any_row("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL AND live = 0"),
+        lambda session, limit, _: SweepResult(followed=start_ends(session, limit)),
     ),
-    Part(
+    SweepStep(
         lambda session, _: bool(
             session.rows(
                 "SELECT 1 WHERE EXISTS (SELECT 1 FROM ramet_turns WHERE moved_at <= ?) "
@@ -292,13 +296,13 @@ PARTS = (
         ),
         _forgotten,
     ),
-    Part(lambda session, _: bool(idle_names(session, 1)), _idle),
-    Part(
+    SweepStep(lambda session, _: bool(idle_names(session, 1)), _idle),
+    SweepStep(
         lambda session, _: folding_wanted(session),
-        lambda session, limit, _: Swept(followed=fold(session, limit)),
+        lambda session, limit, _: SweepResult(followed=fold(session, limit)),
     ),
-    Part(
-        _there("SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL"),
-        lambda session, limit, _: Swept(ended=skip_disabled(session, limit)),
+    SweepStep(
+        _any_row("SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL"),
+        lambda session, limit, _: SweepResult(ended=skip_disabled(session, limit)),
     ),
 )

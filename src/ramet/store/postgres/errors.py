@@ -10,7 +10,7 @@ from psycopg import errors
 
 from ramet.store.errors import StoreError, StoreFull, StoreNewer, StoreRefused
 from ramet.store.schema.tables import SCHEMA_VERSION
-from ramet.store.session import Overtaken, Row, StatementFailed
+from ramet.store.session import Row, StatementFailed, TransactionConflict
 
 
 def first_line(error: BaseException | None) -> str:
@@ -19,7 +19,7 @@ def first_line(error: BaseException | None) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def store_error(error: psycopg.Error | StatementFailed | Overtaken, place: str) -> StoreError:
+def store_error(error: psycopg.Error | StatementFailed | TransactionConflict, place: str) -> StoreError:
     """One line that says what to do, for what the server or its machine did to us."""
     if isinstance(error, psycopg.errors.DiskFull):
         return StoreFull(f"the disk of {place} is full: free some space; nothing of this step was written")
@@ -33,19 +33,19 @@ _WRONG = frozenset({"22", "23", "27", "42", "44", "P0"})
 """Classes of errors that are about what was asked for: values, constraints, triggers, rights, names."""
 
 
-class Raced(Exception):
+class WriteRaced(Exception):
     """A verb met another one and lost: run it again from its beginning."""
 
 
-class NoRoom(Exception):
+class PartitionMissing(Exception):
     """There is no part of the history yet for these task numbers: make it, then run the verb again."""
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """The connection is gone, and nothing of the transaction was or will be committed."""
 
 
-class Unknown(Exception):
+class CommitUnknown(Exception):
     """The connection went while it was being told to commit: only looking tells whether it did."""
 
 
@@ -73,7 +73,7 @@ def is_race(error: BaseException, taken: Container[str] = ()) -> bool:
     if isinstance(error, errors.UniqueViolation):
         return (error.diag.table_name or "").startswith("ramet_") and taken_row(error) not in taken
     return isinstance(
-        error, Overtaken | errors.DeadlockDetected | errors.SerializationFailure | errors.LockNotAvailable
+        error, TransactionConflict | errors.DeadlockDetected | errors.SerializationFailure | errors.LockNotAvailable
     )
 
 
@@ -82,7 +82,7 @@ def taken_row(error: errors.UniqueViolation) -> str:
     return f"{error.diag.constraint_name} {error.diag.message_detail}"
 
 
-def seen(writer: int, commits: int) -> bytes:
+def read_commit_marker(writer: int, commits: int) -> bytes:
     """What a new connection asks first: how far did this writer come? Its lock is held by every transaction of its own
     from the first round trip on, so the answer waits for one that the server still has, and may yet be told to commit:
     bytes that were sent arrive, though nobody waits for their answer any more."""
@@ -94,7 +94,7 @@ def seen(writer: int, commits: int) -> bytes:
     ).encode()
 
 
-def mark(writer: int, commits: int) -> str:
+def write_commit_marker(writer: int, commits: int) -> str:
     """What a transaction says about itself as it commits: so many has this writer committed."""
     return (
         "INSERT INTO ramet_writers (id, commits, seen_at, schema) "

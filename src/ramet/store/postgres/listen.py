@@ -23,7 +23,7 @@ import psycopg
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
-from ramet.store.postgres.listen_connection import Line, LineLost, drain
+from ramet.store.postgres.listen_connection import ListenConnection, ListenConnectionLost, drain
 
 log = own_logger("ramet.store")
 
@@ -50,7 +50,7 @@ def channel_of(schema: str) -> str:
     return f"ramet_{hashlib.sha256(schema.encode()).hexdigest()[:16]}"
 
 
-class Bell:
+class Notifier:
     """Wakes other processes on a database, and is woken by them.
 
     Its connection tells at each start whether it hears anything: behind a pooler in transaction mode it does not,
@@ -129,9 +129,9 @@ class Bell:
         try:
             while self._has_reason():
                 try:
-                    with Line(self._connect(), self._kicked) as line:
+                    with ListenConnection(self._connect(), self._kicked) as line:
                         self._attend(line)
-                except (LineLost, psycopg.Error, StoreError, OSError) as error:
+                except (ListenConnectionLost, psycopg.Error, StoreError, OSError) as error:
                     self._lost(error)
                 finally:
                     self._hears = False
@@ -162,7 +162,7 @@ class Bell:
             self._kicked.setblocking(False)
             drain(self._kicked)
 
-    def _attend(self, line: Line) -> None:
+    def _attend(self, line: ListenConnection) -> None:
         """Send and hear on one connection, until nobody needs it or it is lost."""
         [(pid, schema)] = line.run("SELECT pg_backend_pid(), current_schema()", ANSWER_SECONDS)
         channel = channel_of(str(schema))
@@ -197,17 +197,17 @@ class Bell:
             until = min(until, self._probe_at)
         return max(0.0, until - now)
 
-    def _send(self, line: Line, channel: str) -> None:
+    def _send(self, line: ListenConnection, channel: str) -> None:
         self._rung = False  # Before it is sent: whoever rings from now on may mean later work.
         self._ring_at = time.monotonic() + RING_SECONDS
         try:
             # It needs no disk. LOCAL: behind a pooler the setting would be the next one's too.
             line.run(f"BEGIN; SET LOCAL synchronous_commit = off; NOTIFY {channel}; COMMIT", ANSWER_SECONDS)
-        except LineLost:
+        except ListenConnectionLost:
             self._rung = True
             raise
 
-    def _try_to_listen(self, line: Line, channel: str) -> None:
+    def _try_to_listen(self, line: ListenConnection, channel: str) -> None:
         """Listen where that works; it is known only when a notification of somebody else was heard.
 
         From a second connection: what a pooler's server process tells itself it tells at once, to whoever has it just
@@ -216,7 +216,7 @@ class Bell:
         """
         probe = f"ramet_probe_{secrets.token_hex(8)}"
         line.run(f"LISTEN {probe}", ANSWER_SECONDS)
-        with Line(self._connect(), self._kicked) as other:
+        with ListenConnection(self._connect(), self._kicked) as other:
             other.run(f"NOTIFY {probe}", ANSWER_SECONDS)
         give_up_at = time.monotonic() + PROBE_SECONDS
         while not any(name == probe for name, _ in line.heard):

@@ -18,11 +18,11 @@ from psycopg import pq
 _FINE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.EMPTY_QUERY)
 
 
-class LineLost(Exception):
+class ListenConnectionLost(Exception):
     """The server is gone, did not answer in time, or refused a statement."""
 
 
-class Line:
+class ListenConnection:
     """One connection of one thread, and a bell wire by which other threads interrupt its waiting."""
 
     def __init__(self, connection: psycopg.Connection[Any], kicked: socket.socket) -> None:
@@ -52,7 +52,8 @@ class Line:
         """Run statements without parameters, several as one message; the rows of the last, as text.
 
         Raises:
-            LineLost: it could not be run, or the answer took longer than ``seconds``. What became of it is not known.
+            ListenConnectionLost: it could not be run, or the answer took longer than ``seconds``. What became of it is
+            not known.
         """
         give_up_at = time.monotonic() + seconds
         try:
@@ -63,11 +64,11 @@ class Line:
             while (result := self._result(give_up_at)) is not None:
                 results.append(result)
         except psycopg.Error as error:
-            raise LineLost(str(error).strip()) from error
+            raise ListenConnectionLost(str(error).strip()) from error
         self._take()
         last = results[-1]
         if last.status not in _FINE:  # A refused statement is the last: the server skips those after it.
-            raise LineLost(last.error_message.decode(errors="replace").strip())
+            raise ListenConnectionLost(last.error_message.decode(errors="replace").strip())
         return [
             tuple(_text(last.get_value(row, column)) for column in range(last.nfields)) for row in range(last.ntuples)
         ]
@@ -79,19 +80,19 @@ class Line:
 
     def _look(self, give_up_at: float, events: int = selectors.EVENT_READ) -> None:
         if time.monotonic() >= give_up_at:
-            raise LineLost("the server does not answer")
+            raise ListenConnectionLost("the server does not answer")
         self._select(max(0.0, give_up_at - time.monotonic()), events)
 
     def wait(self, seconds: float) -> None:
         """Until something is heard, somebody kicks, or the time is over; ``heard`` tells what came.
 
         Raises:
-            LineLost: the server closed the connection.
+            ListenConnectionLost: the server closed the connection.
         """
         try:
             self._select(seconds)
         except psycopg.Error as error:
-            raise LineLost(str(error).strip()) from error
+            raise ListenConnectionLost(str(error).strip()) from error
         self._take()
 
     def _select(self, seconds: float, events: int = selectors.EVENT_READ) -> None:

@@ -17,7 +17,7 @@ from ramet.store.postgres.partitions import PARTED, STATEMENTS, first_parts
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.rows import own_tables
 from ramet.store.schema import versions as known
-from ramet.store.schema.versions import Migrated, Plan, Versions, check_newer, store_versions, versions
+from ramet.store.schema.versions import MigrationResult, SchemaPlan, Versions, check_newer, store_versions, versions
 from ramet.store.session import Session, begin_epoch, fence_base
 
 _TYPES = (
@@ -79,7 +79,7 @@ _NEXT_NUMBER = (
 )
 
 
-def translated_steps(plan: Plan) -> Sequence[Sequence[str]]:
+def translated_steps(plan: SchemaPlan) -> Sequence[Sequence[str]]:
     """Statements that lead from version n to n + 1, at index n."""
     first = [*_OWN, *(_translated(statement) for statement in plan.steps[0])]
     first += [f"ALTER TABLE {table} SET ({settings})" for table, settings in _SETTINGS.items()]
@@ -113,17 +113,17 @@ _CREATES = re.compile(r"\s*CREATE\s+(?:UNIQUE\s+)?(?:TABLE|INDEX|VIEW)\s+IF\s+NO
 
 def migrate_database(
     url: str, *, check: bool = False, tables: Sequence[str] = (), grant_to: str | None = None
-) -> Migrated:
+) -> MigrationResult:
     """See :func:`ramet.store.opening.migrate`."""
     place, session = shown(url), PostgresSession(open_connection(url), None)
     try:
         if check:
             found = versions_of(session)
             check_newer(found, place)
-            return Migrated(place, found.schema, max(found.schema, known.PLAN.version), check)
+            return MigrationResult(place, found.schema, max(found.schema, known.PLAN.version), check)
         before, after = advance(session, place)
         _own(session, place, tables, grant_to)
-        return Migrated(place, before, after)
+        return MigrationResult(place, before, after)
     except psycopg.Error as error:
         raise StoreError(f"{place}: {str(error).strip().splitlines()[0]}") from error
     finally:
@@ -139,7 +139,7 @@ def _own(session: PostgresSession, place: str, tables: Sequence[str], grant_to: 
             grant(session, grant_to, created_tables(tables))
         session.commit()
     except errors.InsufficientPrivilege as error:
-        raise _may_not(error, place) from error
+        raise _missing_privileges(error, place) from error
     finally:
         session.rollback()
 
@@ -188,7 +188,7 @@ def advance(session: PostgresSession, place: str, *, pause: Callable[[float], ob
         except errors.LockNotAvailable:
             continue
         except errors.InsufficientPrivilege as error:
-            raise _may_not(error, place) from error
+            raise _missing_privileges(error, place) from error
         finally:
             session.rollback()
     raise StoreBusy(
@@ -196,7 +196,7 @@ def advance(session: PostgresSession, place: str, *, pause: Callable[[float], ob
     )
 
 
-def _advance_once(session: PostgresSession, place: str, plan: Plan) -> tuple[int, int]:
+def _advance_once(session: PostgresSession, place: str, plan: SchemaPlan) -> tuple[int, int]:
     session.begin("alone")
     session.connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'".encode())
     found = versions_of(session)
@@ -211,7 +211,7 @@ def _advance_once(session: PostgresSession, place: str, plan: Plan) -> tuple[int
             session.connection.execute(statement.encode())
     store_versions(session, plan)
     if oldest > 1:
-        _lock_out(session, oldest)
+        _refuse_older_writers(session, oldest)
     session.commit()
     return found.schema, plan.version
 
@@ -229,7 +229,7 @@ def _need_no_older(session: PostgresSession, place: str, oldest: int) -> None:
         )
 
 
-def _lock_out(session: PostgresSession, oldest: int) -> None:
+def _refuse_older_writers(session: PostgresSession, oldest: int) -> None:
     """Whoever is older and wakes up later cannot commit: each commit writes its version into this table."""
     session.run("DELETE FROM ramet_writers WHERE schema < ?", (oldest,))
     session.connection.execute(
@@ -238,7 +238,7 @@ def _lock_out(session: PostgresSession, oldest: int) -> None:
     )
 
 
-def _may_not(error: psycopg.Error, place: str) -> StoreError:
+def _missing_privileges(error: psycopg.Error, place: str) -> StoreError:
     said = str(error).strip().splitlines()[0]
     return StoreError(
         f"{place}: this user may not make or change the tables ({said}): run `ramet migrate` once as one who may "
@@ -297,7 +297,7 @@ def created_tables(statements: Sequence[str]) -> list[str]:
     return [found[1] for statement in statements if (found := made.match(statement))]
 
 
-def begun(session: PostgresSession) -> int:
+def begun_fence_base(session: PostgresSession) -> int:
     """Where fences begin in this copy of the database; of several that open a copy, one begins its epoch."""
     base = fence_base(session)
     if base >= 0:

@@ -97,7 +97,7 @@ def first_parts(size: int) -> Sequence[str]:
             "DELETE FROM ramet_parts WHERE number = -1")  # fmt: skip
 
 
-class Room:
+class Partitions:
     """What a process knows about the parts. They only grow; what it does not know yet it asks for again."""
 
     def __init__(self, session: Session) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import psycopg
 
-from ramet.store.postgres.listen import Bell, Connect
-from ramet.store.processes.registry import Neighbours, runtime_folder
+from ramet.store.postgres.listen import Connect, Notifier
+from ramet.store.processes.registry import ProcessRegistry, runtime_folder
 
 _NOWHERE = Path(os.devnull) / "ramet"
 """A folder that can never be made: without a safe one nobody is met."""
@@ -39,7 +39,7 @@ def identity_of(connection: psycopg.Connection[Any]) -> str:
     return f"{system}:{found[0]}:{found[1]}"
 
 
-class PostgresNeighbours(Neighbours):
+class PostgresProcesses(ProcessRegistry):
     """The others on a database, seen from one process; also on other machines."""
 
     def __init__(self, connect: Connect, identity: str, *, environ: Mapping[str, str] = os.environ) -> None:
@@ -53,7 +53,7 @@ class PostgresNeighbours(Neighbours):
         """
         found = runtime_folder(identity, environ)
         super().__init__(_NOWHERE, found or _NOWHERE)
-        self._bell = Bell(connect, self.wake_here)
+        self._bell = Notifier(connect, self.wake_here)
         self._forgotten_once: set[str] = set()
 
     def leave(self) -> None:

@@ -20,7 +20,7 @@ _STATES = "('running', 'paused', 'finished', 'failed', 'cancelled')"
 _BY_TASK = tuple(table for table in pruning.PRUNED_BY_TASK if table not in PARTED)
 
 
-class Part(NamedTuple):
+class PruneRange(NamedTuple):
     """A range of task numbers, or what is left to do of it."""
 
     number: int
@@ -51,7 +51,7 @@ def _drop_parts(session: PostgresSession, before: float, rows: int) -> bool:
             continue
         if not _may_go(session, first, end, before):
             continue
-        left = _empty(session, Part(number, max(first, emptied_to), end), before, rows)
+        left = _empty(session, PruneRange(number, max(first, emptied_to), end), before, rows)
         if left is None:
             continue
         if left == rows:
@@ -79,7 +79,7 @@ def _may_go(session: PostgresSession, first: int, end: int, before: float) -> bo
     )
 
 
-def _empty(session: PostgresSession, part: Part, before: float, rows: int) -> int | None:
+def _empty(session: PostgresSession, part: PruneRange, before: float, rows: int) -> int | None:
     """Take away what does not go with the part, for up to ``rows`` of its tasks; how many there were.
 
     None when one of them belongs to a lineage that may not be pruned. From here on none of the others is revived.

@@ -15,19 +15,19 @@ from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
 from ramet.store.errors import StoreError
 from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, copied, joined, looked_up, meet, numbered, translated
-from ramet.store.postgres.errors import NoRoom, Unknown, is_gone, is_race
-from ramet.store.postgres.partitions import Room
+from ramet.store.postgres.errors import CommitUnknown, PartitionMissing, is_gone, is_race
+from ramet.store.postgres.partitions import Partitions
 from ramet.store.rows import tallies
-from ramet.store.scan_floor import Floors
+from ramet.store.scan_floor import ScanFloors
 from ramet.store.session import (
     LOOKS_MAX,
     Insert,
-    Noted,
-    Overtaken,
     Row,
     RowWriter,
     StatementFailed,
     StatementTimedOut,
+    TallyNotes,
+    TransactionConflict,
     Write,
 )
 
@@ -120,8 +120,8 @@ class PostgresSession(RowWriter):
         self.connection = connection
         self.now = 0.0
         self.fence_base = 0
-        self.floors: Floors | None = None
-        self.room: Room | None = None
+        self.floors: ScanFloors | None = None
+        self.room: Partitions | None = None
         """Known where tasks are created; without it the database itself says what has no room."""
         self.woken = False
         self.borrowed = False
@@ -145,7 +145,7 @@ class PostgresSession(RowWriter):
         self._types: dict[Write, tuple[int, ...]] = {}
         self._slots: set[int] = set()
         self.looks_left = LOOKS_MAX
-        self.noted, self.written = list[Noted](), list[Noted]()
+        self.noted, self.written = list[TallyNotes](), list[TallyNotes]()
         self.words: dict[str, set[str]] = {}
 
     # --- the transaction ------------------------------------------------------------------------------------------
@@ -180,12 +180,12 @@ class PostgresSession(RowWriter):
 
     def _last(self, text: str) -> float:
         """Run several statements in one round trip; the number that the last one gives."""
-        self._told("before", text)
+        self._logged_error("before", text)
         self._plain.execute(text.encode(), prepare=False)
         while self._plain.nextset():
             pass
         [(number,)] = self._plain.fetchall()
-        self._told("after", text)
+        self._logged_error("after", text)
         return float(number)
 
     def commit(self, mark: str | None = None) -> None:
@@ -196,14 +196,14 @@ class PostgresSession(RowWriter):
         """
         tallies.write(self)
         text = "COMMIT" if mark is None else f"{mark}; COMMIT"
-        self._told("before", text)
+        self._logged_error("before", text)
         try:
             self.connection.execute(text.encode(), prepare=False)
         except psycopg.Error as error:
             if is_gone(error, self.connection):
-                raise Unknown from error
+                raise CommitUnknown from error
             raise
-        self._told("after", text)
+        self._logged_error("after", text)
 
     @property
     def in_transaction(self) -> bool:
@@ -221,7 +221,7 @@ class PostgresSession(RowWriter):
         with suppress(psycopg.Error):
             self.connection.close()
 
-    def _told(self, when: str, sql: str) -> None:
+    def _logged_error(self, when: str, sql: str) -> None:
         if self._hook is not None:
             self._hook(when, sql)
 
@@ -240,24 +240,24 @@ class PostgresSession(RowWriter):
         return self._cursor.execute(translated(sql), parameters or None, binary=True)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        self._told("before", sql)
+        self._logged_error("before", sql)
         found = self._execute(sql, parameters).fetchall()
-        self._told("after", sql)
+        self._logged_error("after", sql)
         return found
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> int:
-        self._told("before", sql)
+        self._logged_error("before", sql)
         count = self._execute(sql, parameters).rowcount
-        self._told("after", sql)
+        self._logged_error("after", sql)
         return count
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
-        self._told("before", write.one_row)
+        self._logged_error("before", write.one_row)
         if len(rows) == 1:
             count = self._cursor.execute(numbered(write), rows[0], binary=True).rowcount
         else:
             count = self._write_together(write, rows)
-        self._told("after", write.one_row)
+        self._logged_error("after", write.one_row)
         return count
 
     def _write_together(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
@@ -277,9 +277,9 @@ class PostgresSession(RowWriter):
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
         if not rows:
             return 0
-        self._told("before", sql)
+        self._logged_error("before", sql)
         count = self._one_by_one(translated(sql), rows) if len(rows) > 1 else self._execute(sql, rows[0]).rowcount
-        self._told("after", sql)
+        self._logged_error("after", sql)
         return count
 
     def _one_by_one(self, text: str, rows: Sequence[Sequence[Any]]) -> int:
@@ -306,11 +306,11 @@ class PostgresSession(RowWriter):
     def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
         found: list[list[Row]] = [[] for _ in rows]
         if rows:
-            self._told("before", sql)
+            self._logged_error("before", sql)
             arrays = [[*column] for column in zip(*rows, strict=True)]
             for row in self._cursor.execute(looked_up(sql), arrays, binary=True).fetchall():
                 found[row[0] - 1].append(row[1:])
-            self._told("after", sql)
+            self._logged_error("after", sql)
         return found
 
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
@@ -325,7 +325,7 @@ class PostgresSession(RowWriter):
     def take_numbers(self, count: int) -> int:
         [(first,)] = self.rows("SELECT ramet_take_numbers(?)", (count,))
         if self.room is not None and not self.room.taken(first, count):
-            raise NoRoom
+            raise PartitionMissing
         return int(first)
 
     def parts(self, table: str, rows: Sequence[Sequence[Any]], at: int) -> Iterable[tuple[str, Sequence[Any]]]:
@@ -334,7 +334,7 @@ class PostgresSession(RowWriter):
     def lock(self, name: str) -> None:
         self.run("SELECT pg_advisory_xact_lock(?)", (WORLD << 31 | zlib.crc32(name.encode()) >> 1,))
 
-    def hold_slots(self, slots: Collection[int]) -> bool:
+    def lock_stripes(self, slots: Collection[int]) -> bool:
         wanted = sorted({*slots} - self._slots)
         if wanted:
             self.rows("SELECT pg_advisory_xact_lock(?::int, slot) FROM unnest(?::int[]) AS slot", (PATHS, wanted))
@@ -374,7 +374,7 @@ class PostgresSession(RowWriter):
             self.connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode(), prepare=False)
             self._slots = slots
             del self.noted[noted:]
-            if isinstance(error, psycopg.Error | UnicodeError | OverflowError | Overtaken):
+            if isinstance(error, psycopg.Error | UnicodeError | OverflowError | TransactionConflict):
                 raise StatementFailed(_line(error)) from error
             raise
         else:

@@ -10,24 +10,24 @@ from typing import TypeVar
 import psycopg
 
 from ramet.store.address import shown
-from ramet.store.answers import Swept
+from ramet.store.answers import SweepResult
 from ramet.store.errors import StoreError
 from ramet.store.maintenance import sweep as sweeping
 from ramet.store.postgres import prune as postgres_pruning
 from ramet.store.postgres.connect import Reader, ahead_seconds, open_connection
 from ramet.store.postgres.errors import store_error
-from ramet.store.postgres.migrate import begun, missing_tables, prepare
-from ramet.store.postgres.partitions import Room
-from ramet.store.postgres.processes import PostgresNeighbours, identity_of
+from ramet.store.postgres.migrate import begun_fence_base, missing_tables, prepare
+from ramet.store.postgres.partitions import Partitions
+from ramet.store.postgres.processes import PostgresProcesses, identity_of
 from ramet.store.postgres.session import Hook, PostgresSession, connect
 from ramet.store.postgres.within_transaction import Database, run_within
-from ramet.store.postgres.writer import THREADS, InlineLink, Link, Writers
+from ramet.store.postgres.writer import THREADS, InlineConnection, WriterConnection, Writers
 from ramet.store.requests import check_arguments
 from ramet.store.rows import own_tables
 from ramet.store.rows.tallies import EndsTold
 from ramet.store.rows.workers import CommitTimer
-from ramet.store.scan_floor import Floors
-from ramet.store.session import Overtaken, Session, StatementFailed
+from ramet.store.scan_floor import ScanFloors
+from ramet.store.session import Session, StatementFailed, TransactionConflict
 from ramet.store.store import Store, writes
 from ramet.store.verbs import lineage_followup
 from ramet.store.verbs.reclaim import DeadWorkers
@@ -43,7 +43,7 @@ FOLLOWED_AT_ONCE = 500
 class PostgresStore(Store):
     """The store on PostgreSQL."""
 
-    _neighbours: PostgresNeighbours
+    _neighbours: PostgresProcesses
 
     def __init__(
         self,
@@ -71,8 +71,8 @@ class PostgresStore(Store):
         session = PostgresSession(connection, clock, hook)
         try:
             prepare(session, shown(url), create)
-            self._fence_base = begun(session)
-            self._room = Room(session)
+            self._fence_base = begun_fence_base(session)
+            self._room = Partitions(session)
             self._here = Database(self.place, identity_of(connection))
             self._ahead_seconds = 0.0 if clock is not None else ahead_seconds(connection)
         except psycopg.Error as error:
@@ -81,7 +81,7 @@ class PostgresStore(Store):
         except StoreError:
             session.close()
             raise
-        self._neighbours = PostgresNeighbours(partial(connect, url), self._here.identity)
+        self._neighbours = PostgresProcesses(partial(connect, url), self._here.identity)
         session.fence_base = self._fence_base
         self._reader = Reader(session, partial(self._session, hook))
         self._timer = CommitTimer()
@@ -90,17 +90,19 @@ class PostgresStore(Store):
         self._links = self._make_links(hook)
         self._writer = self._writers(f"ramet {info.dbname}")
 
-    def _make_links(self, hook: Hook | None) -> list[Link]:
+    def _make_links(self, hook: Hook | None) -> list[WriterConnection]:
         # In simulation nothing may depend on how long something took.
-        floors = None if self._inline else Floors()
+        floors = None if self._inline else ScanFloors()
         return [
-            Link(partial(connect, self._url), self._clock, hook, self._fence_base, floors=floors, room=self._room)
+            WriterConnection(
+                partial(connect, self._url), self._clock, hook, self._fence_base, floors=floors, room=self._room
+            )
             for _ in range(1 if self._inline else THREADS)
         ]
 
-    def _writers(self, name: str) -> InlineLink | Writers:
+    def _writers(self, name: str) -> InlineConnection | Writers:
         ring = self._neighbours.ring
-        return InlineLink(self._links[0], ring) if self._inline else Writers(self._links, ring, name)
+        return InlineConnection(self._links[0], ring) if self._inline else Writers(self._links, ring, name)
 
     def watch_ends(self, told: EndsTold) -> None:
         for link in self._links:
@@ -125,7 +127,7 @@ class PostgresStore(Store):
             if not self._inline:
                 self._timer.note(name, began)
             return answer
-        except (psycopg.Error, StatementFailed, Overtaken) as error:
+        except (psycopg.Error, StatementFailed, TransactionConflict) as error:
             raise store_error(error, self.place) from error
 
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
@@ -163,12 +165,12 @@ class PostgresStore(Store):
         while found := await self._read(look):
             await self._write_beside(partial(lineage_followup.follow_ends, limit=FOLLOWED_AT_ONCE, tracking_ids=found))
 
-    async def _sweep(self, limit: int, dead_workers: DeadWorkers) -> Swept:
-        told: list[Swept] = []
-        done: list[sweeping.Part] = []
+    async def _sweep(self, limit: int, dead_workers: DeadWorkers) -> SweepResult:
+        told: list[SweepResult] = []
+        done: list[sweeping.SweepStep] = []
         # Twice, for what one part does may be work for another: a lineage's row ends, then its tasks do.
         for _ in range(2):
-            wanted = await self._read(partial(sweeping.wanted, dead_workers=dead_workers))
+            wanted = await self._read(partial(sweeping.due_steps, dead_workers=dead_workers))
             for part in [part for part in wanted if part not in done]:
                 told += [
                     await self._write_beside(

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 import psycopg
 
 from ramet.store.errors import StoreBusy, StoreError
-from ramet.store.postgres.errors import NoRoom, is_race, store_error
-from ramet.store.postgres.partitions import Room
+from ramet.store.postgres.errors import PartitionMissing, is_race, store_error
+from ramet.store.postgres.partitions import Partitions
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.rows import tallies
 from ramet.store.session import Row, Session, StatementFailed
@@ -39,7 +39,7 @@ def run_within(
     base: int,
     verb: Callable[[Session], Answer],
     *,
-    room: Room,
+    room: Partitions,
     opened: Callable[[], psycopg.Connection[Row]],
 ) -> Answer:
     """Run a verb in the caller's transaction and in the caller's thread. It takes effect if and when that commits.
@@ -72,7 +72,7 @@ def run_within(
         session.room = room
         try:
             return _run(session, verb, place)
-        except NoRoom:
+        except PartitionMissing:
             # Beside the caller's transaction: what is made here is there whatever becomes of that.
             with closing(opened()) as other:
                 room.make(other)

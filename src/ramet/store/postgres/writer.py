@@ -19,22 +19,22 @@ import psycopg
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnreachable
 from ramet.store.postgres.errors import (
-    Lost,
-    NoRoom,
-    Raced,
-    Unknown,
+    CommitUnknown,
+    ConnectionLost,
+    PartitionMissing,
+    WriteRaced,
     first_line,
     is_gone,
     is_race,
-    mark,
     new_writer,
-    seen,
+    read_commit_marker,
     taken_row,
+    write_commit_marker,
 )
-from ramet.store.postgres.partitions import Room
+from ramet.store.postgres.partitions import Partitions
 from ramet.store.postgres.session import Hook, Mode, PostgresSession
-from ramet.store.rows.tallies import EndsTold, tell_ends
-from ramet.store.scan_floor import Floors
+from ramet.store.rows.tallies import EndsTold, report_ends
+from ramet.store.scan_floor import ScanFloors
 from ramet.store.session import Row, Session
 
 THREADS = 4
@@ -50,12 +50,12 @@ Together = Callable[[Session, Sequence[Any]], Sequence[Any]]
 """A verb with an answer to each item, whose calls may be made as one."""
 
 
-class Link:
+class WriterConnection:
     """One connection of a writer, with the row that tells what it committed."""
 
     def __init__(
         self, open_connection: Callable[[], psycopg.Connection[Row]], clock: Callable[[], float] | None,
-        hook: Hook | None, fence_base: int, *, floors: Floors | None = None, room: Room | None = None,
+        hook: Hook | None, fence_base: int, *, floors: ScanFloors | None = None, room: Partitions | None = None,
     ) -> None:  # fmt: skip
         self._open = open_connection
         self._clock = clock
@@ -87,13 +87,13 @@ class Link:
         while True:
             try:
                 return self._attempt(verb, mode, last_try=tried >= TRIES - 1)
-            except NoRoom:
+            except PartitionMissing:
                 continue
-            except Raced as race:
+            except WriteRaced as race:
                 tried += 1  # Whatever the last try meets is told as it is.
                 if not isinstance(race.__cause__, psycopg.errors.UniqueViolation):
                     self._pause()  # Who took a unique row has committed already.
-            except Lost as lost:
+            except ConnectionLost as lost:
                 tried = 0
                 if self._gives_up(give_up_at):
                     raise StoreUnreachable(
@@ -119,27 +119,27 @@ class Link:
         except psycopg.Error as error:  # Refused: a constraint that waits for the end, a full disk.
             session.rollback()
             raise self._meaning(error, session, last_try) from error
-        tell_ends(session, self.on_ends)
+        report_ends(session, self.on_ends)
         return answer, woken
 
     def _meaning(self, error: BaseException, session: PostgresSession, last_try: bool) -> BaseException:
         if isinstance(error, psycopg.Error) and is_gone(error, session.connection):
             self._drop()
-            return Lost(first_line(error))
+            return ConnectionLost(first_line(error))
         if is_race(error, self._taken) and not last_try:
             if isinstance(error, psycopg.errors.UniqueViolation):
                 self._taken.add(taken_row(error))
-            return Raced()
+            return WriteRaced()
         return error
 
     def _commit(self, session: PostgresSession) -> None:
         wanted = self._commits + 1
         try:
-            session.commit(mark(self._id, wanted))
-        except Unknown as error:
+            session.commit(write_commit_marker(self._id, wanted))
+        except CommitUnknown as error:
             self._drop()
             if not self._look(wanted):
-                raise Lost(first_line(error.__cause__)) from error
+                raise ConnectionLost(first_line(error.__cause__)) from error
         self._commits = wanted
 
     def _look(self, wanted: int) -> bool:
@@ -148,7 +148,7 @@ class Link:
         while True:
             try:
                 return self._connected_and_seen()[1] >= wanted
-            except (psycopg.Error, Lost) as error:
+            except (psycopg.Error, ConnectionLost) as error:
                 self._drop()
                 if self._gives_up(give_up_at):
                     self._id = new_writer()  # What becomes of that commit must not be taken for the next one's.
@@ -174,7 +174,7 @@ class Link:
         try:
             connection = self._open()
         except psycopg.Error as error:
-            raise Lost(first_line(error)) from error
+            raise ConnectionLost(first_line(error)) from error
         try:
             commits = self._ask(connection)
         except BaseException as error:
@@ -182,7 +182,7 @@ class Link:
             lost = is_race(error) or (isinstance(error, psycopg.Error) and is_gone(error, connection))
             connection.close()
             if lost:
-                raise Lost(first_line(error)) from error
+                raise ConnectionLost(first_line(error)) from error
             raise
         self._session = PostgresSession(connection, self._clock, self._hook)
         self._session.fence_base = self._fence_base
@@ -191,7 +191,7 @@ class Link:
         return self._session, commits
 
     def _ask(self, connection: psycopg.Connection[Row]) -> int:
-        answers = connection.execute(seen(self._id, self._commits), prepare=False)
+        answers = connection.execute(read_commit_marker(self._id, self._commits), prepare=False)
         answers.nextset()
         [(commits,)] = answers.fetchall()
         return int(commits)
@@ -209,7 +209,7 @@ class Link:
         self._drop()
 
 
-class _Waiting(NamedTuple):
+class _QueuedVerb(NamedTuple):
     verb: Verb | None
     mode: Mode
     together: Together | None
@@ -225,11 +225,11 @@ class Writers:
     only submits has one. Of a verb whose calls go together one transaction is under way, while the others gather.
     """
 
-    def __init__(self, links: Sequence[Link], on_wake: Callable[[], None], name: str) -> None:
+    def __init__(self, links: Sequence[WriterConnection], on_wake: Callable[[], None], name: str) -> None:
         self._links = links
         self._on_wake = on_wake
         self._name = name
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_QueuedVerb] = deque()
         self._under_way: set[Together] = set()
         self._lock = threading.Lock()
         self._idle: list[threading.Condition] = []
@@ -252,7 +252,7 @@ class Writers:
         with self._lock:
             if self._closed:
                 raise StoreError("the database is closed: open it again")
-            self._waiting.append(_Waiting(verb, mode, together, items, loop, future))
+            self._waiting.append(_QueuedVerb(verb, mode, together, items, loop, future))
             if together not in self._under_way:
                 self._call_one()
         return await future
@@ -277,7 +277,7 @@ class Writers:
         for thread in self._threads:
             thread.join()
 
-    def _serve(self, link: Link) -> None:
+    def _serve(self, link: WriterConnection) -> None:
         called = threading.Condition(self._lock)
         while taken := self._take(called):
             together = taken[0].together
@@ -291,7 +291,7 @@ class Writers:
                     self._under_way.discard(together)
         link.close()
 
-    def _take(self, called: threading.Condition) -> list[_Waiting]:
+    def _take(self, called: threading.Condition) -> list[_QueuedVerb]:
         """The next verb, with those that go together with it; empty when all is done."""
         with self._lock:
             while True:
@@ -306,10 +306,10 @@ class Writers:
                 self._idle.append(called)
                 called.wait()
 
-    def _runnable(self) -> _Waiting | None:
+    def _runnable(self) -> _QueuedVerb | None:
         return next((item for item in self._waiting if item.together not in self._under_way), None)
 
-    def _gathered(self, first: _Waiting) -> list[_Waiting]:
+    def _gathered(self, first: _QueuedVerb) -> list[_QueuedVerb]:
         if first.together is None:
             self._waiting.remove(first)
             return [first]
@@ -318,7 +318,7 @@ class Writers:
         self._waiting = deque(item for item in self._waiting if item.together is not first.together)
         return taken
 
-    def _one(self, link: Link, item: _Waiting) -> None:
+    def _one(self, link: WriterConnection, item: _QueuedVerb) -> None:
         try:
             answer, woken = link.run(_verb_of(item), item.mode)
         except BaseException as error:
@@ -328,7 +328,7 @@ class Writers:
         if woken:
             self._on_wake()
 
-    def _several(self, link: Link, taken: Sequence[_Waiting]) -> None:
+    def _several(self, link: WriterConnection, taken: Sequence[_QueuedVerb]) -> None:
         together = taken[0].together
         assert together is not None
         items = [each for item in taken for each in item.items]
@@ -352,7 +352,7 @@ class Writers:
             self._on_wake()
 
 
-def _verb_of(item: _Waiting) -> Verb:
+def _verb_of(item: _QueuedVerb) -> Verb:
     if item.verb is not None:
         return item.verb
     together = item.together
@@ -360,7 +360,7 @@ def _verb_of(item: _Waiting) -> Verb:
     return lambda session: together(session, item.items)
 
 
-def _deliver(item: _Waiting, answer: Any, error: BaseException | None) -> None:
+def _deliver(item: _QueuedVerb, answer: Any, error: BaseException | None) -> None:
     # A loop that ended meanwhile has nobody left who waits.
     with contextlib.suppress(RuntimeError):
         item.loop.call_soon_threadsafe(_resolve, item.future, answer, error)
@@ -375,10 +375,10 @@ def _resolve(future: asyncio.Future[Any], answer: Any, error: BaseException | No
         future.set_result(answer)
 
 
-class InlineLink:
+class InlineConnection:
     """Runs every verb at once in the caller's thread: for simulation and tests, where order must be decided by them."""
 
-    def __init__(self, link: Link, on_wake: Callable[[], None]) -> None:
+    def __init__(self, link: WriterConnection, on_wake: Callable[[], None]) -> None:
         self._link = link
         self._on_wake = on_wake
 

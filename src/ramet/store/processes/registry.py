@@ -89,7 +89,7 @@ SOCKET_PATH_BYTES_MAX = 100
 OPEN_FOLDERS = Path("/proc/self/fd")
 
 
-class Neighbours:
+class ProcessRegistry:
     """What this process knows of the others on a database, and they of it, through one folder."""
 
     def __init__(self, database: Path, folder: Path | None = None) -> None:
@@ -111,7 +111,7 @@ class Neighbours:
         """
         if unless_joined and self._name is not None:
             return
-        Neighbours.leave(self)  # Only this part: a subclass goes on hearing.
+        ProcessRegistry.leave(self)  # Only this part: a subclass goes on hearing.
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             why = refusal(self._folder)

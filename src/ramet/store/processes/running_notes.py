@@ -25,7 +25,7 @@ _NUMBER = struct.Struct("=q")
 _NUMBER_AT = _NOTE.size - _NUMBER.size
 
 
-class Running(NamedTuple):
+class RunningNote(NamedTuple):
     """A claim whose handler runs."""
 
     seq: int
@@ -34,7 +34,7 @@ class Running(NamedTuple):
     """Monotonic seconds, by the clock that all processes of a machine share."""
 
 
-class Slots:
+class RunningNotes:
     """A fixed number of slots in shared memory. One process writes; anybody may read, at any moment."""
 
     def __init__(self, handle: int, path: Path | None = None) -> None:
@@ -55,7 +55,7 @@ class Slots:
         """Nothing runs in this slot."""
         _NUMBER.pack_into(self._memory, slot * _NOTE.size + _NUMBER_AT, 0)
 
-    def running(self) -> list[Running]:
+    def running(self) -> list[RunningNote]:
         """What is noted now; nothing after :meth:`remove`."""
         if self._memory.closed:
             return []
@@ -68,11 +68,11 @@ class Slots:
             self._path.unlink(missing_ok=True)
 
 
-def _running(notes: bytes) -> list[Running]:
-    return [Running(seq, fence, at) for fence, at, seq in _NOTE.iter_unpack(notes) if seq]
+def _running(notes: bytes) -> list[RunningNote]:
+    return [RunningNote(seq, fence, at) for fence, at, seq in _NOTE.iter_unpack(notes) if seq]
 
 
-def new_slots(folder: Path | None, name: str, count: int) -> tuple[Slots, int]:
+def new_notes(folder: Path | None, name: str, count: int) -> tuple[RunningNotes, int]:
     """Slots in a file of this name that a sweep can find, else in memory of these processes only; and its handle.
 
     Where a file was begun and there was no room for it, it stays, empty: the sweep is told that nobody knows.
@@ -91,13 +91,13 @@ def new_slots(folder: Path | None, name: str, count: int) -> tuple[Slots, int]:
         return _mapped(os.dup(file.fileno()), count, begun)
 
 
-def _mapped(handle: int, count: int, path: Path | None) -> tuple[Slots, int]:
+def _mapped(handle: int, count: int, path: Path | None) -> tuple[RunningNotes, int]:
     try:
         # Written, not only made long: a page that a full disk cannot give would end whoever touches it.
         left = memoryview(bytes(count * _NOTE.size))
         while left:  # A disk that is nearly full takes a part.
             left = left[os.write(handle, left) :]
-        return Slots(handle, path), handle
+        return RunningNotes(handle, path), handle
     except BaseException:
         with contextlib.suppress(OSError):
             os.ftruncate(handle, 0)

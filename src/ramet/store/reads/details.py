@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from ramet.model.task.binding import StageCount
 from ramet.model.task.task import Task
-from ramet.model.views import BLOCK_LOOKS_MAX, CALL_LOOKS_MAX, BlockPage, Call, TaskCalls
+from ramet.model.views import BLOCK_LOOKS_MAX, CALL_LOOKS_MAX, BlockPage, TaskCall, TaskCalls
 from ramet.store.reads.tasks import LIMIT_MAX, tasks_of
 from ramet.store.rows.blocks import BLOCK_LIST, block_of
 from ramet.store.rows.money import RESERVED, SPENT
@@ -85,7 +85,7 @@ def task_calls(session: Session, task_id: str, *, limit: int = 100) -> TaskCalls
         (*found[0], CALL_LOOKS_MAX, max(1, min(limit, LIMIT_MAX))),
     )
     # A sum over whole numbers is a decimal number on one of the stores.
-    return TaskCalls(calls, int(spent), int(reserved), calls >= CALL_LOOKS_MAX, tuple(map(Call._make, latest)))
+    return TaskCalls(calls, int(spent), int(reserved), calls >= CALL_LOOKS_MAX, tuple(map(TaskCall._make, latest)))
 
 
 def tasks_with_key(session: Session, key: str, *, limit: int = 50) -> tuple[Task, ...]:

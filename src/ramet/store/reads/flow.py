@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import islice
 
-from ramet.model.flow.resources import Unserved
+from ramet.model.flow.resources import UnservedKind
 from ramet.model.task.task import TaskState, Wait
-from ramet.model.views import COUNT_MAX, HELD_BACK_LOOKS_MAX, Backlog, Count, InHand, RunningTask
+from ramet.model.views import COUNT_MAX, HELD_BACK_LOOKS_MAX, ActiveClaims, Backlog, BoundedCount, RunningTask
 from ramet.store.reads.live import classes, counted, first_in_line, id_of
 from ramet.store.reads.tasks import LIMIT_MAX
 from ramet.store.rows.workers import workers
@@ -53,14 +53,14 @@ def backlogs(session: Session) -> tuple[Backlog, ...]:
         oldest[queue] += first_in_line(
             session, "state = 'pending' AND wait IS NULL AND queue = ? AND kind = ? AND rank = ?", (queue, kind, rank)
         )
-    others: dict[str, dict[str, Count]] = defaultdict(dict)
+    others: dict[str, dict[str, BoundedCount]] = defaultdict(dict)
     for wait, select in NOT_CLAIMABLE.items():
         found, more = looked_at(session, select)
         sums: dict[str, int] = defaultdict(int)
         for (queue, _), number in found.items():
             sums[queue] += number
         for queue, number in sums.items():
-            others[queue][str(wait)] = Count(number, more)
+            others[queue][str(wait)] = BoundedCount(number, more)
     most = _most(len(kinds))
     made = []
     for queue in sorted({*kinds, *others}):
@@ -94,13 +94,13 @@ def _most(several: int) -> int:
     return COUNT_MAX if several <= FEW else COUNT_MAX // 10
 
 
-def _backlog(session: Session, name: str, waiting: Count, first: tuple[float, int] | None) -> Backlog:
+def _backlog(session: Session, name: str, waiting: BoundedCount, first: tuple[float, int] | None) -> Backlog:
     if first is None:
         return Backlog(name, waiting, None, None)
     return Backlog(name, waiting, first[0], id_of(session, first[1]))
 
 
-def in_hand(session: Session, *, limit: int = 1_000) -> InHand:
+def in_hand(session: Session, *, limit: int = 1_000) -> ActiveClaims:
     """Return claims, those first whose lease ends first, at most ``limit`` (1,000); and how many each worker has."""
     claims = (
         "(SELECT seq, worker, claimed_at, lease_until, fence, attempts FROM ramet_live INDEXED BY ramet_live_by_depth "
@@ -115,13 +115,13 @@ def in_hand(session: Session, *, limit: int = 1_000) -> InHand:
         (state, COUNT_MAX, max(1, min(limit, LIMIT_MAX))),
     )
     of_workers = session.rows(f"SELECT COALESCE(worker, ''), COUNT(*) FROM {claims} GROUP BY 1", (state, COUNT_MAX))
-    return InHand(tuple(map(RunningTask._make, rows)), dict(of_workers))
+    return ActiveClaims(tuple(map(RunningTask._make, rows)), dict(of_workers))
 
 
 _IN_HAND = "SELECT queue, kind FROM ramet_live INDEXED BY ramet_live_by_depth WHERE state = 'processing'"
 
 
-def unserved(session: Session) -> list[Unserved]:
+def unserved(session: Session) -> list[UnservedKind]:
     """Return kinds and queues with live tasks that no living worker serves, with how many tasks there are at least."""
     served = {
         (queue, kind) for worker in workers(session) if worker.alive for queue in worker.queues for kind in worker.kinds
@@ -143,4 +143,4 @@ def unserved(session: Session) -> list[Unserved]:
             tasks[of] += count
             more |= {of} if cut else set()
     missing = sorted(tasks.keys() - served)
-    return [Unserved(queue, kind, tasks[queue, kind], (queue, kind) in more) for queue, kind in missing]
+    return [UnservedKind(queue, kind, tasks[queue, kind], (queue, kind) in more) for queue, kind in missing]

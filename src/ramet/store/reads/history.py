@@ -9,7 +9,7 @@ from typing import Any
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.reasons import restored
 from ramet.model.task.task import Attempt, Block, BlockCount, Task, TaskHistory, TransitionRecord
-from ramet.store.answers import Known
+from ramet.store.answers import KeyRecord
 from ramet.store.reads.tasks import LIMIT_MAX, get, tasks_of
 from ramet.store.rows.blocks import BLOCK_LIST, block_of
 from ramet.store.rows.keys import holders
@@ -106,7 +106,7 @@ LINEAGES_MAX = 1_000
 """Of each state, the newest lineages whose blocks are looked at."""
 
 
-def known(session: Session, kind: str, key: str, tracking_id: str | None = None, *, limit: int = 100) -> Known:
+def known(session: Session, kind: str, key: str, tracking_id: str | None = None, *, limit: int = 100) -> KeyRecord:
     """Return what is stored about a kind and key, in one lineage or in any; at most ``limit`` (1,000) of each.
 
     In any lineage: looks at up to 5,000 identities with this key, and at the blocks of the newest 1,000 lineages of
@@ -114,7 +114,7 @@ def known(session: Session, kind: str, key: str, tracking_id: str | None = None,
     """
     most = max(1, min(limit, LIMIT_MAX))
     if tracking_id is None:
-        found, more = _anywhere(session, kind, key, most)
+        found, more = _tasks_with_identity(session, kind, key, most)
         lineages, cut = _with_blocks(session, [line for _, line in found])
     else:
         found, more = _within(session, kind, key, tracking_id), False
@@ -123,7 +123,7 @@ def known(session: Session, kind: str, key: str, tracking_id: str | None = None,
     newest_first = tuple(sorted(tasks.values(), key=lambda task: -task.created_at))
     blocks = _blocks(session, kind, key, lineages, most + 1)
     holder = holders(session, [(kind, key)]).get((kind, key))
-    return Known(newest_first, tuple(blocks[:most]), holder, more or cut or len(blocks) > most)
+    return KeyRecord(newest_first, tuple(blocks[:most]), holder, more or cut or len(blocks) > most)
 
 
 def _within(session: Session, kind: str, key: str, tracking_id: str) -> list[tuple[int, str]]:
@@ -134,7 +134,7 @@ def _within(session: Session, kind: str, key: str, tracking_id: str) -> list[tup
     return [(row[0], row[1]) for row in rows]
 
 
-def _anywhere(session: Session, kind: str, key: str, most: int) -> tuple[list[tuple[int, str]], bool]:
+def _tasks_with_identity(session: Session, kind: str, key: str, most: int) -> tuple[list[tuple[int, str]], bool]:
     """(number, lineage) of tasks with this identity; ids of lineages sort by their time, unless somebody named them."""
     rows = session.rows(
         "SELECT seq, tracking_id, kind FROM ramet_identities WHERE key = ? ORDER BY tracking_id DESC LIMIT ?",

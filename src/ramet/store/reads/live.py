@@ -10,7 +10,7 @@ from typing import Any
 
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.task.task import TaskState, Wait
-from ramet.model.views import CLAIMABLE, COUNT_MAX, Count, Present
+from ramet.model.views import CLAIMABLE, COUNT_MAX, BoundedCount, LiveCounts
 from ramet.store.reads.tasks import next_due_at
 from ramet.store.rows.workers import workers
 from ramet.store.session import Row, Session
@@ -33,26 +33,26 @@ _WAITING: dict[str, str] = {
 }
 
 
-def counted(session: Session, rows: str, parameters: Sequence[Any] = (), most: int = COUNT_MAX) -> Count:
+def counted(session: Session, rows: str, parameters: Sequence[Any] = (), most: int = COUNT_MAX) -> BoundedCount:
     """How many rows a SELECT would give, up to a bound."""
     [(number,)] = session.rows(f"SELECT COUNT(*) FROM ({rows} LIMIT ?) c", (*parameters, most + 1))
-    return Count(min(number, most), number > most)
+    return BoundedCount(min(number, most), number > most)
 
 
-def present(session: Session) -> Present:
+def present(session: Session) -> LiveCounts:
     """Return what is live and what it waits for, counted up to a bound."""
-    processing, stale, lease_until, claimed_at = _in_hand(session)
+    processing, stale, lease_until, claimed_at = _claim_counts(session)
     waiting = _oldest(session)
     firing = counted(session, "SELECT 1 FROM ramet_alerts WHERE state = 'firing'")
     opened = counted(session, "SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL")
-    return Present(
+    return LiveCounts(
         at=session.now,
         processing=processing,
         stale=stale,
         oldest_lease_until=lease_until,
         oldest_claimed_at=claimed_at,
         waits={str(wait): counted(session, rows) for wait, rows in _WAITING.items()}
-        | {str(Wait.PATH): _in_line(session)},
+        | {str(Wait.PATH): _waiting_on_paths(session)},
         oldest_waiting_at=None if waiting is None else waiting[0],
         oldest_waiting=None if waiting is None else id_of(session, waiting[1]),
         lineages={
@@ -66,7 +66,7 @@ def present(session: Session) -> Present:
     )
 
 
-def _in_hand(session: Session) -> Row:
+def _claim_counts(session: Session) -> Row:
     """How many claims there are, how many of them are stale, the first end of a lease and the first claim."""
     [found] = session.rows(
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN lease_until <= ? THEN 1 ELSE 0 END), 0), MIN(lease_until), "
@@ -77,7 +77,7 @@ def _in_hand(session: Session) -> Row:
     return found
 
 
-def _in_line(session: Session) -> Count:
+def _waiting_on_paths(session: Session) -> BoundedCount:
     """Tasks behind others on their paths. Some with a ticket are not due yet, and wait for that."""
     [(looked_at, number)] = session.rows(
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN l.wait = 'path' THEN 1 ELSE 0 END), 0) FROM (SELECT seq FROM "
@@ -85,7 +85,7 @@ def _in_line(session: Session) -> Count:
         "JOIN ramet_live l ON l.seq = p.seq",
         (COUNT_MAX + 1,),
     )
-    return Count(min(number, COUNT_MAX), looked_at > COUNT_MAX)
+    return BoundedCount(min(number, COUNT_MAX), looked_at > COUNT_MAX)
 
 
 def id_of(session: Session, seq: int) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from ramet.model.paths import HeldBack
-from ramet.store.rows.paths import Line, load_lines, select
+from ramet.model.paths import PathImpact
+from ramet.store.rows.paths import PathRow, load_lines, select
 from ramet.store.session import Row, Session
 
 LOOKS_MAX = 10_000
@@ -16,7 +16,7 @@ READS_MAX = 100_000
 PAGE = 1_000
 
 
-class _Reach:
+class _Followers:
     """Everything behind some tickets.
 
     Whoever conflicts with a task and has a later ticket waits for it. Those below its path hold back nobody else: who
@@ -81,7 +81,7 @@ class _Reach:
         self.others.update(seq for (seq,) in rows)
 
 
-def held_back(session: Session, tracking_id: str, *, limit: int = 10_000) -> HeldBack:
+def held_back(session: Session, tracking_id: str, *, limit: int = 10_000) -> PathImpact:
     """Return how many tasks of other lineages wait for tickets of this one, directly or in turn; at most ``limit``."""
     most = max(1, min(limit, LOOKS_MAX))
     own = session.rows(
@@ -89,7 +89,7 @@ def held_back(session: Session, tracking_id: str, *, limit: int = 10_000) -> Hel
         "WHERE l.tracking_id = ? AND l.holds_path IS NOT NULL LIMIT ?",
         (tracking_id, LOOKS_MAX),
     )
-    reach = _Reach(session, tracking_id, most)
+    reach = _Followers(session, tracking_id, most)
     # The oldest first: what is behind it is behind the others too.
     for _, nodes, ticket in sorted((row for row in own if row[2] is not None), key=lambda row: row[2]):
         if reach.over:
@@ -97,7 +97,7 @@ def held_back(session: Session, tracking_id: str, *, limit: int = 10_000) -> Hel
         reach.behind(json.loads(nodes), ticket)
     reach.without_ticket([seq for seq, _, ticket in own if ticket is None])
     more = reach.over or len(own) >= LOOKS_MAX
-    return HeldBack(min(len(reach.others), most), more)
+    return PathImpact(min(len(reach.others), most), more)
 
 
 WAIT_LOOKS_MAX = 1_000
@@ -132,7 +132,7 @@ def _reasons(session: Session, in_hand: Sequence[int], wanted: Sequence[int]) ->
                 yield why
 
 
-def _why(session: Session, mine: Line, other: Line) -> str | None:
+def _why(session: Session, mine: PathRow, other: PathRow) -> str | None:
     """Who stands before ``other`` and not before ``mine``, which is claimed: the task itself, or one between the two.
 
     Whoever is held back by ``mine`` conflicts with it, or comes after a task at a prefix of both paths that does. A
@@ -157,7 +157,7 @@ def _why(session: Session, mine: Line, other: Line) -> str | None:
     return None
 
 
-def _chain(session: Session, line: Line) -> Iterator[Line]:
+def _chain(session: Session, line: PathRow) -> Iterator[PathRow]:
     """A task, and those without a ticket that it is to come after."""
     for _ in range(BEHIND_MAX):  # More than there can be, unless rows are damaged.
         yield line
@@ -167,7 +167,7 @@ def _chain(session: Session, line: Line) -> Iterator[Line]:
         line = above[0]
 
 
-def _shared(one: Line, other: Line) -> list[int]:
+def _shared(one: PathRow, other: PathRow) -> list[int]:
     """The prefixes that two paths have in common."""
     shared = []
     for mine, theirs in zip(one.nodes, other.nodes, strict=False):

@@ -23,11 +23,11 @@ _LIST = (
     "CASE WHEN l.seq IS NULL THEN 1 ELSE l.holds_path END, "
     "CASE WHEN l.state = 'processing' THEN l.claimed_at ELSE p.since END"
 )
-"""What is in :class:`Seen`. One that ended and still has a row is held on for its worker, with its path."""
+"""What is in :class:`PathTaskRow`. One that ended and still has a row is held on for its worker, with its path."""
 _FROM = "FROM ramet_paths p JOIN ramet_tasks t ON t.seq = p.seq LEFT JOIN ramet_live l ON l.seq = p.seq"
 
 
-class Seen(NamedTuple):
+class PathTaskRow(NamedTuple):
     """A task on a path, as it is stored."""
 
     seq: int
@@ -41,20 +41,20 @@ class Seen(NamedTuple):
     """As people see it, without whom it waits for and how many are behind it."""
 
 
-def _seen(row: Row) -> Seen:
+def _path_task_row(row: Row) -> PathTaskRow:
     (seq, nodes, ticket, waits_on, behind, was_ticket, task_id, tracking_id, kind, key, state, wait, path, queue,
      scope, holds, since) = row  # fmt: skip
     shown = PathTask(
         task_id, tracking_id, kind, key, state, wait, path_from(path), queue, scope or "queue", ticket,
         was_ticket is not None, holds == 1, None, since, None,
     )  # fmt: skip
-    return Seen(seq, tuple(json.loads(nodes)), ticket, waits_on, behind, shown)
+    return PathTaskRow(seq, tuple(json.loads(nodes)), ticket, waits_on, behind, shown)
 
 
-def seen(session: Session, seqs: Iterable[int]) -> list[Seen]:
+def path_task_rows(session: Session, seqs: Iterable[int]) -> list[PathTaskRow]:
     """Tasks on paths, those with the smallest tickets first."""
     listed, values = session.members(seqs)
-    found = map(_seen, session.rows(f"SELECT {_LIST} {_FROM} WHERE p.seq {listed}", (values,)))
+    found = map(_path_task_row, session.rows(f"SELECT {_LIST} {_FROM} WHERE p.seq {listed}", (values,)))
     return sorted(found, key=lambda one: (one.ticket is None, one.ticket or 0, one.seq))
 
 
@@ -83,7 +83,7 @@ def paths(
     most = max(1, min(limit, LIMIT_MAX))
     if prefix:
         nodes = nodes_of(tuple(prefix), queue or QUEUE, tracking_id or "")
-        found = seen(session, (seq for _, seq in _in_line(session, nodes, most + 1)))
+        found = path_task_rows(session, (seq for _, seq in _conflicting(session, nodes, most + 1)))
         if len(found) <= most:
             found += [one for one in _without_ticket(session, nodes, most) if conflict(one.shown.path, prefix)]
     else:
@@ -92,7 +92,7 @@ def paths(
     return PathPage(page, len(found) > most or (not prefix and len(found) >= HOLDERS_MAX))
 
 
-def _in_line(session: Session, nodes: Sequence[int], limit: int) -> list[tuple[int, int]]:
+def _conflicting(session: Session, nodes: Sequence[int], limit: int) -> list[tuple[int, int]]:
     """(ticket, task) of the first in line that conflict with a path."""
     found: list[Row] = []
     for node, exact in _conflicts(nodes):
@@ -110,7 +110,7 @@ def _conflicts(nodes: Sequence[int]) -> Iterator[tuple[int, int]]:
     yield nodes[-1], 0
 
 
-def _without_ticket(session: Session, nodes: Sequence[int], limit: int) -> list[Seen]:
+def _without_ticket(session: Session, nodes: Sequence[int], limit: int) -> list[PathTaskRow]:
     """Those at a prefix that gave their tickets up while others waited below, and those who come after them."""
     listed, values = session.members(nodes)
     gone = session.rows(
@@ -124,10 +124,10 @@ def _without_ticket(session: Session, nodes: Sequence[int], limit: int) -> list[
     after = session.rows(
         f"SELECT seq FROM ramet_paths WHERE behind {listed} ORDER BY behind, was_ticket LIMIT ?", (values, limit)
     )
-    return [one for one in seen(session, dict.fromkeys(seq for (seq,) in gone + after)) if one.ticket is None]
+    return [one for one in path_task_rows(session, dict.fromkeys(seq for (seq,) in gone + after)) if one.ticket is None]
 
 
-def _holders(session: Session, queue: str | None, tracking_id: str | None) -> list[Seen]:
+def _holders(session: Session, queue: str | None, tracking_id: str | None) -> list[PathTaskRow]:
     """Who holds a path, those with most tasks behind them first."""
     if tracking_id is not None:
         rows = session.rows(
@@ -146,13 +146,13 @@ def _holders(session: Session, queue: str | None, tracking_id: str | None) -> li
             "(SELECT MIN(u.ticket) FROM ramet_path_tickets u WHERE u.node = h.node AND u.exact = 1)",
             (HOLDERS_MAX,),
         )
-    found = seen(session, dict.fromkeys(seq for (seq,) in rows))
+    found = path_task_rows(session, dict.fromkeys(seq for (seq,) in rows))
     found = [one for one in found if queue is None or one.shown.queue == queue][:HOLDERS_MAX]
     behind = _behind_holders(session, found)
     return sorted(found, key=lambda one: -behind[one.seq])
 
 
-def _behind_holders(session: Session, holders: Sequence[Seen]) -> dict[int, int]:
+def _behind_holders(session: Session, holders: Sequence[PathTaskRow]) -> dict[int, int]:
     """How many wait behind each of these: all others that conflict with one that holds its path do."""
     listed, values = session.members(sorted({node for one in holders for node in one.nodes}))
     here = (
@@ -170,7 +170,7 @@ def _behind_holders(session: Session, holders: Sequence[Seen]) -> dict[int, int]
     }
 
 
-def _shown(session: Session, one: Seen) -> PathTask:
+def _shown(session: Session, one: PathTaskRow) -> PathTask:
     before = _before(session, one)
     behind = 0 if one.ticket is None else _count(session, one, ">")
     return one.shown._replace(waits_for=None if before is None else before.shown.task_id, behind=behind)
@@ -187,27 +187,27 @@ def blocked_by(session: Session, task_id: str, *, limit: int = 1_000) -> PathCha
     found = session.rows(f"SELECT {_LIST} {_FROM} WHERE t.id = ?", (task_id,))
     if not found:
         return None
-    one = _seen(found[0])
+    one = _path_task_row(found[0])
     before = 0 if one.ticket is None else _count(session, one, "<")
     chain = PathChain(_shown(session, one), before, (), 0, None)
     if not _waits(one):
         return chain
-    last, steps = one, list[Seen]()
+    last, steps = one, list[PathTaskRow]()
     for _ in range(max(1, min(limit, LIMIT_MAX))):
         earlier = _before(session, last)
         if earlier is None:
-            return chain._replace(steps=_told(steps))
+            return chain._replace(steps=_linked_steps(steps))
         last = earlier
         steps.append(last)
         if not _waits(last):
-            return chain._replace(steps=_told(steps), end=_shown(session, last))
+            return chain._replace(steps=_linked_steps(steps), end=_shown(session, last))
     end, following = _first(session, last), _before(session, last)
     more = _count(session, last, "<") if last.ticket is not None else 1
-    told = _told(steps, following)
+    told = _linked_steps(steps, following)
     return chain._replace(steps=told, more=more, end=None if end is None else _shown(session, end))
 
 
-def _told(steps: Sequence[Seen], following: Seen | None = None) -> tuple[PathTask, ...]:
+def _linked_steps(steps: Sequence[PathTaskRow], following: PathTaskRow | None = None) -> tuple[PathTask, ...]:
     """Each step with the id of the next; ``following`` comes after the last."""
     nexts = [*steps[1:], following][: len(steps)]  # Of no steps nothing is told: what was before has just ended.
     return tuple(
@@ -216,19 +216,19 @@ def _told(steps: Sequence[Seen], following: Seen | None = None) -> tuple[PathTas
     )
 
 
-def _waits(one: Seen) -> bool:
+def _waits(one: PathTaskRow) -> bool:
     return one.waits_on is not None or one.of is not None
 
 
-def _before(session: Session, one: Seen) -> Seen | None:
+def _before(session: Session, one: PathTaskRow) -> PathTaskRow | None:
     """The one that a task waits for; None when there is none, or it has just ended."""
     if one.of is not None:
-        found = seen(session, [one.of])
+        found = path_task_rows(session, [one.of])
         return found[0] if found else None
     if one.waits_on is None:
         return None
     listed, values = session.members(one.nodes)
-    found = seen(
+    found = path_task_rows(
         session,
         (seq for (seq,) in session.rows(
             f"SELECT seq FROM ramet_path_tickets WHERE node {listed} AND exact = 1 AND ticket = ? "
@@ -239,13 +239,13 @@ def _before(session: Session, one: Seen) -> Seen | None:
     return found[0] if found else None
 
 
-def _first(session: Session, one: Seen) -> Seen | None:
+def _first(session: Session, one: PathTaskRow) -> PathTaskRow | None:
     """The end of a long chain, without walking it.
 
     The first in line that conflicts, and the first that conflicts with that one: what is before a third would be before
     the first two as well, so that the second has nobody before it.
     """
-    last: Seen | None = one
+    last: PathTaskRow | None = one
     for _ in range(LIMIT_MAX):  # More than there can be, unless rows are damaged.
         if last is None or not _waits(last):
             return last
@@ -253,7 +253,7 @@ def _first(session: Session, one: Seen) -> Seen | None:
     return None
 
 
-def _earliest(session: Session, one: Seen, ticket: int) -> Seen | None:
+def _earliest(session: Session, one: PathTaskRow, ticket: int) -> PathTaskRow | None:
     """The first in line that conflicts; None where the only one before has just ended."""
     earliest = [
         row
@@ -264,11 +264,11 @@ def _earliest(session: Session, one: Seen, ticket: int) -> Seen | None:
             (node, exact, ticket),
         )
     ]
-    found = seen(session, [seq for _, seq in sorted(earliest)[:1]])
+    found = path_task_rows(session, [seq for _, seq in sorted(earliest)[:1]])
     return found[0] if found else None
 
 
-def _count(session: Session, one: Seen, how: str) -> int:
+def _count(session: Session, one: PathTaskRow, how: str) -> int:
     """How many conflict with a task and have a smaller (``<``) or a larger (``>``) ticket."""
     listed, values = session.members(one.nodes)
     [(count,)] = session.rows(

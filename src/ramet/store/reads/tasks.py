@@ -172,7 +172,7 @@ def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list
     return sorted(seqs, reverse=query.newest)[:limit]
 
 
-class Walk(NamedTuple):
+class IndexScan(NamedTuple):
     """A stretch of an index that has the rows in the order of their numbers."""
 
     table: str
@@ -213,32 +213,32 @@ def _down(query: TaskQuery) -> str:
 _WIDE = " JOIN ramet_tasks t ON t.seq = u.seq"
 
 
-def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> Iterator[Walk]:
+def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> Iterator[IndexScan]:
     within, live = query.tracking_id, sorted(wanted & LIVE)
     if within is not None and live:
         # The hot table's index is by lineage alone: the state is looked up row by row.
         chosen = "" if len(live) == len(LIVE) else f"t.state || '' = '{live[0].value}'"
-        yield Walk("ramet_live t", "t", (), (), more=chosen)
+        yield IndexScan("ramet_live t", "t", (), (), more=chosen)
     elif live:
         for state in live:
-            yield from _by_depth(session, query, Walk("ramet_live t", "t", ("state",), (state.value,)))
+            yield from _by_depth(session, query, IndexScan("ramet_live t", "t", ("state",), (state.value,)))
     for state in sorted((wanted & TERMINAL) - {TaskState.SUCCESS}):
         if within is not None:
-            yield Walk("ramet_unsuccessful u", "u", ("tracking_id", "state"), (within, state.value))
+            yield IndexScan("ramet_unsuccessful u", "u", ("tracking_id", "state"), (within, state.value))
         else:
-            yield from _by_depth(session, query, Walk("ramet_unsuccessful u", "u", ("state",), (state.value,)))
+            yield from _by_depth(session, query, IndexScan("ramet_unsuccessful u", "u", ("state",), (state.value,)))
     if TaskState.SUCCESS not in wanted:
         return
     # Most of what ended succeeded: reading past the rest costs little.
     succeeded = f"t.state || '' = '{TaskState.SUCCESS.value}'"
     if within is None:
-        yield Walk("ramet_tasks t", "t", (), (), more=succeeded)
+        yield IndexScan("ramet_tasks t", "t", (), (), more=succeeded)
         return
-    for walk in _by_depth(session, query, Walk("ramet_tasks t", "t", ("tracking_id",), (within,))):
+    for walk in _by_depth(session, query, IndexScan("ramet_tasks t", "t", ("tracking_id",), (within,))):
         yield walk._replace(more=succeeded)
 
 
-def _by_depth(session: Session, query: TaskQuery, walk: Walk) -> Iterator[Walk]:
+def _by_depth(session: Session, query: TaskQuery, walk: IndexScan) -> Iterator[IndexScan]:
     """The same for each depth that there is: within one, an index has the rows in the order of their numbers."""
     of = walk.of
     [(deepest,)] = session.rows(
@@ -353,19 +353,19 @@ def lineages(session: Session, *, states: Iterable[str] = (), limit: int = 100) 
     return effective(session, sorted(found, key=lambda row: (-row.created_at, row.tracking_id))[:most])
 
 
-class Grown(NamedTuple):
+class TreeCondition(NamedTuple):
     """What tasks grew from: a condition that fixes the leading columns of an index whose order is the numbers'."""
 
     where: str
     values: tuple[Any, ...]
 
 
-def grown_from_lineage(session: Session, tracking_id: str) -> Grown:
+def grown_from_lineage(session: Session, tracking_id: str) -> TreeCondition:
     """The tasks at the top of a lineage: those at depth 0, and imported ones whose ancestors were left behind.
 
     The latter are looked for among the first of the others, by depth.
     """
-    top = Grown("t.tracking_id = ? AND t.spawn_depth = 0", (tracking_id,))
+    top = TreeCondition("t.tracking_id = ? AND t.spawn_depth = 0", (tracking_id,))
     deep = session.rows(
         "SELECT t.seq FROM (SELECT seq, parent_id FROM ramet_tasks WHERE tracking_id = ? AND spawn_depth > 0 "
         "ORDER BY spawn_depth, seq LIMIT ?) t WHERE t.parent_id IS NULL",
@@ -374,7 +374,7 @@ def grown_from_lineage(session: Session, tracking_id: str) -> Grown:
     if not deep:
         return top
     listed, values = session.members([seq for (seq,) in deep])
-    return Grown(f"({top.where} OR t.seq {listed})", (*top.values, values))
+    return TreeCondition(f"({top.where} OR t.seq {listed})", (*top.values, values))
 
 
 def roots(session: Session, tracking_id: str) -> list[Task]:

@@ -14,31 +14,33 @@ from ramet.model.views import (
     CHILDREN_MAX,
     DELAYS_MAX,
     LINEAGE_LOOKS_MAX,
-    Branch,
-    Count,
-    Delay,
-    KindState,
+    BoundedCount,
+    KindStateCount,
     TaskCheckpoint,
-    Twig,
-    TwigPage,
+    TreeGroup,
+    TreePage,
+    TreeTask,
+    WaitReason,
 )
-from ramet.store.reads.tasks import FROM_TASKS, LIMIT_MAX, TASK_LIST, Grown, grown_from_lineage, task_of
+from ramet.store.reads.tasks import FROM_TASKS, LIMIT_MAX, TASK_LIST, TreeCondition, grown_from_lineage, task_of
 from ramet.store.session import Row, Session
 
 UNSUCCESSFUL_LOOKS_MAX = 5_000
 """So many tasks of each unsuccessful state are looked at for the counts of a lineage."""
 
 
-def _of(session: Session, tracking_id: str | None, parent_id: str | None) -> Grown:
+def _parent_condition(session: Session, tracking_id: str | None, parent_id: str | None) -> TreeCondition:
     if parent_id is not None:
-        return Grown("t.parent_id = ?", (parent_id,))
+        return TreeCondition("t.parent_id = ?", (parent_id,))
     assert tracking_id is not None, "neither a lineage nor a parent"
     return grown_from_lineage(session, tracking_id)
 
 
-def branches(session: Session, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[Branch, ...]:
+def branches(
+    session: Session, *, tracking_id: str | None = None, parent_id: str | None = None
+) -> tuple[TreeGroup, ...]:
     """Return the first roots of a lineage, or children of a task, by kind and state; the largest branches first."""
-    of = _of(session, tracking_id, parent_id)
+    of = _parent_condition(session, tracking_id, parent_id)
     # Not EXISTS: for that a planner may read all tasks once, to have the parents of all in a hash table.
     rows = session.rows(
         "SELECT kind, state, spawn_depth, COUNT(*), MAX(grown) FROM (SELECT t.kind, t.spawn_depth, "
@@ -49,7 +51,10 @@ def branches(session: Session, *, tracking_id: str | None = None, parent_id: str
         (*of.values, BRANCH_LOOKS_MAX + 1),
     )
     more = sum(row[3] for row in rows) > BRANCH_LOOKS_MAX
-    found = [Branch(kind, state, Count(number, more), depth, grown == 1) for kind, state, depth, number, grown in rows]
+    found = [
+        TreeGroup(kind, state, BoundedCount(number, more), depth, grown == 1)
+        for kind, state, depth, number, grown in rows
+    ]
     return tuple(sorted(found, key=lambda branch: (-branch.tasks.number, branch.kind, branch.state)))
 
 
@@ -62,12 +67,12 @@ def twigs(
     state: str,
     limit: int = 50,
     after: int = 0,
-) -> TwigPage:
+) -> TreePage:
     """Return the tasks of one branch in the order of their numbers, at most ``limit`` (1,000).
 
     One page looks at a bounded number of tasks, those of other branches included.
     """
-    of, most = _of(session, tracking_id, parent_id), max(1, min(limit, LIMIT_MAX))
+    of, most = _parent_condition(session, tracking_id, parent_id), max(1, min(limit, LIMIT_MAX))
     end = session.rows(
         f"SELECT t.seq FROM ramet_tasks t WHERE {of.where} AND t.seq > ? ORDER BY t.seq LIMIT 1 OFFSET ?",
         (*of.values, after, BRANCH_LOOKS_MAX - 1),
@@ -83,10 +88,10 @@ def twigs(
     ]
     looked_at = end[0][0] if end else None
     next_after = seqs[most - 1] if len(seqs) > most else looked_at
-    return TwigPage(_twigs(session, seqs[:most]), next_after)
+    return TreePage(_tree_tasks(session, seqs[:most]), next_after)
 
 
-def _twigs(session: Session, seqs: list[int]) -> tuple[Twig, ...]:
+def _tree_tasks(session: Session, seqs: list[int]) -> tuple[TreeTask, ...]:
     listed, values = session.members(seqs)
     deepest = min(CHILDREN_MAX, BELOW_LOOKS_MAX // max(1, len(seqs)))
     rows = session.rows(
@@ -98,18 +103,18 @@ def _twigs(session: Session, seqs: list[int]) -> tuple[Twig, ...]:
         (CHILDREN_MAX + 1, deepest + 1, values),
     )
     return tuple(
-        Twig(task_of(tuple(task)), _up_to(children, CHILDREN_MAX), _below(below, deepest, children))
+        TreeTask(task_of(tuple(task)), _bounded_count(children, CHILDREN_MAX), _below(below, deepest, children))
         for children, below, *task in rows
     )
 
 
-def _up_to(number: int, most: int) -> Count:
-    return Count(min(number, most), number > most)
+def _bounded_count(number: int, most: int) -> BoundedCount:
+    return BoundedCount(min(number, most), number > most)
 
 
-def _below(number: int, most: int, children: int) -> Count:
+def _below(number: int, most: int, children: int) -> BoundedCount:
     """Where the counting stopped, there are at least as many as children."""
-    return Count(number) if number <= most else Count(max(most, min(children, CHILDREN_MAX)), True)
+    return BoundedCount(number) if number <= most else BoundedCount(max(most, min(children, CHILDREN_MAX)), True)
 
 
 # --- one task, one number
@@ -142,7 +147,7 @@ def deepest(session: Session, tracking_ids: Iterable[str]) -> dict[str, int]:
 # --- counts of a lineage
 
 
-def lineage_counts(session: Session, tracking_id: str) -> tuple[KindState, ...]:
+def lineage_counts(session: Session, tracking_id: str) -> tuple[KindStateCount, ...]:
     """Return the tasks of a lineage by kind and state.
 
     Live ones, the first of each unsuccessful state, the successful among the first.
@@ -173,7 +178,7 @@ def lineage_counts(session: Session, tracking_id: str) -> tuple[KindState, ...]:
     return tuple(sorted(found, key=lambda row: (row.kind, row.state, row.wait or "")))
 
 
-def delays(session: Session, tracking_id: str) -> tuple[Delay, ...]:
+def delays(session: Session, tracking_id: str) -> tuple[WaitReason, ...]:
     """Return tasks of a lineage that wait for their time, by kind and reason; looks at the first of its live tasks."""
     [(looked_at,)] = session.rows(
         "SELECT COUNT(*) FROM (SELECT 1 FROM ramet_live WHERE tracking_id = ? LIMIT ?) c",
@@ -190,12 +195,14 @@ def delays(session: Session, tracking_id: str) -> tuple[Delay, ...]:
     )
     more = looked_at > LINEAGE_LOOKS_MAX
     return tuple(
-        Delay(kind, outcome, restored(why, facts), Count(number, more)) for kind, outcome, why, facts, number in rows
+        WaitReason(kind, outcome, restored(why, facts), BoundedCount(number, more))
+        for kind, outcome, why, facts, number in rows
     )
 
 
-def _counted(rows: list[Row], most: int) -> list[KindState]:
+def _counted(rows: list[Row], most: int) -> list[KindStateCount]:
     more = sum(row[3] for row in rows) > most
     return [
-        KindState(kind, state, wait, Count(number, more), float(depth)) for kind, state, wait, number, depth in rows
+        KindStateCount(kind, state, wait, BoundedCount(number, more), float(depth))
+        for kind, state, wait, number, depth in rows
     ]

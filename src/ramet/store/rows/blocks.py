@@ -21,7 +21,7 @@ from ramet.model.lineage.lineage import Lineage
 from ramet.model.reasons import Fact, block_words
 from ramet.model.task.task import Block, NewTask
 from ramet.store.rows import tallies
-from ramet.store.rows.lineages import counts_of, text_of
+from ramet.store.rows.lineages import reasons_from_text, reasons_text
 from ramet.store.session import Row, Session
 
 DEMANDED = (
@@ -89,14 +89,14 @@ class Parent(NamedTuple):
     claim_current: bool
 
 
-class Refusal(NamedTuple):
+class NewBlock(NamedTuple):
     """A blocked spawn, to be stored."""
 
     parent: Parent
     new: NewTask
     blocked: Blocked
     left_out: bool = False
-    """True when work stays undone because of it (:func:`ramet.model.lineage.guard.leaves_out`)."""
+    """True when work stays undone because of it (:func:`ramet.model.lineage.guard.leaves_work_undone`)."""
 
 
 def facts_text(facts: Mapping[str, Fact]) -> str:
@@ -118,12 +118,12 @@ def block_of(row: Row) -> Block:
     return Block(**values, detail=block_words(values["reason"], facts))
 
 
-def wanted_text(new: NewTask) -> str:
+def new_task_text(new: NewTask) -> str:
     """A wanted task, whole, as JSON text."""
     return json.dumps(new._asdict(), ensure_ascii=False, separators=(",", ":"))
 
 
-def wanted_task(text: str) -> NewTask:
+def new_task_from_text(text: str) -> NewTask:
     """A wanted task from its JSON text."""
     return NewTask.restored(json.loads(text))
 
@@ -140,7 +140,7 @@ _COUNT_AGAIN = (
 )
 
 
-def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[str, Lineage]) -> None:
+def store_blocks(session: Session, refusals: Sequence[NewBlock], lineages: dict[str, Lineage]) -> None:
     """One row per (lineage, kind, key, reason), at most as many as the lineage may have tasks; then counters.
 
     What cannot be offered again has rows only while half of them are free: duplicates, and what a lost attempt wanted,
@@ -149,7 +149,7 @@ def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[s
     if not refusals:
         return
     tallies.blocked(session, ((item.new.kind, item.blocked.reason.value) for item in refusals))
-    by_lineage: dict[str, list[Refusal]] = defaultdict(list)
+    by_lineage: dict[str, list[NewBlock]] = defaultdict(list)
     for refusal in refusals:
         by_lineage[refusal.parent.tracking_id].append(refusal)
     for tracking_id, several in by_lineage.items():
@@ -157,7 +157,7 @@ def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[s
         lineage = lineages[tracking_id]
         most = _most_rows(lineage)
         rows, overflow, stored = [], [], lineage.blocks
-        left_out = counts_of(lineage.left_out)
+        left_out = reasons_from_text(lineage.left_out)
         for item in several:
             name = (item.new.kind, item.new.key, item.blocked.reason.value)
             if name not in known:
@@ -172,7 +172,7 @@ def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[s
         session.insert(
             "ramet_block_counts", (*_COUNT_KEY, "count", "left_out"), overflow, key=_COUNT_KEY, changes=_COUNT_AGAIN
         )
-        after = lineage._replace(blocks=stored, left_out=text_of(left_out))
+        after = lineage._replace(blocks=stored, left_out=reasons_text(left_out))
         if after != lineage:
             session.run(
                 "UPDATE ramet_lineages SET blocks = ?, left_out = ? WHERE tracking_id = ?",
@@ -187,7 +187,7 @@ def _most_rows(lineage: Lineage) -> int:
     return most if isinstance(most, int) else 0
 
 
-def _known_blocks(session: Session, tracking_id: str, several: Sequence[Refusal]) -> set[tuple[str, str, str]]:
+def _known_blocks(session: Session, tracking_id: str, several: Sequence[NewBlock]) -> set[tuple[str, str, str]]:
     known: set[tuple[str, str, str]] = set()
     for kind in {item.new.kind for item in several}:
         listed, values = session.members({item.new.key for item in several if item.new.kind == kind})
@@ -201,9 +201,9 @@ def _known_blocks(session: Session, tracking_id: str, several: Sequence[Refusal]
     return known
 
 
-def _block_row(item: Refusal, now: float) -> tuple[object, ...]:
+def _block_row(item: NewBlock, now: float) -> tuple[object, ...]:
     parent, new, blocked, _ = item
-    wanted = wanted_text(new) if blocked.reason in REOFFERABLE else None
+    wanted = new_task_text(new) if blocked.reason in REOFFERABLE else None
     return (
         parent.tracking_id, new.kind, new.key, blocked.reason.value, facts_text(blocked.facts), 1, parent.id, parent.id,
         blocked.winner, wanted, now, now, int(item.left_out),

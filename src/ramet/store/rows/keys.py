@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ramet.model.keys import shown_key
+from ramet.model.keys import display_key
 from ramet.model.lineage.deny_list import EntryType, StopEntry, entry_value, host_of, matches, names_above
-from ramet.model.lineage.guard import Elsewhere, held_seconds
+from ramet.model.lineage.guard import GlobalHolder, held_seconds
 from ramet.model.task.task import TERMINAL, NewTask
 from ramet.model.task.transitions import Change
 from ramet.store.errors import UniqueHeld
-from ramet.store.rows.settings import record_act
-from ramet.store.session import Overtaken, Session
+from ramet.store.rows.settings import record_audit_entry
+from ramet.store.session import Session, TransactionConflict
 
 # The condition is the last guard: whoever comes second changes no row.
 _TAKE = (
@@ -34,7 +34,7 @@ _HOLD = f"UPDATE ramet_uniques SET state = ?, held_until = ? WHERE {_OF_HOLDER}"
 _FREE = f"DELETE FROM ramet_uniques WHERE {_OF_HOLDER}"
 
 
-def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Elsewhere]:
+def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], GlobalHolder]:
     """Who holds these (kind, key) now, in whatever lineage; free ones are absent."""
     wanted = set(wanted)
     listed, values = session.members(sorted({key for _, key in wanted}))
@@ -43,7 +43,7 @@ def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
         f"WHERE key {listed} AND (held_until IS NULL OR held_until > ?)",
         (values, session.now),
     )
-    return {(row[0], row[1]): Elsewhere(*row[2:]) for row in found if (row[0], row[1]) in wanted}
+    return {(row[0], row[1]): GlobalHolder(*row[2:]) for row in found if (row[0], row[1]) in wanted}
 
 
 def insert_identities(session: Session, rows: Sequence[tuple[str, str, str, int]]) -> None:
@@ -59,7 +59,7 @@ def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> N
     """
     # In one order: two who want the same keys never wait for each other.
     if tasks and session.run_many(_TAKE, [(*task, session.now) for task in sorted(tasks)]) != len(tasks):
-        raise Overtaken("a unique key was taken by another lineage in the same moment")
+        raise TransactionConflict("a unique key was taken by another lineage in the same moment")
 
 
 def take_ended(session: Session, tasks: Iterable[tuple[str, str, str, int, str, str, float]]) -> None:
@@ -153,7 +153,7 @@ class StopList(NamedTuple):
             if found is not None:
                 return found
         # As stored, and as people read it: they write what they see.
-        keys = {new.key, shown_key(new.key)}
+        keys = {new.key, display_key(new.key)}
         return next((entry for entry in self.patterns if any(matches(entry.value, key) for key in keys)), None)
 
 
@@ -161,7 +161,7 @@ def _host(new: NewTask) -> str | None:
     return host_of(new.url if new.url is not None else new.key)
 
 
-def concerning(session: Session, news: Iterable[NewTask]) -> StopList | None:
+def matching_entries(session: Session, news: Iterable[NewTask]) -> StopList | None:
     """What of the stop list may concern these tasks; None while the list is empty."""
     [(entries,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'stop_list'")
     if not entries:
@@ -197,7 +197,7 @@ def add(session: Session, entry_type: str, value: str, *, by: str, reason: str |
     if not new:
         return next(found for found in entries(session) if found[:2] == entry[:2]), False
     _count(session, 1)
-    record_act(session, by=by, act="stop_list_add", subject=f"{entry_type} {value}", reason=reason)
+    record_audit_entry(session, by=by, act="stop_list_add", subject=f"{entry_type} {value}", reason=reason)
     return entry, True
 
 
@@ -211,7 +211,7 @@ def remove(session: Session, entry_type: str, value: str, *, by: str = "client",
     if not session.run("DELETE FROM ramet_stop_list WHERE entry_type = ? AND value = ?", (entry_type, value)):
         return False
     _count(session, -1)
-    record_act(session, by=by, act="stop_list_remove", subject=f"{entry_type} {value}", reason=reason)
+    record_audit_entry(session, by=by, act="stop_list_remove", subject=f"{entry_type} {value}", reason=reason)
     return True
 
 

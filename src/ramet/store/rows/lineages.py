@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
 from ramet.model.reasons import Reason, restored, stored
-from ramet.model.task.lifecycle import by_its_lineage, of_task_time, told_of_lineage
+from ramet.model.task.lifecycle import as_lineage_end, cut_by_lineage, of_task_time
 from ramet.model.task.transitions import Change
 from ramet.store.session import Row, Session
 
@@ -24,7 +24,7 @@ def queue_offsets(session: Session) -> dict[str, float]:
     return dict(session.rows("SELECT name, paused_seconds FROM ramet_queues WHERE paused_seconds > 0"))
 
 
-def stood_still(session: Session) -> dict[str, float]:
+def paused_seconds(session: Session) -> dict[str, float]:
     """Seconds for which each queue's clock has stood still until now, by queue."""
     return {
         name: paused_seconds
@@ -51,7 +51,7 @@ def effective(session: Session, rows: Sequence[Lineage]) -> list[Lineage]:
 
 def stored_deadlines(session: Session, rows: Sequence[Lineage]) -> list[Lineage]:
     """Lineages with deadlines by the clock on the wall, as their rows store them."""
-    stopped = stood_still(session)
+    stopped = paused_seconds(session)
     if not stopped:
         return list(rows)
     return [row._replace(deadline_at=row.deadline_at - stopped.get(row.queue, 0.0)) for row in rows]
@@ -150,7 +150,7 @@ def _end_pause(session: Session, tracking_id: str) -> None:
 def extended_deadline(session: Session, lineage: Lineage, seconds: float) -> float:
     """The deadline to store so that a lineage has at least ``seconds`` from now, its pauses apart."""
     unused = 0.0 if lineage.paused_at is None else PAUSE_SECONDS_MAX - stopped_since(lineage.paused_at, session.now)
-    wanted_at = session.now + seconds + unused - stood_still(session).get(lineage.queue, 0.0)
+    wanted_at = session.now + seconds + unused - paused_seconds(session).get(lineage.queue, 0.0)
     return max(wanted_at, lineage.deadline_at - queue_offsets(session).get(lineage.queue, 0.0))
 
 
@@ -168,18 +168,18 @@ def tombstones_of(lineage: Lineage) -> dict[str, int]:
     return dict(json.loads(lineage.tombstones)) if lineage.tombstones else {}
 
 
-def text_of(counts: Mapping[str, int]) -> str:
+def reasons_text(counts: Mapping[str, int]) -> str:
     """Counts by reason as the lineage row keeps them: empty text for none, so that SQL finds clean ones."""
     kept = {reason: count for reason, count in sorted(counts.items()) if count > 0}
     return json.dumps(kept, separators=(",", ":")) if kept else ""
 
 
-def counts_of(text: str) -> Counter[str]:
-    """The inverse of :func:`text_of`."""
+def reasons_from_text(text: str) -> Counter[str]:
+    """The inverse of :func:`reasons_text`."""
     return Counter(json.loads(text)) if text else Counter()
 
 
-def take_back(session: Session, tracking_id: str, text: str, wanted: Iterable[tuple[str, str]]) -> str:
+def forget_refusals(session: Session, tracking_id: str, text: str, wanted: Iterable[tuple[str, str]]) -> str:
     """Tasks of these (kind, key) exist now: what was refused for them is left out no more.
 
     Args:
@@ -207,9 +207,9 @@ def take_back(session: Session, tracking_id: str, text: str, wanted: Iterable[tu
         ("tracking_id", "kind", "key", "reason"),
         [(tracking_id, *row) for row in found],
     )
-    counts = counts_of(text)
+    counts = reasons_from_text(text)
     counts.subtract(reason for _, _, reason in found)
-    after = text_of(counts)
+    after = reasons_text(counts)
     session.run("UPDATE ramet_lineages SET left_out = ? WHERE tracking_id = ?", (after, tracking_id))
     return after
 
@@ -236,8 +236,8 @@ def name_deadlines(session: Session, changes: Sequence[Change]) -> Sequence[Chan
     over: set[str] = set()
     for change in changes:
         row = rows.get(change.before.tracking_id)
-        cut = row is not None and by_its_lineage(change, row.deadline_at)
-        told.append(told_of_lineage(change) if cut else change)
+        cut = row is not None and cut_by_lineage(change, row.deadline_at)
+        told.append(as_lineage_end(change) if cut else change)
         if cut:
             over.add(change.before.tracking_id)
     for tracking_id in sorted(over):

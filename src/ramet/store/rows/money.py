@@ -17,8 +17,8 @@ from ramet.model.money import (
     DAY_SOFT_SETTING,
     GLOBAL_SETTING,
     GLOBAL_SOFT_SETTING,
-    Actual,
-    Booked,
+    ActualCost,
+    BookedCost,
     Ceiling,
     Charge,
     Costs,
@@ -105,7 +105,7 @@ def ceilings(session: Session, day: int) -> tuple[Ceiling, Ceiling]:
     )
 
 
-def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]:
+def settle_reserved(session: Session, actuals: Sequence[ActualCost]) -> list[BookedCost]:
     """Book what reserved calls really cost; the first amount given for a reservation stays.
 
     Never refused: not after the claim, the task or the lineage ended. Keyed by reservation, so repeating it changes
@@ -117,7 +117,7 @@ def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]
     for item in actuals:
         row = rows.get(item.id)
         if row is None:
-            answers.append(Booked(item.id, None))
+            answers.append(BookedCost(item.id, None))
             continue
         if row.settled_at is None:
             # Closed by the end of its task, it counts as spent already.
@@ -127,7 +127,7 @@ def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]
             rows[item.id] = row = row._replace(actual=item.amount, settled_at=session.now)
             settled.append((item.amount, session.now, item.id))
         assert row.actual is not None
-        answers.append(Booked(item.id, row.actual, max(0, row.actual - row.amount)))
+        answers.append(BookedCost(item.id, row.actual, max(0, row.actual - row.amount)))
     session.update("ramet_reservations", ("actual", "settled_at"), ("id",), settled)
     sums.write(session)
     return answers

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ramet.store.errors import StoreError
-from ramet.store.rows.own_tables import Definition, Wanted, check_harmless
+from ramet.store.rows.own_tables import Definition, OwnTableChoice, check_harmless
 
 _WHOLE = ("smallint", "integer", "bigint")
 _TEXT = ("text", "character varying")
@@ -28,7 +28,9 @@ NOT_A_NUMBER = "NaN"
 NAMED_MAX = 8
 
 
-def chosen(found: Iterable[str], known: Mapping[str, Definition], wanted: Wanted) -> tuple[list[str], list[str]]:
+def tables_to_carry(
+    found: Iterable[str], known: Mapping[str, Definition], wanted: OwnTableChoice
+) -> tuple[list[str], list[str]]:
     """Of tables that are not ours: those to carry, in the order of their definitions, and those that are left out.
 
     Raises:
@@ -116,7 +118,7 @@ def _affinity(declared: str) -> str:
     return "REAL" if any(part in name for part in ("REAL", "FLOA", "DOUB")) else "NUMERIC"
 
 
-def kept(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def file_values(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     """Rows of a server as a file keeps them."""
     for row in rows:
         yield tuple(NOT_A_NUMBER if value != value else value for value in row)  # noqa: PLR0124

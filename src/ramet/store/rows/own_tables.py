@@ -196,7 +196,7 @@ def _why_not_form(item: Definition, texts: Sequence[str]) -> str | None:
     return "has no columns"
 
 
-class Wanted(NamedTuple):
+class OwnTableChoice(NamedTuple):
     """What a person said of the tables that are not ours."""
 
     tables: Sequence[str] = ()

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from ramet.model.paths import PathRule, nodes_of, slot_of
-from ramet.store.rows.retained_slots import touch
+from ramet.model.paths import PathRule, nodes_of, stripe_of
+from ramet.store.rows.retained_slots import wake_resources
 from ramet.store.session import LOOKS_MAX, Row, Session
 
 REPAIRS_COUNTER = "path_repairs"
@@ -21,7 +21,7 @@ REPAIRS_COUNTER = "path_repairs"
 Nodes = tuple[int, ...]
 
 
-class Line(NamedTuple):
+class PathRow(NamedTuple):
     """A row of ``ramet_paths``."""
 
     seq: int
@@ -60,22 +60,22 @@ class Line(NamedTuple):
         return self.nodes[-1]
 
 
-LINE_LIST = ", ".join(Line._fields)
+LINE_LIST = ", ".join(PathRow._fields)
 
 
-def line_of(seq: int, tracking_id: str, rule: PathRule, queue: str) -> Line:
+def line_of(seq: int, tracking_id: str, rule: PathRule, queue: str) -> PathRow:
     """The row of a task that has no ticket yet."""
     nodes = nodes_of(rule.elements, queue, tracking_id if rule.scope == "lineage" else "")
-    return Line(seq, tracking_id, slot_of(nodes), nodes, int(rule.on_dependency_failure == "skip"))
+    return PathRow(seq, tracking_id, stripe_of(nodes), nodes, int(rule.on_dependency_failure == "skip"))
 
 
-def load_lines(session: Session, seqs: Iterable[int]) -> dict[int, Line]:
+def load_lines(session: Session, seqs: Iterable[int]) -> dict[int, PathRow]:
     """The rows of these tasks, by number; those without a path are absent."""
     listed, values = session.members(seqs)
     return {line.seq: line for line in select(session, f"seq {listed}", (values,))}
 
 
-def select(session: Session, where: str, parameters: Sequence[object]) -> list[Line]:
+def select(session: Session, where: str, parameters: Sequence[object]) -> list[PathRow]:
     """Rows of ``ramet_paths``."""
     return [*map(_line, session.rows(f"SELECT {LINE_LIST} FROM ramet_paths WHERE {where}", parameters))]
 
@@ -84,7 +84,7 @@ def select(session: Session, where: str, parameters: Sequence[object]) -> list[L
 _WAITING = f"SELECT {LINE_LIST} FROM ramet_paths WHERE waits_on = ? ORDER BY ticket LIMIT {LOOKS_MAX + 1}"
 
 
-def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[list[Line], set[int]]:
+def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[list[PathRow], set[int]]:
     """Who waits on these tickets, up to so many in all.
 
     Returns:
@@ -94,7 +94,7 @@ def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[li
     few = select(session, f"waits_on {listed} LIMIT ?", (values, limit + 1))
     if len(few) <= limit:
         return sorted(few, key=_place), set()
-    waiting: list[Line] = []
+    waiting: list[PathRow] = []
     left: set[int] = set()
     for ticket, found in zip(tickets, session.look_up(_WAITING, [(ticket,) for ticket in tickets]), strict=True):
         room = limit - len(waiting)
@@ -104,16 +104,16 @@ def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[li
     return waiting, left
 
 
-_place = itemgetter(Line._fields.index("ticket"))
+_place = itemgetter(PathRow._fields.index("ticket"))
 
 
-def _line(row: Row) -> Line:
-    return Line._make((*row[:3], _nodes(row[3]), *row[4:]))
+def _line(row: Row) -> PathRow:
+    return PathRow._make((*row[:3], _nodes(row[3]), *row[4:]))
 
 
-def insert(session: Session, lines: Sequence[Line]) -> None:
+def insert(session: Session, lines: Sequence[PathRow]) -> None:
     """New rows, with the tickets of those that have one, and what they hold."""
-    session.insert("ramet_paths", Line._fields, [(*line[:3], _text(line.nodes), *line[4:]) for line in lines])
+    session.insert("ramet_paths", PathRow._fields, [(*line[:3], _text(line.nodes), *line[4:]) for line in lines])
 
 
 def _text(nodes: Nodes) -> str:
@@ -125,12 +125,12 @@ def _nodes(text: str) -> Nodes:
     return tuple(map(int, text[1:-1].split(",")))
 
 
-def update(session: Session, lines: Sequence[Line]) -> None:
+def update(session: Session, lines: Sequence[PathRow]) -> None:
     """Write rows that are there."""
-    session.update("ramet_paths", Line._fields[5:], ("seq",), [(*line[5:], line.seq) for line in lines])
+    session.update("ramet_paths", PathRow._fields[5:], ("seq",), [(*line[5:], line.seq) for line in lines])
 
 
-def delete(session: Session, lines: Sequence[Line]) -> None:
+def delete(session: Session, lines: Sequence[PathRow]) -> None:
     """These stand nowhere any more."""
     session.delete("ramet_paths", ("seq",), [(line.seq,) for line in lines])
 
@@ -138,7 +138,7 @@ def delete(session: Session, lines: Sequence[Line]) -> None:
 # --- tickets ----------------------------------------------------------------------------------------------------
 
 
-def add_tickets(session: Session, lines: Sequence[Line]) -> None:
+def add_tickets(session: Session, lines: Sequence[PathRow]) -> None:
     """They stand in line, at every prefix of their paths."""
     session.insert(
         "ramet_path_tickets",
@@ -151,7 +151,7 @@ def add_tickets(session: Session, lines: Sequence[Line]) -> None:
     )
 
 
-def drop_tickets(session: Session, lines: Sequence[Line]) -> None:
+def drop_tickets(session: Session, lines: Sequence[PathRow]) -> None:
     """They stand in line no more."""
     session.delete(
         "ramet_path_tickets",
@@ -170,7 +170,7 @@ _LATEST = (
 )
 
 
-def blockers(session: Session, lines: Sequence[Line]) -> list[int | None]:
+def blockers(session: Session, lines: Sequence[PathRow]) -> list[int | None]:
     """For each the latest ticket before its own on a conflicting path: depth + 1 looks into an index.
 
     Conflicting are tasks exactly at a prefix of its path, the path itself included, and tasks below it.
@@ -187,7 +187,7 @@ def blockers(session: Session, lines: Sequence[Line]) -> list[int | None]:
     return latest
 
 
-def any_below(session: Session, after: Sequence[tuple[Line, int]]) -> list[bool]:
+def any_below(session: Session, after: Sequence[tuple[PathRow, int]]) -> list[bool]:
     """For each, whether anybody stands below its path with a ticket later than the one beside it."""
     found = session.look_up(
         "SELECT 1 FROM ramet_path_tickets WHERE node = ? AND exact = 0 AND ticket > ? LIMIT 1",
@@ -199,7 +199,7 @@ def any_below(session: Session, after: Sequence[tuple[Line, int]]) -> list[bool]
 # --- holding ----------------------------------------------------------------------------------------------------
 
 
-def shift_holders(session: Session, left: Iterable[Line], came: Iterable[Line]) -> None:
+def shift_holders(session: Session, left: Iterable[PathRow], came: Iterable[PathRow]) -> None:
     """Some let go of their paths and others hold theirs now; the constraint refuses two that conflict (promise I7)."""
     shifts: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     for lines, by in ((left, -1), (came, 1)):
@@ -224,7 +224,7 @@ def shift_holders(session: Session, left: Iterable[Line], came: Iterable[Line]) 
     )
 
 
-def let_in(session: Session, lines: Sequence[Line]) -> None:
+def hold_paths(session: Session, lines: Sequence[PathRow]) -> None:
     """These hold their paths: they may be claimed, or will be when they are due."""
     if not lines:
         return
@@ -235,11 +235,11 @@ def let_in(session: Session, lines: Sequence[Line]) -> None:
         f"WHERE seq {listed} AND wait IN ('path', 'ticket') RETURNING resource",
         (values,),
     )
-    touch(session, {name for (name,) in told if name is not None})
+    wake_resources(session, {name for (name,) in told if name is not None})
     session.wake()
 
 
-def hold_slots(session: Session, seqs: Iterable[int], rules: Iterable[tuple[PathRule, str, str]] = ()) -> None:
+def lock_stripes(session: Session, seqs: Iterable[int], rules: Iterable[tuple[PathRule, str, str]] = ()) -> None:
     """Be the only one to decide about the paths of these tasks, and of those to be created, until the transaction ends.
 
     Before their rows are held: whoever wants both takes them in this order.
@@ -254,4 +254,4 @@ def hold_slots(session: Session, seqs: Iterable[int], rules: Iterable[tuple[Path
     found = session.rows(f"SELECT slot FROM ramet_paths WHERE seq {listed}", (values,)) if known else ()
     slots = {slot for (slot,) in found}
     slots |= {line_of(0, tracking_id, rule, queue).slot for rule, queue, tracking_id in rules}
-    session.hold_slots(slots)
+    session.lock_stripes(slots)

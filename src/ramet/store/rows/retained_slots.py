@@ -16,7 +16,7 @@ FLOW = "flow"
 _FROM_OUTSIDE = (CANCEL, LINEAGE_ENDED, OVER_CEILING, TASK_DEADLINE)
 
 
-def held_on(change: Change, now: float) -> bool:
+def may_still_run(change: Change, now: float) -> bool:
     """True when a worker may still be running the claim that this change ended from outside."""
     return change.transition.recorded and change.before.lease_until > now and change.transition in _FROM_OUTSIDE
 
@@ -27,7 +27,7 @@ def hold(session: Session, changes: Sequence[Change]) -> None:
         (c.before.seq, c.before.fence, c.before.tracking_id, c.before.queue, c.before.kind, c.before.resource,
          c.before.lease_until)
         for c in changes
-        if held_on(c, session.now)
+        if may_still_run(c, session.now)
     ]  # fmt: skip
     columns = ("seq", "fence", "tracking_id", "queue", "kind", "resource", "lease_until")
     session.insert("ramet_holds", columns, rows, key=("seq", "fence"))
@@ -47,7 +47,7 @@ def lapsed(session: Session, limit: int) -> list[tuple[int, int]]:
     return [(seq, fence) for seq, fence in found]
 
 
-def touch(session: Session, names: Collection[str]) -> None:
+def wake_resources(session: Session, names: Collection[str]) -> None:
     """Something waits for these resources, or a slot of theirs was given back: the next claim looks at them."""
     if not names:
         return
@@ -62,6 +62,6 @@ def touch(session: Session, names: Collection[str]) -> None:
     )
 
 
-def touched(changes: Sequence[Change]) -> set[str]:
+def resources_to_wake(changes: Sequence[Change]) -> set[str]:
     """Resources of which these changes gave a slot back, or which they made a task wait for."""
     return {c.before.resource for c in changes if c.before.resource is not None and c.transition is not CLAIM}

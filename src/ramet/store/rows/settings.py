@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramet.model.operations import Act
+from ramet.model.operations import AuditEntry
 from ramet.store.answers import SettingRow
 from ramet.store.requests import SettingChange
 from ramet.store.session import Session
@@ -63,7 +63,7 @@ def change_settings(session: Session, changes: Sequence[SettingChange], *, by: s
             put_setting(session, change.key, change.value, change.value_type, change.description)
             detail = {"value": change.value} | ({"was": was} if change.key in before else {})
         act = "unset_setting" if change.remove else "set_setting"
-        record_act(session, by=by, act=act, subject=change.key, reason=reason, detail=detail)
+        record_audit_entry(session, by=by, act=act, subject=change.key, reason=reason, detail=detail)
         changed += 1
     return changed
 
@@ -71,7 +71,7 @@ def change_settings(session: Session, changes: Sequence[SettingChange], *, by: s
 ACTS_MAX = 1_000
 
 
-def record_act(
+def record_audit_entry(
     session: Session,
     *,
     by: str,
@@ -99,7 +99,9 @@ def record_act(
     )
 
 
-def acts(session: Session, tracking_id: str | None = None, *, limit: int = 100, before: int | None = None) -> list[Act]:
+def acts(
+    session: Session, tracking_id: str | None = None, *, limit: int = 100, before: int | None = None
+) -> list[AuditEntry]:
     """Return the audit log of one lineage, or of everything; newest first, at most 1,000, before an entry's number."""
     where = "seq < ?"
     parameters: list[int | str] = [2**62 if before is None else before]
@@ -111,6 +113,6 @@ def acts(session: Session, tracking_id: str | None = None, *, limit: int = 100, 
         (*parameters, max(1, min(limit, ACTS_MAX))),
     )
     return [
-        Act(seq, at, by, act, subject, of, reason, None if detail is None else json.loads(detail))
+        AuditEntry(seq, at, by, act, subject, of, reason, None if detail is None else json.loads(detail))
         for seq, at, by, act, subject, of, reason, detail in rows
     ]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from ramet.store.rows.blocks import Refusal
+from ramet.store.rows.blocks import NewBlock
 from ramet.store.session import Session
 
 
-def keep_edges(session: Session, refusals: Iterable[Refusal]) -> None:
+def keep_edges(session: Session, refusals: Iterable[NewBlock]) -> None:
     """Store the edge of every refused spawn that lost to an existing task and asked for it; once each."""
     rows = [
         (item.parent.tracking_id, item.parent.id, item.blocked.winner)

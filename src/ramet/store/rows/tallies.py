@@ -18,7 +18,7 @@ from ramet.model.tallies import (
     OTHER,
     WORDS_MAX,
     ZERO,
-    Reason,
+    ReasonTally,
     Tallies,
     added,
     count_attempt,
@@ -30,7 +30,7 @@ from ramet.model.tallies import (
 )
 from ramet.model.task.task import LIVE, TERMINAL, Standing
 from ramet.model.task.transitions import PENDING, SUCCESS, Change
-from ramet.store.session import NO_COUNTS, Moment, Noted, Row, Session
+from ramet.store.session import NO_COUNTS, Moment, Row, Session, TallyNotes
 
 MINUTE, HOUR = 60, 3_600
 ALL_TIME = 0
@@ -50,7 +50,7 @@ def _moment(session: Session) -> Moment:
 
 def created(session: Session, kinds_and_depths: Iterable[tuple[str, int]]) -> None:
     """Tasks were created."""
-    session.noted.append(Noted(_moment(session), created=Counter(kinds_and_depths)))
+    session.noted.append(TallyNotes(_moment(session), created=Counter(kinds_and_depths)))
 
 
 def imported(session: Session, tasks: Iterable[tuple[Any, ...]]) -> None:
@@ -61,7 +61,7 @@ def imported(session: Session, tasks: Iterable[tuple[Any, ...]]) -> None:
     for kind, depth, state in tasks:
         births[kind, depth] += 1
         ends[(kind, PENDING, 0.0, 0.0, 0, 0), state, None] += 1
-    session.noted.append(Noted(_FOR_ALL_TIME, births, ends))
+    session.noted.append(TallyNotes(_FOR_ALL_TIME, births, ends))
 
 
 _BEFORE = itemgetter(*map(Standing._fields.index, ("kind", "state", "available_at", "claimed_at", "attempts",
@@ -85,7 +85,7 @@ def changed(session: Session, changes: Sequence[Change]) -> None:
         counted = Counter(zip(map(_BEFORE, befores), map(_STATE, afters), outcomes, strict=True))
     reasons = [told for c in changes if c.after.state != SUCCESS and (told := _reason(c)) is not None]
     counts = Counter(reasons) if reasons else NO_COUNTS
-    session.noted.append(Noted(_moment(session), NO_COUNTS, counted, counts, session.now, changes))
+    session.noted.append(TallyNotes(_moment(session), NO_COUNTS, counted, counts, session.now, changes))
 
 
 def _reason(c: Change) -> tuple[str, str, str] | None:
@@ -99,7 +99,7 @@ def _reason(c: Change) -> tuple[str, str, str] | None:
 def blocked(session: Session, kinds_and_reasons: Iterable[tuple[str, str]]) -> None:
     """The guard refused spawns."""
     reasons = Counter(("blocked", kind, reason) for kind, reason in kinds_and_reasons)
-    session.noted.append(Noted(_moment(session), reasons=reasons))
+    session.noted.append(TallyNotes(_moment(session), reasons=reasons))
 
 
 # --- writing it down
@@ -153,14 +153,14 @@ EndsTold = Callable[[list[int]], None]
 """Called with the numbers of tasks that ended, once that is durable and before anybody has an answer."""
 
 
-def ends_of(written: Iterable[Noted]) -> list[int]:
+def ends_of(written: Iterable[TallyNotes]) -> list[int]:
     """Numbers of the tasks that ended, of what a transaction wrote."""
     return [
         c.before.seq for noted in written for c in noted.changes if c.before.state in LIVE and c.after.state in TERMINAL
     ]
 
 
-def tell_ends(session: Session, on_ends: EndsTold | None) -> None:
+def report_ends(session: Session, on_ends: EndsTold | None) -> None:
     """Report the tasks that a transaction ended, once it is durable, to the callback if there is one."""
     if on_ends is not None and session.written and (ended := ends_of(session.written)):
         on_ends(ended)
@@ -170,7 +170,7 @@ _Rows = dict[tuple[Moment, str], list[int]]
 """Numbers by moment and kind."""
 
 
-def _rows(noted: Sequence[Noted]) -> tuple[_Rows, _Rows]:
+def _rows(noted: Sequence[TallyNotes]) -> tuple[_Rows, _Rows]:
     """What was created, and everything else."""
     births: _Rows = {}
     others: _Rows = {}
@@ -199,16 +199,16 @@ def _numbers(rows: _Rows, moment: Moment, kind: str) -> list[int]:
     return found
 
 
-def _write_reasons(session: Session, stripe: int, noted: Sequence[Noted]) -> None:
+def _write_reasons(session: Session, stripe: int, noted: Sequence[TallyNotes]) -> None:
     reasons: Counter[tuple[Moment, str, str, str]] = Counter()
     for item in noted:
         for (what, kind, reason), times in item.reasons.items():
-            reasons[item.moment, what, kind, _told_apart(session, what, reason)] += times
+            reasons[item.moment, what, kind, _bounded_word(session, what, reason)] += times
     for (moment, *names), times in sorted(reasons.items()):
         session.run(ADD_REASON, (stripe, *moment, *names, times))
 
 
-def _told_apart(session: Session, what: str, word: str) -> str:
+def _bounded_word(session: Session, what: str, word: str) -> str:
     """The word, or *other* when so many are told apart already. A few more are where several find that at once."""
     known = session.words.setdefault(what, {OTHER})
     if word not in known and len(known) <= WORDS_MAX:
@@ -254,7 +254,7 @@ def tallies(session: Session, since: float | None = None, *, kinds: bool = True)
     return Tallies(
         tuple(rows),
         tuple(
-            Reason(what, kind, reason, float(at), float(seconds), count)
+            ReasonTally(what, kind, reason, float(at), float(seconds), count)
             for ((seconds, at), what, kind, reason), count in sorted(counts.items(), key=_in_time)
         ),
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ramet.model.reasons import stored
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import Standing
-from ramet.store.rows.paths import hold_slots
+from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.turns import Turns
 from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, WIDE_COLUMNS
 from ramet.store.session import Session
@@ -45,7 +45,7 @@ _RECORD = (
 )
 
 
-class Record(NamedTuple):
+class HistoryRecord(NamedTuple):
     """One line of a task's history."""
 
     seq: int
@@ -58,7 +58,7 @@ class Record(NamedTuple):
     fingerprint: str | None = None
 
 
-def record(session: Session, rows: Sequence[Record]) -> None:
+def record(session: Session, rows: Sequence[HistoryRecord]) -> None:
     """Write lines of history, each after the last of its task."""
     if rows:
         session.run_many(
@@ -80,7 +80,7 @@ def take_live(session: Session, where: str, parameters: Sequence[object], limit:
         if not found:
             return []
         pathed = [seq for seq, holds_path in found if holds_path is not None]
-        hold_slots(session, pathed)
+        lock_stripes(session, pathed)
         # Others without a path may be found now, but none whose slot is not held.
         listed, values = session.members(pathed)
         where = where.replace("WHERE ", f"WHERE (holds_path IS NULL OR seq {listed}) AND ", 1)

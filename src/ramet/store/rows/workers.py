@@ -12,7 +12,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
-from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, CommitTimes, WorkerSeen
+from ramet.model.flow.resources import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, CommitTimes, WorkerStatus
 from ramet.store.session import Session
 
 _ADDED = (
@@ -78,7 +78,7 @@ _FORGET_SECONDS = 86_400.0
 _LIST = "name, host, pid, kinds, queues, concurrency, started_at, seen_at"
 
 
-def see_worker(session: Session, measured: Measured, worker: WorkerSeen) -> None:
+def see_worker(session: Session, measured: Measured, worker: WorkerStatus) -> None:
     """Store that a worker lives and what it serves, as it says every few seconds; forget those silent for a day.
 
     How long commits of this process took since the last call is stored with it.
@@ -99,10 +99,10 @@ def forget_worker(session: Session, measured: Measured, name: str) -> None:
     add(session, measured)
 
 
-def workers(session: Session) -> list[WorkerSeen]:
+def workers(session: Session) -> list[WorkerStatus]:
     """Return the workers that were seen within a day, the newest last."""
     return [
-        WorkerSeen(name, host, pid, tuple(json.loads(kinds)), tuple(json.loads(queues)), concurrency, started_at,
+        WorkerStatus(name, host, pid, tuple(json.loads(kinds)), tuple(json.loads(queues)), concurrency, started_at,
                    seen_at, session.now - seen_at < SEEN_SECONDS_MAX)
         for name, host, pid, kinds, queues, concurrency, started_at, seen_at in session.rows(
             f"SELECT {_LIST} FROM ramet_workers ORDER BY started_at, name"

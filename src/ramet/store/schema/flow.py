@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.model.schedule import Schedule, Slot
+from ramet.model.schedule import Schedule, ScheduleSlot
 
 FLOW_TABLES = (
     # declared is what an app said, whatever holds; told of a policy what a person said of it, by name of the field.
@@ -116,7 +116,7 @@ FLOW_TABLES = (
 
 
 SCHEDULE_LIST = ", ".join(Schedule._fields)
-SLOT_LIST = ", ".join(Slot._fields)
+SLOT_LIST = ", ".join(ScheduleSlot._fields)
 
 SCHEDULE_TABLES = (
     """

@@ -13,7 +13,7 @@ from ramet.store.schema.tables import COMPATIBLE_FROM, MIGRATIONS
 from ramet.store.session import Session
 
 
-class Plan(NamedTuple):
+class SchemaPlan(NamedTuple):
     """The versions that a program knows."""
 
     steps: tuple[tuple[str, ...], ...]
@@ -27,7 +27,7 @@ class Plan(NamedTuple):
         return len(self.steps)
 
 
-PLAN = Plan(MIGRATIONS, COMPATIBLE_FROM)
+PLAN = SchemaPlan(MIGRATIONS, COMPATIBLE_FROM)
 
 
 class Versions(NamedTuple):
@@ -38,7 +38,7 @@ class Versions(NamedTuple):
     compatible_from: int
 
 
-class Migrated(NamedTuple):
+class MigrationResult(NamedTuple):
     """What a migration did, or would do."""
 
     database: str
@@ -82,7 +82,7 @@ def check_newer(found: Versions, place: str, *, whole: bool = False) -> None:
         )
 
 
-def store_versions(session: Session, plan: Plan) -> None:
+def store_versions(session: Session, plan: SchemaPlan) -> None:
     """Write down that the database is of the plan's newest version."""
     rows = [("schema", plan.version), ("compatible_from", plan.compatible_from[-1])]
     session.insert("ramet_counters", ("name", "value"), rows, key=("name",), changes=("value",))

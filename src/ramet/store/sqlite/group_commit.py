@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ramet.store.errors import StoreError
-from ramet.store.rows.tallies import EndsTold, tell_ends
-from ramet.store.session import Session, TransactionUndone
+from ramet.store.rows.tallies import EndsTold, report_ends
+from ramet.store.session import Session, TransactionRolledBack
 
 GATHER_SECONDS_MAX = 0.05
 
@@ -37,7 +37,7 @@ class Transaction(Session, Protocol):
     def rollback(self) -> None: ...
 
 
-class _Waiting(NamedTuple):
+class _QueuedVerb(NamedTuple):
     verb: Verb
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
@@ -74,7 +74,7 @@ def run_alone(
     except BaseException:
         session.rollback()
         raise
-    tell_ends(session, on_ends)
+    report_ends(session, on_ends)
     if session.woken:
         on_wake()
     return answer
@@ -86,7 +86,7 @@ class ThreadWriter:
     def __init__(self, session: Transaction, on_wake: Callable[[], None], name: str) -> None:
         self._session = session
         self._on_wake = on_wake
-        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_QueuedVerb | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
         self.on_ends: EndsTold | None = None
@@ -100,7 +100,7 @@ class ThreadWriter:
         with self._closing:
             if self._closed:
                 raise StoreError("the database is closed: open it again")
-            self._waiting.put(_Waiting(verb, loop, future))
+            self._waiting.put(_QueuedVerb(verb, loop, future))
         return await future
 
     def stop(self) -> None:
@@ -115,10 +115,10 @@ class ThreadWriter:
         while item is not None:
             item = self._transaction(item)
 
-    def _transaction(self, first: _Waiting) -> _Waiting | None:
+    def _transaction(self, first: _QueuedVerb) -> _QueuedVerb | None:
         """Commit ``first`` and all that gathers; returns what comes after (None ends the thread)."""
-        taken: list[_Waiting] = [first]
-        answers: list[tuple[_Waiting, Any, BaseException | None]] = []
+        taken: list[_QueuedVerb] = [first]
+        answers: list[tuple[_QueuedVerb, Any, BaseException | None]] = []
         try:
             self._session.begin(write=True)
             gather_until = time.monotonic() + GATHER_SECONDS_MAX
@@ -127,8 +127,8 @@ class ThreadWriter:
                 taken.append(following)
                 answers.append((following, *self._run(following.verb)))
             self._session.commit()
-            tell_ends(self._session, self.on_ends)
-        except TransactionUndone as error:
+            report_ends(self._session, self.on_ends)
+        except TransactionRolledBack as error:
             # One of them is to blame: each by itself, so that the others are not undone with it.
             self._session.rollback()
             answers = [(first, None, error)] if len(taken) == 1 else []
@@ -144,7 +144,7 @@ class ThreadWriter:
             self._on_wake()
         return self._waiting.get()
 
-    def _one(self, item: _Waiting) -> None:
+    def _one(self, item: _QueuedVerb) -> None:
         """One verb in a transaction of its own."""
         try:
             answer, error = run_alone(self._session, item.verb, self._on_wake, self.on_ends), None
@@ -152,7 +152,7 @@ class ThreadWriter:
             answer, error = None, refused
         _deliver([(item, answer, error)])
 
-    def _gathered(self, until: float) -> _Waiting | None:
+    def _gathered(self, until: float) -> _QueuedVerb | None:
         """What waits already, up to a monotonic time. The wish to stop is put back: it is for after the transaction."""
         if time.monotonic() >= until:
             return None
@@ -176,7 +176,7 @@ class ThreadWriter:
             return None, error
 
 
-def _deliver(answers: list[tuple[_Waiting, Any, BaseException | None]]) -> None:
+def _deliver(answers: list[tuple[_QueuedVerb, Any, BaseException | None]]) -> None:
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any, BaseException | None]]] = {}
     for item, answer, error in answers:
         by_loop.setdefault(item.loop, []).append((item.future, answer, error))

@@ -20,16 +20,16 @@ from typing import Any
 
 from ramet.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMoved, StoreUnsafe
 from ramet.store.rows import tallies
-from ramet.store.scan_floor import Floors
+from ramet.store.scan_floor import ScanFloors
 from ramet.store.session import (
     LOOKS_MAX,
-    Noted,
-    Overtaken,
     Row,
     RowWriter,
     StatementFailed,
     StatementTimedOut,
-    TransactionUndone,
+    TallyNotes,
+    TransactionConflict,
+    TransactionRolledBack,
     Write,
 )
 
@@ -39,7 +39,7 @@ LOOK_SECONDS = 1.0
 Identity = tuple[int, int]
 
 
-class Place:
+class OpenedFile:
     """A database's file and its log, as they were when they were opened."""
 
     def __init__(self, path: Path, before: Identity | None) -> None:
@@ -239,7 +239,7 @@ def _full(path: Path) -> bool:
 
 
 # Beside its own errors the driver raises these for values that SQLite cannot hold and for two statements in one.
-_STATEMENT_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, Overtaken)
+_STATEMENT_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, TransactionConflict)
 _UNUSABLE = (
     "SQLITE_FULL",
     "SQLITE_IOERR",
@@ -271,13 +271,13 @@ class SqliteSession(RowWriter):
         self._depth = 0
         self.now = 0.0
         self.fence_base = 0
-        self.floors: Floors | None = None
+        self.floors: ScanFloors | None = None
         self.looks_left = LOOKS_MAX
         self.woken = False
-        self.noted: list[Noted] = []
-        self.written: list[Noted] = []
+        self.noted: list[TallyNotes] = []
+        self.written: list[TallyNotes] = []
         self.words: dict[str, set[str]] = {}
-        self.place: Place | None = None
+        self.place: OpenedFile | None = None
         """Where the file was when it was opened; looked at before anything is answered."""
 
     def begin(self, *, write: bool) -> None:
@@ -377,11 +377,11 @@ class SqliteSession(RowWriter):
         try:
             with self.savepoint():
                 yield
-        except (StatementFailed, TransactionUndone) as error:
+        except (StatementFailed, TransactionRolledBack) as error:
             if not late:
                 raise
             text = f"the statement took over {OWN_SECONDS_MAX:g} s, in which nobody else can write"
-            raise (StatementTimedOut if self._connection.in_transaction else TransactionUndone)(text) from error
+            raise (StatementTimedOut if self._connection.in_transaction else TransactionRolledBack)(text) from error
         finally:
             with suppress(sqlite3.ProgrammingError):  # The connection may be closed already, as by a crash.
                 self._connection.set_progress_handler(None, OWN_STEPS)
@@ -399,7 +399,7 @@ class SqliteSession(RowWriter):
         except Exception as error:
             if not self._connection.in_transaction:
                 if isinstance(error, _STATEMENT_ERRORS) and not _unusable(error):
-                    raise TransactionUndone(str(error)) from error
+                    raise TransactionRolledBack(str(error)) from error
                 raise  # A full disk makes SQLite undo the whole transaction by itself.
             self._connection.execute(f"ROLLBACK TO {name}")
             self._connection.execute(f"RELEASE {name}")
@@ -415,7 +415,7 @@ class SqliteSession(RowWriter):
     def lock(self, name: str) -> None:
         """The write lock of the whole file is held already."""
 
-    def hold_slots(self, slots: Collection[int]) -> bool:
+    def lock_stripes(self, slots: Collection[int]) -> bool:
         """As :meth:`lock`."""
         return False
 

@@ -13,15 +13,22 @@ from typing import TypeVar
 from ramet.store import wall_time
 from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
 from ramet.store.maintenance import sweep as sweeping
-from ramet.store.processes.registry import Neighbours, network_file_system
+from ramet.store.processes.registry import ProcessRegistry, network_file_system
 from ramet.store.requests import check_arguments
 from ramet.store.rows.tallies import EndsTold
 from ramet.store.rows.workers import CommitTimer
 from ramet.store.schema import versions as known
 from ramet.store.schema.versions import Versions, check_newer, store_versions, versions
-from ramet.store.session import Overtaken, Session, StatementFailed, TransactionUndone, begin_epoch, fence_base
+from ramet.store.session import (
+    Session,
+    StatementFailed,
+    TransactionConflict,
+    TransactionRolledBack,
+    begin_epoch,
+    fence_base,
+)
 from ramet.store.sqlite.group_commit import InlineWriter, ThreadWriter, run_alone
-from ramet.store.sqlite.session import Hook, Place, SqliteSession, connect, identity, store_error
+from ramet.store.sqlite.session import Hook, OpenedFile, SqliteSession, connect, identity, store_error
 from ramet.store.sqlite.within_transaction import run_within
 from ramet.store.store import Store, writes
 
@@ -58,8 +65,8 @@ class SqliteStore(Store):
         try:
             session = SqliteSession(self._connection, clock, hook)
             _migrate(session, path, create)
-            session.fence_base = _begun(session)
-            session.place = self._place = Place(path, before)
+            session.fence_base = _begun_fence_base(session)
+            session.place = self._place = OpenedFile(path, before)
         except sqlite3.Error as error:
             self._connection.close()
             raise store_error(error, path) from error
@@ -67,7 +74,7 @@ class SqliteStore(Store):
             self._connection.close()
             raise
         self._fence_base = session.fence_base
-        self._neighbours = Neighbours(path)
+        self._neighbours = ProcessRegistry(path)
         ring = self._neighbours.ring
         self._writer = InlineWriter(session, ring) if inline else ThreadWriter(session, ring, f"ramet {path.name}")
         self._reader = SqliteSession(self._connection if inline else connect(path, read_only=True), clock, hook)
@@ -90,9 +97,9 @@ class SqliteStore(Store):
             return answer
         except sqlite3.Error as error:
             raise store_error(error, self.path) from error
-        except TransactionUndone as error:
+        except TransactionRolledBack as error:
             raise StoreRefused(f"{self.path}: {error}") from error
-        except (StatementFailed, Overtaken) as error:
+        except (StatementFailed, TransactionConflict) as error:
             raise StoreError(f"{self.path}: {error}") from error
 
     async def _write_together(
@@ -183,7 +190,7 @@ def _migrate(session: SqliteSession, path: Path, create: bool) -> None:
         if found.schema >= plan.version:
             return
         if 0 < found.schema < plan.compatible_from[-1]:
-            _need_nobody(path)
+            _require_no_workers(path)
         for step in plan.steps[found.schema :]:
             for statement in step:
                 session.run(statement)
@@ -193,7 +200,7 @@ def _migrate(session: SqliteSession, path: Path, create: bool) -> None:
         run_alone(session, run, lambda: None)
 
 
-def _begun(session: SqliteSession) -> int:
+def _begun_fence_base(session: SqliteSession) -> int:
     """Where fences begin in this copy of the database."""
     base = fence_base(session)
     while base < 0:  # of several that open a copy at once, one begins its epoch
@@ -202,9 +209,9 @@ def _begun(session: SqliteSession) -> int:
     return base
 
 
-def _need_nobody(path: Path) -> None:
+def _require_no_workers(path: Path) -> None:
     """Workers of the older version could not go on."""
-    alive = Neighbours(path).alive()
+    alive = ProcessRegistry(path).alive()
     if alive:
         raise StoreError(
             f"{len(alive)} workers of an older ramet run on {path} ({alive[0]}), and this migration is not for them: "

@@ -13,15 +13,15 @@ from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from ramet.model.lineage.lineage import Lineage, counted_out, reopened
+from ramet.model.lineage.lineage import Lineage, finished_if_empty, reopened
 from ramet.model.reasons import stored
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.task.transitions import Change, Transition
 from ramet.store.rows import keys, tallies
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
-from ramet.store.rows.retained_slots import FLOW, hold, touch, touched
-from ramet.store.rows.tasks import Record, record
+from ramet.store.rows.retained_slots import FLOW, hold, resources_to_wake, wake_resources
+from ramet.store.rows.tasks import HistoryRecord, record
 from ramet.store.schema.columns import (
     BORN_COLUMNS,
     CLOSED_COLUMNS,
@@ -67,14 +67,14 @@ _ATTEMPT = tuple(
 )
 
 
-class Applied(NamedTuple):
+class ApplyResult(NamedTuple):
     """What became of a batch of changes."""
 
     lost: frozenset[int]
     """Numbers of tasks that no longer stood as the decision saw them; nothing was written for these."""
 
 
-def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str | None] | None = None) -> Applied:
+def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str | None] | None = None) -> ApplyResult:
     """Write a batch of decided changes, or leave a task alone that no longer stands as it was read.
 
     Args:
@@ -95,13 +95,13 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
     silent = [c for c in done if c.outcome is None and _crosses(c)] if ends or others else []
     tallies.changed(session, [*tried, *silent] if silent else tried)
     hold(session, done)
-    if names := touched(done):
-        touch(session, names)
+    if names := resources_to_wake(done):
+        wake_resources(session, names)
     if unique := [c for c in done if c.before.unique_seconds is not None]:
         keys.follow_ends(session, unique)
     if pathed := [c for c in done if c.before.holds_path is not None]:
         path_changes.follow(session, pathed)
-    return Applied(frozenset(lost))
+    return ApplyResult(frozenset(lost))
 
 
 def _crosses(change: Change) -> bool:
@@ -109,7 +109,7 @@ def _crosses(change: Change) -> bool:
 
 
 def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
-    """Insert the hot rows of newborn tasks (see :func:`ramet.model.task.lifecycle.newborn`)."""
+    """Insert the hot rows of newborn tasks (see :func:`ramet.model.task.lifecycle.new_standing`)."""
     session.insert("ramet_live", LIVE_COLUMNS, rows)
 
 
@@ -224,12 +224,20 @@ def _write_transitions(session: Session, changes: Sequence[Change]) -> None:
     record(
         session,
         [
-            Record(c.before.seq, c.before.tracking_id, c.transition.name, c.before.state, c.after.state, c.by, c.reason,
-                   c.fingerprint)
+            HistoryRecord(
+                c.before.seq,
+                c.before.tracking_id,
+                c.transition.name,
+                c.before.state,
+                c.after.state,
+                c.by,
+                c.reason,
+                c.fingerprint,
+            )
             for c in changes
             if c.transition.recorded
         ],
-    )  # fmt: skip
+    )
 
 
 def _count(session: Session, changes: Sequence[Change]) -> None:
@@ -261,7 +269,7 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
 def _close_reservations(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
     """Only tasks of lineages that have money reserved can have left a reservation open."""
     if any(row.reserved for row in lineages.values()):
-        if touched(changes):
+        if resources_to_wake(changes):
             session.lock(FLOW)  # Before the sums of money, as everywhere.
         ended = [c for c in changes if c.before.state in LIVE and c.after.state in TERMINAL]
         close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved])
@@ -276,7 +284,7 @@ def _counted(row: Lineage, revived: bool, now: float) -> Lineage:
     if revived:
         state = reopened(row)
         return row._replace(state=state.value, ended_at=None, reason=None, end_wanted=int(row.on_end is not None))
-    state = counted_out(row)
+    state = finished_if_empty(row)
     return row if state == row.state else row._replace(state=state.value, ended_at=now)
 
 
@@ -306,5 +314,5 @@ def free(session: Session, seqs: Sequence[int], waited: Wait = Wait.LINEAGE) -> 
         f"WHERE seq {listed} AND wait = ? RETURNING resource",
         (values, waited.value),
     )
-    touch(session, {name for (name,) in freed if name is not None})
+    wake_resources(session, {name for (name,) in freed if name is not None})
     return len(freed)

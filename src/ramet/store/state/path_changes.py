@@ -8,12 +8,12 @@ from ramet.model.lineage.limits import PATH_HOLD_SECONDS_MAX, PATH_HOLD_SETTING
 from ramet.model.task.task import LIVE, TERMINAL, TaskState
 from ramet.model.task.transitions import DEPENDENCY_FAILED, PENDING, Change
 from ramet.store.rows import paths as rows
-from ramet.store.rows.paths import Line, load_lines
-from ramet.store.rows.retained_slots import acknowledge, held_on, lapsed
-from ramet.store.rows.tasks import Record, record
+from ramet.store.rows.paths import PathRow, load_lines
+from ramet.store.rows.retained_slots import acknowledge, lapsed, may_still_run
+from ramet.store.rows.tasks import HistoryRecord, record
 from ramet.store.session import LOOKS_MAX, Session
 from ramet.store.state.path_enter import line_up, load_rules
-from ramet.store.state.path_follow import REVIVE, Wave, end, give_up, insert_waves
+from ramet.store.state.path_follow import REVIVE, PathWave, end, give_up, insert_waves
 
 _FAILED = (TaskState.FAILED, TaskState.CANCELLED)
 
@@ -28,7 +28,7 @@ def follow(session: Session, changes: Sequence[Change]) -> None:
     if not turned:
         return
     lines = load_lines(session, [change.before.seq for change in turned])
-    if session.hold_slots({line.slot for line in lines.values()}):
+    if session.lock_stripes({line.slot for line in lines.values()}):
         lines = load_lines(session, lines)
     ended = [change for change in turned if change.before.state in LIVE and change.after.state in TERMINAL]
     _end(session, ended, lines)
@@ -44,39 +44,39 @@ def _matters(change: Change) -> bool:
     return went.state == PENDING and (came.state != PENDING or came.bound_to is not None)
 
 
-def _end(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
-    over: list[Line] = []
+def _end(session: Session, changes: Sequence[Change], lines: dict[int, PathRow]) -> None:
+    over: list[PathRow] = []
     placed = [(change, lines[change.before.seq]) for change in changes if change.before.seq in lines]
     for change, line in placed:
-        if held_on(change, session.now) or line.ended is not None:
+        if may_still_run(change, session.now) or line.ended is not None:
             # A worker may run it still, so its path stays held until that lets go (DESIGN §4).
             rows.update(session, [line._replace(ended=change.after.state)])
         else:
             over.append(line)
-    end(session, over, frozenset(change.before.seq for change in changes if _takes_others_with_it(change)))
+    end(session, over, frozenset(change.before.seq for change in changes if _skips_followers(change)))
 
 
-def _takes_others_with_it(change: Change) -> bool:
+def _skips_followers(change: Change) -> bool:
     return change.after.state in _FAILED or change.transition is DEPENDENCY_FAILED
 
 
-def let_go(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
+def release_claims(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
     """Release the slots and paths of ``(seq, fence)`` claims that the worker runs no longer.
 
     Returns how many were still held after an end from outside. Unknown pairs change nothing.
     """
     if not pairs:
         return 0
-    rows.hold_slots(session, [seq for seq, _ in pairs])
+    rows.lock_stripes(session, [seq for seq, _ in pairs])
     freed = acknowledge(session, pairs)
     if freed:
         _release(session, [seq for seq, _ in pairs])
     return freed
 
 
-def let_go_lapsed(session: Session, limit: int) -> int:
+def release_lapsed(session: Session, limit: int) -> int:
     """Slots and paths whose leases lapsed are free, whatever became of the workers; returns how many there were."""
-    return let_go(session, lapsed(session, limit))
+    return release_claims(session, lapsed(session, limit))
 
 
 def _release(session: Session, seqs: Sequence[int]) -> None:
@@ -104,10 +104,10 @@ def _release(session: Session, seqs: Sequence[int]) -> None:
     line_up(session, [line._replace(ticket=None, was_ticket=line.ticket) for line in back])
 
 
-def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
+def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[int, PathRow]) -> None:
     """A task that comes back keeps its ticket, unless that would hold others back for too long (DESIGN §7)."""
     first: list[tuple[float, int]] = []
-    given_up: list[Line] = []
+    given_up: list[PathRow] = []
     held = [change for change in changes if (line := lines.get(change.before.seq)) is not None and line.holds]
     since = {line.seq: session.now if line.returned_at is None else line.returned_at for line in lines.values()}
     later = any(change.after.available_at > since[change.before.seq] for change in held)
@@ -120,7 +120,7 @@ def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[in
             first.append((session.now, line.seq))
     session.update("ramet_paths", ("returned_at",), ("seq",), first)
     if given_up:
-        surrender(session, given_up, f"back later than {hold_seconds:.0f} s")
+        give_up_tickets(session, given_up, f"back later than {hold_seconds:.0f} s")
 
 
 def _hold_seconds(session: Session) -> float:
@@ -131,18 +131,20 @@ def _hold_seconds(session: Session) -> float:
     return float(rows[0][0]) if rows else PATH_HOLD_SECONDS_MAX
 
 
-def surrender(session: Session, lines: Sequence[Line], why: str, looks: int = LOOKS_MAX) -> None:
+def give_up_tickets(session: Session, lines: Sequence[PathRow], why: str, looks: int = LOOKS_MAX) -> None:
     """Give tickets up, and say so."""
-    record(session, [Record(x.seq, x.tracking_id, "path_given_up", PENDING, PENDING, "engine", why) for x in lines])
+    record(
+        session, [HistoryRecord(x.seq, x.tracking_id, "path_given_up", PENDING, PENDING, "engine", why) for x in lines]
+    )
     give_up(session, lines, looks)
 
 
-def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
+def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, PathRow]) -> None:
     """Revived tasks take fresh tickets, in the order of the changes; those skipped because of them follow."""
     if not changes:
         return
     every = load_rules(session, [change.before.seq for change in changes])
-    session.hold_slots({line.slot for line in every})
+    session.lock_stripes({line.slot for line in every})
     # Where the last claim was ended from outside and that worker has not let go yet, it lines up when it does.
     fresh = [line for line in every if line.seq not in lines]
     rows.insert(session, fresh)
@@ -150,17 +152,17 @@ def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, Lin
     # Who was still to be skipped because of them comes after them instead.
     key = ("seq", "what = 'skip'", "because = seq")
     session.update("ramet_path_waves", ("what = 'back'",), key, [(line.seq,) for line in every])
-    _bring_along(session, every, {change.before.seq: change for change in changes})
+    _revive_skipped(session, every, {change.before.seq: change for change in changes})
 
 
-def _bring_along(session: Session, lines: Sequence[Line], changes: dict[int, Change]) -> None:
+def _revive_skipped(session: Session, lines: Sequence[PathRow], changes: dict[int, Change]) -> None:
     waves = []
     for line in lines:
         skipped = session.rows("SELECT MAX(ticket) FROM ramet_path_skips WHERE because = ?", (line.seq,))
         if skipped[0][0] is not None:
             by, reason = changes[line.seq].by, changes[line.seq].reason
             waves.append(
-                Wave(line.seq, REVIVE, 0, skipped[0][0] + 1, line.slot, line.node, line.seq, by=by, reason=reason)
+                PathWave(line.seq, REVIVE, 0, skipped[0][0] + 1, line.slot, line.node, line.seq, by=by, reason=reason)
             )
     session.delete("ramet_path_waves", ("seq", "what = 'revive'"), [(w.seq,) for w in waves])
     insert_waves(session, waves)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ramet.model.paths import PathRule, path_from
 from ramet.model.task.task import NewTask, Standing, Wait, free_wait
 from ramet.store.rows import paths as rows
-from ramet.store.rows.paths import Line, line_of
+from ramet.store.rows.paths import PathRow, line_of
 from ramet.store.session import Session
 
 
@@ -30,19 +30,19 @@ def enter(
     }
     # The number of the task itself is the next of the line: it was drawn under the lock of its slot.
     ticketed = [line._replace(ticket=line.seq, since=session.now) for line in lines if line.seq in at_once]
-    placed = {line.seq: line for line in place(session, ticketed)}
+    placed = {line.seq: line for line in enter_with_tickets(session, ticketed)}
     rows.insert(session, [placed.get(line.seq, line) for line in lines])
     return {seq: _standing(standings[seq], news[seq], line) for seq, line in placed.items()}
 
 
-def _standing(standing: Standing, new: NewTask, line: Line) -> Standing:
+def _standing(standing: Standing, new: NewTask, line: PathRow) -> Standing:
     delayed = new.delay_seconds > 0
     if line.holds:
         return standing._replace(holds_path=1, wait=Wait.DUE.value if delayed else free_wait(new.resource))
     return standing if delayed else standing._replace(wait=Wait.PATH.value)
 
 
-def place(session: Session, lines: Sequence[Line]) -> list[Line]:
+def enter_with_tickets(session: Session, lines: Sequence[PathRow]) -> list[PathRow]:
     """Stand these in line under the tickets that they have; each comes back with the ticket that it waits on."""
     if not lines:
         return []
@@ -52,7 +52,7 @@ def place(session: Session, lines: Sequence[Line]) -> list[Line]:
     return placed
 
 
-def line_up(session: Session, lines: Sequence[Line]) -> list[Line]:
+def line_up(session: Session, lines: Sequence[PathRow]) -> list[PathRow]:
     """Give tasks that are due new tickets, in this order, and say in their live rows what comes of it.
 
     Their rows in ``ramet_paths`` are there, and the slots are held.
@@ -64,13 +64,13 @@ def line_up(session: Session, lines: Sequence[Line]) -> list[Line]:
         line._replace(ticket=ticket, behind=None, was_ticket=None, since=session.now, returned_at=None)
         for ticket, line in enumerate(lines, first)
     ]
-    placed = place(session, fresh)
+    placed = enter_with_tickets(session, fresh)
     rows.update(session, placed)
     # Whoever came behind one of these lines up now.
     again = [(line.seq,) for line in lines if line.was_ticket is not None]
     session.update("ramet_path_waves", ("what = 'back'",), ("seq", "what = 'away'"), again)
     wait(session, [line.seq for line in placed if not line.holds])
-    rows.let_in(session, [line for line in placed if line.holds])
+    rows.hold_paths(session, [line for line in placed if line.holds])
     return placed
 
 
@@ -80,7 +80,7 @@ def wait(session: Session, seqs: Sequence[int]) -> None:
     session.update("ramet_live", ("wait = 'path'",), key, [(seq, session.now) for seq in seqs])
 
 
-def load_rules(session: Session, seqs: Sequence[int]) -> list[Line]:
+def load_rules(session: Session, seqs: Sequence[int]) -> list[PathRow]:
     """What tasks without a row in ``ramet_paths`` once said about their paths, in the order asked."""
     listed, values = session.members(seqs)
     found = {

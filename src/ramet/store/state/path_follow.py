@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ramet.store.rows import paths as rows
-from ramet.store.rows.paths import Line
+from ramet.store.rows.paths import PathRow
 from ramet.store.session import LOOKS_MAX, Session
 
 WAKE, SKIP, AWAY, BACK, REVIVE = "wake", "skip", "away", "back", "revive"
 
 
-class Wave(NamedTuple):
+class PathWave(NamedTuple):
     """A row of ``ramet_path_waves``: something that has to be done to everybody who stands in a stretch of a line."""
 
     seq: int
@@ -35,12 +35,12 @@ class Wave(NamedTuple):
     reason: str | None = None
 
 
-WAVE_LIST = ", ".join(Wave._fields)
+WAVE_LIST = ", ".join(PathWave._fields)
 
 
-def insert_waves(session: Session, waves: Sequence[Wave]) -> None:
+def insert_waves(session: Session, waves: Sequence[PathWave]) -> None:
     """Write down what is left to do; maintenance does it."""
-    session.insert("ramet_path_waves", Wave._fields, waves)
+    session.insert("ramet_path_waves", PathWave._fields, waves)
     if waves:
         session.wake()
 
@@ -51,7 +51,7 @@ def next_ticket(session: Session) -> int:
     return int(number)
 
 
-def leave(session: Session, gone: Sequence[Line], looks: int = LOOKS_MAX) -> None:
+def leave_line(session: Session, gone: Sequence[PathRow], looks: int = LOOKS_MAX) -> None:
     """These lost their tickets, or never had one: take them out of the line and look at who waited on them.
 
     Their rows in ``ramet_paths`` are the caller's to delete or to update.
@@ -62,19 +62,19 @@ def leave(session: Session, gone: Sequence[Line], looks: int = LOOKS_MAX) -> Non
         looks -= len(waiting)
         parked, held = _look(session, gone, waiting)
         rows.shift_holders(session, [line for line in gone if line.holds], held)
-        rows.let_in(session, held)
+        rows.hold_paths(session, held)
         gone = parked
 
 
-def look_again(session: Session, waiting: Sequence[Line], looks: int = LOOKS_MAX) -> None:
+def look_again(session: Session, waiting: Sequence[PathRow], looks: int = LOOKS_MAX) -> None:
     """Look at tasks whose ticket before them is gone already."""
     parked, held = _look(session, (), waiting)
     rows.shift_holders(session, (), held)
-    rows.let_in(session, held)
-    leave(session, parked, looks)
+    rows.hold_paths(session, held)
+    leave_line(session, parked, looks)
 
 
-def _waiting_on(session: Session, gone: Sequence[Line], limit: int) -> list[Line]:
+def _waiting_on(session: Session, gone: Sequence[PathRow], limit: int) -> list[PathRow]:
     """Who waits on these tickets, up to so many; the others are left to a wave for each ticket."""
     tickets = {line.ticket: line for line in gone if line.ticket is not None}
     if not tickets:
@@ -84,11 +84,11 @@ def _waiting_on(session: Session, gone: Sequence[Line], limit: int) -> list[Line
     if left:
         until = next_ticket(session)
         parts = [(ticket, tickets[ticket]) for ticket in sorted(left)]
-        insert_waves(session, [Wave(x.seq, WAKE, ticket, until, x.slot, x.node, x.seq) for ticket, x in parts])
+        insert_waves(session, [PathWave(x.seq, WAKE, ticket, until, x.slot, x.node, x.seq) for ticket, x in parts])
     return waiting
 
 
-def _look(session: Session, gone: Sequence[Line], waiting: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+def _look(session: Session, gone: Sequence[PathRow], waiting: Sequence[PathRow]) -> tuple[list[PathRow], list[PathRow]]:
     """Look at each again: it waits on another, holds its path, is left to a wave, or gives its own ticket up.
 
     Returns:
@@ -103,7 +103,7 @@ def _look(session: Session, gone: Sequence[Line], waiting: Sequence[Line]) -> tu
     asked = [line for line in waiting if first.get(line.waits_on) not in line.nodes]
     before = [*((line, None) for line in sure), *zip(asked, rows.blockers(session, asked), strict=True)]
     # Only when its turn has come does it matter whom it is to come after.
-    verdicts = shadows(session, [line for line, ticket in before if ticket is None])
+    verdicts = held_by_waves(session, [line for line, ticket in before if ticket is None])
     parked = [line for line in waiting if isinstance(verdicts.get(line.seq), int)]
     rows.update(
         session,
@@ -125,7 +125,7 @@ def wake(session: Session, limit: int) -> None:
     found = session.rows(
         "SELECT ticket, seq, node, slot FROM ramet_path_waves WHERE what = 'wake' ORDER BY seq LIMIT ?", (limit,)
     )
-    session.hold_slots({slot for *_, slot in found})
+    session.lock_stripes({slot for *_, slot in found})
     waiting, left = rows.waiting_on(session, [ticket for ticket, *_ in found], limit)
     look_again(session, waiting, limit)
     session.delete(
@@ -141,7 +141,7 @@ _SHADOWS = (
 )
 
 
-def shadows(session: Session, lines: Sequence[Line], *, apart_from: int = 0) -> dict[int, int | None]:
+def held_by_waves(session: Session, lines: Sequence[PathRow], *, apart_from: int = 0) -> dict[int, int | None]:
     """Who of these must not run now, although nobody stands before it any more.
 
     Returns:
@@ -166,7 +166,7 @@ def shadows(session: Session, lines: Sequence[Line], *, apart_from: int = 0) -> 
 # --- ends and given-up tickets ------------------------------------------------------------------------------------
 
 
-def end(session: Session, ended: Sequence[Line], failed: frozenset[int], looks: int = LOOKS_MAX) -> None:
+def end(session: Session, ended: Sequence[PathRow], failed: frozenset[int], looks: int = LOOKS_MAX) -> None:
     """These tasks are over.
 
     Args:
@@ -174,13 +174,13 @@ def end(session: Session, ended: Sequence[Line], failed: frozenset[int], looks: 
         looks: how many waiting tasks to look at at most.
     """
     rows.delete(session, ended)
-    _end_away(session, [line for line in ended if line.ticket is None and line.was_ticket is not None], failed)
+    _end_with_waves(session, [line for line in ended if line.ticket is None and line.was_ticket is not None], failed)
     _waves_below(session, SKIP, [line for line in ended if line.seq in failed and line.ticket is not None])
     _fall_back(session, [line for line in ended if line.seq in failed])
-    leave(session, ended, looks)
+    leave_line(session, ended, looks)
 
 
-def _covered(session: Session, lines: Sequence[Line], whats: Sequence[str]) -> dict[int, int]:
+def _covered(session: Session, lines: Sequence[PathRow], whats: Sequence[str]) -> dict[int, int]:
     """Up to which ticket a wave of somebody above sees to everybody below these anyway, by their numbers."""
     listed, values = session.members(whats)
     if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE what {listed} LIMIT 1", (values,)):
@@ -199,7 +199,7 @@ def _covered(session: Session, lines: Sequence[Line], whats: Sequence[str]) -> d
     return covered
 
 
-def _waves_below(session: Session, what: str, lines: Sequence[Line], also: Sequence[str] = ()) -> None:
+def _waves_below(session: Session, what: str, lines: Sequence[PathRow], also: Sequence[str] = ()) -> None:
     """Write down that those who wait below these are to be seen to, where no wave of somebody above does it."""
     if not lines:
         return
@@ -208,10 +208,10 @@ def _waves_below(session: Session, what: str, lines: Sequence[Line], also: Seque
     after = [each for each, there in zip(after, rows.any_below(session, after), strict=True) if there]
     if after:
         until = next_ticket(session)
-        insert_waves(session, [Wave(x.seq, what, at, until, x.slot, x.node, x.seq) for x, at in after])
+        insert_waves(session, [PathWave(x.seq, what, at, until, x.slot, x.node, x.seq) for x, at in after])
 
 
-def _end_away(session: Session, ended: Sequence[Line], failed: frozenset[int]) -> None:
+def _end_with_waves(session: Session, ended: Sequence[PathRow], failed: frozenset[int]) -> None:
     """They end while others wait for them to take a new ticket: these are skipped, or line up without them."""
     for line in ended:
         what = SKIP if line.seq in failed else BACK
@@ -221,7 +221,7 @@ def _end_away(session: Session, ended: Sequence[Line], failed: frozenset[int]) -
             insert_waves(
                 session,
                 [
-                    Wave(line.behind, SKIP, line.stood, until, line.slot, line.node, line.seq)
+                    PathWave(line.behind, SKIP, line.stood, until, line.slot, line.node, line.seq)
                     for (until,) in session.rows(
                         "SELECT until FROM (SELECT MAX(until_ticket) AS until FROM ramet_path_waves "
                         "WHERE seq = ? AND what IN ('away', 'back')) AS w WHERE until IS NOT NULL",
@@ -232,13 +232,13 @@ def _end_away(session: Session, ended: Sequence[Line], failed: frozenset[int]) -
         session.wake()
 
 
-def _fall_back(session: Session, failed: Sequence[Line]) -> None:
+def _fall_back(session: Session, failed: Sequence[PathRow]) -> None:
     """Who had not been lined up again behind one that failed now is skipped, too."""
     seqs = [(line.seq,) for line in failed]
     session.update("ramet_path_waves", ("what = 'skip'",), ("seq", "what = 'back'"), seqs)
 
 
-def give_up(session: Session, lines: Sequence[Line], looks: int = LOOKS_MAX) -> None:
+def give_up(session: Session, lines: Sequence[PathRow], looks: int = LOOKS_MAX) -> None:
     """These lose their tickets and take new ones when they are due; who waited below them comes after them."""
     after = [
         line._replace(ticket=None, waits_on=None, was_ticket=line.ticket, since=session.now, returned_at=None)
@@ -247,4 +247,4 @@ def give_up(session: Session, lines: Sequence[Line], looks: int = LOOKS_MAX) -> 
     rows.update(session, after)
     _waves_below(session, AWAY, lines, [BACK])
     session.update("ramet_live", ("holds_path = 0", "wait = 'ticket'"), ("seq",), [(line.seq,) for line in lines])
-    leave(session, lines, looks)
+    leave_line(session, lines, looks)

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from ramet.model.lineage.guard import buried
+from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import OPEN, Lineage
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
-from ramet.model.task.binding import ItemAnswer, ItemSettlement
+from ramet.model.task.binding import ItemResult, ItemSettlement
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
-from ramet.model.task.transitions import PENDING, Change, Refused
+from ramet.model.task.transitions import PENDING, Change, TransitionRefused
 from ramet.store.rows.lineages import BOUND, name_deadlines, overdue, tombstones_of
-from ramet.store.rows.paths import hold_slots
+from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.tasks import take_live
 from ramet.store.session import Session
 from ramet.store.state.apply import apply
@@ -70,21 +70,21 @@ class Items:
         marks = tombstones_of(lineage)
         if marks:
             [(task_id, _, chain, _)] = load_parents(self._session, [standing.seq]).values()
-            if buried(marks, task_id, chain) is not None:
+            if tombstone_over(marks, task_id, chain) is not None:
                 return "cancelled"
         return None
 
 
 def settle_items(
     session: Session, items: Items, wanted: Sequence[tuple[int, Sequence[ItemSettlement]]]
-) -> dict[int, list[ItemAnswer]]:
+) -> dict[int, list[ItemResult]]:
     """Settle bound tasks for settlers whose claims are current, as (number of the settler, its items).
 
     Returns:
         By number of the settler, one answer per item in the order asked. Late and doubled ones are refused.
     """
     settlers = load_parents(session, [seq for seq, _ in wanted])
-    answers: dict[int, list[ItemAnswer]] = defaultdict(list)
+    answers: dict[int, list[ItemResult]] = defaultdict(list)
     changes: dict[int, Change] = {}
     results: dict[int, str | None] = {}
     for seq, several in wanted:
@@ -92,12 +92,12 @@ def settle_items(
         for item in several:
             told = _settle(session, items, settler_id, item, changes)
             if isinstance(told, str):
-                answers[seq].append(ItemAnswer(item.task_id, None, told))
+                answers[seq].append(ItemResult(item.task_id, None, told))
                 continue
             changes[told.before.seq] = told
             if item.result is not None:
                 results[told.before.seq] = item.result
-            answers[seq].append(ItemAnswer(item.task_id, told.after.state))
+            answers[seq].append(ItemResult(item.task_id, told.after.state))
     applied = apply(session, name_deadlines(session, list(changes.values())), results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
     if any(change.after.state == PENDING for change in changes.values()):
@@ -120,7 +120,7 @@ def _settle(
             return over
     event = ev.SettledBy(settler_id, item.binding, item.state, item.reason, item.delay_seconds)
     change = decide(standing, event, session.now)
-    return change.reason if isinstance(change, Refused) else change
+    return change.reason if isinstance(change, TransitionRefused) else change
 
 
 def ended_settlers(session: Session, limit: int) -> list[str]:
@@ -136,7 +136,7 @@ def ended_settlers(session: Session, limit: int) -> list[str]:
     return [settler_id for (settler_id,) in rows]
 
 
-def let_go(session: Session, limit: int) -> int:
+def unbind_orphans(session: Session, limit: int) -> int:
     """Tasks whose settler ended are free again, batch by batch."""
     count = 0
     for settler_id in ended_settlers(session, SETTLERS_MAX):
@@ -158,7 +158,7 @@ def expire_polled(session: Session, limit: int) -> int:
         "AND s.state = 'pending' AND s.claimed_at >= b.deadline_at"
     )
     seqs = [seq for (seq,) in session.rows(f"SELECT b.seq {polled} LIMIT ?", (session.now, limit))]
-    hold_slots(session, seqs)  # Before their rows, as everywhere.
+    lock_stripes(session, seqs)  # Before their rows, as everywhere.
     listed, values = session.members(seqs)
     rows = session.rows(f"SELECT {columns} {polled} AND b.seq {listed}{session.skip_locked}", (session.now, values))
     return _apply(session, [(row, ev.DeadlinePassed(polled=True)) for row in map(Standing._make, rows)])

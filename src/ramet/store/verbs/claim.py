@@ -5,23 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from ramet.model.flow.resources import Usage
-from ramet.model.lineage.guard import buried
+from ramet.model.flow.resources import ClaimUsage
+from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.ordering import PULLED_RANK, is_pulled
 from ramet.model.task.task import Standing, Wait
 from ramet.model.task.transitions import PROCESSING, Change
-from ramet.store.answers import Claimed
+from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest
 from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
 from ramet.store.rows.turns import advance, in_order
-from ramet.store.scan_floor import Floor, Position, raised
+from ramet.store.scan_floor import Floor, Position, raised_floor
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, free
-from ramet.store.verbs.resources import ready, spend, taken
+from ramet.store.verbs.resources import locked_usage, ready, spend
 from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
 
@@ -48,7 +48,7 @@ def waiting(session: Session, queue: str, kind: str, limit: int, *, pulled: bool
         seconds = time.monotonic() - begun
         if floors.is_slow(scan, seconds, len(found)):
             known = {**_levels(session, queue, kind), **floors.last(scan)}
-            floors.begin_at(scan, raised(known, _firsts(found), len(found) == limit), seconds)
+            floors.begin_at(scan, raised_floor(known, _firsts(found), len(found) == limit), seconds)
     return found
 
 
@@ -102,7 +102,7 @@ def due(session: Session, limit: int) -> Sequence[int]:
         elif floors.is_slow(scan, seconds, len(rows)):
             # What is delayed by less than it takes to look is found by the next look.
             known = floors.last(scan) or {0: (session.now - 2 * seconds,)}
-            floors.begin_at(scan, raised(known, firsts, len(rows) == limit), seconds)
+            floors.begin_at(scan, raised_floor(known, firsts, len(rows) == limit), seconds)
     return [seq for seq, _ in rows]
 
 
@@ -116,7 +116,7 @@ _LIMITED = (
 class Bounds:
     """Queues and kinds that one claim may take from, and how much of those that are limited."""
 
-    def __init__(self, queues: Sequence[str], kinds: Sequence[str], used: Usage | None) -> None:
+    def __init__(self, queues: Sequence[str], kinds: Sequence[str], used: ClaimUsage | None) -> None:
         self.queues = queues
         self.kinds = kinds
         self.used = used
@@ -165,7 +165,7 @@ def bounds_of(session: Session, queues: Sequence[str], kinds: Sequence[str]) -> 
         return Bounds(queues, kinds, None)
     paused = {name for what, name, is_paused, _ in found if what == "queue" and is_paused}
     limits = {(what, name): most for what, name, _, most in found if most is not None}
-    used = taken(session) if limits else None
+    used = locked_usage(session) if limits else None
     bounds = Bounds([name for name in queues if name not in paused], kinds, used)
     if used is not None:
         bounds.limit(
@@ -180,7 +180,7 @@ SET_ASIDE_ROUNDS = 10
 """How often one claim looks again behind tasks that it had to set aside, so that no transaction lasts for long."""
 
 
-def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
+def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
     """Take up to ``request.limit`` claimable tasks in order of rank, then turn, then age.
 
     Each gets a new fence and a lease.
@@ -244,7 +244,7 @@ def _decide(
         lineage = lineages[standing.tracking_id]
         if standing.ending is None and (
             lineage.state != LineageState.RUNNING
-            or (lineage.tombstones and _buried(session, standing, tombstones_of(lineage)))
+            or (lineage.tombstones and _under_tombstone(session, standing, tombstones_of(lineage)))
         ):
             held_back.append((standing, Wait.LINEAGE))
             continue
@@ -281,9 +281,9 @@ def _end_overdue(session: Session, lineages: dict[str, Lineage]) -> set[str]:
     return {*over} - {tracking_id for (tracking_id,) in found}
 
 
-def _buried(session: Session, standing: Standing, marks: dict[str, int]) -> bool:
+def _under_tombstone(session: Session, standing: Standing, marks: dict[str, int]) -> bool:
     [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
-    return buried(marks, task_id, chain) is not None
+    return tombstone_over(marks, task_id, chain) is not None
 
 
 def _set_aside(session: Session, held_back: Sequence[tuple[Standing, Wait]]) -> None:
@@ -299,10 +299,10 @@ _RULE = (
 
 
 _ELSEWHERE = {"pipeline_state": "c.pipeline_state", "max_spawn_depth": "l.max_spawn_depth", "path": _RULE}
-_WIDE_LIST = ", ".join(_ELSEWHERE.get(name) or f"t.{name}" for name in Claimed._fields[1:])
+_WIDE_LIST = ", ".join(_ELSEWHERE.get(name) or f"t.{name}" for name in ClaimedTask._fields[1:])
 
 
-def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
+def _claimed(session: Session, standings: Sequence[Standing]) -> list[ClaimedTask]:
     """What a handler needs besides the standing: the wide row, read once per claim."""
     if not standings:
         return []
@@ -317,7 +317,7 @@ def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
             (values, min(seqs), max(seqs)),
         )
     }
-    return [Claimed(standing, *wide[standing.seq]) for standing in standings]
+    return [ClaimedTask(standing, *wide[standing.seq]) for standing in standings]
 
 
 def heartbeat(session: Session, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:
@@ -333,7 +333,7 @@ def heartbeat(session: Session, held: Sequence[tuple[int, int]], lease_seconds: 
         lineage = lineages[standing.tracking_id]
         if standing.ending is None and (
             lineage.state in ("failed", "cancelled")
-            or (lineage.tombstones and _buried(session, standing, tombstones_of(lineage)))
+            or (lineage.tombstones and _under_tombstone(session, standing, tombstones_of(lineage)))
         ):
             lost.add(seq)
             continue

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 
 from ramet.model.lineage.guard import Blocked, BlockReason
 from ramet.model.lineage.lineage import Lineage, LineageState
-from ramet.model.money import ALL_DAYS, USED, Reserved, ReserveRequest, day_of, refusal
+from ramet.model.money import ALL_DAYS, USED, ReserveRequest, ReserveResult, day_of, refusal
 from ramet.model.reasons import Fact
 from ramet.model.task import events as ev
-from ramet.model.task.binding import Binding, BoundTask
+from ramet.model.task.binding import BindResult, BoundTask
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import NewTask
-from ramet.model.task.transitions import Change, Refused
+from ramet.model.task.transitions import Change, TransitionRefused
 from ramet.model.values import NewBlob
-from ramet.store.answers import Ran, Settled
+from ramet.store.answers import SettleResult, StatementResult
 from ramet.store.errors import TransactionRefused
 from ramet.store.requests import Settlement, Statement
 from ramet.store.rows.blobs import keep
-from ramet.store.rows.blocks import Parent, Refusal, store_blocks
+from ramet.store.rows.blocks import NewBlock, Parent, store_blocks
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import ceilings, ensure_days, enter
 from ramet.store.session import Session, StatementFailed
@@ -33,7 +33,9 @@ _WITH = re.compile(r"\s*WITH\b", re.IGNORECASE)
 _CHANGES_ROWS = re.compile(r"\b(?:INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
 
 
-def transact(session: Session, settlement: Settlement, statements: Sequence[Statement]) -> tuple[Settled, list[Ran]]:
+def transact(
+    session: Session, settlement: Settlement, statements: Sequence[Statement]
+) -> tuple[SettleResult, list[StatementResult]]:
     """Run statements on a program's own tables if the settlement (a checkpoint) is accepted: all of them or none.
 
     Raises:
@@ -45,19 +47,21 @@ def transact(session: Session, settlement: Settlement, statements: Sequence[Stat
     return settled, [_run(session, at, statement) for at, statement in enumerate(statements)]
 
 
-def _run(session: Session, at: int, statement: Statement) -> Ran:
+def _run(session: Session, at: int, statement: Statement) -> StatementResult:
     sql = statement.sql
     reads = _RETURNS_ROWS.match(sql) or not _CHANGES_ROWS.search(sql)
     try:
         with session.theirs():
             if reads:
                 rows = session.rows(sql, statement.parameters)
-                ran = Ran(len(rows), tuple(rows))
+                ran = StatementResult(len(rows), tuple(rows))
             elif _WITH.match(sql):
                 # Drivers count the changes of plain statements only.
-                ran = Ran(len(session.rows(f"{sql.rstrip().rstrip(';')} RETURNING 1", statement.parameters)))
+                ran = StatementResult(
+                    len(session.rows(f"{sql.rstrip().rstrip(';')} RETURNING 1", statement.parameters))
+                )
             else:
-                ran = Ran(session.run(sql, statement.parameters))
+                ran = StatementResult(session.run(sql, statement.parameters))
     except StatementFailed as error:
         raise TransactionRefused(at, f"statement {at}: {error}") from error
     if statement.expect_rows is not None and ran.row_count != statement.expect_rows:
@@ -65,7 +69,7 @@ def _run(session: Session, at: int, statement: Statement) -> Ran:
     return ran
 
 
-def put_blob(session: Session, settlement: Settlement, blob: NewBlob, bytes_max: int) -> Settled:
+def put_blob(session: Session, settlement: Settlement, blob: NewBlob, bytes_max: int) -> SettleResult:
     """Store a blob in a claim's lineage if the settlement (some progress) is accepted; the same content once.
 
     Raises:
@@ -81,7 +85,7 @@ def put_blob(session: Session, settlement: Settlement, blob: NewBlob, bytes_max:
 NO_CEILING = 2**62
 
 
-def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[Reserved]:
+def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[ReserveResult]:
     """Reserve money for claims; answer in the order asked. A later request sees what an earlier one took.
 
     Each is decided on its own; durable when it returns. Spent and reserved together never exceed the ceiling of the
@@ -98,11 +102,11 @@ def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[Reserved
         lineage = None if standing is None else lineages[standing.tracking_id]
         why = claim_refusal(session, standing, item.fence, lineage)
         if why is not None or standing is None or lineage is None:
-            answers.append(Reserved(item.id, why))
+            answers.append(ReserveResult(item.id, why))
         elif item.id in known:
             actual, closed = known[item.id]
             refused = USED if closed and actual is None else None
-            answers.append(Reserved(item.id, refused, actual=actual))
+            answers.append(ReserveResult(item.id, refused, actual=actual))
         else:
             answers.append(_reserve(session, item, lineages, lineage))
             known[item.id] = None, False
@@ -116,7 +120,7 @@ def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, tupl
     return {reservation_id: (actual, closed_at is not None) for reservation_id, actual, closed_at in rows}
 
 
-def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> Reserved:
+def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> ReserveResult:
     day = day_of(session.now)
     ensure_days(session, day)
     bounds = [lineage.cost_ceiling, *ceilings(session, day)]
@@ -124,7 +128,7 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
     if refused is not None:
         facts, retry_seconds = refused
         _store_refusal(session, item, facts, lineages)
-        return Reserved(item.id, BlockReason.COST.value, facts, retry_seconds)
+        return ReserveResult(item.id, BlockReason.COST.value, facts, retry_seconds)
     tracking_id, now = lineage.tracking_id, session.now
     # What was decided above holds by these conditions too: the last guard of promise I5.
     taken = session.run(
@@ -145,7 +149,7 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
     assert taken == 3, f"a ceiling of {tracking_id} changed inside the transaction that read it"
     enter(session, [(item.id, tracking_id, item.seq, item.fence, day, item.amount, None, now, None)])
     lineages[tracking_id] = lineage._replace(reserved=lineage.reserved + item.amount)
-    return Reserved(item.id)
+    return ReserveResult(item.id)
 
 
 def _store_refusal(
@@ -156,10 +160,10 @@ def _store_refusal(
     [(kind, key)] = session.rows("SELECT kind, key FROM ramet_tasks WHERE seq = ?", (item.seq,))
     parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=True)
     blocked = Blocked(BlockReason.RESERVE, facts)
-    store_blocks(session, [Refusal(parent, NewTask(item.id, kind, key, "null"), blocked)], lineages)
+    store_blocks(session, [NewBlock(parent, NewTask(item.id, kind, key, "null"), blocked)], lineages)
 
 
-def bind(session: Session, seq: int, fence: int, task_ids: Sequence[str]) -> list[Binding]:
+def bind(session: Session, seq: int, fence: int, task_ids: Sequence[str]) -> list[BindResult]:
     """Make pending tasks claimable only through the task that holds this claim; answer in the order asked.
 
     The tasks may belong to any lineage. Each is refused on its own when it is not pending, is held back or bound
@@ -173,20 +177,20 @@ def bind(session: Session, seq: int, fence: int, task_ids: Sequence[str]) -> lis
     lineage = None if settler is None else lineages[settler.tracking_id]
     why = claim_refusal(session, settler, fence, lineage)
     if why is not None:
-        return [Binding(task_id, None, why) for task_id in task_ids]
+        return [BindResult(task_id, None, why) for task_id in task_ids]
     [(settler_id, _, _, _)] = load_parents(session, [seq]).values()
     items = Items(session, seqs, standings, lineages)
-    answers: list[Binding] = []
+    answers: list[BindResult] = []
     changes: list[Change] = []
     taken: set[str] = set()
     for task_id in task_ids:
         told = "waits" if task_id in taken else _bind(session, items, settler_id, task_id)
         if isinstance(told, str):
-            answers.append(Binding(task_id, None, told))
+            answers.append(BindResult(task_id, None, told))
             continue
         taken.add(task_id)
         changes.append(told)
-        answers.append(Binding(task_id, told.after.fence))
+        answers.append(BindResult(task_id, told.after.fence))
     applied = apply(session, changes)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
     return answers
@@ -203,7 +207,7 @@ def _bind(session: Session, items: Items, settler_id: str, task_id: str) -> Chan
     if lineage.state != LineageState.RUNNING:
         return lineage.state
     change = decide(standing, ev.Bind(settler_id, lineage.deadline_at), session.now)
-    return change.reason if isinstance(change, Refused) else change
+    return change.reason if isinstance(change, TransitionRefused) else change
 
 
 def bound(session: Session, settler_id: str, *, limit: int = 1_000, after: str | None = None) -> list[BoundTask]:

@@ -6,15 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ramet.model.flow.resources import Declared, KindLimit, Policy, policy_of
+from ramet.model.flow.resources import DeclaredFlow, KindLimit, ResourcePolicy, policy_of
 from ramet.store.rows.retained_slots import FLOW
-from ramet.store.rows.settings import record_act
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.session import Session
 from ramet.store.verbs.resources import policies
 
-_FIELDS = Policy._fields[1:-1]
-_DEFAULTS = Policy("")._asdict()
-_POLICY_COLUMNS = (*Policy._fields, "declared", "told")
+_FIELDS = ResourcePolicy._fields[1:-1]
+_DEFAULTS = ResourcePolicy("")._asdict()
+_POLICY_COLUMNS = (*ResourcePolicy._fields, "declared", "told")
 _POLICY = (
     f"INSERT INTO ramet_policies ({', '.join(_POLICY_COLUMNS)}) VALUES ({', '.join('?' * len(_POLICY_COLUMNS))}) "
     "ON CONFLICT (pattern) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in _POLICY_COLUMNS[1:])
@@ -24,7 +24,7 @@ Words = dict[str, Any]
 """What somebody said of a policy, by name of the field."""
 
 
-def declare(session: Session, declared: Declared) -> None:
+def declare(session: Session, declared: DeclaredFlow) -> None:
     """Store what an app declares about its queues, kinds and resources; what an operator set stays."""
     session.lock(FLOW)
     for what, limits in (("queue", declared.queues), ("kind", declared.kinds)):
@@ -58,7 +58,7 @@ def declare(session: Session, declared: Declared) -> None:
     _look_again(session)
 
 
-def _fields(policy: Policy) -> Words:
+def _fields(policy: ResourcePolicy) -> Words:
     return {name: getattr(policy, name) for name in _FIELDS}
 
 
@@ -69,9 +69,9 @@ def _words(session: Session, pattern: str) -> tuple[Words | None, Words] | None:
     return None
 
 
-def _put(session: Session, pattern: str, declared: Words | None, told: Words) -> Policy:
+def _put(session: Session, pattern: str, declared: Words | None, told: Words) -> ResourcePolicy:
     """Store both words; of each field the person's holds, then the app's."""
-    policy = Policy(**{**_DEFAULTS, **(declared or {}), **told, "pattern": pattern, "explicit": bool(told)})
+    policy = ResourcePolicy(**{**_DEFAULTS, **(declared or {}), **told, "pattern": pattern, "explicit": bool(told)})
     stored = None if declared is None else json.dumps(declared, sort_keys=True)
     session.run(_POLICY, (*policy[:-1], int(policy.explicit), stored, json.dumps(told, sort_keys=True)))
     return policy
@@ -91,18 +91,18 @@ def limit(
         (name, concurrency),
     )
     detail = {"concurrency": concurrency}
-    record_act(session, by=by, act=f"limit_{what}", subject=name, reason=reason, detail=detail)
+    record_audit_entry(session, by=by, act=f"limit_{what}", subject=name, reason=reason, detail=detail)
     session.wake()
 
 
-def limit_resource(session: Session, policy: Policy, *, by: str, reason: str | None = None) -> None:
+def limit_resource(session: Session, policy: ResourcePolicy, *, by: str, reason: str | None = None) -> None:
     """Set all limits of a resource, or of all with a prefix; stronger than an app's declaration."""
     change_resource(session, policy.pattern, _fields(policy), by=by, reason=reason)
 
 
 def change_resource(
     session: Session, pattern: str, changes: Mapping[str, Any], *, by: str, reason: str | None = None
-) -> Policy:
+) -> ResourcePolicy:
     """Set some limits of a resource, or of all with a prefix; return the policy that holds now (DESIGN §11).
 
     All other limits stay as they are.
@@ -114,7 +114,7 @@ def change_resource(
         base = _fields(policy_of(pattern, policies(session)))
         found = None, {name: value for name, value in base.items() if value != _DEFAULTS[name]}
     policy = _put(session, pattern, found[0], {**found[1], **changes})
-    record_act(session, by=by, act="limit_resource", subject=pattern, reason=reason, detail=dict(changes))
+    record_audit_entry(session, by=by, act="limit_resource", subject=pattern, reason=reason, detail=dict(changes))
     _look_again(session)
     session.wake()
     return policy
@@ -138,7 +138,7 @@ def reset_limit(session: Session, what: str, name: str, *, by: str, reason: str 
         f"UPDATE {_LIMITED[what]} SET concurrency = declared, explicit = 0 WHERE name = ? AND explicit = 1", (name,)
     ):
         return False
-    record_act(session, by=by, act=f"limit_{what}", subject=name, reason=reason, detail={"reset": True})
+    record_audit_entry(session, by=by, act=f"limit_{what}", subject=name, reason=reason, detail={"reset": True})
     _look_again(session)
     session.wake()
     return True

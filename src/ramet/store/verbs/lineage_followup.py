@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramet.model.lineage.guard import buried
+from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing, Wait
 from ramet.store.rows.lineages import LINEAGE_LIST, lineage_of, lock_lineages, tombstones_of
-from ramet.store.rows.paths import hold_slots
+from ramet.store.rows.paths import lock_stripes
 from ramet.store.session import Session
 from ramet.store.state.apply import free
 from ramet.store.verbs.reclaim import apply_events
@@ -72,7 +72,7 @@ def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, in
         (lineage.tracking_id, lineage.sweep, limit),
     )
     seqs = [seq for (seq,) in found]
-    hold_slots(session, seqs)  # Before their rows, as everywhere.
+    lock_stripes(session, seqs)  # Before their rows, as everywhere.
     standings = [*load_standings(session, seqs).values()]
     ended = len(apply_events(session, _ends_of(session, lineage, standings)))
     if lineage.state == LineageState.RUNNING:
@@ -97,7 +97,7 @@ def _ends_of(session: Session, lineage: Lineage, standings: Sequence[Standing]) 
     ends: list[tuple[Standing, ev.Event]] = []
     for standing in standings:
         task_id, _, chain, _ = parents[standing.seq]
-        grave = buried(marks, task_id, chain)
+        grave = tombstone_over(marks, task_id, chain)
         if grave is not None and standing.ending is None:
             ends.append((standing, ev.LineageEnded("cancelled", Reason("cancel_tree", task=grave))))
     return ends

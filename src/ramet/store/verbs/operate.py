@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ramet.model.lineage.guard import buried
+from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import Lineage, LineageState
-from ramet.model.operations import BulkAct
+from ramet.model.operations import BulkAction
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
@@ -17,7 +17,7 @@ from ramet.model.task.transitions import PROCESSING, Change
 from ramet.store.errors import StoreError
 from ramet.store.rows import keys
 from ramet.store.rows.lineages import PRUNING, count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
-from ramet.store.rows.settings import record_act
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.rows.tasks import ended_standing
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
@@ -47,7 +47,7 @@ def cancel(
     if tree:
         if _only_root(session, tracking_id, task_id):
             return cancel_lineage(session, tracking_id, by=by, reason=reason)
-        return _bury(session, tracking_id, task_id, by, reason)
+        return _add_tombstone(session, tracking_id, task_id, by, reason)
     return _cancel_one(session, seq, by, reason)
 
 
@@ -56,7 +56,9 @@ def cancel_lineage(session: Session, tracking_id: str, *, by: str = "client", re
     why = Reason("cancelled", by=by, **({"text": reason} if reason else {}))
     if not end_lineage(session, tracking_id, LineageState.CANCELLED, why):
         return False
-    record_act(session, by=by, act="cancel_lineage", subject=tracking_id, tracking_id=tracking_id, reason=reason)
+    record_audit_entry(
+        session, by=by, act="cancel_lineage", subject=tracking_id, tracking_id=tracking_id, reason=reason
+    )
     return True
 
 
@@ -79,7 +81,7 @@ def _only_root(session: Session, tracking_id: str, task_id: str) -> bool:
     return roots == [(task_id,)]
 
 
-def _bury(session: Session, tracking_id: str, task_id: str, by: str, reason: str | None) -> bool:
+def _add_tombstone(session: Session, tracking_id: str, task_id: str, by: str, reason: str | None) -> bool:
     lineage = lock_lineages(session, [tracking_id])[tracking_id]
     marks = tombstones_of(lineage)
     lifted = _lifted_below(session, marks, task_id)
@@ -90,7 +92,7 @@ def _bury(session: Session, tracking_id: str, task_id: str, by: str, reason: str
     seq = find(session, task_id)
     assert seq is not None
     _cancel_one(session, seq, by, reason)
-    record_act(session, by=by, act="cancel_tree", subject=task_id, tracking_id=tracking_id, reason=reason)
+    record_audit_entry(session, by=by, act="cancel_tree", subject=task_id, tracking_id=tracking_id, reason=reason)
     return True
 
 
@@ -183,7 +185,7 @@ def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_sec
         seq = find(session, task_id)
         assert seq is not None
         [(_, _, chain, _)] = load_parents(session, [seq]).values()
-        if buried(marks, task_id, chain) is not None:
+        if tombstone_over(marks, task_id, chain) is not None:
             _mark(session, lineage, {**marks, task_id: 0})
     # A claim may have set tasks aside that are free again now; one that is not steps aside at the next claim.
     release(session, tracking_id)
@@ -191,7 +193,7 @@ def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_sec
 
 def act_on_tasks(
     session: Session,
-    act: BulkAct,
+    act: BulkAction,
     task_ids: Sequence[str],
     *,
     by: str,
@@ -201,13 +203,13 @@ def act_on_tasks(
 ) -> list[str]:
     """Retry, cancel or exclude tasks, see :meth:`ramet.store.store.Store.act_on_tasks`."""
     match act:
-        case BulkAct.RETRY:
+        case BulkAction.RETRY:
             done = revive(session, task_ids, by=by, reason=reason, extend_seconds=extend_seconds)
-        case BulkAct.EXCLUDE:
+        case BulkAction.EXCLUDE:
             done = exclude(session, task_ids, by=by, reason=reason)
         case _:
             done = [task_id for task_id in task_ids if cancel(session, task_id, tree=False, by=by, reason=reason)]
     if done:
         facts = {"tasks": len(done), **detail}
-        record_act(session, by=by, act=f"bulk_{act}", subject=f"{len(done)} tasks", reason=reason, detail=facts)
+        record_audit_entry(session, by=by, act=f"bulk_{act}", subject=f"{len(done)} tasks", reason=reason, detail=facts)
     return done

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ramet.model.money import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, Ceiling, passed
+from ramet.model.money import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, Ceiling, ceiling_passed
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing
@@ -106,5 +106,7 @@ def _ends(session: Session, found: Sequence[Standing], days: Days) -> list[tuple
 
     over = [(s, next((bound for bound in bounds(s) if bound.passed), None)) for s in found if s.seq in booked]
     return [
-        (standing, ev.OverCeiling(Reason("cost", **passed(bound)))) for standing, bound in over if bound is not None
+        (standing, ev.OverCeiling(Reason("cost", **ceiling_passed(bound))))
+        for standing, bound in over
+        if bound is not None
     ]

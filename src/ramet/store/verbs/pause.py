@@ -13,8 +13,8 @@ from collections.abc import Collection, Sequence
 from ramet.model.flow.resources import Queue
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import LineageState
-from ramet.store.rows.lineages import lock_lineages, stood_still, stopped_since
-from ramet.store.rows.settings import record_act
+from ramet.store.rows.lineages import lock_lineages, paused_seconds, stopped_since
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.session import Session
 from ramet.store.state.apply import release
 
@@ -27,12 +27,12 @@ def pause_lineage(session: Session, tracking_id: str, *, by: str = "client", rea
     moved = session.run(
         "UPDATE ramet_lineages SET state = 'paused', paused_at = ?, paused_by = ?, paused_reason = ?, paused_sums = ?, "
         "deadline_at = deadline_at + ? WHERE tracking_id = ? AND state = 'running'",
-        (session.now, by, reason, json.dumps(stood_still(session)), PAUSE_SECONDS_MAX, tracking_id),
+        (session.now, by, reason, json.dumps(paused_seconds(session)), PAUSE_SECONDS_MAX, tracking_id),
     )
     if not moved:
         return False
     _shift_lineage(session, tracking_id, PAUSE_SECONDS_MAX)
-    record_act(session, by=by, act="pause_lineage", subject=tracking_id, tracking_id=tracking_id, reason=reason)
+    record_audit_entry(session, by=by, act="pause_lineage", subject=tracking_id, tracking_id=tracking_id, reason=reason)
     return True
 
 
@@ -51,7 +51,7 @@ def resume_lineage(session: Session, tracking_id: str, *, by: str = "client", re
     # While a queue was paused as well, its own clock accounts for the time: the two are not added up.
     overlaps = {
         name: min(stopped, seconds - before.get(name, 0.0))
-        for name, seconds in stood_still(session).items()
+        for name, seconds in paused_seconds(session).items()
         if seconds > before.get(name, 0.0)
     }
     unused = PAUSE_SECONDS_MAX - stopped
@@ -66,7 +66,7 @@ def resume_lineage(session: Session, tracking_id: str, *, by: str = "client", re
         _shift_lineage(session, tracking_id, -unused - overlap, only_queue=queue)
     release(session, tracking_id)
     detail = {"paused_seconds": round(stopped, 3)}
-    record_act(
+    record_audit_entry(
         session, by=by, act="resume_lineage", subject=tracking_id, tracking_id=tracking_id, reason=reason, detail=detail
     )
     session.wake()
@@ -87,7 +87,7 @@ def pause_queue(session: Session, name: str, *, by: str = "client", reason: str 
     if not moved:
         return False
     _shift_queue(session, name, PAUSE_SECONDS_MAX)
-    record_act(session, by=by, act="pause_queue", subject=name, reason=reason)
+    record_audit_entry(session, by=by, act="pause_queue", subject=name, reason=reason)
     return True
 
 
@@ -105,7 +105,7 @@ def resume_queue(session: Session, name: str, *, by: str = "client", reason: str
     )
     _shift_queue(session, name, -unused)
     detail = {"paused_seconds": round(stopped, 3)}
-    record_act(session, by=by, act="resume_queue", subject=name, reason=reason, detail=detail)
+    record_audit_entry(session, by=by, act="resume_queue", subject=name, reason=reason, detail=detail)
     session.wake()
     return True
 

@@ -12,7 +12,7 @@ from ramet.model.money import AMOUNT_MAX
 from ramet.model.values import SECONDS_MAX
 from ramet.store.errors import StoreError
 from ramet.store.rows.lineages import extended_deadline, lock_lineages
-from ramet.store.rows.settings import record_act
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.session import Session
 
 
@@ -71,8 +71,15 @@ def raise_limits(
         detail["deadline_at"] = [lineage.deadline_at, after.deadline_at]
         _follow_deadline(session, tracking_id, lineage.deadline_at, after.deadline_at)
     if detail:
-        record_act(session, by=by, act="raise_limits", subject=tracking_id, tracking_id=tracking_id, reason=reason,
-                   detail=detail)  # fmt: skip
+        record_audit_entry(
+            session,
+            by=by,
+            act="raise_limits",
+            subject=tracking_id,
+            tracking_id=tracking_id,
+            reason=reason,
+            detail=detail,
+        )
     return after
 
 

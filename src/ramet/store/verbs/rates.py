@@ -9,18 +9,18 @@ from collections.abc import Iterable, Sequence
 
 from ramet.model.flow import resources as rules
 from ramet.model.flow import shares
-from ramet.model.flow.resources import Resource, Told, policy_of, rate_of
-from ramet.model.flow.shares import Bucket, Look, Share, Taken, TakeRequest
+from ramet.model.flow.resources import Resource, ResponseLimits, policy_of, rate_of
+from ramet.model.flow.shares import Bucket, BucketCheck, ResourceShare, TakeRequest, TakeResult
 from ramet.store.rows.lineages import read_lineages
 from ramet.store.rows.retained_slots import FLOW
 from ramet.store.session import Session
 from ramet.store.verbs.resources import load, pause_seconds_max, policies, save
 from ramet.store.verbs.settle import claim_refusal, load_standings
 
-_SHARE_LIST = ", ".join(Share._fields)
+_SHARE_LIST = ", ".join(ResourceShare._fields)
 
 
-def take(session: Session, wanted: Sequence[TakeRequest]) -> list[Taken]:
+def take(session: Session, wanted: Sequence[TakeRequest]) -> list[TakeResult]:
     """Take from the buckets of resources under claims; return the answers in the order asked.
 
     Each request is all or nothing, and sees what earlier ones took; durable when it returns. Over any window of ``t``
@@ -38,27 +38,27 @@ def take(session: Session, wanted: Sequence[TakeRequest]) -> list[Taken]:
         lineage = None if standing is None else lineages[standing.tracking_id]
         why = claim_refusal(session, standing, item.fence, lineage)
         if why is not None or standing is None:
-            answers.append(Taken(0.0, why))
+            answers.append(TakeResult(0.0, why))
         else:
             answers.append(_take(buckets, standing.tracking_id, item, session.now))
     _save(session, before, buckets)
     return answers
 
 
-def _take(buckets: dict[str, Bucket], tracking_id: str, item: TakeRequest, now: float) -> Taken:
+def _take(buckets: dict[str, Bucket], tracking_id: str, item: TakeRequest, now: float) -> TakeResult:
     """All of one request, or nothing; the buckets are changed in place."""
     amounts = [(name, amount) for name, amount in item.amounts if name in buckets]
-    told = [shares.look(buckets[name], tracking_id, amount, now) for name, amount in amounts]
+    told = [shares.check_bucket(buckets[name], tracking_id, amount, now) for name, amount in amounts]
     seconds = max((each.seconds for each in told), default=0.0)
     for (name, amount), each in zip(amounts, told, strict=True):
         buckets[name] = _after(buckets[name], tracking_id, amount, now, each if seconds else None)
-    return Taken(seconds)
+    return TakeResult(seconds)
 
 
-def _after(bucket: Bucket, tracking_id: str, amount: float, now: float, told: Look | None) -> Bucket:
+def _after(bucket: Bucket, tracking_id: str, amount: float, now: float, told: BucketCheck | None) -> Bucket:
     if told is None:
-        return shares.took(bucket, tracking_id, amount, now)
-    return shares.refused(bucket, tracking_id, amount, now, told)
+        return shares.after_grant(bucket, tracking_id, amount, now)
+    return shares.after_refusal(bucket, tracking_id, amount, now, told)
 
 
 def _buckets(session: Session, names: set[str]) -> dict[str, Bucket]:
@@ -81,7 +81,7 @@ def _buckets(session: Session, names: set[str]) -> dict[str, Bucket]:
     return {name: Bucket(row, policy_of(name, known), stored.get(name, {})) for name, row in found.items()}
 
 
-def _shares(session: Session, names: Iterable[str]) -> dict[str, dict[str, Share]]:
+def _shares(session: Session, names: Iterable[str]) -> dict[str, dict[str, ResourceShare]]:
     """How lineages stand with resources. One that runs no more is expected back by nobody."""
     listed, values = session.members(sorted(names))
     rows = session.rows(
@@ -90,9 +90,9 @@ def _shares(session: Session, names: Iterable[str]) -> dict[str, dict[str, Share
         f"WHERE s.resource {listed} AND s.until > ? AND s.asked_at <= ? AND l.state || '' = 'running'",
         (values, session.now, session.now),
     )
-    found: dict[str, dict[str, Share]] = {}
+    found: dict[str, dict[str, ResourceShare]] = {}
     for name, *fields in rows:
-        share = Share._make(fields)
+        share = ResourceShare._make(fields)
         found.setdefault(name, {})[share.tracking_id] = share
     return found
 
@@ -107,10 +107,12 @@ def _save(session: Session, before: dict[str, Bucket], after: dict[str, Bucket])
         if share != old.shares.get(share.tracking_id)
     ]
     key = ("resource", "tracking_id")
-    session.insert("ramet_shares", ("resource", *Share._fields), sorted(rows), key=key, changes=Share._fields[1:])
+    session.insert(
+        "ramet_shares", ("resource", *ResourceShare._fields), sorted(rows), key=key, changes=ResourceShare._fields[1:]
+    )
 
 
-def adapted(session: Session, name: str, told: Told) -> Resource | None:
+def adapted(session: Session, name: str, told: ResponseLimits) -> Resource | None:
     """Return the resource as a server's response changes it; None when the response says nothing new."""
     resource = load(session, [name])[name]
     policy = policy_of(name, policies(session))
@@ -120,7 +122,7 @@ def adapted(session: Session, name: str, told: Told) -> Resource | None:
     return None if after in (resource, rules.refilled(resource, policy, session.now)) else after
 
 
-def adapt(session: Session, name: str, told: Told) -> None:
+def adapt(session: Session, name: str, told: ResponseLimits) -> None:
     """Store what a server's response says about a resource's limits."""
     session.lock(FLOW)
     after = adapted(session, name, told)

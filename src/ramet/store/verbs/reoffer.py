@@ -13,12 +13,12 @@ from typing import NamedTuple
 from ramet.model.keys import allowed_shapes
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
-from ramet.store.answers import Reoffered, SpawnAnswer
+from ramet.store.answers import ReofferResult, SpawnResult
 from ramet.store.errors import StoreError
 from ramet.store.requests import Cursor
-from ramet.store.rows.blocks import BLOCK_KEY, Parent, wanted_task
-from ramet.store.rows.lineages import PRUNING, lock_lineages, reopen_lineage, take_back
-from ramet.store.rows.settings import record_act
+from ramet.store.rows.blocks import BLOCK_KEY, Parent, new_task_from_text
+from ramet.store.rows.lineages import PRUNING, forget_refusals, lock_lineages, reopen_lineage
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.session import Row, Session
 from ramet.store.state.apply import release
 from ramet.store.verbs.lineage_followup import finish_ends
@@ -28,7 +28,7 @@ THERE_ALREADY = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE, BlockReason.
 REOFFER_MAX = 1_000
 
 
-class Offer(NamedTuple):
+class BlockOffer(NamedTuple):
     """A stored block that is offered again."""
 
     kind: str
@@ -57,25 +57,25 @@ def reoffer(
     kind: str | None = None,
     key: str | None = None,
     shape: str | None = None,
-) -> Reoffered:
+) -> ReofferResult:
     """Offer a page of blocked spawns again, see :meth:`ramet.store.store.Store.reoffer`."""
     refused = sorted(set(reasons) - REOFFERABLE)
     if refused:
         can = ", ".join(sorted(REOFFERABLE))
         raise StoreError(f"blocks by {', '.join(refused)} cannot be offered again: name {can}")
-    lineage = _open_to_persons(session, tracking_id)
+    lineage = _as_running(session, tracking_id)
     most = max(1, min(limit, REOFFER_MAX))
     offers = _offers(session, tracking_id, reasons or REOFFERABLE, limit=most, after=after, kind=kind, key=key)
     last = offers[-1] if offers else None
     if shape is not None:
         [allowed] = _shapes([shape])
-        offers = [offer for offer in offers if wanted_task(offer.wanted).shape == allowed]
+        offers = [offer for offer in offers if new_task_from_text(offer.wanted).shape == allowed]
     told = _offer(session, lineage, offers)
     result = _booked(session, lineage, told, by, reason)
     return result._replace(after=(last.kind, last.key, last.reason) if last else None)
 
 
-def _open_to_persons(session: Session, tracking_id: str) -> Lineage:
+def _as_running(session: Session, tracking_id: str) -> Lineage:
     """The lineage as the guard is to see it: a finished or failed one would run again if something passed."""
     lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
     if lineage is None:
@@ -102,7 +102,7 @@ def _offers(
     after: Cursor | None,
     kind: str | None,
     key: str | None,
-) -> list[Offer]:
+) -> list[BlockOffer]:
     listed, values = session.members(sorted(str(reason) for reason in reasons))
     where = ""
     behind: tuple[str, ...] = ()
@@ -117,16 +117,18 @@ def _offers(
         "ORDER BY kind, key, reason LIMIT ?",
         (tracking_id, values, *behind, limit),
     )
-    return [Offer(kind, key, reason, (first, last), wanted) for kind, key, reason, first, last, wanted in rows]
+    return [BlockOffer(kind, key, reason, (first, last), wanted) for kind, key, reason, first, last, wanted in rows]
 
 
-def _offer(session: Session, lineage: Lineage, offers: Sequence[Offer]) -> list[tuple[Offer, SpawnAnswer | None]]:
+def _offer(
+    session: Session, lineage: Lineage, offers: Sequence[BlockOffer]
+) -> list[tuple[BlockOffer, SpawnResult | None]]:
     """The guard's answers; None where no parent is known any more."""
     parents = _parents(session, {name for offer in offers for name in offer.parents})
-    told: list[tuple[Offer, SpawnAnswer | None]] = []
+    told: list[tuple[BlockOffer, SpawnResult | None]] = []
     seen = lineage if lineage.state in OPEN else lineage._replace(state=LineageState.RUNNING.value)
     lineages = {lineage.tracking_id: seen}
-    grouped: dict[int, list[Offer]] = {}
+    grouped: dict[int, list[BlockOffer]] = {}
     for offer in offers:
         seq = next((parents[name][0] for name in offer.parents if name in parents), None)
         if seq is None:
@@ -134,7 +136,7 @@ def _offer(session: Session, lineage: Lineage, offers: Sequence[Offer]) -> list[
         else:
             grouped.setdefault(seq, []).append(offer)
     by_seq = dict(parents.values())
-    asked = [(by_seq[seq], [wanted_task(offer.wanted) for offer in group]) for seq, group in grouped.items()]
+    asked = [(by_seq[seq], [new_task_from_text(offer.wanted) for offer in group]) for seq, group in grouped.items()]
     answered = spawn(session, asked, lineages, record=False)
     for (seq, group), (_, news), answers in zip(grouped.items(), asked, answered, strict=True):
         told += zip(group, answers, strict=True)
@@ -164,10 +166,10 @@ def _count_children(session: Session, seq: int, granted: int) -> None:
 def _booked(
     session: Session,
     lineage: Lineage,
-    told: Sequence[tuple[Offer, SpawnAnswer | None]],
+    told: Sequence[tuple[BlockOffer, SpawnResult | None]],
     by: str,
     reason: str | None,
-) -> Reoffered:
+) -> ReofferResult:
     """Mark what need not be offered again, reopen the lineage where something was created, record the act."""
     created = [answer.id for _, answer in told if answer is not None and answer.id is not None]
     marked: list[Row] = []
@@ -181,13 +183,13 @@ def _booked(
     session.update("ramet_blocks", ("reoffered_at", "reoffered_by"), BLOCK_KEY, marked)
     [(left_out,)] = session.rows("SELECT left_out FROM ramet_lineages WHERE tracking_id = ?", (lineage.tracking_id,))
     if left_out and marked:
-        take_back(session, lineage.tracking_id, left_out, [(row[3], row[4]) for row in marked])
+        forget_refusals(session, lineage.tracking_id, left_out, [(row[3], row[4]) for row in marked])
     if created and lineage.state not in OPEN:
         reopen_lineage(session, lineage.tracking_id)
         release(session, lineage.tracking_id)
     there = len(marked) - len(created)
     if told:
         detail = {"created": len(created), "there_already": there, "still_blocked": dict(still)}
-        record_act(session, by=by, act="reoffer", subject=lineage.tracking_id, tracking_id=lineage.tracking_id,
+        record_audit_entry(session, by=by, act="reoffer", subject=lineage.tracking_id, tracking_id=lineage.tracking_id,
                    reason=reason, detail=detail)  # fmt: skip
-    return Reoffered(tuple(created), there, dict(still))
+    return ReofferResult(tuple(created), there, dict(still))

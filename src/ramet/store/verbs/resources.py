@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ramet.model.flow import resources as rules
-from ramet.model.flow.resources import LOOK_SECONDS, Policy, Resource, Usage, policy_of
+from ramet.model.flow.resources import LOOK_SECONDS, ClaimUsage, Resource, ResourcePolicy, policy_of
 from ramet.model.lineage.limits import RESOURCE_PAUSE_SECONDS_MAX, RESOURCE_PAUSE_SETTING
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
@@ -19,7 +19,7 @@ from ramet.model.task.task import Standing, Wait
 from ramet.model.task.transitions import ERROR, FAIL, Change
 from ramet.store.requests import Settlement
 from ramet.store.rows.retained_slots import FLOW
-from ramet.store.rows.settings import record_act
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.rows.tasks import take_live
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
@@ -27,12 +27,12 @@ from ramet.store.state.apply import apply
 from ramet.store.verbs.reclaim import reclaim
 
 RESOURCE_LIST = ", ".join(Resource._fields)
-POLICY_LIST = ", ".join(Policy._fields)
+POLICY_LIST = ", ".join(ResourcePolicy._fields)
 LOOKS_MAX = 100
 """Resources that one claim looks at; those that it leaves are first at the next."""
 
 
-def in_use(session: Session) -> Usage:
+def in_use(session: Session) -> ClaimUsage:
     """Return the claims that are held now, by queue, kind and resource.
 
     Counts live leases, and slots held after an end from outside. Derived from rows, never counted along, so that no
@@ -45,7 +45,7 @@ RECLAIMED_MAX = 500
 """Stale claims that a claim takes back before it counts; those beyond go on counting until the next."""
 
 
-def taken(session: Session) -> Usage:
+def locked_usage(session: Session) -> ClaimUsage:
     """Count what is held, for a claim that goes by it; until it ends nobody else counts.
 
     A lease that ran out by this clock may be extended at this moment by a heartbeat that was in time by its own. So
@@ -57,7 +57,7 @@ def taken(session: Session) -> Usage:
     return _counted(session, "", ())
 
 
-def _counted(session: Session, leased: str, values: Sequence[float]) -> Usage:
+def _counted(session: Session, leased: str, values: Sequence[float]) -> ClaimUsage:
     used: tuple[Counter[str], Counter[str], Counter[str]] = (Counter(), Counter(), Counter())
     claims = session.rows(
         "SELECT queue, kind, resource, COUNT(*) FROM ramet_live INDEXED BY ramet_live_by_depth "
@@ -72,13 +72,13 @@ def _counted(session: Session, leased: str, values: Sequence[float]) -> Usage:
         for counter, name in zip(used, names, strict=True):
             if name is not None:
                 counter[name] += count
-    return Usage(*used)
+    return ClaimUsage(*used)
 
 
-def policies(session: Session) -> list[Policy]:
+def policies(session: Session) -> list[ResourcePolicy]:
     """Return the policies of resources, by pattern."""
     rows = session.rows(f"SELECT {POLICY_LIST} FROM ramet_policies ORDER BY pattern")
-    return [Policy._make(row)._replace(explicit=bool(row[-1])) for row in rows]
+    return [ResourcePolicy._make(row)._replace(explicit=bool(row[-1])) for row in rows]
 
 
 def load(session: Session, names: Iterable[str]) -> dict[str, Resource]:
@@ -99,21 +99,21 @@ def save(session: Session, resources: Iterable[Resource]) -> None:
 # --- claiming ---------------------------------------------------------------------------------------------------
 
 
-class Ready(NamedTuple):
+class ReadyTasks(NamedTuple):
     """What the resources that are due for a look let a claim have."""
 
     candidates: list[Standing]
     looked_at: dict[str, Resource]
-    policies: list[Policy]
+    policies: list[ResourcePolicy]
 
 
 def ready(
-    session: Session, queues: Sequence[str], kinds: Sequence[str], limit: int, used: Usage | None, *, pulled: bool
-) -> Ready:
+    session: Session, queues: Sequence[str], kinds: Sequence[str], limit: int, used: ClaimUsage | None, *, pulled: bool
+) -> ReadyTasks:
     """Tasks that wait for resources with room, each resource's in order; nothing is spent yet."""
     if not session.rows("SELECT 1 FROM ramet_resources WHERE ready_at <= ? LIMIT 1", (session.now,)):
-        return Ready([], {}, [])
-    used = taken(session) if used is None else used
+        return ReadyTasks([], {}, [])
+    used = locked_usage(session) if used is None else used
     found = session.rows(
         f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE ready_at <= ? ORDER BY ready_at LIMIT ?",
         (session.now, LOOKS_MAX),
@@ -138,7 +138,7 @@ def ready(
         )
         candidates += map(Standing._make, rows)
         looked_at[resource.name] = resource._replace(ready_at=session.now if rows else _later(session, resource.name))
-    return Ready(candidates, looked_at, known)
+    return ReadyTasks(candidates, looked_at, known)
 
 
 def _later(session: Session, name: str) -> float | None:
@@ -149,7 +149,7 @@ def _later(session: Session, name: str) -> float | None:
     return session.now if waiting else None
 
 
-def spend(session: Session, looked: Ready, taken: Sequence[Standing]) -> None:
+def spend(session: Session, looked: ReadyTasks, taken: Sequence[Standing]) -> None:
     """Book what a claim took, and when to look at each resource again."""
     # A task that is ending goes past its resource, and its last handler costs no token.
     claims = Counter(standing.resource for standing in taken if standing.wait == Wait.RESOURCE)
@@ -191,7 +191,7 @@ def _within(event: ev.Event, most: float) -> ev.Event:
     return event
 
 
-class Told(NamedTuple):
+class ResourceOutcome(NamedTuple):
     """What a settlement says about resources."""
 
     change: Change
@@ -202,7 +202,7 @@ class Told(NamedTuple):
     """Why the handler wants the task's own resource switched off."""
 
 
-def settled(session: Session, told: Sequence[Told]) -> None:
+def settled(session: Session, told: Sequence[ResourceOutcome]) -> None:
     """What settlements say about resources, in order, in the transaction that settles (DESIGN §6)."""
     named = {name for change, event, _ in told if (name := _named(change, event)) is not None}
     named |= {name for change, _, why in told if why is not None and (name := change.before.resource) is not None}
@@ -217,10 +217,10 @@ def settled(session: Session, told: Sequence[Told]) -> None:
             stand[name] = _after(stand[name], policy_of(name, known), change, event, session.now)
         if own is not None and before is not None and why is not None:
             stand[own] = rules.switched_off(before, stand[own], policy_of(own, known), session.now, why)
-    save(session, [resource._replace(ready_at=_sooner(resource, session.now)) for resource in stand.values()])
+    save(session, [resource._replace(ready_at=_earlier(resource, session.now)) for resource in stand.values()])
 
 
-def _sooner(resource: Resource, now: float) -> float:
+def _earlier(resource: Resource, now: float) -> float:
     return now if resource.ready_at is None else min(resource.ready_at, now)
 
 
@@ -231,7 +231,7 @@ def _named(change: Change, event: ev.Event) -> str | None:
     return change.before.resource
 
 
-def _after(resource: Resource, policy: Policy, change: Change, event: ev.Event, now: float) -> Resource:
+def _after(resource: Resource, policy: ResourcePolicy, change: Change, event: ev.Event, now: float) -> Resource:
     if isinstance(event, ev.HandBack):
         return resource if change.before.ending is not None else rules.give_back(resource, policy, 1)
     if isinstance(event, ev.Snooze):
@@ -279,11 +279,11 @@ def skip_disabled(session: Session, limit: int) -> int:
         changes = [decide(standing, event, session.now) for standing in found]
         skipped += len(changes) - len(apply(session, [c for c in changes if isinstance(c, Change)]).lost)
         if len(found) < limit:
-            _rest(session, resource.name)
+            _stop_looking(session, resource.name)
     return skipped
 
 
-def _rest(session: Session, name: str) -> None:
+def _stop_looking(session: Session, name: str) -> None:
     """No claim looks at a resource for which nothing waits; what comes while we look waits for this lock."""
     session.lock(FLOW)
     if _later(session, name) is None:
@@ -321,7 +321,7 @@ def open_breaker(session: Session, name: str, *, by: str = "client", reason: str
         return False
     waiting = _later(session, name)
     save(session, [resource._replace(opened_at=session.now, opened_by=by, opened_reason=reason, ready_at=waiting)])
-    record_act(session, by=by, act="open_breaker", subject=name, reason=reason)
+    record_audit_entry(session, by=by, act="open_breaker", subject=name, reason=reason)
     return True
 
 
@@ -332,7 +332,7 @@ def close_breaker(session: Session, name: str, *, by: str = "client", reason: st
         return False
     closed = rules.succeeded(resource)._replace(paused_until=0.0, paused_reason=None, ready_at=session.now)
     save(session, [closed])
-    record_act(session, by=by, act="close_breaker", subject=name, reason=reason)
+    record_audit_entry(session, by=by, act="close_breaker", subject=name, reason=reason)
     session.wake()
     return True
 

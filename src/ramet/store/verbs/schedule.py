@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ramet.model.lineage.lineage import OPEN
-from ramet.model.schedule import CLOCK_BACK_SECONDS, Schedule, Slot
+from ramet.model.schedule import CLOCK_BACK_SECONDS, Schedule, ScheduleSlot
 from ramet.store.answers import DueSchedules
 from ramet.store.errors import StoreError
 from ramet.store.requests import NewLineage, SlotPlan
-from ramet.store.rows.settings import record_act
+from ramet.store.rows.settings import record_audit_entry
 from ramet.store.schema.flow import SCHEDULE_LIST, SLOT_LIST
 from ramet.store.session import Session, StatementFailed
 from ramet.store.verbs.submit import submit
@@ -21,10 +21,10 @@ _TIMES = ("cron", "every_seconds", "timezone")
 _DECLARED = (*_TIMES, "kind", "task", "limits", "overlap", "catch_up", "declared_by")
 
 
-def _put_slots(session: Session, slots: Sequence[Slot]) -> None:
+def _put_slots(session: Session, slots: Sequence[ScheduleSlot]) -> None:
     key = ("schedule", "slot_at")
-    rest = tuple(name for name in Slot._fields if name not in key)
-    session.insert("ramet_slots", Slot._fields, slots, key=key, changes=rest)
+    rest = tuple(name for name in ScheduleSlot._fields if name not in key)
+    session.insert("ramet_slots", ScheduleSlot._fields, slots, key=key, changes=rest)
 
 
 def find(session: Session, name: str) -> Schedule | None:
@@ -78,7 +78,7 @@ def put_schedule(session: Session, schedule: Schedule, *, by: str | None, replac
             (*(getattr(schedule, name) for name in _DECLARED), now, next_at, planned_at, schedule.name),
         )
     if by is not None:
-        record_act(
+        record_audit_entry(
             session, by=by, act="put_schedule", subject=schedule.name,
             detail={"times": schedule.timing.describe(), "kind": schedule.kind},
         )  # fmt: skip
@@ -91,13 +91,13 @@ def schedules(session: Session) -> list[Schedule]:
     return [Schedule._make(row) for row in rows]
 
 
-def slots(session: Session, name: str, *, limit: int = 100) -> list[Slot]:
+def slots(session: Session, name: str, *, limit: int = 100) -> list[ScheduleSlot]:
     """Return what became of a schedule's slots, the newest first; they are kept for as long as ended lineages are."""
     rows = session.rows(
         f"SELECT {SLOT_LIST} FROM ramet_slots WHERE schedule = ? ORDER BY slot_at DESC LIMIT ?",
         (name, max(1, min(limit, SLOTS_MAX))),
     )
-    return [Slot._make(row) for row in rows]
+    return [ScheduleSlot._make(row) for row in rows]
 
 
 def due_schedules(session: Session, *, limit: int = 100) -> DueSchedules:
@@ -123,13 +123,13 @@ def due_schedules(session: Session, *, limit: int = 100) -> DueSchedules:
     )
 
 
-def take_slots(session: Session, plans: Sequence[SlotPlan]) -> list[Slot]:
+def take_slots(session: Session, plans: Sequence[SlotPlan]) -> list[ScheduleSlot]:
     """Create the runs of slots and move each schedule on, in one transaction; return the decided slots.
 
     A slot that was decided before is passed over, and so is a schedule that changed since it was read: of any number of
     workers with the same plan, one does it. A slot that cannot be run never stops the next.
     """
-    decided: list[Slot] = []
+    decided: list[ScheduleSlot] = []
     stands = _hold(session, {plan.seen.name for plan in plans})
     for plan in plans:
         if stands.get(plan.seen.name) == plan.seen:
@@ -148,11 +148,11 @@ def _hold(session: Session, names: Iterable[str]) -> dict[str, Schedule]:
     return {row[0]: Schedule._make(row) for row in rows}
 
 
-def _take(session: Session, plan: SlotPlan) -> list[Slot]:
+def _take(session: Session, plan: SlotPlan) -> list[ScheduleSlot]:
     seen = plan.seen
     last_id, decided = seen.last_tracking_id, []
     if plan.missed and plan.missed_from is not None and not _decided(session, seen.name, plan.missed_from):
-        decided.append(Slot(seen.name, plan.missed_from, "missed", None, "no_worker", plan.missed, session.now))
+        decided.append(ScheduleSlot(seen.name, plan.missed_from, "missed", None, "no_worker", plan.missed, session.now))
     for slot_at, lineage in plan.run:
         if _decided(session, seen.name, slot_at):
             continue
@@ -186,9 +186,9 @@ def _open(session: Session, tracking_id: str | None) -> bool:
     return bool(found) and found[0][0] in OPEN
 
 
-def _run(session: Session, seen: Schedule, last_id: str | None, slot_at: float, lineage: NewLineage) -> Slot:
+def _run(session: Session, seen: Schedule, last_id: str | None, slot_at: float, lineage: NewLineage) -> ScheduleSlot:
     """Create the slot's lineage, or say why not. Nothing that goes wrong here may stop the next slot."""
-    skipped = Slot(seen.name, slot_at, "skipped", None, None, 1, session.now)
+    skipped = ScheduleSlot(seen.name, slot_at, "skipped", None, None, 1, session.now)
     if seen.overlap == "skip" and _open(session, last_id):
         return skipped._replace(tracking_id=last_id, reason="previous_running")
     try:
@@ -203,7 +203,7 @@ def _run(session: Session, seen: Schedule, last_id: str | None, slot_at: float, 
 
 def run_schedule(
     session: Session, name: str, lineage: NewLineage, slot_at: float, *, by: str, reason: str | None
-) -> Slot:
+) -> ScheduleSlot:
     """Create a run now, outside the slots, recorded.
 
     Raises:
@@ -220,7 +220,7 @@ def run_schedule(
     session.run(
         "UPDATE ramet_schedules SET last_tracking_id = ?, runs = runs + 1 WHERE name = ?", (slot.tracking_id, name)
     )
-    record_act(session, by=by, act="run_schedule", subject=name, tracking_id=slot.tracking_id, reason=reason)
+    record_audit_entry(session, by=by, act="run_schedule", subject=name, tracking_id=slot.tracking_id, reason=reason)
     return slot
 
 
@@ -233,7 +233,7 @@ def pause_schedule(session: Session, name: str, *, by: str = "client", reason: s
     if _known(session, name).state == "paused":
         return False
     session.run("UPDATE ramet_schedules SET state = 'paused', reason = ? WHERE name = ?", (reason or f"by {by}", name))
-    record_act(session, by=by, act="pause_schedule", subject=name, reason=reason)
+    record_audit_entry(session, by=by, act="pause_schedule", subject=name, reason=reason)
     return True
 
 
@@ -251,7 +251,7 @@ def resume_schedule(session: Session, name: str, next_at: float, *, by: str, rea
         "UPDATE ramet_schedules SET state = 'active', reason = NULL, next_at = ?, planned_at = ? WHERE name = ?",
         (next_at, session.now, name),
     )
-    record_act(session, by=by, act="resume_schedule", subject=name, reason=reason)
+    record_audit_entry(session, by=by, act="resume_schedule", subject=name, reason=reason)
     return True
 
 
@@ -260,5 +260,5 @@ def remove_schedule(session: Session, name: str, *, by: str = "client", reason: 
     if not session.run("DELETE FROM ramet_schedules WHERE name = ?", (name,)):
         return False
     session.run("DELETE FROM ramet_slots WHERE schedule = ?", (name,))
-    record_act(session, by=by, act="remove_schedule", subject=name, reason=reason)
+    record_audit_entry(session, by=by, act="remove_schedule", subject=name, reason=reason)
     return True

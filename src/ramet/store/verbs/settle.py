@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ramet.model.lineage.guard import buried
+from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.limits import LOWERABLE
 from ramet.model.lineage.lineage import OPEN, Lineage, retry_slot
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
-from ramet.model.task.binding import ItemAnswer
+from ramet.model.task.binding import ItemResult
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.retry import ErrorClass, fingerprint
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PENDING, Change
 from ramet.model.values import REASON_CHARACTERS_MAX, storable
-from ramet.store.answers import Settled, SpawnAnswer
+from ramet.store.answers import SettleResult, SpawnResult
 from ramet.store.errors import StoreError, StoreRefused
 from ramet.store.requests import Settlement
 from ramet.store.rows.blocks import Parent
@@ -29,7 +29,7 @@ from ramet.store.rows.turns import renew
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.state.apply import apply
-from ramet.store.state.path_changes import let_go
+from ramet.store.state.path_changes import release_claims
 from ramet.store.verbs import resources
 from ramet.store.verbs.bound import Items, numbers_of, settle_items
 from ramet.store.verbs.lineage_end import start_ends
@@ -83,7 +83,7 @@ def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]
     return {row[0]: Standing._make(row) for row in found}
 
 
-def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
+def settle(session: Session, batch: Sequence[Settlement]) -> list[SettleResult]:
     """Apply settlements; return the answers in the order of the batch.
 
     Several settlements of one task take effect one after the other. A settlement that the database cannot take (a value
@@ -105,7 +105,7 @@ def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
     return [answer for item in batch for answer in settle(session, [item])]
 
 
-class _Held(NamedTuple):
+class _LockedRows(NamedTuple):
     """The rows that a batch decides about: live ones first, in order of number, then lineages, in order of name."""
 
     seqs: dict[str, int]
@@ -114,7 +114,7 @@ class _Held(NamedTuple):
     lineages: dict[str, Lineage]
 
 
-def _hold(session: Session, batch: Sequence[Settlement]) -> _Held:
+def _hold(session: Session, batch: Sequence[Settlement]) -> _LockedRows:
     named = [each.task_id for item in batch if item.items for each in item.items]
     seqs = numbers_of(session, named) if named else {}
     if session.for_update:
@@ -127,7 +127,7 @@ def _hold(session: Session, batch: Sequence[Settlement]) -> _Held:
     lineages = lock_lineages(session, tracking_ids)
     if any(row.resource for row in standings.values()) or any(map(_names_resource, batch)):
         session.lock(FLOW)
-    return _Held(seqs, standings, lineages)
+    return _LockedRows(seqs, standings, lineages)
 
 
 def _names_resource(item: Settlement) -> bool:
@@ -135,8 +135,8 @@ def _names_resource(item: Settlement) -> bool:
     return (type(event) is ev.Snooze and bool(event.resource)) or any(new.resource for new in item.spawns)
 
 
-def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
-    answers: dict[int, Settled] = {}
+def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[SettleResult]:
+    answers: dict[int, SettleResult] = {}
     rounds = _rounds(batch)
     if len(rounds) > 1:
         _hold(session, batch)  # In one order for all: what a later round wants is not waited for with rows in hand.
@@ -159,7 +159,7 @@ def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:
     return rounds
 
 
-def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, Settled]) -> None:
+def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, SettleResult]) -> None:
     held = _hold(session, [item for _, item in items])
     standings, lineages = held.standings, held.lineages
     accepted: list[tuple[int, Settlement, Standing]] = []
@@ -167,7 +167,7 @@ def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], ans
     for at, item in items:
         standing = standings.get(item.seq)
         if standing is None or not _current(standing, item.fence, session.now):
-            answers[at] = Settled(item.seq, None, "stale", _refuse_spawns(session, item, lineages))
+            answers[at] = SettleResult(item.seq, None, "stale", _refuse_spawns(session, item, lineages))
             continue
         end = _lineage_end(session, standing, lineages[standing.tracking_id])
         if end is None:
@@ -176,10 +176,10 @@ def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], ans
         change = decide(standing, end, session.now)
         assert isinstance(change, Change)
         over.append(change)
-        answers[at] = Settled(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
+        answers[at] = SettleResult(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
     _settle_accepted(session, accepted, held, answers, over)
     # Whoever settles does not run any more: what was ended from outside meanwhile gives its slot back.
-    let_go(
+    release_claims(
         session,
         [(item.seq, item.fence) for at, item in items if answers[at].refused and type(item.event) not in _GOES_ON],
     )
@@ -196,8 +196,8 @@ def _current(standing: Standing, fence: int, now: float) -> bool:
 def _settle_accepted(
     session: Session,
     accepted: Sequence[tuple[int, Settlement, Standing]],
-    held: _Held,
-    answers: dict[int, Settled],
+    held: _LockedRows,
+    answers: dict[int, SettleResult],
     over: list[Change],
 ) -> None:
     lineages = held.lineages
@@ -211,7 +211,7 @@ def _settle_accepted(
     changes: list[Change] = over
     results: dict[int, str | None] = {}
     now, renewed = session.now, list[Standing]()
-    about: list[resources.Told] = []
+    about: list[resources.ResourceOutcome] = []
     for at, item, read in accepted:
         told = spawned.get(item.seq, ())
         granted = _children(item, told) if told else 0
@@ -226,11 +226,11 @@ def _settle_accepted(
         if type(event) is ev.Continue and change.after.state == PENDING:
             renewed.append(change.after)
         if read.resource is not None or type(event) is ev.Snooze:
-            about.append(resources.Told(change, event, item.switch_off))
+            about.append(resources.ResourceOutcome(change, event, item.switch_off))
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
-        answers[at] = Settled(item.seq, change.after.state, None, told, change.reason, told_items, change.error)
+        answers[at] = SettleResult(item.seq, change.after.state, None, told, change.reason, told_items, change.error)
     _save_retries(session, lineages, retries_before)
     changes = _with_deadlines(session, changes, accepted, answers)
     applied = apply(session, changes, results)
@@ -254,7 +254,7 @@ def _with_deadlines(
     session: Session,
     changes: list[Change],
     accepted: Sequence[tuple[int, Settlement, Standing]],
-    answers: dict[int, Settled],
+    answers: dict[int, SettleResult],
 ) -> list[Change]:
     """The lineage's deadline may be what ended some of them."""
     named = name_deadlines(session, changes)
@@ -266,14 +266,14 @@ def _with_deadlines(
     return list(named)
 
 
-def _children(item: Settlement, told: Sequence[SpawnAnswer]) -> int:
+def _children(item: Settlement, told: Sequence[SpawnResult]) -> int:
     """How many of its spawns count as fan-out: those granted that are no later stage of the task itself."""
     return sum(1 for new, answer in zip(item.spawns, told, strict=True) if answer.id is not None and new.places)
 
 
 def _settle_items(
-    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], held: _Held
-) -> Mapping[int, Sequence[ItemAnswer]]:
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], held: _LockedRows
+) -> Mapping[int, Sequence[ItemResult]]:
     wanted = [(item.seq, item.items) for _, item, _ in accepted if item.items]
     return settle_items(session, Items(session, *held), wanted) if wanted else {}
 
@@ -317,7 +317,7 @@ def _save_retries(session: Session, lineages: dict[str, Lineage], before: dict[s
     session.update("ramet_lineages", ("retry_minute", "retries"), ("tracking_id",), rows)
 
 
-def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Lineage]) -> Sequence[SpawnAnswer]:
+def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Lineage]) -> Sequence[SpawnResult]:
     """Of a settlement that is refused nothing is written but the reason why its spawns were refused (promise I8)."""
     if not item.spawns:
         return ()
@@ -339,7 +339,7 @@ def _lineage_end(session: Session, standing: Standing, lineage: Lineage) -> ev.L
     marks = tombstones_of(lineage)
     if marks:
         [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
-        grave = buried(marks, task_id, chain)
+        grave = tombstone_over(marks, task_id, chain)
         if grave is not None:
             return ev.LineageEnded("cancelled", Reason("cancel_tree", task=grave))
     return None
@@ -396,7 +396,7 @@ def _lower_limits(
 
 def _spawn_all(
     session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], lineages: dict[str, Lineage]
-) -> dict[int, list[SpawnAnswer]]:
+) -> dict[int, list[SpawnResult]]:
     asking = [(item, standing) for _, item, standing in accepted if item.spawns]
     if not asking:
         return {}

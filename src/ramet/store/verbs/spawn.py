@@ -8,8 +8,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ramet.model.keys import shown_key
-from ramet.model.lineage.guard import Blocked, BlockReason, Elsewhere, Facts, Holder, check_spawn, leaves_out
+from ramet.model.keys import display_key
+from ramet.model.lineage.guard import (
+    Blocked,
+    BlockReason,
+    GlobalHolder,
+    Holder,
+    SpawnFacts,
+    check_spawn,
+    leaves_work_undone,
+)
 from ramet.model.lineage.lineage import Lineage, child_of
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
@@ -17,28 +25,28 @@ from ramet.model.task.ordering import class_of
 from ramet.model.task.retry import ErrorClass, fingerprint
 from ramet.model.task.task import NewTask
 from ramet.model.values import REASON_CHARACTERS_MAX, storable
-from ramet.store.answers import Settled, SpawnAnswer
+from ramet.store.answers import SettleResult, SpawnResult
 from ramet.store.requests import Settlement
 from ramet.store.rows import keys as deny_list
 from ramet.store.rows import keys as uniqueness
 from ramet.store.rows import spawns
-from ramet.store.rows.blocks import Parent, Refusal, store_blocks
-from ramet.store.rows.lineages import add_tasks, lock_lineages, take_back, tombstones_of
-from ramet.store.rows.paths import hold_slots
+from ramet.store.rows.blocks import NewBlock, Parent, store_blocks
+from ramet.store.rows.lineages import add_tasks, forget_refusals, lock_lineages, tombstones_of
+from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.spawns import keep_edges
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
-from ramet.store.verbs.submit import Birth, create
+from ramet.store.verbs.submit import PlacedTask, create
 
 
-class Screen:
+class SpawnScreening:
     """Facts about one batch of wanted tasks, brought up to date with every one that is granted."""
 
     def __init__(self, session: Session, wanted: Iterable[tuple[str, NewTask]]) -> None:
         """Read what concerns the wanted tasks, each with the tracking_id of its parent."""
         wanted = list(wanted)
-        self._stops = deny_list.concerning(session, (new for _, new in wanted))
-        self._elsewhere: dict[tuple[str, str], Elsewhere] = {}
+        self._stops = deny_list.matching_entries(session, (new for _, new in wanted))
+        self._elsewhere: dict[tuple[str, str], GlobalHolder] = {}
         self._shapes: dict[spawns.Shape, int] = {}
         self._spawned: Counter[spawns.Shape] = Counter()
         unique = {(new.unique_kind, new.key) for _, new in wanted if new.unique_seconds is not None}
@@ -50,7 +58,7 @@ class Screen:
         self.idle = not (unique or trapped or self._stops)
         """True when none of the wanted tasks is concerned: then nothing need be asked or told."""
 
-    def look(self, facts: Facts, new: NewTask) -> Facts:
+    def look(self, facts: SpawnFacts, new: NewTask) -> SpawnFacts:
         """The facts with what concerns this task added."""
         stop = self._stops.covers(new) if self._stops else None
         shape = (facts.lineage.tracking_id, new.kind, new.shape or "")
@@ -64,7 +72,7 @@ class Screen:
     def granted(self, tracking_id: str, new: NewTask) -> None:
         """A task of the batch will be created: those after it must see it."""
         if new.unique_seconds is not None:
-            self._elsewhere[(new.unique_kind, new.key)] = Elsewhere(new.id, tracking_id, None, None)
+            self._elsewhere[(new.unique_kind, new.key)] = GlobalHolder(new.id, tracking_id, None, None)
         if new.shape is not None:
             shape = (tracking_id, new.kind, new.shape)
             self._shapes[shape] = self._shapes.get(shape, 0) + 1
@@ -83,7 +91,7 @@ THERE = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE})
 class RequiredRefused(Exception):
     """Raised inside a batch of settlements: some required spawns were refused. By place in the batch, which."""
 
-    def __init__(self, refusals: Mapping[int, Sequence[Refusal]]) -> None:
+    def __init__(self, refusals: Mapping[int, Sequence[NewBlock]]) -> None:
         super().__init__(f"required spawns of {len(refusals)} settlements were refused")
         self.refusals = refusals
 
@@ -91,7 +99,7 @@ class RequiredRefused(Exception):
         """The batch, with these settlements as the errors that they turned out to be."""
         return [_failed(item, self.refusals[at]) if at in self.refusals else item for at, item in enumerate(batch)]
 
-    def record(self, session: Session, answers: Sequence[Settled]) -> None:
+    def record(self, session: Session, answers: Sequence[SettleResult]) -> None:
         """Store the refusals of those whose error was accepted, in the transaction that settles it."""
         found = [each for at, several in self.refusals.items() if answers[at].refused is None for each in several]
         if found:
@@ -102,7 +110,7 @@ class RequiredRefused(Exception):
 def check_required(
     places: Iterable[int],
     wanted: Iterable[tuple[Parent, Sequence[NewTask]]],
-    told: Iterable[Sequence[SpawnAnswer]],
+    told: Iterable[Sequence[SpawnResult]],
 ) -> None:
     """Look at the guard's answers to a batch.
 
@@ -114,19 +122,19 @@ def check_required(
     Raises:
         RequiredRefused: a required spawn is among the refused ones.
     """
-    found: dict[int, list[Refusal]] = defaultdict(list)
+    found: dict[int, list[NewBlock]] = defaultdict(list)
     for at, (parent, news), answers in zip(places, wanted, told, strict=True):
         for new, answer in zip(news, answers, strict=True):
             if new.required and answer.reason is not None and answer.reason not in THERE:
-                found[at].append(Refusal(parent, new, Blocked(answer.reason, answer.facts)))
+                found[at].append(NewBlock(parent, new, Blocked(answer.reason, answer.facts)))
     if found:
         raise RequiredRefused(found)
 
 
-def _failed(item: Settlement, refusals: Sequence[Refusal]) -> Settlement:
+def _failed(item: Settlement, refusals: Sequence[NewBlock]) -> Settlement:
     _, new, blocked, _ = refusals[0]
     more = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
-    text = f"required spawn of {new.kind} {shown_key(new.key)!r} refused, {blocked.reason}: {blocked.detail}{more}"
+    text = f"required spawn of {new.kind} {display_key(new.key)!r} refused, {blocked.reason}: {blocked.detail}{more}"
     event = ev.Error(
         item.fence,
         storable(f"{SPAWN_REFUSED}: {text}", REASON_CHARACTERS_MAX),
@@ -157,7 +165,7 @@ def spawn(
     lineages: dict[str, Lineage],
     *,
     record: bool = True,
-) -> list[list[SpawnAnswer]]:
+) -> list[list[SpawnResult]]:
     """Decide and create spawns; ``lineages`` is brought up to date with what they took.
 
     Args:
@@ -181,7 +189,7 @@ def spawn(
     return answers
 
 
-def _take_back(session: Session, births: Iterable[Birth], lineages: dict[str, Lineage]) -> None:
+def _take_back(session: Session, births: Iterable[PlacedTask], lineages: dict[str, Lineage]) -> None:
     """What was refused before and is granted now is left out no more."""
     granted: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for new, place, *_ in births:
@@ -189,7 +197,9 @@ def _take_back(session: Session, births: Iterable[Birth], lineages: dict[str, Li
             granted[place.tracking_id].append((new.kind, new.key))
     for tracking_id, wanted in sorted(granted.items()):
         lineage = lineages[tracking_id]
-        lineages[tracking_id] = lineage._replace(left_out=take_back(session, tracking_id, lineage.left_out, wanted))
+        lineages[tracking_id] = lineage._replace(
+            left_out=forget_refusals(session, tracking_id, lineage.left_out, wanted)
+        )
 
 
 def hold_paths(session: Session, batch: Sequence[Settlement], bound: Iterable[int]) -> None:
@@ -201,10 +211,10 @@ def hold_paths(session: Session, batch: Sequence[Settlement], bound: Iterable[in
     wanted = [(item.seq, new) for item in batch for new in item.spawns if new.path is not None]
     parents = load_parents(session, [seq for seq, _ in wanted]) if wanted else {}
     rules = [(new.path, new.queue, parents[seq][1]) for seq, new in wanted if new.path is not None and seq in parents]
-    hold_slots(session, [*(item.seq for item in batch), *bound], rules)
+    lock_stripes(session, [*(item.seq for item in batch), *bound], rules)
 
 
-class Taken(NamedTuple):
+class GrantedTotals(NamedTuple):
     """What granted spawns take of a lineage."""
 
     tasks: int = 0
@@ -216,16 +226,16 @@ class _Batch:
     """The decisions of one transaction; each sees what those before it took."""
 
     def __init__(self, session: Session, wanted: Sequence[tuple[Parent, Sequence[NewTask]]]) -> None:
-        self.births: list[Birth] = []
-        self.refusals: list[Refusal] = []
-        self.taken: dict[str, Taken] = defaultdict(Taken)
+        self.births: list[PlacedTask] = []
+        self.refusals: list[NewBlock] = []
+        self.taken: dict[str, GrantedTotals] = defaultdict(GrantedTotals)
         """By lineage."""
         self.turns = Turns(session)
-        self.screen = Screen(session, ((parent.tracking_id, new) for parent, news in wanted for new in news))
+        self.screen = SpawnScreening(session, ((parent.tracking_id, new) for parent, news in wanted for new in news))
         self._holders = _load_holders(session, wanted)
         self._now = session.now
 
-    def decide(self, parent: Parent, news: Sequence[NewTask], lineages: dict[str, Lineage]) -> list[SpawnAnswer]:
+    def decide(self, parent: Parent, news: Sequence[NewTask], lineages: dict[str, Lineage]) -> list[SpawnResult]:
         """The guard's answers to one parent."""
         told, fan_out, screen = [], parent.fan_out, self.screen
         lineage = lineages[parent.tracking_id]
@@ -233,16 +243,16 @@ class _Batch:
         place = child_of(parent.tracking_id, parent.id, parent.ancestry_chain, parent.spawn_depth)
         for new in news:
             there = self._holders[(parent.tracking_id, new.key)]
-            facts = Facts(lineage, tombstones, parent.id, parent.ancestry_chain, parent.spawn_depth, fan_out,
+            facts = SpawnFacts(lineage, tombstones, parent.id, parent.ancestry_chain, parent.spawn_depth, fan_out,
                           parent.claim_current, new.kind, new.cycle_on, tuple(there), self._now,
                           max_attempts=new.max_attempts, base=new.base, places=new.places)  # fmt: skip
             verdict = check_spawn(facts if screen.idle else screen.look(facts, new))
             if isinstance(verdict, Blocked):
-                self.refusals.append(Refusal(parent, new, verdict, leaves_out(facts, verdict)))
-                told.append(SpawnAnswer(None, new.kind, new.key, *verdict))
+                self.refusals.append(NewBlock(parent, new, verdict, leaves_work_undone(facts, verdict)))
+                told.append(SpawnResult(None, new.kind, new.key, *verdict))
                 continue
             taken = self.taken[parent.tracking_id]
-            self.taken[parent.tracking_id] = Taken(taken.tasks + new.places, taken.live + 1)
+            self.taken[parent.tracking_id] = GrantedTotals(taken.tasks + new.places, taken.live + 1)
             lineage = lineage._replace(tasks=lineage.tasks + new.places, live=lineage.live + 1)
             where = place
             if new.places:
@@ -253,8 +263,8 @@ class _Batch:
             if not screen.idle:
                 screen.granted(parent.tracking_id, new)
             kin = class_of(new, where.spawn_depth)
-            self.births.append(Birth(new, where, self.turns.take(lineage, kin)))
-            told.append(SpawnAnswer(new.id, new.kind, new.key))
+            self.births.append(PlacedTask(new, where, self.turns.take(lineage, kin)))
+            told.append(SpawnResult(new.id, new.kind, new.key))
         lineages[parent.tracking_id] = lineage
         return told
 

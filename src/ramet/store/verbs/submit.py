@@ -6,21 +6,21 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ramet.model.keys import allowed_shapes, shown_key
-from ramet.model.lineage.guard import Elsewhere
-from ramet.model.lineage.lineage import Lineage, LineageState, Place, root_of, shapes_text
+from ramet.model.keys import allowed_shapes, display_key
+from ramet.model.lineage.guard import GlobalHolder
+from ramet.model.lineage.lineage import Lineage, LineageState, Placement, root_of, shapes_text
 from ramet.model.paths import PathRule, path_text
-from ramet.model.task.lifecycle import newborn
+from ramet.model.task.lifecycle import new_standing
 from ramet.model.task.ordering import class_of
 from ramet.model.task.task import NewTask, Standing
-from ramet.store.answers import Submitted
-from ramet.store.errors import LineageExists, Stopped, StoreError
+from ramet.store.answers import SubmitResult
+from ramet.store.errors import LineageExists, StopListed, StoreError
 from ramet.store.requests import NewLineage
 from ramet.store.rows import keys, tallies
 from ramet.store.rows.blobs import put_submitted
 from ramet.store.rows.lineages import insert_lineages, read_lineages
-from ramet.store.rows.paths import hold_slots
-from ramet.store.rows.retained_slots import FLOW, touch
+from ramet.store.rows.paths import lock_stripes
+from ramet.store.rows.retained_slots import FLOW, wake_resources
 from ramet.store.rows.turns import Turns
 from ramet.store.schema.columns import BORN_COLUMNS, picker
 from ramet.store.session import Session
@@ -28,7 +28,7 @@ from ramet.store.state import path_enter
 from ramet.store.state.apply import enter, enter_wide
 
 _GIVEN = ("seq", "created_at", "ancestry_chain", "path", "path_scope", "on_dependency_failure")
-_born = picker((*NewTask._fields, *Place._fields, *_GIVEN), BORN_COLUMNS)
+_born = picker((*NewTask._fields, *Placement._fields, *_GIVEN), BORN_COLUMNS)
 
 
 PART = 5_000
@@ -37,16 +37,16 @@ SOON_SECONDS = 1e-6
 """Long enough to be due in the future, and over before anybody can ask."""
 
 
-class Birth(NamedTuple):
+class PlacedTask(NamedTuple):
     """A task that may be created, and where it hangs."""
 
     new: NewTask
-    place: Place
+    place: Placement
     turn: int
     """From :meth:`ramet.store.rows.turns.Turns.take`."""
 
 
-def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -> None:
+def create(session: Session, births: Sequence[PlacedTask], *, in_line: bool = True) -> None:
     """Insert the rows of new tasks. A taken identity is refused by the database itself (promise I4).
 
     Without ``in_line`` rows are held already, so no slot may be waited for: maintenance gives paths their places.
@@ -58,7 +58,7 @@ def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -
         births = [_due(birth) if session.borrowed or birth.new.path is not None else birth for birth in births]
     pathed = [birth for birth in births if birth.new.path is not None]
     if pathed and in_line and not session.borrowed:
-        _hold_slots(session, pathed)
+        _lock_stripes(session, pathed)
     if resources:
         session.lock(FLOW)
     first = session.take_numbers(len(births))
@@ -68,11 +68,11 @@ def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -
     for start in range(0, len(births), part):
         _insert(session, first + start, births[start : start + part])
     tallies.created(session, ((birth.new.kind, birth.place.spawn_depth) for birth in births))
-    touch(session, resources)
+    wake_resources(session, resources)
     session.wake()
 
 
-def _insert(session: Session, first: int, births: Sequence[Birth]) -> None:
+def _insert(session: Session, first: int, births: Sequence[PlacedTask]) -> None:
     """The rows of tasks with consecutive numbers."""
     now = session.now
     tasks, identities, standings, uniques, handed_on, stages = [], [], [], [], [], []
@@ -84,7 +84,7 @@ def _insert(session: Session, first: int, births: Sequence[Birth]) -> None:
         given = (seq, now, chain_text, *(_NO_PATH if new.path is None else _path_columns(new.path)))
         tasks.append(_born(new + place + given))
         identities.append((new.key, place.tracking_id, new.kind, seq))
-        standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
+        standings.append(new_standing(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
         if new.base is not None:
             stages.append((seq, place.tracking_id, new.base, new.places, new.pipeline_state, now))
         if new.unique_seconds is not None and new.places:
@@ -103,7 +103,7 @@ def _insert(session: Session, first: int, births: Sequence[Birth]) -> None:
     enter(session, [standing._replace(fence=base) for standing in standings] if base else standings)
 
 
-def _due(birth: Birth) -> Birth:
+def _due(birth: PlacedTask) -> PlacedTask:
     """A task that goes through a resource is told to it by the first claim after the caller's commit: whoever tells
     holds the resource until then. So it is with a path, where maintenance gives it a place.
     """
@@ -121,12 +121,14 @@ def _enter_stages(session: Session, rows: Sequence[tuple[int, str, str, int, str
     session.insert("ramet_checkpoints", ("seq", "tracking_id", "pipeline_state", "updated_at"), states)
 
 
-def _hold_slots(session: Session, births: Sequence[Birth]) -> None:
+def _lock_stripes(session: Session, births: Sequence[PlacedTask]) -> None:
     rules = [(b.new.path, b.new.queue, b.place.tracking_id) for b in births if b.new.path is not None]
-    hold_slots(session, (), rules)
+    lock_stripes(session, (), rules)
 
 
-def _lined_up(session: Session, first: int, births: Sequence[Birth], standings: Sequence[Standing]) -> list[Standing]:
+def _lined_up(
+    session: Session, first: int, births: Sequence[PlacedTask], standings: Sequence[Standing]
+) -> list[Standing]:
     """The standings after those with a path took their places in line."""
     born = [(seq, b.place.tracking_id, b.new) for seq, b in enumerate(births, first) if b.new.path is not None]
     placed = path_enter.enter(session, born, {standing.seq: standing for standing in standings})
@@ -144,10 +146,10 @@ def _path_columns(rule: PathRule) -> tuple[str | None, str | None, str | None]:
     )
 
 
-Held = dict[tuple[str, str], Elsewhere]
+Held = dict[tuple[str, str], GlobalHolder]
 
 
-def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
+def submit(session: Session, lineages: Sequence[NewLineage]) -> list[SubmitResult]:
     """Create lineages with their roots, all or nothing; return the answers in the order of the roots.
 
     Durable when it returns. Repeating a submit (same tracking_id, same roots) changes nothing. A root whose unique key
@@ -161,8 +163,8 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
     _refuse_stopped(session, [new for item in lineages if item.tracking_id not in present for new in item.roots])
     unique = {(new.unique_kind, new.key) for item in lineages for new in item.roots if new.unique_seconds is not None}
     held = keys.holders(session, unique) if unique else {}
-    answers: list[Submitted] = []
-    births: list[Birth] = []
+    answers: list[SubmitResult] = []
+    births: list[PlacedTask] = []
     rows: list[Lineage] = []
     turns = Turns(session)
     for item in lineages:
@@ -194,23 +196,23 @@ def start(session: Session, item: NewLineage, *, in_line: bool = True) -> None:
     create(session, _births(row, item.roots, Turns(session)), in_line=in_line)
 
 
-def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[Birth]:
+def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[PlacedTask]:
     place = root_of(row.tracking_id)
-    return [Birth(new, place, turns.take(row, class_of(new, 0))) for new in roots]
+    return [PlacedTask(new, place, turns.take(row, class_of(new, 0))) for new in roots]
 
 
 def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
-    stops = keys.concerning(session, news)
+    stops = keys.matching_entries(session, news)
     for new in news if stops else ():
         entry = stops.covers(new) if stops else None
         if entry is not None:
-            raise Stopped(
-                f"{new.kind} {shown_key(new.key)!r} is not accepted, {entry} is on the stop list: leave it out, or "
+            raise StopListed(
+                f"{new.kind} {display_key(new.key)!r} is not accepted, {entry} is on the stop list: leave it out, or "
                 f"`ramet deny-list remove {entry.entry_type} {entry.value}`"
             )
 
 
-def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[Submitted]]:
+def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[SubmitResult]]:
     """Roots with the same kind and key are one task; ``held`` is brought up to date with the unique keys taken."""
     if not item.roots:
         raise StoreError("a lineage needs at least one root: give one or more tasks to submit")
@@ -218,13 +220,13 @@ def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[Submitt
     distinct, answers = [], []
     for new in item.roots:
         if new.unique_seconds is not None:
-            holder = held.setdefault((new.unique_kind, new.key), Elsewhere(new.id, item.tracking_id, None, None))
-            answers.append(Submitted(holder.id, holder.tracking_id, holder.id == new.id))
+            holder = held.setdefault((new.unique_kind, new.key), GlobalHolder(new.id, item.tracking_id, None, None))
+            answers.append(SubmitResult(holder.id, holder.tracking_id, holder.id == new.id))
             if holder.id == new.id:
                 distinct.append(new)
             continue
         winner = holders.setdefault((new.kind, new.key), new.id)
-        answers.append(Submitted(winner, item.tracking_id, winner == new.id))
+        answers.append(SubmitResult(winner, item.tracking_id, winner == new.id))
         if winner == new.id:
             distinct.append(new)
     if item.max_cost is None and any(new.max_attempts is None for new in item.roots):
@@ -240,7 +242,7 @@ def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[Submitt
     return distinct, answers
 
 
-def _repeated(session: Session, item: NewLineage) -> list[Submitted]:
+def _repeated(session: Session, item: NewLineage) -> list[SubmitResult]:
     """The same submit again, after an answer was lost: every root must be there already."""
     answers = []
     for new in item.roots:
@@ -252,14 +254,14 @@ def _repeated(session: Session, item: NewLineage) -> list[Submitted]:
         if not found and new.unique_seconds is not None:
             holder = keys.holders(session, [(new.unique_kind, new.key)]).get((new.unique_kind, new.key))
             if holder is not None:
-                answers.append(Submitted(holder.id, holder.tracking_id, False))
+                answers.append(SubmitResult(holder.id, holder.tracking_id, False))
                 continue
         if not found:
             raise LineageExists(
-                f"lineage {item.tracking_id} exists and has no {new.kind} {shown_key(new.key)!r}: "
+                f"lineage {item.tracking_id} exists and has no {new.kind} {display_key(new.key)!r}: "
                 "choose another tracking_id, or leave it out"
             )
-        answers.append(Submitted(found[0][0], item.tracking_id, False))
+        answers.append(SubmitResult(found[0][0], item.tracking_id, False))
     return answers
 
 

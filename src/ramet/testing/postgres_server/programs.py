@@ -33,7 +33,7 @@ class ServerError(StoreError):
     """A PostgreSQL server of our own cannot be made, started or stopped."""
 
 
-class Owner(NamedTuple):
+class ServerOwner(NamedTuple):
     """Whose processes and data a server's are."""
 
     uid: int
@@ -46,24 +46,24 @@ class Owner(NamedTuple):
         return self.uid != os.geteuid()
 
 
-def owner() -> Owner:
+def owner() -> ServerOwner:
     """Who may run a server here: oneself, and for root a user without rights.
 
     Raises:
         ServerError: root finds no such user.
     """
     if os.geteuid() != 0:
-        return Owner(os.geteuid(), os.getegid(), str(os.geteuid()))
+        return ServerOwner(os.geteuid(), os.getegid(), str(os.geteuid()))
     for name in SERVER_USERS:
         try:
             found = pwd.getpwnam(name)
         except KeyError:
             continue
-        return Owner(found.pw_uid, found.pw_gid, name)
+        return ServerOwner(found.pw_uid, found.pw_gid, name)
     raise ServerError(f"PostgreSQL does not run as root, and there is no user {' or '.join(SERVER_USERS)}: add one")
 
 
-def reachable(path: Path, by: Owner) -> bool:
+def reachable(path: Path, by: ServerOwner) -> bool:
     """May that user enter every folder above the path, and use the path itself?"""
     if not by.other:
         return os.access(path, os.X_OK)

@@ -26,9 +26,9 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from ramet.store.address import shown
 from ramet.testing.postgres_server.programs import (
-    Owner,
     Programs,
     ServerError,
+    ServerOwner,
     alive,
     family,
     left_over,
@@ -328,7 +328,7 @@ class Server:
         except OSError as error:
             raise ServerError(f"{self.folder} cannot be used: {error}") from error
 
-    def _open(self, by: Owner, new: bool) -> None:
+    def _open(self, by: ServerOwner, new: bool) -> None:
         """Let the server's user through the folder, if it is ours to open, and check that those above do.
 
         Raises:

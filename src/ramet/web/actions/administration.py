@@ -17,13 +17,13 @@ class OneSetting(Fields):
     name: Annotated[Name, Field(title="Setting")]
 
 
-class NewValue(OneSetting):
+class SettingValueFields(OneSetting):
     """Name and new value of a setting."""
 
     value: Annotated[Value, Field(title="Value", description="As its type says; none for no limit, where it may be.")]
 
 
-class Entry(Fields):
+class StopEntryFields(Fields):
     """An entry of the deny list."""
 
     entry_type: Annotated[Literal["host", "domain", "pattern"], Field(title="Type")]
@@ -36,7 +36,7 @@ class OneSchedule(Fields):
     name: Annotated[Name, Field(title="Schedule")]
 
 
-async def _ask_set(client: Client, fields: NewValue) -> str:
+async def _ask_set(client: Client, fields: SettingValueFields) -> str:
     held = await client.settings.get(fields.name)
     unit = f" {held.unit}" if held.unit else ""
     return (
@@ -45,7 +45,7 @@ async def _ask_set(client: Client, fields: NewValue) -> str:
     )
 
 
-async def _set(client: Client, fields: NewValue, person: Person) -> Done:
+async def _set(client: Client, fields: SettingValueFields, person: Person) -> Done:
     before = await client.settings.get(fields.name)
     value = await client.settings.set(before.name, fields.value, by=person.by, reason=person.reason)
     return Done(
@@ -66,25 +66,25 @@ async def _unset(client: Client, fields: OneSetting, person: Person) -> Done:
     return done(changed, message, why, name=fields.name)
 
 
-async def _ask_stop(client: Client, fields: Entry) -> str:
+async def _ask_stop(client: Client, fields: StopEntryFields) -> str:
     return (
         f"Stops {fields.entry_type} {fields.value}: the guard blocks every spawn that it covers, and submits of it are "
         "refused. Tasks that exist are not touched."
     )
 
 
-async def _stop(client: Client, fields: Entry, person: Person) -> Done:
+async def _stop(client: Client, fields: StopEntryFields, person: Person) -> Done:
     entry = await client.stop(fields.entry_type, fields.value, by=person.by, reason=person.reason)
     return Done(f"stopped {entry.entry_type} {entry.value}", entry._asdict())
 
 
-async def _ask_unstop(client: Client, fields: Entry) -> str:
+async def _ask_unstop(client: Client, fields: StopEntryFields) -> str:
     listed = any((one.entry_type, one.value) == (fields.entry_type, fields.value) for one in await client.stop_list())
     require(listed, f"{fields.entry_type} {fields.value} is not on the deny list")
     return f"Takes {fields.entry_type} {fields.value} off the deny list. What it had blocked can be offered again then."
 
 
-async def _unstop(client: Client, fields: Entry, person: Person) -> Done:
+async def _unstop(client: Client, fields: StopEntryFields, person: Person) -> Done:
     removed = await client.unstop(fields.entry_type, fields.value, by=person.by, reason=person.reason)
     what = f"{fields.entry_type} {fields.value}"
     return done(removed, f"took {what} off the deny list", f"{what} is not on the deny list", value=fields.value)
@@ -142,19 +142,42 @@ async def _remove(client: Client, fields: OneSchedule, person: Person) -> Done:
 
 
 ACTIONS = (
-    Action("set-setting", "Change setting", "Store a setting; workers act on it within seconds.", NewValue, _ask_set,
-           _set, open=frozenset({"value"})),
-    Action("unset-setting", "Back to default", "Let the default of a setting hold again.", OneSetting, _ask_unset,
-           _unset),
-    Action("stop", "Add to the deny list", "Create nothing more for a host, a domain or a pattern of keys.", Entry,
-           _ask_stop, _stop),
-    Action("unstop", "Take off the deny list", "Take an entry off the deny list.", Entry, _ask_unstop, _unstop),
+    Action(
+        "set-setting",
+        "Change setting",
+        "Store a setting; workers act on it within seconds.",
+        SettingValueFields,
+        _ask_set,
+        _set,
+        open=frozenset({"value"}),
+    ),
+    Action(
+        "unset-setting", "Back to default", "Let the default of a setting hold again.", OneSetting, _ask_unset, _unset
+    ),
+    Action(
+        "stop",
+        "Add to the deny list",
+        "Create nothing more for a host, a domain or a pattern of keys.",
+        StopEntryFields,
+        _ask_stop,
+        _stop,
+    ),
+    Action(
+        "unstop", "Take off the deny list", "Take an entry off the deny list.", StopEntryFields, _ask_unstop, _unstop
+    ),
     Action("pause-schedule", "Pause schedule", "Let no slot of a schedule run.", OneSchedule, _ask_pause, _pause),
     Action("resume-schedule", "Resume schedule", "Let a paused schedule go on.", OneSchedule, _ask_resume, _resume),
     Action("run-schedule", "Run now", "Start one run of a schedule now.", OneSchedule, _ask_run, _run),
-    Action("remove-schedule", "Remove schedule", "Forget a schedule; its runs stay.", OneSchedule, _ask_remove, _remove,
-           True),
-)  # fmt: skip
+    Action(
+        "remove-schedule",
+        "Remove schedule",
+        "Forget a schedule; its runs stay.",
+        OneSchedule,
+        _ask_remove,
+        _remove,
+        True,
+    ),
+)
 
 
 NUMBER_MAX = 2**53

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from ramet import Client, Policy
+from ramet import Client, ResourcePolicy
 from ramet.commands.terminal import counted
 from ramet.model.flow.resources import FAILURES_MAX, NAME_LENGTH_MAX
 from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, require
@@ -51,7 +51,7 @@ class OneResource(Fields):
     resource: Annotated[Name, Field(title="Resource", max_length=NAME_LENGTH_MAX)]
 
 
-class Bears(Fields):
+class ResourcePolicyFields(Fields):
     """All that a resource bears."""
 
     pattern: Annotated[Name, Field(
@@ -123,17 +123,17 @@ async def _limit(client: Client, fields: LimitedQueue | LimitedKind, person: Per
     return Done(f"{what} {name}: {_most(fields.concurrency)}", {what: name, "concurrency": fields.concurrency})
 
 
-async def _ask_bears(client: Client, fields: Bears) -> str:
+async def _ask_bears(client: Client, fields: ResourcePolicyFields) -> str:
     return (
         f"Says what {fields.pattern} bears; what is not given stays as it is. From then on what an app declares about "
         "what is given changes nothing."
     )
 
 
-async def _bears(client: Client, fields: Bears, person: Person) -> Done:
+async def _bears(client: Client, fields: ResourcePolicyFields, person: Person) -> Done:
     if "*" in fields.pattern[:-1]:
         raise ValueError(f"{fields.pattern!r} is no pattern: give a name, or a prefix followed by one *")
-    changes = {name: getattr(fields, name) for name in Policy._fields[1:-1] if name in fields.model_fields_set}
+    changes = {name: getattr(fields, name) for name in ResourcePolicy._fields[1:-1] if name in fields.model_fields_set}
     if not changes:
         raise ValueError("nothing to change: give some of what the resource bears")
     policy = await client.change_resource(fields.pattern, by=person.by, reason=person.reason, **changes)
@@ -177,14 +177,39 @@ async def _close(client: Client, fields: OneResource, person: Person) -> Done:
 ACTIONS = (
     Action("pause-queue", "Pause queue", "Claim nothing more from a queue.", OneQueue, _ask_pause, _pause),
     Action("resume-queue", "Resume queue", "Claim from a paused queue again.", OneQueue, _ask_resume, _resume),
-    Action("limit-queue", "Limit queue", "How many claims at once a queue may have.", LimitedQueue,
-           partial(_ask_limit, what="queue"), partial(_limit, what="queue")),
-    Action("limit-kind", "Limit kind", "How many claims at once a kind may have.", LimitedKind,
-           partial(_ask_limit, what="kind"), partial(_limit, what="kind")),
-    Action("limit-resource", "Limit resource", "All that a resource, or every one with a prefix, bears.", Bears,
-           _ask_bears, _bears),
-    Action("open-breaker", "Switch off", "Switch a resource off: open its breaker.", OneResource, _ask_open, _open,
-           True),
-    Action("close-breaker", "Switch on", "Switch a resource on: close its breaker and end its pause.", OneResource,
-           _ask_close, _close),
-)  # fmt: skip
+    Action(
+        "limit-queue",
+        "Limit queue",
+        "How many claims at once a queue may have.",
+        LimitedQueue,
+        partial(_ask_limit, what="queue"),
+        partial(_limit, what="queue"),
+    ),
+    Action(
+        "limit-kind",
+        "Limit kind",
+        "How many claims at once a kind may have.",
+        LimitedKind,
+        partial(_ask_limit, what="kind"),
+        partial(_limit, what="kind"),
+    ),
+    Action(
+        "limit-resource",
+        "Limit resource",
+        "All that a resource, or every one with a prefix, bears.",
+        ResourcePolicyFields,
+        _ask_bears,
+        _bears,
+    ),
+    Action(
+        "open-breaker", "Switch off", "Switch a resource off: open its breaker.", OneResource, _ask_open, _open, True
+    ),
+    Action(
+        "close-breaker",
+        "Switch on",
+        "Switch a resource on: close its breaker and end its pause.",
+        OneResource,
+        _ask_close,
+        _close,
+    ),
+)

@@ -30,13 +30,13 @@ class OneLineage(Fields):
     tracking_id: Tracking
 
 
-class RetriedLineage(OneLineage):
+class RetryLineageFields(OneLineage):
     """Tracking id of a lineage, and its extension."""
 
     extend_seconds: Extend = None
 
 
-class Raised(OneLineage):
+class RaiseLimitsFields(OneLineage):
     """Tracking id of a lineage, and its new limits; none is ever lowered."""
 
     max_tasks: Annotated[Count, Field(title="Tasks that it may ever create")] = None
@@ -75,7 +75,7 @@ class Raised(OneLineage):
         return [self.allow_shape] if self.allow_shape else []
 
 
-class Reoffers(OneLineage):
+class ReofferFields(OneLineage):
     """Tracking id of a lineage, and a filter of its blocks."""
 
     reasons: Annotated[Name | None, Field(
@@ -100,14 +100,14 @@ async def _lineage(client: Client, tracking_id: str) -> Lineage:
     return existing(await client.lineage(tracking_id), f"no lineage {tracking_id}: the page of lineages lists them")
 
 
-async def _ask_retry(client: Client, fields: RetriedLineage) -> str:
+async def _ask_retry(client: Client, fields: RetryLineageFields) -> str:
     lineage = await _lineage(client, fields.tracking_id)
     require(lineage.failed > 0, f"no task of lineage {lineage.tracking_id} has failed")
     most = "" if lineage.failed <= RETRIED_MAX else f"the first {RETRIED_MAX:,} of "
     return f"Gives {most}{counted(lineage.failed, 'failed task')} of lineage {lineage.tracking_id} new attempts."
 
 
-async def _retry(client: Client, fields: RetriedLineage, person: Person) -> Done:
+async def _retry(client: Client, fields: RetryLineageFields, person: Person) -> Done:
     lineage = await _lineage(client, fields.tracking_id)
     page = await client.tasks(tracking_id=lineage.tracking_id, states=[TaskState.FAILED], limit=RETRIED_MAX)
     wanted = [task.id for task in page.tasks]
@@ -181,7 +181,7 @@ async def _resume(client: Client, fields: OneLineage, person: Person) -> Done:
     return done(resumed, f"resumed lineage {lineage.tracking_id}", why, tracking_id=lineage.tracking_id)
 
 
-async def _ask_raise(client: Client, fields: Raised) -> str:
+async def _ask_raise(client: Client, fields: RaiseLimitsFields) -> str:
     lineage = await _lineage(client, fields.tracking_id)
     changes = [f"{name} from {_shown(name, getattr(lineage, name))} to {_shown(name, value)}"
             for name, value in fields.limits.items()]  # fmt: skip
@@ -198,7 +198,7 @@ def _shown(name: str, value: int | None) -> str:
     return as_usd(value) if name.endswith("_cost") else f"{value:,}"
 
 
-async def _raise(client: Client, fields: Raised, person: Person) -> Done:
+async def _raise(client: Client, fields: RaiseLimitsFields, person: Person) -> Done:
     lineage = await _lineage(client, fields.tracking_id)
     given = bool(fields.limits or fields.shapes) or fields.extend_seconds is not None
     require(given, "nothing to raise: give a limit, or how long it may live")
@@ -212,7 +212,7 @@ async def _raise(client: Client, fields: Raised, person: Person) -> Done:
     return done(bool(raised), message, f"lineage {lineage.tracking_id} has these limits already", raised=raised)
 
 
-async def _ask_reoffer(client: Client, fields: Reoffers) -> str:
+async def _ask_reoffer(client: Client, fields: ReofferFields) -> str:
     lineage = await _lineage(client, fields.tracking_id)
     wanted = set(fields.wanted or REASONS)
     totals = await client.block_totals(lineage.tracking_id)
@@ -226,7 +226,7 @@ async def _ask_reoffer(client: Client, fields: Reoffers) -> str:
     )
 
 
-async def _reoffer(client: Client, fields: Reoffers, person: Person) -> Done:
+async def _reoffer(client: Client, fields: ReofferFields, person: Person) -> Done:
     lineage = await _lineage(client, fields.tracking_id)
     result = await client.reoffer(
         lineage.tracking_id, reasons=fields.wanted, by=person.by, reason=person.reason, **fields.only
@@ -243,15 +243,40 @@ async def _reoffer(client: Client, fields: Reoffers, person: Person) -> Done:
 
 
 ACTIONS = (
-    Action("retry-failed", "Retry failed tasks", "Give all failed tasks of a lineage new attempts.", RetriedLineage,
-           _ask_retry, _retry),
-    Action("cancel-lineage", "Cancel lineage", "Cancel everything of a lineage.", OneLineage, _ask_cancel, _cancel,
-           True),
-    Action("pause-lineage", "Pause lineage", "Claim nothing more of a lineage and stop its clocks.", OneLineage,
-           _ask_pause, _pause),
+    Action(
+        "retry-failed",
+        "Retry failed tasks",
+        "Give all failed tasks of a lineage new attempts.",
+        RetryLineageFields,
+        _ask_retry,
+        _retry,
+    ),
+    Action(
+        "cancel-lineage", "Cancel lineage", "Cancel everything of a lineage.", OneLineage, _ask_cancel, _cancel, True
+    ),
+    Action(
+        "pause-lineage",
+        "Pause lineage",
+        "Claim nothing more of a lineage and stop its clocks.",
+        OneLineage,
+        _ask_pause,
+        _pause,
+    ),
     Action("resume-lineage", "Resume lineage", "Let a paused lineage go on.", OneLineage, _ask_resume, _resume),
-    Action("raise-limits", "Raise limits", "Raise limits of a lineage, or let it live longer.", Raised, _ask_raise,
-           _raise),
-    Action("reoffer", "Offer blocked spawns again", "Offer spawns again that a limit, the deny list or a trap refused.",
-           Reoffers, _ask_reoffer, _reoffer),
-)  # fmt: skip
+    Action(
+        "raise-limits",
+        "Raise limits",
+        "Raise limits of a lineage, or let it live longer.",
+        RaiseLimitsFields,
+        _ask_raise,
+        _raise,
+    ),
+    Action(
+        "reoffer",
+        "Offer blocked spawns again",
+        "Offer spawns again that a limit, the deny list or a trap refused.",
+        ReofferFields,
+        _ask_reoffer,
+        _reoffer,
+    ),
+)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ramet import Client, Task, TaskState, shown_key
+from ramet import Client, Task, TaskState, display_key
 from ramet.commands.terminal import counted
 from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, require
 from ramet.web.page import existing
@@ -28,7 +28,7 @@ class OneTask(Fields):
     task_id: TaskId
 
 
-class Retried(OneTask):
+class RetryTaskFields(OneTask):
     """Id of a task, and the extension of its lineage."""
 
     extend_seconds: Extend = None
@@ -40,17 +40,17 @@ async def _task(client: Client, task_id: str) -> Task:
 
 def label_of(task: Task) -> str:
     """A task in words."""
-    return f"task {task.id} ({task.kind} {shown_key(task.key)})"
+    return f"task {task.id} ({task.kind} {display_key(task.key)})"
 
 
-async def _ask_retry(client: Client, fields: Retried) -> str:
+async def _ask_retry(client: Client, fields: RetryTaskFields) -> str:
     task = await _task(client, fields.task_id)
     why = f"{label_of(task)} is {task.state}: only an ended, unsuccessful task can be retried"
     require(task.state.terminal and task.state is not TaskState.SUCCESS, why)
     return f"Gives {label_of(task)}, which is {task.state}, new attempts under its old identity."
 
 
-async def _retry(client: Client, fields: Retried, person: Person) -> Done:
+async def _retry(client: Client, fields: RetryTaskFields, person: Person) -> Done:
     task = await _task(client, fields.task_id)
     revived = await client.revive(
         [task.id], by=person.by, reason=person.reason, extend_seconds=fields.extend_seconds
@@ -111,10 +111,26 @@ async def _exclude(client: Client, fields: OneTask, person: Person) -> Done:
 
 
 ACTIONS = (
-    Action("retry", "Retry task", "Give an ended, unsuccessful task new attempts.", Retried, _ask_retry, _retry),
+    Action(
+        "retry", "Retry task", "Give an ended, unsuccessful task new attempts.", RetryTaskFields, _ask_retry, _retry
+    ),
     Action("cancel", "Cancel task", "Cancel one task; what grew from it goes on.", OneTask, _ask_cancel, _cancel, True),
-    Action("cancel-tree", "Cancel task and all below", "Cancel a task and everything that grew from it, now and later.",
-           OneTask, _ask_cancel_tree, _cancel_tree, True),
-    Action("exclude", "Exclude task", "Take a task out for good; its identity stays taken.", OneTask, _ask_exclude,
-           _exclude, True),
-)  # fmt: skip
+    Action(
+        "cancel-tree",
+        "Cancel task and all below",
+        "Cancel a task and everything that grew from it, now and later.",
+        OneTask,
+        _ask_cancel_tree,
+        _cancel_tree,
+        True,
+    ),
+    Action(
+        "exclude",
+        "Exclude task",
+        "Take a task out for good; its identity stays taken.",
+        OneTask,
+        _ask_exclude,
+        _exclude,
+        True,
+    ),
+)

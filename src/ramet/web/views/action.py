@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ramet import BulkAct, BulkSelection, TaskFilter, TaskState
+from ramet import BulkAction, BulkSelection, TaskFilter, TaskState
 from ramet.web.actions import ACTIONS
 from ramet.web.actions.action import (
     REASON_CHARACTERS_MAX,
@@ -37,7 +37,7 @@ from ramet.web.templating import render
 Reason = Annotated[Value | None, Field(max_length=REASON_CHARACTERS_MAX, description="Why, for the record.")]
 
 
-class DoneAnswer(BaseModel):
+class ActionResultAnswer(BaseModel):
     """Result of an action."""
 
     told: str
@@ -74,8 +74,8 @@ def _asked(action: Action) -> type[Fields]:
     return create_model(f"{name}Asked", __base__=action.fields, reason=(Reason, None))
 
 
-def _endpoint(action: Action) -> Callable[..., Awaitable[DoneAnswer]]:
-    async def act(request: Request, asked: Any) -> DoneAnswer:
+def _endpoint(action: Action) -> Callable[..., Awaitable[ActionResultAnswer]]:
+    async def act(request: Request, asked: Any) -> ActionResultAnswer:
         visitor = request.state.visitor
         if not visitor.may_act:
             raise HTTPException(403, "you may look, not act: come in with the admin token")
@@ -83,10 +83,10 @@ def _endpoint(action: Action) -> Callable[..., Awaitable[DoneAnswer]]:
         reason = given.pop("reason")
         fields = action.fields.model_validate(given)
         done = await perform(dashboard_of(request).client, action, fields, Person(visitor.by, reason))
-        return DoneAnswer(told=done.message, result=dict(done.result))
+        return ActionResultAnswer(told=done.message, result=dict(done.result))
 
     # Each route has a body of its own type, which the document shows.
-    act.__annotations__.update({"request": Request, "asked": _asked(action), "return": DoneAnswer})
+    act.__annotations__.update({"request": Request, "asked": _asked(action), "return": ActionResultAnswer})
     return act
 
 
@@ -101,7 +101,7 @@ LEFT_MAX = 100
 bulk_router = APIRouter(tags=["tasks"])
 
 
-class BulkAsked(BaseModel):
+class BulkRequest(BaseModel):
     """A filter of tasks, and the confirmation."""
 
     model_config = ConfigDict(extra="forbid")
@@ -133,7 +133,7 @@ class BulkCount(BaseModel):
 class BulkAnswer(BaseModel):
     """Tasks that match, and the effect."""
 
-    act: BulkAct
+    act: BulkAction
     selected: int
     counts: list[BulkCount]
     done: int | None
@@ -143,7 +143,7 @@ class BulkAnswer(BaseModel):
 
 
 @bulk_router.post("/bulk/{act}")
-async def act_on_many(request: Request, act: BulkAct, asked: BulkAsked) -> BulkAnswer:
+async def act_on_many(request: Request, act: BulkAction, asked: BulkRequest) -> BulkAnswer:
     """Retry, cancel or exclude all tasks that match a filter, in batches; counts only, without `confirm`."""
     visitor, client = request.state.visitor, dashboard_of(request).client
     if not visitor.may_act:
@@ -161,7 +161,7 @@ async def act_on_many(request: Request, act: BulkAct, asked: BulkAsked) -> BulkA
     return _answer(selection, len(result.done), dict(list(result.left.items())[:LEFT_MAX]))
 
 
-async def _selected(request: Request, act: BulkAct, wanted: dict[str, object]) -> BulkSelection:
+async def _selected(request: Request, act: BulkAction, wanted: dict[str, object]) -> BulkSelection:
     return await dashboard_of(request).client.bulk_select(act, TaskFilter(**wanted))  # type: ignore[arg-type]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from ramet import Act, Client, Schedule, Slot, StopEntry
+from ramet import AuditEntry, Client, Schedule, ScheduleSlot, StopEntry
 from ramet.engine.client.settings import SettingInForce
 from ramet.web.answer import Answer, AsObject
 from ramet.web.page import BadInput, ClientDep, Limit, OptionalText, Page, Visit, existing
@@ -43,7 +43,7 @@ class ScheduleAnswer(Answer):
     missed: int
 
 
-SlotAnswer = Annotated[Slot, AsObject(without={"schedule"})]
+SlotAnswer = Annotated[ScheduleSlot, AsObject(without={"schedule"})]
 
 
 class OneScheduleAnswer(Answer):
@@ -55,10 +55,10 @@ class OneScheduleAnswer(Answer):
 
 SettingAnswer = Annotated[SettingInForce, AsObject("SettingAnswer")]
 StopEntryAnswer = Annotated[StopEntry, AsObject()]
-ActAnswer = Annotated[Act, AsObject()]
+ActAnswer = Annotated[AuditEntry, AsObject()]
 
 
-class ActsAnswer(Answer):
+class AuditLogAnswer(Answer):
     """Entries of the audit log, newest first."""
 
     acts: list[ActAnswer]
@@ -93,11 +93,11 @@ def _schedule(one: Schedule) -> ScheduleAnswer:
 
 async def load_acts(
     client: Client, tracking_id: str | None = None, *, limit: int = 50, before: int | None = None
-) -> ActsAnswer:
+) -> AuditLogAnswer:
     """Read a page of the audit log, of one lineage or of all."""
     found = await client.acts(tracking_id, limit=limit + 1, before=before)
     shown = found[:limit]
-    return ActsAnswer(acts=list(shown), next_before=shown[-1].seq if len(found) > limit else None)
+    return AuditLogAnswer(acts=list(shown), next_before=shown[-1].seq if len(found) > limit else None)
 
 
 router = APIRouter(tags=["kept"])
@@ -134,7 +134,7 @@ async def acts(
     tracking_id: OptionalText = None,
     before: Annotated[int | None, Query(ge=0, le=ACT_NUMBER_MAX)] = None,
     limit: Limit = 50,
-) -> ActsAnswer:
+) -> AuditLogAnswer:
     """The audit log, newest first."""
     return await load_acts(client, tracking_id, limit=limit, before=before)
 

@@ -8,26 +8,36 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter
 
-from ramet import Backlog, Client, Count, Policy, Queue, Resource, RunningTask, Unserved, WorkerSeen
+from ramet import (
+    Backlog,
+    BoundedCount,
+    Client,
+    Queue,
+    Resource,
+    ResourcePolicy,
+    RunningTask,
+    UnservedKind,
+    WorkerStatus,
+)
 from ramet.model.flow.resources import policy_of, rate_of, refilled, room
-from ramet.web.answer import Answer, AsObject, CountAnswer
+from ramet.web.answer import Answer, AsObject, BoundedCountAnswer
 from ramet.web.page import ClientDep, Limit, OptionalText, Page, Visit
 from ramet.web.views.overview import WAITS
 
 QUEUES_MAX = 1_000
-NOTHING = Backlog("", Count(0), None, None)
+NOTHING = Backlog("", BoundedCount(0), None, None)
 
 
 class QueueAnswer(Answer):
     """A queue that has tasks, a limit or a pause, or that a living worker serves."""
 
     name: str
-    waiting: CountAnswer
+    waiting: BoundedCountAnswer
     """Tasks that a worker could take now."""
     oldest_waiting_at: float | None
     oldest_waiting: str | None
     """The id of that task."""
-    held_back: dict[str, CountAnswer]
+    held_back: dict[str, BoundedCountAnswer]
     """Pending tasks that cannot be claimed now by what they wait for; the first 2,000 of each sort over all queues."""
     kinds: list[str]
     """Kinds of the tasks that a worker could take now."""
@@ -62,7 +72,7 @@ class FlowAnswer(Answer):
     kinds: list[KindLimitAnswer]
 
 
-PolicyAnswer = Annotated[Policy, AsObject()]
+PolicyAnswer = Annotated[ResourcePolicy, AsObject()]
 
 
 class ResourceAnswer(Answer):
@@ -84,7 +94,7 @@ class ResourceAnswer(Answer):
     """Rate in force: of its policy, set by its server, or cut after a refusal."""
     in_store: float | None
     """Units that may be taken at once."""
-    waiting: CountAnswer
+    waiting: BoundedCountAnswer
     """Tasks that wait for it."""
     oldest_waiting_at: float | None
     oldest_waiting: str | None
@@ -120,7 +130,7 @@ async def load_flow(client: Client) -> FlowAnswer:
     return FlowAnswer(queues=shown, kinds=limited)
 
 
-def _queue(name: str, known: Queue | None, backlog: Backlog, held: int, living: Sequence[WorkerSeen]) -> QueueAnswer:
+def _queue(name: str, known: Queue | None, backlog: Backlog, held: int, living: Sequence[WorkerStatus]) -> QueueAnswer:
     serving = [worker for worker in living if name in worker.queues]
     return QueueAnswer(
         name=name, waiting=backlog.waiting, oldest_waiting_at=backlog.oldest_at,
@@ -146,7 +156,7 @@ async def load_resources(client: Client, name: str | None = None, *, limit: int 
     ]
 
 
-def _resource(one: Resource, policy: Policy, held: int, now: float, *, backlog: Backlog) -> ResourceAnswer:
+def _resource(one: Resource, policy: ResourcePolicy, held: int, now: float, *, backlog: Backlog) -> ResourceAnswer:
     state, until, reason = "closed", None, None
     if one.opened_at is not None:
         state, reason = "open", one.opened_reason
@@ -214,7 +224,7 @@ class ClaimantAnswer(Answer):
     tasks: list[RunningAnswer]
 
 
-NotServedAnswer = Annotated[Unserved, AsObject("NotServedAnswer")]
+NotServedAnswer = Annotated[UnservedKind, AsObject("NotServedAnswer")]
 
 
 class WorkersAnswer(Answer):
@@ -251,7 +261,7 @@ def _running(task: RunningTask, now: float) -> RunningAnswer:
     return RunningAnswer(**values, stale=task.lease_until <= now)
 
 
-def _worker(one: WorkerSeen, claims: int, tasks: Sequence[RunningAnswer]) -> WorkerAnswer:
+def _worker(one: WorkerStatus, claims: int, tasks: Sequence[RunningAnswer]) -> WorkerAnswer:
     values = one._replace(kinds=one.kinds[:DISTINCT_MAX], queues=one.queues[:DISTINCT_MAX])._asdict()
     return WorkerAnswer(**values, claims=claims, tasks=list(tasks[:SHOWN_MAX]))
 

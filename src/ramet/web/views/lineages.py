@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from ramet import BlockPage, Client, Delay, Lineage
+from ramet import BlockPage, Client, Lineage, WaitReason
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
@@ -78,10 +78,10 @@ class LineageList(Answer):
 
 
 BlockList = Annotated[BlockPage, AsObject("BlockList")]
-DelayAnswer = Annotated[Delay, AsObject(types={"outcome": str})]
+WaitReasonAnswer = Annotated[WaitReason, AsObject(types={"outcome": str})]
 
 
-class KindStateAnswer(Answer):
+class KindStateCountAnswer(Answer):
     """Tasks of one kind in one state."""
 
     kind: str
@@ -96,8 +96,8 @@ class KindStateAnswer(Answer):
 class LineageDetail(LineageAnswer):
     """A lineage with its tasks by kind and state, and its refusals by reason."""
 
-    kinds: list[KindStateAnswer]
-    delays: list[DelayAnswer]
+    kinds: list[KindStateCountAnswer]
+    delays: list[WaitReasonAnswer]
     """Tasks that were put off, the most frequent reasons first."""
     refused: dict[str, int]
     """Refused spawns by reason."""
@@ -183,7 +183,7 @@ async def load_detail(client: Client, tracking_id: str) -> LineageDetail:
     """One lineage with its tasks by kind and state, and its refusals by reason."""
     one = await load_lineage(client, tracking_id)
     kinds = [
-        KindStateAnswer(kind=item.kind, state=item.state, wait=item.wait, number=item.tasks.number,
+        KindStateCountAnswer(kind=item.kind, state=item.state, wait=item.wait, number=item.tasks.number,
                         more=item.tasks.more, mean_depth=item.mean_depth)
         for item in await client.lineage_counts(tracking_id)
     ]  # fmt: skip

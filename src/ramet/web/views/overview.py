@@ -8,13 +8,13 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter
 
-from ramet import Client, Count, Present, Queue, Unserved
+from ramet import BoundedCount, Client, LiveCounts, Queue, UnservedKind
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.money import Ceiling
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tallies, Tally
 from ramet.model.task.task import Wait
 from ramet.model.views import CLAIMABLE
-from ramet.web.answer import Answer, AsObject, CountAnswer
+from ramet.web.answer import Answer, AsObject, BoundedCountAnswer
 from ramet.web.page import ClientDep, Page, Visit
 from ramet.web.views.lineages import LineageAnswer, lineage_answers
 
@@ -63,7 +63,7 @@ class KindAnswer(Answer):
     ran_p95_seconds: float | None
 
 
-UnservedAnswer = Annotated[Unserved, AsObject(without={"more"})]
+UnservedAnswer = Annotated[UnservedKind, AsObject(without={"more"})]
 PausedAnswer = Annotated[
     Queue, AsObject("PausedAnswer", without={"concurrency", "explicit"}, types={"paused_at": float})
 ]
@@ -84,7 +84,7 @@ class OverviewAnswer(Answer):
     at: float
     ended_per_minute: float
     """Mean of the present minute and the four before it."""
-    waiting: CountAnswer
+    waiting: BoundedCountAnswer
     """Tasks that a worker could take now."""
     oldest_waiting_at: float | None
     oldest_waiting: str | None
@@ -106,9 +106,9 @@ class OverviewAnswer(Answer):
     depths: list[int]
     """Tasks created in the last hour by spawn depth 0 to 10, then deeper."""
     kinds: list[KindAnswer]
-    waits: dict[str, CountAnswer]
+    waits: dict[str, BoundedCountAnswer]
     """Pending tasks by what they wait for; empty for nothing but a worker."""
-    lineages: dict[str, CountAnswer]
+    lineages: dict[str, BoundedCountAnswer]
     """Lineages by state."""
     unserved: list[UnservedAnswer]
     paused: list[PausedAnswer]
@@ -139,11 +139,11 @@ async def load_overview(client: Client) -> OverviewAnswer:
     )
 
 
-def _now(present: Present, day: Ceiling) -> dict[str, Any]:
+def _now(present: LiveCounts, day: Ceiling) -> dict[str, Any]:
     shared = set(OverviewAnswer.model_fields).intersection(present._fields)
     return {
         **{name: getattr(present, name) for name in shared},
-        "waiting": present.waits.get(CLAIMABLE, Count(0)),
+        "waiting": present.waits.get(CLAIMABLE, BoundedCount(0)),
         "spent_today": day.spent,
         "day_ceiling": day.most,
     }

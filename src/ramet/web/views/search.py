@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from ramet import Client
 from ramet.web.answer import Answer
-from ramet.web.page import ClientDep, Elsewhere, Page, Text, Visit
+from ramet.web.page import ClientDep, Page, RedirectTo, Text, Visit
 from ramet.web.views.lineages import LineageAnswer, lineage_answers
 from ramet.web.views.tasks import TaskLine
 
@@ -63,13 +63,13 @@ async def search_page(visit: Visit) -> dict[str, Any]:
         return {"text": "", "found": None}
     found = await run_search(visit.client, text)
     if found.task is not None:
-        raise Elsewhere("task", task_id=found.task.id)
+        raise RedirectTo("task", task_id=found.task.id)
     if found.lineage is not None:
-        raise Elsewhere("lineage", tracking_id=found.lineage.tracking_id)
+        raise RedirectTo("lineage", tracking_id=found.lineage.tracking_id)
     if len(found.tasks) == 1 and not found.lineages:
-        raise Elsewhere("task", task_id=found.tasks[0].id)
+        raise RedirectTo("task", task_id=found.tasks[0].id)
     if len(found.lineages) == 1 and not found.tasks:
-        raise Elsewhere("lineage", tracking_id=found.lineages[0].tracking_id)
+        raise RedirectTo("lineage", tracking_id=found.lineages[0].tracking_id)
     return {"text": text, "found": found}
 
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query
 
-from ramet import Branch, Client, Explanation, KeyExplanation, Task, TaskState, Twig, TwigPage
+from ramet import Client, Explanation, KeyExplanation, Task, TaskState, TreeGroup, TreePage, TreeTask
 from ramet.commands.terminal import story
-from ramet.engine.explain.explain import Wanted
-from ramet.model.lineage.guard import Elsewhere
+from ramet.engine.explain.explain import ExistingTask
+from ramet.model.lineage.guard import GlobalHolder
 from ramet.model.task.task import Attempt, Block, TransitionRecord
 from ramet.store.answers import TaskPage
 from ramet.web.answer import Answer, AsObject, CauseAnswer, JsonText, cause_lines, pretty
@@ -44,8 +44,8 @@ TaskLine = Annotated[
 ]
 """A task in a list."""
 TaskList = Annotated[TaskPage, AsObject("TaskList", inner={Task: TaskLine})]
-BranchAnswer = Annotated[Branch, AsObject()]
-TwigList = Annotated[TwigPage, AsObject("TwigList", inner={Task: TaskLine})]
+TreeGroupAnswer = Annotated[TreeGroup, AsObject()]
+TreePageAnswer = Annotated[TreePage, AsObject("TwigList", inner={Task: TaskLine})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +76,10 @@ TaskAnswer = Annotated[
 ]
 
 
-class BranchList(Answer):
+class TreeGroupList(Answer):
     """The branches of one level. The first 5,000 tasks are looked at; when there are more, every count says so."""
 
-    branches: list[BranchAnswer]
+    branches: list[TreeGroupAnswer]
 
 
 class TaskQuery(NamedTuple):
@@ -153,8 +153,8 @@ class Level(NamedTuple):
 
     of: dict[str, str | None]
     """``tracking_id`` or ``parent_id``: whose. The other one is None."""
-    branches: tuple[Branch, ...]
-    twigs: tuple[Twig, ...] | None
+    branches: tuple[TreeGroup, ...]
+    twigs: tuple[TreeTask, ...] | None
     """All tasks of the level, where they are few."""
 
 
@@ -165,7 +165,7 @@ async def load_level(client: Client, *, tracking_id: str | None = None, parent_i
     few = sum(branch.tasks.number for branch in branches) <= FEW and len(branches) <= BRANCHES_MAX
     if not few or any(branch.tasks.more for branch in branches):
         return Level(of, branches, None)
-    twigs: list[Twig] = []
+    twigs: list[TreeTask] = []
     for branch in branches:
         page = await client.twigs(
             tracking_id=tracking_id, parent_id=parent_id, kind=branch.kind, state=branch.state, limit=FEW
@@ -174,7 +174,7 @@ async def load_level(client: Client, *, tracking_id: str | None = None, parent_i
     return Level(of, branches, tuple(twigs))
 
 
-WantedAnswer = Annotated[Wanted, AsObject()]
+ExistingTaskAnswer = Annotated[ExistingTask, AsObject()]
 
 
 class ExplanationAnswer(Answer):
@@ -186,7 +186,7 @@ class ExplanationAnswer(Answer):
     """Present obstacles, the first is the headline; of an ended task its end and the reasons."""
     refused: list[CauseAnswer]
     """Why the first of its spawns were refused."""
-    wanted: list[WantedAnswer]
+    wanted: list[ExistingTaskAnswer]
     """Existing tasks that it asked for."""
     waits_behind: int
     """Tasks before it on its path, counted up to 1,000."""
@@ -197,7 +197,7 @@ KeyAnswer = Annotated[
     AsObject(
         "KeyAnswer",
         types={"why": list[CauseAnswer]},
-        inner={Task: TaskLine, Elsewhere: Annotated[Elsewhere, AsObject("HolderAnswer")]},
+        inner={Task: TaskLine, GlobalHolder: Annotated[GlobalHolder, AsObject("HolderAnswer")]},
     ),
 ]
 
@@ -307,9 +307,9 @@ async def read_task_at(client: ClientDep, task_id: Id) -> TaskAnswer:
 @router.get("/branches")
 async def list_branches(
     client: ClientDep, *, tracking_id: OptionalText = None, parent_id: OptionalText = None
-) -> BranchList:
+) -> TreeGroupList:
     """The roots of a lineage, or the children of a task, by kind and state. Give one of the two."""
-    return BranchList(branches=[*await client.branches(**_parent_of(tracking_id, parent_id))])
+    return TreeGroupList(branches=[*await client.branches(**_parent_of(tracking_id, parent_id))])
 
 
 @router.get("/twigs")
@@ -322,7 +322,7 @@ async def list_twigs(
     state: TaskState,
     limit: Limit = 50,
     after: After = 0,
-) -> TwigList:
+) -> TreePageAnswer:
     """The tasks of one branch with how many children each has."""
     parent = _parent_of(tracking_id, parent_id)
     return await client.twigs(**parent, kind=kind, state=state, limit=limit, after=after)

@@ -17,7 +17,7 @@ from ramet import Block, Client
 from ramet.commands.terminal import console, counted, plain
 from ramet.wiki import tables
 from ramet.wiki.commands import terminal
-from ramet.wiki.commands.expand import Wanted, work
+from ramet.wiki.commands.expand import ExpandArguments, work
 from ramet.wiki.errors import WikiError
 from ramet.wiki.graphs.search import search_graph
 from ramet.wiki.pipeline import app
@@ -53,11 +53,11 @@ def demonstrate(folder: Path, data_dir: Path, database: str | None = None) -> in
         max_depth=MAX_DEPTH,
     )
     file = folder / "wiki.db"
-    wanted = Wanted(SEEDS, settings, database or str(file), brief=True)
+    wanted = ExpandArguments(SEEDS, settings, database or str(file), brief=True)
     return asyncio.run(_demonstrate(wanted, folder if database is None and file.exists() else None))
 
 
-async def _demonstrate(wanted: Wanted, before: Path | None) -> int:
+async def _demonstrate(wanted: ExpandArguments, before: Path | None) -> int:
     out = console()
     _title(out, f"Expanding {' and '.join(SEEDS)} to {MAX_ARTICLES} articles")
     out.print(
@@ -78,7 +78,7 @@ async def _demonstrate(wanted: Wanted, before: Path | None) -> int:
     return 0
 
 
-async def _show(client: Client, out: Console, status: RunStatus, wanted: Wanted) -> None:
+async def _show(client: Client, out: Console, status: RunStatus, wanted: ExpandArguments) -> None:
     graph, data_dir = Path(wanted.settings.graph), Path(wanted.settings.data_dir)
     _title(out, "Where it stands")
     out.print(terminal.show_status(status, client.place, graph_of_run(graph)))
@@ -105,11 +105,11 @@ async def _explained(client: Client, tracking_id: str) -> AsyncIterator[Text]:
         block = max(telling, key=lambda block: block.count)
         asked = counted(block.count, "time")
         yield Text.assemble((plain(block.key), "bold"), f", asked for {asked}: ", (reason, "yellow"))
-        for line in await _told(client, block):
+        for line in await _explanation_lines(client, block):
             yield Text(f"  {plain(line)}")
 
 
-async def _told(client: Client, block: Block) -> list[str]:
+async def _explanation_lines(client: Client, block: Block) -> list[str]:
     """What a reason means, what the guard saw, and which articles link there."""
     rows = await client.read(tables.LINKS_TO, (run_of(block.tracking_id), block.key, LINKING_SHOWN + 1))
     linking = [key for (key,) in rows]

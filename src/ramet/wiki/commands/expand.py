@@ -18,7 +18,7 @@ from ramet.wiki.commands.options import command_of
 from ramet.wiki.embedding.registry import check_embedder
 from ramet.wiki.expansion import (
     CONCURRENCY,
-    Prepared,
+    PreparedRun,
     View,
     expand,
     go_on,
@@ -28,7 +28,7 @@ from ramet.wiki.expansion import (
     submit,
     work_through,
 )
-from ramet.wiki.pages import Reason
+from ramet.wiki.pages import RefusalReason
 from ramet.wiki.pipeline import app
 from ramet.wiki.runs import Run, RunSettings, find_run
 from ramet.wiki.sources import dataset
@@ -38,7 +38,7 @@ from ramet.wiki.status import RunStatus, graph_of_run, status_of
 EXIT_UNFINISHED = 1
 
 
-class Wanted(NamedTuple):
+class ExpandArguments(NamedTuple):
     """What was typed."""
 
     seeds: Sequence[str]
@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
     """Leave the status out at the end: the caller shows it."""
 
 
-async def work(wanted: Wanted) -> tuple[RunStatus, int]:
+async def work(wanted: ExpandArguments) -> tuple[RunStatus, int]:
     """Expand, and tell how it went.
 
     Returns:
@@ -74,7 +74,7 @@ async def work(wanted: Wanted) -> tuple[RunStatus, int]:
     return status, _exit_code(status, stopped)
 
 
-async def submit_only(wanted: Wanted) -> None:
+async def submit_only(wanted: ExpandArguments) -> None:
     """Submit a run, or its next pass, for others to work on, and tell how.
 
     Raises:
@@ -98,7 +98,7 @@ async def submit_only(wanted: Wanted) -> None:
         click.echo("  " + shlex.join(["ramet", "wiki", "work", "--only", "load", *database]) + "   # one, here")
 
 
-class Again(NamedTuple):
+class ContinueArguments(NamedTuple):
     """What was typed to do something with a run that is there."""
 
     run: str | None
@@ -111,7 +111,9 @@ Tell = Callable[[Client, Run], Awaitable[None]]
 """Says what came of it, before the status."""
 
 
-async def work_again(wanted: Again, begin: Callable[[Client, Run, Prepared], Awaitable[bool]], tell: Tell) -> int:
+async def work_again(
+    wanted: ContinueArguments, begin: Callable[[Client, Run, PreparedRun], Awaitable[bool]], tell: Tell
+) -> int:
     """Work off what is live of a run, begin another pass of it, work that off too, and tell how it went.
 
     Returns:
@@ -132,7 +134,7 @@ async def work_again(wanted: Again, begin: Callable[[Client, Run, Prepared], Awa
             status, stopped = await work_through(client, run.run_id, view, begin=begun)
             if not wanted.as_json:
                 await tell(client, status.run)
-            told = Wanted(run.seeds, run.settings, client.place, as_json=wanted.as_json)
+            told = ExpandArguments(run.seeds, run.settings, client.place, as_json=wanted.as_json)
             _tell_end(told, status, stopped, prepared.attribution)
     return _exit_code(status, stopped)
 
@@ -164,7 +166,7 @@ def _tell_downloads(settings: RunSettings) -> None:
             click.echo(f"fetching {pin.distribution} {pin.version} into {wheels} (once)")
 
 
-def _tell_end(wanted: Wanted, status: RunStatus, stopped: int, attribution: str) -> None:
+def _tell_end(wanted: ExpandArguments, status: RunStatus, stopped: int, attribution: str) -> None:
     if wanted.as_json:
         emit({"event": "end", "stopped_by_signal": stopped or None, **status.as_json()})
         return
@@ -177,7 +179,7 @@ def _tell_end(wanted: Wanted, status: RunStatus, stopped: int, attribution: str)
         out.print(Text(f"\nstopped before the end; to continue:\n  {again}"), soft_wrap=True)
     elif status.state != LineageState.FINISHED:
         out.print(Text(f"\nthe run is {status.state}; `ramet status {status.run.run_id}` shows its lineage"))
-    elif set(status.failures) - {reason.value for reason in Reason}:
+    elif set(status.failures) - {reason.value for reason in RefusalReason}:
         retry = shlex.join(["ramet", "wiki", "retry", status.run.run_id, *database_words(wanted.database)])
         out.print(Text(f"\nto try the failed ones again:\n  {plain(retry)}"), soft_wrap=True)
     if attribution and not wanted.brief:

@@ -19,7 +19,7 @@ from ramet.commands.terminal import console, counted, emit, on_terminal
 from ramet.fetch.addresses import host_and_port, is_private_host
 from ramet.wiki.commands import operations, query, terminal
 from ramet.wiki.commands.demo import demonstrate
-from ramet.wiki.commands.expand import Wanted, submit_only, work
+from ramet.wiki.commands.expand import ExpandArguments, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
 from ramet.wiki.commands.work import work_command
 from ramet.wiki.errors import GraphError
@@ -125,7 +125,7 @@ def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: P
         private=by_address and asyncio.run(is_private_host(source)),
         **{name: options[name] for name in CHOSEN},
     )
-    wanted = Wanted(seeds, settings, options["database"], options["concurrency"], options["as_json"])
+    wanted = ExpandArguments(seeds, settings, options["database"], options["concurrency"], options["as_json"])
     if options["no_work"]:
         asyncio.run(submit_only(wanted))
         return

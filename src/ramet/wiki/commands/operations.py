@@ -11,10 +11,10 @@ import click
 from ramet import Client
 from ramet.commands.options import ask, json_option, person, renamed
 from ramet.commands.terminal import counted, emit, plain
-from ramet.wiki.commands.expand import Again, work_again
+from ramet.wiki.commands.expand import ContinueArguments, work_again
 from ramet.wiki.commands.options import database_option
 from ramet.wiki.errors import RunNotFound, WikiError
-from ramet.wiki.expansion import Prepared
+from ramet.wiki.expansion import PreparedRun
 from ramet.wiki.runs import PREFIX, Run, find_run, is_refresh
 from ramet.wiki.tables import WikiState
 from ramet.wiki.tasks.article import app
@@ -40,10 +40,10 @@ def refresh(run: str | None, database: str, as_json: bool) -> None:
             found = await find_run(client, run)
             goes_on = bool(found.live) and await is_refresh(client, found.newest.tracking_id)
 
-        async def begin(client: Client, found: Run, prepared: Prepared) -> bool:
+        async def begin(client: Client, found: Run, prepared: PreparedRun) -> bool:
             return not goes_on and await begin_refresh(client, found)
 
-        return await work_again(Again(run, database, as_json), begin, _tell_refreshed)
+        return await work_again(ContinueArguments(run, database, as_json), begin, _tell_refreshed)
 
     click.get_current_context().exit(asyncio.run(act()))
 
@@ -92,7 +92,7 @@ def retry(
         keys, begun = tuple(states), False
         wanted = RetryPayload(by=person(), note=reason, keys=keys, reason=failed_for)
 
-        async def begin(client: Client, run: Run, prepared: Prepared) -> bool:
+        async def begin(client: Client, run: Run, prepared: PreparedRun) -> bool:
             nonlocal begun
             begun = await begin_retry(client, run, wanted)
             return begun
@@ -101,7 +101,7 @@ def retry(
             if not begun:
                 click.echo("no failed title is left to try; those that the source said no to are tried when named")
 
-        return await work_again(Again(run.run_id, database, as_json), begin, tell)
+        return await work_again(ContinueArguments(run.run_id, database, as_json), begin, tell)
 
     click.get_current_context().exit(asyncio.run(act()))
 

@@ -22,7 +22,7 @@ from ramet.wiki.errors import NotInGraph
 from ramet.wiki.graphs.base import Direction, GraphStore, Neighbor, SearchHit
 from ramet.wiki.graphs.export import Exported, ExportFormat, export_file, export_stream
 from ramet.wiki.graphs.registry import open_graph_reader
-from ramet.wiki.graphs.search import Found, search_graph, section_url
+from ramet.wiki.graphs.search import SearchResult, search_graph, section_url
 from ramet.wiki.runs import find_run
 from ramet.wiki.tasks.article import app
 
@@ -73,7 +73,7 @@ def _hit_as_json(hit: SearchHit) -> dict[str, Any]:
     return {**dataclasses.asdict(hit), "url": section_url(hit)}
 
 
-def _show_found(found: Found, *, asked_for_words: bool) -> None:
+def _show_found(found: SearchResult, *, asked_for_words: bool) -> None:
     out = console()
     for number, (hit, followed) in enumerate(zip(found.hits, found.followed, strict=True), start=1):
         for line in terminal.show_hit(hit, f"{number}. ", out.width, url=section_url(hit)):

@@ -19,7 +19,16 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ramet.commands.options import short_path
-from ramet.commands.terminal import STOPPING_NOW, EventLines, Lines, columns, counted, plain, span, stopping_words
+from ramet.commands.terminal import (
+    STOPPING_NOW,
+    ProgressEvents,
+    ProgressLines,
+    columns,
+    counted,
+    plain,
+    span,
+    stopping_words,
+)
 from ramet.wiki.commands.options import command_of
 from ramet.wiki.graphs.base import SearchHit
 from ramet.wiki.graphs.registry import GraphInfo
@@ -121,7 +130,7 @@ class LineView:
     """A line now and then, where there is no terminal."""
 
     def __init__(self) -> None:
-        self._lines = Lines()
+        self._lines = ProgressLines()
 
     def begin(self, status: RunStatus, *, resumed: bool) -> None:
         """See `View`."""
@@ -144,7 +153,7 @@ class LineView:
         """See `View`."""
 
 
-class JsonView(EventLines, LineView):
+class JsonView(ProgressEvents, LineView):
     """A JSON line per look that found something new."""
 
 

@@ -145,11 +145,11 @@ _BUSY = frozenset({408, 425})
 _NO_QUOTA = "insufficient_quota"
 
 
-class AskedTooMuch(Exception):
+class InputTooLarge(Exception):
     """The endpoint refused what was sent: perhaps a text is too long, or there are too many."""
 
 
-class TookTooLong(Exception):
+class EndpointTimeout(Exception):
     """The endpoint was computing when the time for a call was up."""
 
 
@@ -188,7 +188,7 @@ class Caller:
         """The endpoint's answer, decoded.
 
         Raises:
-            AskedTooMuch, TookTooLong: see there.
+            InputTooLarge, EndpointTimeout: see there.
             EmbedderRateLimited: it is busy and says for how long, or has too many requests.
             EmbedderBusy: it cannot be reached, or fails on its side, at every try.
             EmbedderError: it refused us, or its answer is no JSON of a bearable size.
@@ -226,7 +226,7 @@ class Caller:
         except httpx.ConnectTimeout as error:
             raise EmbedderBusy(f"{host} does not answer: check the address, or try again later") from error
         except httpx.TimeoutException as error:
-            raise TookTooLong(f"{host} took more than {CALL_SECONDS_MAX:g} s for a call") from error
+            raise EndpointTimeout(f"{host} took more than {CALL_SECONDS_MAX:g} s for a call") from error
         except httpx.ConnectError as error:
             raise EmbedderBusy(
                 f"{host} cannot be reached: {one_line(error)}; check the address, or try again later"
@@ -247,7 +247,7 @@ class Caller:
                     break
                 raise EmbedderError(f"{self._endpoint.host} sent more than {bytes_max:,} bytes: check the address")
             if self._clock() > until:
-                raise TookTooLong(f"{self._endpoint.host} took more than {CALL_SECONDS_MAX:g} s for a call")
+                raise EndpointTimeout(f"{self._endpoint.host} took more than {CALL_SECONDS_MAX:g} s for a call")
         return bytes(content)
 
     def _decoded(self, response: Any, content: bytes) -> Any:
@@ -276,7 +276,7 @@ class Caller:
         if status >= 500 or status in _BUSY:
             raise EmbedderBusy(f"{host} answered {status}: {told}; try again later")
         if status in _TOO_MUCH:
-            raise AskedTooMuch(f"{host} refused the request ({status}): {told}")
+            raise InputTooLarge(f"{host} refused the request ({status}): {told}")
         if status in (401, 403):
             raise EmbedderError(f"{host} refused the key ({status}): {told}; set {KEY} to one that it takes")
         if status == 404:
@@ -384,11 +384,11 @@ class EndpointEmbedder:
         """Call for some texts at once; where that is too much, for halves of them, and at last for half a text."""
         try:
             return self._call(texts)
-        except TookTooLong as error:
+        except EndpointTimeout as error:
             if len(texts) == 1:
                 raise EmbedderBusy(str(error)) from error
             self._texts_max = max(len(texts) // 4, 1)
-        except AskedTooMuch as error:
+        except InputTooLarge as error:
             if len(texts) == 1 and len(texts[0]) <= TEXT_CHARACTERS_MIN:
                 raise EmbedderError(str(error)) from error
         if len(texts) == 1:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from ramet.commands.output_files import harmless_cell, replaced, told
+from ramet.commands.output_files import harmless_cell, os_errors_as_user_errors, replaced
 from ramet.wiki.graphs.base import GraphStore
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -63,7 +63,7 @@ def export_file(graph: GraphStore, path: Path, form: ExportFormat) -> Exported:
         GraphError: the graph cannot be read.
     """
     paths = [path / "nodes.csv", path / "edges.csv"] if form is ExportFormat.CSV else [path]
-    with told(path), ExitStack() as files:
+    with os_errors_as_user_errors(path), ExitStack() as files:
         if form is ExportFormat.CSV:
             path.mkdir(parents=True, exist_ok=True)
         out = [files.enter_context(_text_file(one)) for one in paths]

@@ -24,7 +24,7 @@ SECTIONS_PER_ARTICLE_GUESS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found.
 
     Attributes:
@@ -49,7 +49,7 @@ def search_graph(
     follow: int = 0,
     by_words: bool = False,
     embedder: str | None = None,
-) -> Found:
+) -> SearchResult:
     """The sections of the graph at `path` that are nearest to `text`, by the model that its vectors come from.
 
     With `by_words`, or where the graph has no vectors, those that hold the most of its words. `embedder` names the
@@ -68,7 +68,7 @@ def search_graph(
             ask, semantic = _for_meaning(graph, path, text, embedder, data_dir)
         hits = ask(limit, None)
         followed = [_follow(graph, hit, follow, ask) if follow else [] for hit in hits]
-    return Found(hits, followed, semantic, by_words)
+    return SearchResult(hits, followed, semantic, by_words)
 
 
 def section_url(hit: SearchHit) -> str:

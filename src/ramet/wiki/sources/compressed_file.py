@@ -135,7 +135,7 @@ TOLD_FROM_BYTES = 16 * 1024 * 1024
 _STEPS = 20
 
 
-class Shares:
+class ReadProgress:
     """Tells a line for every twentieth of a file that is big enough."""
 
     def __init__(self, path: Path, progress: Progress | None) -> None:

@@ -10,8 +10,8 @@ from xml.parsers import expat
 from ramet import InvalidKey
 from ramet.commands.errors import one_line
 from ramet.wiki.errors import SourceError
-from ramet.wiki.pages import Markup, Reason, Refusal
-from ramet.wiki.sources.compressed_file import PackedFile, Progress, Shares, unpacked
+from ramet.wiki.pages import Markup, Refusal, RefusalReason
+from ramet.wiki.sources.compressed_file import PackedFile, Progress, ReadProgress, unpacked
 from ramet.wiki.sources.page_file import TEXT_BYTES_MAX, Origin, PageRecord, PageWriter, open_page_file
 from ramet.wiki.sources.page_source import ATTRIBUTION, PageFileSource
 from ramet.wiki.sources.site_notes import SiteNotes, namespaces_with_canonical
@@ -276,7 +276,7 @@ def open_dump(path: Path, data_dir: Path, progress: Progress | None = None) -> P
 
     def fill(writer: PageWriter) -> Site:
         with unpacked(path) as file:
-            site = _DumpReader(path, writer, Shares(path, progress)).read(file)
+            site = _DumpReader(path, writer, ReadProgress(path, progress)).read(file)
         if Origin.of_file(path) != origin:
             raise SourceError(f"{path} changed while it was read; run again when it is at rest")
         return site
@@ -287,7 +287,7 @@ def open_dump(path: Path, data_dir: Path, progress: Progress | None = None) -> P
 class _DumpReader:
     """Reads one dump into a page file."""
 
-    def __init__(self, path: Path, writer: PageWriter, shares: Shares) -> None:
+    def __init__(self, path: Path, writer: PageWriter, shares: ReadProgress) -> None:
         self._path = path
         self._writer = writer
         self._shares = shares
@@ -375,7 +375,7 @@ class _DumpReader:
 
 def _refusal(page: DumpPage) -> Refusal | None:
     if page.revision.too_large:
-        return Refusal(Reason.TOO_LARGE, f"the text of '{page.title}' is over {TEXT_BYTES_MAX:,} bytes long")
+        return Refusal(RefusalReason.TOO_LARGE, f"the text of '{page.title}' is over {TEXT_BYTES_MAX:,} bytes long")
     if not page.revision.is_wikitext:
-        return Refusal(Reason.UNPARSABLE, f"'{page.title}' is written in {page.revision.model}, not in wikitext")
+        return Refusal(RefusalReason.UNPARSABLE, f"'{page.title}' is written in {page.revision.model}, not in wikitext")
     return None

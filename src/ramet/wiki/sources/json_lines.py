@@ -16,8 +16,8 @@ from typing import Any
 from ramet import InvalidKey, title_key
 from ramet.commands.errors import one_line
 from ramet.wiki.errors import SourceError
-from ramet.wiki.pages import Markup, Reason, Refusal
-from ramet.wiki.sources.compressed_file import Progress, Shares, unpacked
+from ramet.wiki.pages import Markup, Refusal, RefusalReason
+from ramet.wiki.sources.compressed_file import Progress, ReadProgress, unpacked
 from ramet.wiki.sources.page_file import TEXT_BYTES_MAX, Origin, PageRecord, PageWriter, open_page_file
 from ramet.wiki.sources.page_source import PLAIN, PageFileSource
 from ramet.wiki.sources.site_notes import SiteNotes
@@ -39,7 +39,7 @@ def open_json_lines(path: Path, data_dir: Path, progress: Progress | None = None
     origin = Origin.of_file(path)
 
     def fill(writer: PageWriter) -> Site:
-        site = _read(path, writer, Shares(path, progress))
+        site = _read(path, writer, ReadProgress(path, progress))
         if Origin.of_file(path) != origin:
             raise SourceError(f"{path} changed while it was read; run again when it is at rest")
         return site
@@ -47,7 +47,7 @@ def open_json_lines(path: Path, data_dir: Path, progress: Progress | None = None
     return PageFileSource(path.name, open_page_file(origin, data_dir, fill, progress))
 
 
-def _read(path: Path, writer: PageWriter, shares: Shares) -> Site:
+def _read(path: Path, writer: PageWriter, shares: ReadProgress) -> Site:
     add: Add | None = None
     wiki: _WikiLines | None = None
     with unpacked(path) as file:
@@ -215,4 +215,4 @@ def _too_large(title: str, text: str) -> Refusal | None:
     # A character has four bytes at most.
     if len(text) * 4 <= TEXT_BYTES_MAX or len(text.encode()) <= TEXT_BYTES_MAX:
         return None
-    return Refusal(Reason.TOO_LARGE, f"the text of '{title}' is over {TEXT_BYTES_MAX:,} bytes long")
+    return Refusal(RefusalReason.TOO_LARGE, f"the text of '{title}' is over {TEXT_BYTES_MAX:,} bytes long")

@@ -10,9 +10,9 @@ from typing import Any
 from ramet import Transient
 from ramet.fetch.addresses import host_and_port
 from ramet.fetch.client import AnswerTooLarge, ServerTrouble, Unreachable, WebClient, plain_url
-from ramet.fetch.host_gate import Gate, OpenGate
+from ramet.fetch.host_gate import Gate, LocalGate
 from ramet.wiki.errors import WIKI_EXTRA
-from ramet.wiki.pages import Page, Reason, Refusal
+from ramet.wiki.pages import Page, Refusal, RefusalReason
 from ramet.wiki.sources.base import TITLES_MAX, SourceOptions
 from ramet.wiki.sources.mediawiki_answers import (
     Answers,
@@ -89,7 +89,7 @@ class MediaWikiSource:
         self._web = web or WebClient(
             user_agent=user_agent(host, options.user_agent), extra=WIKI_EXTRA, private=options.private
         )
-        gate = OpenGate(options.requests_per_second)
+        gate = LocalGate(options.requests_per_second)
         self._calls = ApiCalls(self._web, host=self.name, resource=self.resource, gate=gate, sleep=sleep, rng=rng)
         self._opening = asyncio.Lock()
         self._site: Site | None = None
@@ -190,7 +190,7 @@ class MediaWikiSource:
         if refusal := refused(title, walk.end):
             return refusal
         if walk.end.get("redirect"):
-            return Refusal(Reason.NOT_FOUND, f"{title!r} has become a redirect")
+            return Refusal(RefusalReason.NOT_FOUND, f"{title!r} has become a redirect")
         return str(walk.end.get("lastrevid", ""))
 
     async def _walks(
@@ -216,7 +216,9 @@ class MediaWikiSource:
                 walk = _joined(behind[title], answers[asked])
                 onward = _onward(walk) if "redirects" in parameters else ""
                 if onward == asked:
-                    ended[title] = Refusal(Reason.NOT_FOUND, f"{onward!r} redirects to where the wiki does not follow")
+                    ended[title] = Refusal(
+                        RefusalReason.NOT_FOUND, f"{onward!r} redirects to where the wiki does not follow"
+                    )
                 elif onward and isinstance(walk, Walk):
                     behind[title] = (*walk.redirects, onward)
                     following[title] = onward
@@ -262,7 +264,7 @@ class MediaWikiSource:
 
 def _alone(title: str, error: AnswerTooLarge | ServerTrouble) -> Refusal | Exception:
     """What is said of a title that fails when nothing else is asked for."""
-    return Refusal(Reason.TOO_LARGE, f"{title!r}: {error}") if isinstance(error, AnswerTooLarge) else error
+    return Refusal(RefusalReason.TOO_LARGE, f"{title!r}: {error}") if isinstance(error, AnswerTooLarge) else error
 
 
 def _joined(behind: tuple[str, ...], walk: Walk | Refusal | Exception) -> Walk | Refusal | Exception:

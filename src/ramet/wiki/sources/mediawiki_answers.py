@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from ramet import InvalidKey
 from ramet.commands.errors import one_line
-from ramet.wiki.pages import Markup, Page, Reason, Refusal
+from ramet.wiki.pages import Markup, Page, Refusal, RefusalReason
 from ramet.wiki.sources.mediawiki_calls import records
 from ramet.wiki.sources.mediawiki_site import web_address
 from ramet.wiki.wikitext.site import ARTICLES, Site
@@ -48,7 +48,7 @@ class Walk:
     refusal: Refusal | None = None
 
 
-def _refusal(reason: Reason, detail: str) -> Refusal:
+def _refusal(reason: RefusalReason, detail: str) -> Refusal:
     """A refusal in one line of bounded length, whatever a server has put into it."""
     return Refusal(reason, _storable(one_line(detail))[:DETAIL_LENGTH_MAX])
 
@@ -58,11 +58,11 @@ def title_to_send(title: str) -> str | Refusal:
     shown = repr(title if len(title) <= 80 else f"{title[:80]}...")
     text = " ".join(unicodedata.normalize("NFC", title.partition("#")[0]).replace("_", " ").split())
     if not text.strip(":"):
-        return _refusal(Reason.INVALID_TITLE, f"{shown} is empty")
+        return _refusal(RefusalReason.INVALID_TITLE, f"{shown} is empty")
     if _REFUSED.search(text):
-        return _refusal(Reason.INVALID_TITLE, f"{shown} has a character that no title may have")
+        return _refusal(RefusalReason.INVALID_TITLE, f"{shown} has a character that no title may have")
     if len(text.encode()) > TITLE_BYTES_MAX:
-        return _refusal(Reason.INVALID_TITLE, f"{shown} is over {TITLE_BYTES_MAX} bytes long")
+        return _refusal(RefusalReason.INVALID_TITLE, f"{shown} is over {TITLE_BYTES_MAX} bytes long")
     return text
 
 
@@ -107,23 +107,23 @@ class Answers:
 
 def redirect_loop(walked: list[str]) -> Refusal:
     """The refusal of a ring of redirects, named by the titles on the way into and around it."""
-    return _refusal(Reason.REDIRECT_LOOP, " -> ".join(repr(title) for title in walked))
+    return _refusal(RefusalReason.REDIRECT_LOOP, " -> ".join(repr(title) for title in walked))
 
 
 def _elsewhere(title: str, target: str) -> Refusal:
-    return _refusal(Reason.ELSEWHERE, f"{title!r} leads to another wiki: {target}")
+    return _refusal(RefusalReason.ELSEWHERE, f"{title!r} leads to another wiki: {target}")
 
 
 def refused(title: str, end: Mapping[str, Any]) -> Refusal | None:
     """Why the page at the end of a walk from `title` is no article; None if it may be one."""
     name = str(end.get("title", ""))
     if end.get("invalid"):
-        return _refusal(Reason.INVALID_TITLE, f"{title!r}: {str(end.get('invalidreason', ''))[:200]}")
+        return _refusal(RefusalReason.INVALID_TITLE, f"{title!r}: {str(end.get('invalidreason', ''))[:200]}")
     if end.get("special") or end.get("ns") != ARTICLES:
         way = "is" if title == name else f"leads to {name!r},"
-        return _refusal(Reason.NOT_AN_ARTICLE, f"{title!r} {way} a page of another namespace")
+        return _refusal(RefusalReason.NOT_AN_ARTICLE, f"{title!r} {way} a page of another namespace")
     if end.get("missing"):
-        return _refusal(Reason.NOT_FOUND, f"there is no page {name!r}")
+        return _refusal(RefusalReason.NOT_FOUND, f"there is no page {name!r}")
     return None
 
 
@@ -152,7 +152,7 @@ def page_of(
     try:
         key = read_title(name, site).text
     except InvalidKey as error:
-        return _refusal(Reason.INVALID_TITLE, f"{name!r}: {error}")
+        return _refusal(RefusalReason.INVALID_TITLE, f"{name!r}: {error}")
     stated = end.get("pageprops")
     properties = stated if isinstance(stated, dict) else {}
     return Page(
@@ -178,12 +178,12 @@ def _text_of(name: str, end: Mapping[str, Any], revision: Mapping[str, Any]) -> 
     model = str(main.get("contentmodel") or end.get("contentmodel") or "wikitext")
     text = main.get("content")
     if model != "wikitext":
-        return _refusal(Reason.UNPARSABLE, f"{name!r} is written as {model[:40]}, not as wikitext")
+        return _refusal(RefusalReason.UNPARSABLE, f"{name!r} is written as {model[:40]}, not as wikitext")
     if not isinstance(text, str):
-        return _refusal(Reason.UNPARSABLE, f"the text of {name!r} is hidden from readers")
+        return _refusal(RefusalReason.UNPARSABLE, f"the text of {name!r} is hidden from readers")
     text = _storable(text)
     if len(text) > PAGE_BYTES_MAX or len(text.encode()) > PAGE_BYTES_MAX:
-        return _refusal(Reason.TOO_LARGE, f"{name!r} has over {PAGE_BYTES_MAX:,} bytes")
+        return _refusal(RefusalReason.TOO_LARGE, f"{name!r} has over {PAGE_BYTES_MAX:,} bytes")
     return text
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ramet import RetryAfter
 from ramet.commands.errors import one_line
-from ramet.fetch.client import Answer, AnswerTooLarge, ServerTrouble, WebClient
+from ramet.fetch.client import AnswerTooLarge, HttpResponse, ServerTrouble, WebClient
 from ramet.fetch.host_gate import Gate
 from ramet.wiki.errors import SourceError
 
@@ -71,7 +71,7 @@ class ApiCalls:
         Raises:
             RetryAfter, ServerTrouble, AnswerTooLarge, SourceError: see the module; nothing is kept of what was had.
         """
-        merged = Merged()
+        merged = MergedQuery()
         carried: dict[str, str] = {}
         total = 0
         for _ in range(ROUNDS_MAX):
@@ -125,7 +125,7 @@ class ApiCalls:
         self.endpoint = answer.url.partition("?")[0]
         return data, len(answer.body)
 
-    def _judged(self, answer: Answer) -> dict[str, Any]:
+    def _judged(self, answer: HttpResponse) -> dict[str, Any]:
         """What it says, if it is an answer to the question."""
         wait = retry_after_seconds(answer.headers.get("retry-after", ""))
         if answer.status == 429 or (answer.status == 503 and wait is not None):
@@ -152,7 +152,7 @@ class ApiCalls:
             raise SourceError(f"{self._host} lets only its members read it: a wiki behind a login is no source")
         raise SourceError(f"{self._host} refuses the question ({code}): {said}")
 
-    def _no_api(self, answer: Answer) -> Exception:
+    def _no_api(self, answer: HttpResponse) -> Exception:
         what = f"{answer.media_type or 'something without a type'}, HTTP {answer.status}"
         if self.is_known:
             return ServerTrouble(f"{self._host} answers with something else than its API's JSON ({what})")
@@ -166,7 +166,7 @@ class ApiCalls:
         return RetryAfter(min(max(wait, 1.0), RETRY_AFTER_SECONDS_MAX), self._resource)
 
 
-class Merged:
+class MergedQuery:
     """The parts of a continued query, put together: by page and property, lists after each other."""
 
     def __init__(self) -> None:
@@ -223,7 +223,7 @@ def retry_after_seconds(header: str) -> float | None:
     return seconds if math.isfinite(seconds) else None
 
 
-def _as_object(answer: Answer) -> dict[str, Any] | None:
+def _as_object(answer: HttpResponse) -> dict[str, Any] | None:
     if answer.status != 200 or answer.media_type != "application/json":
         return None
     try:

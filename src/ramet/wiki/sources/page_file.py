@@ -25,7 +25,7 @@ from typing import Any
 
 from ramet.commands.errors import one_line
 from ramet.wiki.errors import SourceError
-from ramet.wiki.pages import Markup, Reason, Refusal
+from ramet.wiki.pages import Markup, Refusal, RefusalReason
 from ramet.wiki.sources.compressed_file import Progress
 from ramet.wiki.sqlite_file import Row, SqliteFile
 from ramet.wiki.wikitext.site import Site
@@ -363,7 +363,9 @@ def _digest(text: bytes, stated: str | None) -> str:
 
 def _entry(row: Row) -> PageEntry:
     position, key, title, revision, redirect, reason, detail = row
-    return PageEntry(position, key, title, revision, redirect, Refusal(Reason(reason), detail) if reason else None)
+    return PageEntry(
+        position, key, title, revision, redirect, Refusal(RefusalReason(reason), detail) if reason else None
+    )
 
 
 def _site_to_json(site: Site) -> str:

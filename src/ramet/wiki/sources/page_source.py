@@ -13,7 +13,7 @@ from urllib.parse import quote
 from ramet import InvalidKey, title_key
 from ramet.commands.extras import import_extra
 from ramet.wiki.errors import WIKI_EXTRA
-from ramet.wiki.pages import Markup, Page, Reason, Refusal
+from ramet.wiki.pages import Markup, Page, Refusal, RefusalReason
 from ramet.wiki.sources.page_file import PageEntry, PageFile
 from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import WikiTitle, read_title, redirect_target
@@ -92,7 +92,7 @@ ATTRIBUTION = "attribution"
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ResolvedPage:
     """The page at the end of a chain of redirects, and the titles of these."""
 
     entry: PageEntry
@@ -173,18 +173,18 @@ class PageFileSource:
         if isinstance(found, Refusal):
             return found
         if found.aliases:
-            return Refusal(Reason.NOT_FOUND, f"'{title}' redirects to '{found.entry.title}' now")
+            return Refusal(RefusalReason.NOT_FOUND, f"'{title}' redirects to '{found.entry.title}' now")
         return found.entry.revision
 
     def _resolve(self, title: str) -> str | None:
         found = self._follow(title)
-        if isinstance(found, _Found):
+        if isinstance(found, _ResolvedPage):
             return found.entry.title
         read = self._read(title)
-        if isinstance(read, Refusal) or found.reason is not Reason.NOT_FOUND:
+        if isinstance(read, Refusal) or found.reason is not RefusalReason.NOT_FOUND:
             return None
         meant = [self._follow_from(entry) for entry in self._file.find_folded(read.text, limit=_SPELLINGS_MAX)]
-        titles = {found.entry.title for found in meant if isinstance(found, _Found)}
+        titles = {found.entry.title for found in meant if isinstance(found, _ResolvedPage)}
         return titles.pop() if len(titles) == 1 else None
 
     def _suggest(self, title: str) -> tuple[str, ...]:
@@ -197,23 +197,23 @@ class PageFileSource:
         close = difflib.get_close_matches(wanted, list(near), n=SUGGESTED_MAX, cutoff=0.7)
         return tuple(dict.fromkeys([*whole, *(near[folded] for folded in close)]))[:SUGGESTED_MAX]
 
-    def _follow(self, title: str) -> _Found | Refusal:
+    def _follow(self, title: str) -> _ResolvedPage | Refusal:
         """The page that a title leads to, redirects followed."""
         read = self._read(title)
         if isinstance(read, Refusal):
             return read
         entry = self._file.find(read.text)
         if entry is None:
-            return Refusal(Reason.NOT_FOUND, f"{self.name} has no page '{title}'")
+            return Refusal(RefusalReason.NOT_FOUND, f"{self.name} has no page '{title}'")
         return self._follow_from(entry)
 
-    def _follow_from(self, entry: PageEntry) -> _Found | Refusal:
+    def _follow_from(self, entry: PageEntry) -> _ResolvedPage | Refusal:
         walked: dict[str, str] = {}
         while True:
             if entry.refusal is not None:
                 return entry.refusal
             if entry.redirect is None:
-                return _Found(entry, tuple(walked.values()))
+                return _ResolvedPage(entry, tuple(walked.values()))
             walked[entry.key] = entry.title
             chain = " -> ".join(walked.values())
             target = self._target(entry)
@@ -222,11 +222,13 @@ class PageFileSource:
             # A redirect to a section of its own page has no text.
             if not target.text or target.text in walked or len(walked) > REDIRECTS_MAX:
                 first = next(iter(walked.values()))
-                return Refusal(Reason.REDIRECT_LOOP, f"'{first}' redirects in a circle or without end: {_cut(chain)}")
+                return Refusal(
+                    RefusalReason.REDIRECT_LOOP, f"'{first}' redirects in a circle or without end: {_cut(chain)}"
+                )
             following = self._file.find(target.text)
             if following is None:
                 return Refusal(
-                    Reason.NOT_FOUND, f"{_cut(chain)} -> {target.text}: {self.name} has no page '{target.text}'"
+                    RefusalReason.NOT_FOUND, f"{_cut(chain)} -> {target.text}: {self.name} has no page '{target.text}'"
                 )
             entry = following
 
@@ -245,13 +247,15 @@ class PageFileSource:
                 return WikiTitle(0, title_key(title))
             return self._article(read_title(title, self._site), title)
         except InvalidKey as error:
-            return Refusal(Reason.INVALID_TITLE, f"{title!r} is no title: {error}")
+            return Refusal(RefusalReason.INVALID_TITLE, f"{title!r} is no title: {error}")
 
     def _article(self, read: WikiTitle, title: str) -> WikiTitle | Refusal:
         if read.interwiki:
-            return Refusal(Reason.ELSEWHERE, f"'{title}' leads to another wiki, '{read.interwiki}:{read.text}'")
+            return Refusal(RefusalReason.ELSEWHERE, f"'{title}' leads to another wiki, '{read.interwiki}:{read.text}'")
         if read.namespace != 0:
-            return Refusal(Reason.NOT_AN_ARTICLE, f"'{title}' is of namespace {read.namespace}, where no articles are")
+            return Refusal(
+                RefusalReason.NOT_AN_ARTICLE, f"'{title}' is of namespace {read.namespace}, where no articles are"
+            )
         return read
 
     def _mentioned(self, text: str, title: str) -> tuple[str, ...]:

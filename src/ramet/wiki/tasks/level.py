@@ -49,7 +49,7 @@ class Link(NamedTuple):
     target_title: str
 
 
-class Seen(NamedTuple):
+class KnownTitles(NamedTuple):
     """The titles that a run knows before a level offers anything."""
 
     here: Collection[str]
@@ -70,7 +70,7 @@ class LevelPlan(NamedTuple):
 class Planner:
     """Counts the titles that a level would add, until they are more than there is room for."""
 
-    def __init__(self, seen: Seen, room: int) -> None:
+    def __init__(self, seen: KnownTitles, room: int) -> None:
         """`room`: titles that the run may still look up."""
         self._seen = seen
         self._room = max(0, room)
@@ -91,17 +91,17 @@ class Planner:
         return LevelPlan(min(len(self._wanted), self._room), len(self._wanted) > self._room)
 
 
-def offered(links: Iterable[Link], seen: Seen) -> tuple[Link, ...]:
+def offered(links: Iterable[Link], seen: KnownTitles) -> tuple[Link, ...]:
     """Those of a level's links that are offered to the guard, which grants or refuses each with a reason."""
     return tuple(link for link in links if link.target_key not in seen.elsewhere)
 
 
-def within(links: Iterable[Link], seen: Seen) -> tuple[Link, ...]:
+def within(links: Iterable[Link], seen: KnownTitles) -> tuple[Link, ...]:
     """Those of the last level's links that lead to titles of this pass: they are duplicates, not too deep."""
     return tuple(link for link in links if link.target_key in seen.here)
 
 
-def beyond(links: Iterable[Link], seen: Seen) -> tuple[Link, ...]:
+def links_past_last_level(links: Iterable[Link], seen: KnownTitles) -> tuple[Link, ...]:
     """Those of the last level's links that lead to titles nobody has looked up: the guard refuses them by depth."""
     return tuple(link for link in offered(links, seen) if link.target_key not in seen.here)
 
@@ -121,7 +121,7 @@ SOURCES_PER_READ = 500
 KEYS_PER_READ = 2_000
 
 
-class Known(NamedTuple):
+class KnownTitle(NamedTuple):
     """A title of the run."""
 
     title: str
@@ -175,19 +175,19 @@ async def all_ended(ctx: Context) -> bool:
         pause *= 1.2
 
 
-async def known_among(ctx: Context, keys: Collection[str]) -> dict[str, Known]:
+async def known_among(ctx: Context, keys: Collection[str]) -> dict[str, KnownTitle]:
     """Those of these titles that the run knows, and the articles that they redirect to, by key."""
     known = await _titles(ctx, sorted(keys))
     targets = {one.alias_of for one in known.values() if one.alias_of is not None}
     return known | await _titles(ctx, sorted(targets - known.keys()))
 
 
-async def _titles(ctx: Context, keys: Sequence[str]) -> dict[str, Known]:
-    known: dict[str, Known] = {}
+async def _titles(ctx: Context, keys: Sequence[str]) -> dict[str, KnownTitle]:
+    known: dict[str, KnownTitle] = {}
     for start in range(0, len(keys), KEYS_PER_READ):
         some = keys[start : start + KEYS_PER_READ]
         rows = await ctx.read(tables.titles_of(len(some)), (run_of(ctx.tracking_id), *some))
-        known.update((key, Known(*rest)) for key, *rest in rows)
+        known.update((key, KnownTitle(*rest)) for key, *rest in rows)
     return known
 
 
@@ -209,13 +209,13 @@ async def _settle_failures(ctx: Context) -> None:
             ctx.write(tables.FAIL, (f"unparsable: {error}" if task.kind == PARSE else error, run_id, subject))
 
 
-class Offer(NamedTuple):
+class LevelOffer(NamedTuple):
     """What a level offers, and to what."""
 
     number: int
     sources: Sequence[tuple[int, str]]
     """(depth, key) of the articles whose links are offered, in the order in which they are."""
-    seen: Seen
+    seen: KnownTitles
     room: int
     levels_left: int
     """How many levels may still follow; none: titles farther away than these are too far."""
@@ -243,7 +243,7 @@ async def _offer(ctx: Context, payload: LevelPayload, settings: RunSettings) -> 
     await ctx.checkpoint(OFFERED)
 
 
-async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -> Offer:
+async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -> LevelOffer:
     run_id, number = run_of(ctx.tracking_id), payload.level
     here, elsewhere = set[str](), set[str]()
     looked_up, deepest = 0, 0
@@ -254,10 +254,10 @@ async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -
         looked_up, deepest = looked_up + own_task, max(deepest, depth)
         (here if own_task and found_in == ctx.tracking_id else elsewhere).add(key)
     rows = await ctx.read(tables.TO_OFFER, (run_id, number, ctx.tracking_id))
-    return Offer(
+    return LevelOffer(
         number,
         sorted((depth, key) for key, depth in rows),
-        Seen(here, elsewhere),
+        KnownTitles(here, elsewhere),
         settings.max_articles - looked_up,
         settings.max_depth - number,
         deepest > number,
@@ -265,7 +265,7 @@ async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -
     )
 
 
-async def _rounds(ctx: Context, offer: Offer) -> AsyncIterator[tuple[tuple[Link, ...], bool]]:
+async def _rounds(ctx: Context, offer: LevelOffer) -> AsyncIterator[tuple[tuple[Link, ...], bool]]:
     """What is offered together, and whether it lies beyond the last level; the same whenever it is asked."""
     if offer.levels_left > 0:
         async for part in _links(ctx, offer.sources):
@@ -274,7 +274,7 @@ async def _rounds(ctx: Context, offer: Offer) -> AsyncIterator[tuple[tuple[Link,
     async for part in _links(ctx, offer.sources):
         yield within(part, offer.seen), False
     async for part in _links(ctx, offer.sources):
-        yield beyond(part, offer.seen), True
+        yield links_past_last_level(part, offer.seen), True
 
 
 async def _links(ctx: Context, sources: Sequence[tuple[int, str]]) -> AsyncIterator[list[Link]]:
@@ -292,7 +292,7 @@ async def _links(ctx: Context, sources: Sequence[tuple[int, str]]) -> AsyncItera
         yield part
 
 
-async def _open_next(ctx: Context, offer: Offer) -> None:
+async def _open_next(ctx: Context, offer: LevelOffer) -> None:
     """The next level goes before its articles, so that no budget can strand them."""
     if offer.levels_left <= 0:
         return
@@ -359,7 +359,7 @@ async def _draw(ctx: Context, graph: GraphStore, depth: int) -> int:
     return drawn
 
 
-def to_draw(links: Iterable[tuple[str, str]], known: dict[str, Known]) -> list[GraphLink]:
+def to_draw(links: Iterable[tuple[str, str]], known: dict[str, KnownTitle]) -> list[GraphLink]:
     """The links between these (source, target) as the graph has them: redirects followed, each once, none to itself."""
     found: dict[tuple[str, str], GraphLink] = {}
     for source, wanted in links:

@@ -15,7 +15,7 @@ from ramet import Client, Context, InvalidKey, LineageState, Task, TaskState, Wo
 from ramet.commands.options import person
 from ramet.wiki import tables
 from ramet.wiki.errors import NotInRun, WikiError
-from ramet.wiki.pages import Reason
+from ramet.wiki.pages import RefusalReason
 from ramet.wiki.runs import (
     ARTICLE,
     LEVEL,
@@ -36,7 +36,7 @@ from ramet.wiki.tasks.level import OFFERS_PER_ROUND_MAX
 EXCLUDE = "wiki.exclude"
 EXCLUDING = "wiki.exclude"
 """The queue of `wiki.exclude`: whoever takes titles out does the task too, at once, whatever else is waiting."""
-PERMANENT = frozenset(reason.value for reason in Reason)
+PERMANENT = frozenset(reason.value for reason in RefusalReason)
 """Reasons that trying again does not mend, unless the source has changed."""
 CAN_BE_EXCLUDED = (TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ramet import InvalidKey, title_key
-from ramet.wiki.pages import Article, Markup, Page, Reason, Refusal, Section, split_sections
+from ramet.wiki.pages import Article, Markup, Page, Refusal, RefusalReason, Section, split_sections
 from ramet.wiki.wikitext.markup import (
     Views,
     read_extensions,
@@ -103,16 +103,16 @@ def parse_page(page: Page, site: Site, options: ParseOptions) -> Article | Refus
     """
     # A character has four bytes at most: most pages need not be encoded to be known as small.
     if len(page.text) * 4 > TEXT_BYTES_MAX and len(page.text.encode(errors="replace")) > TEXT_BYTES_MAX:
-        return Refusal(Reason.TOO_LARGE, f"{page.title!r} has more than {TEXT_BYTES_MAX:,} bytes of text")
+        return Refusal(RefusalReason.TOO_LARGE, f"{page.title!r} has more than {TEXT_BYTES_MAX:,} bytes of text")
     text = clean(page.text)
     if page.markup is Markup.PLAIN:
         return _article(page, split_sections(text), page.links or (), page.categories or (), options)
     if redirect_target(text, site) is not None:
-        return Refusal(Reason.REDIRECT_LOOP, f"{page.title!r} is a redirect that leads to no article")
+        return Refusal(RefusalReason.REDIRECT_LOOP, f"{page.title!r} is a redirect that leads to no article")
     views = read_extensions(text)
     body = "".join(views.links)
     if options.disambiguation == "fail" and _is_disambiguation(page, body, site):
-        return Refusal(Reason.DISAMBIGUATION, f"{page.title!r} only tells the meanings of its title apart")
+        return Refusal(RefusalReason.DISAMBIGUATION, f"{page.title!r} only tells the meanings of its title apart")
     stated = page.links if options.links == "all" else None
     return _article(
         page,
@@ -128,7 +128,7 @@ def _article(
 ) -> Article | Refusal:
     linked = distinct_links(links, page.key, options.links_max)
     if not sections and not linked:
-        return Refusal(Reason.UNPARSABLE, f"no text left of {page.title!r}, and it links to no article")
+        return Refusal(RefusalReason.UNPARSABLE, f"no text left of {page.title!r}, and it links to no article")
     return Article(
         title=page.title,
         key=page.key,
