@@ -104,7 +104,8 @@ def not_waiting(told: Told) -> Told:
 OF_WHOLE = "tracking_id = 'whole'"
 ROOT = f"(SELECT {{}} FROM ramet_tasks WHERE {OF_WHOLE} AND parent_id IS NULL)"
 ATTEMPT = (
-    "INSERT INTO ramet_attempts SELECT seq, fence + 1, tracking_id, worker, claimed_at, ended_at, '{}', NULL, NULL,"
+    "INSERT INTO ramet_attempts SELECT seq, fence + 1, tracking_id, worker, claimed_at, ended_at, '{}', "
+    "NULL, NULL, NULL,"
 )
 NUMBERS = (
     "seq", "rank", "spawn_depth", "available_at", "fence", "lease_until", "claimed_at", "attempts", "losses",
