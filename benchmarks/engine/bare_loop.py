@@ -18,19 +18,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ramet.model.task.task import Standing
+from ramet.store.schema.columns import WIDE_COLUMNS
 
 VERSION = sqlite3.sqlite_version
 HOT = Standing._fields
-WIDE = (
-    "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
-    "max_chain_depth task_seconds on_end breadth created_at state reason error fingerprint result stage fence attempts "
-    "losses snoozes chain_depth fan_out started_at deadline_at finished_at unique_seconds path "
-    "path_scope on_dependency_failure resource"
-).split()
+WIDE = [*WIDE_COLUMNS]
 IDENTITY = "key tracking_id kind seq".split()
 HISTORY = (
-    "seq fence tracking_id worker claimed_at ended_at outcome reason error error_class fingerprint traceback".split()
-)
+    "seq fence tracking_id worker claimed_at ended_at outcome reason reason_facts error error_class fingerprint "
+    "traceback"
+).split()
 BORN = WIDE[: WIDE.index("state")]
 
 KIND, QUEUE, WORKER = "bench.noop", "default", "bench-worker"
@@ -143,7 +140,7 @@ def _drain(connection: sqlite3.Connection, batch: int) -> None:
 
 def _history(rows: Sequence[tuple[int, str, int]], now: float) -> Iterator[tuple[object, ...]]:
     for seq, tracking_id, fence in rows:
-        yield (seq, fence + 1, tracking_id, WORKER, now, now, "success", None, None, None, None, None)
+        yield (seq, fence + 1, tracking_id, WORKER, now, now, "success", None, None, None, None, None, None)
 
 
 def wide(number: int, tracking_id: str, text: str, now: float) -> tuple[object, ...]:

@@ -77,22 +77,22 @@ MUTANTS: dict[str, Patches] = {
     "prefixes are forgotten": [(paths, "add_tickets", _only_the_path_itself)],
     "paths are compared as joined": [(paths, "nodes_of", _joined)],
     "what is due last comes first": [(path_followup, "line_up", _backwards)],
-    "nobody is looked at again": [(path_follow, "leave", _only_lets_go)],
+    "nobody is looked at again": [(path_follow, "leave_line", _only_lets_go)],
     "those left to a wave are forgotten": [(path_follow, "insert_waves", _without(WAKE))],
     "a retry takes a new ticket": [(path_changes, "PATH_HOLD_SECONDS_MAX", -1.0)],
     "a ticket is kept for ever": [(path_changes, "PATH_HOLD_SECONDS_MAX", 1e9)],
     "those behind a given-up ticket stay": [(path_follow, "_waves_below", _nothing)],
-    "nobody comes after a given-up ticket": [(path_follow, "shadows", lambda *_, **__: {})],
+    "nobody comes after a given-up ticket": [(path_follow, "held_by_waves", lambda *_, **__: {})],
     "nobody is skipped": [(path_follow, "insert_waves", _without(SKIP))],
     "everybody is skipped": [(paths, "line_of", _skips_everybody), (path_enter, "line_of", _skips_everybody)],
-    "who is behind a failed one is not skipped": [(path_follow, "_end_away", _nothing)],
-    "a running task that is cancelled frees its path": [(path_changes, "held_on", lambda *_: False)],
+    "who is behind a failed one is not skipped": [(path_follow, "_end_with_waves", _nothing)],
+    "a running task that is cancelled frees its path": [(path_changes, "may_still_run", lambda *_: False)],
     "a path is never let go of": [(path_changes, "_release", _nothing)],
     "lineages share their paths": [(paths, "line_of", _for_everybody), (path_enter, "line_of", _for_everybody)],
     "queues share their paths": [
         (paths, "line_of", _for_every_queue), (path_enter, "line_of", _for_every_queue),
     ],
-    "revived alone": [(path_changes, "_bring_along", _nothing)],
+    "revived alone": [(path_changes, "_revive_skipped", _nothing)],
 }  # fmt: skip
 
 

@@ -18,8 +18,8 @@ from ramet.model.alerts.notifications import (
     event_of,
     link_to,
     names_of,
+    sample_message,
     summary_of,
-    test_message,
     text_of,
 )
 from ramet.model.alerts.rules import NAMED, Alert
@@ -126,7 +126,7 @@ def test_many_alerts_are_summed_up() -> None:
 
 def test_a_test_says_that_it_is_one() -> None:
     text = "a test of channel mail by ada: nothing is wrong"
-    assert test_message("mail", "ada", "n1", NOW) == {"id": "n1", "event": "test", "at": NOW, "text": text}
+    assert sample_message("mail", "ada", "n1", NOW) == {"id": "n1", "event": "test", "at": NOW, "text": text}
 
 
 def test_a_delivery_is_named_after_all_of_its_parts() -> None:

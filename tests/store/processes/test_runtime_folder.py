@@ -122,8 +122,8 @@ def test_a_process_that_was_killed_is_proven_dead_there(temporary: Path) -> None
 import sys
 import tempfile
 from pathlib import Path
-from ramet.store.processes.registry import Neighbours
-there = Neighbours(*[Path({str(folder)!r})] * 2)
+from ramet.store.processes.registry import ProcessRegistry
+there = ProcessRegistry(*[Path({str(folder)!r})] * 2)
 there.join("there")
 print("joined", flush=True)
 sys.stdin.read()

@@ -150,7 +150,7 @@ def summary_of(alerts: Sequence[Alert], name: str, at: float) -> dict[str, Any]:
     return {"id": name, "event": "summary", "at": at, "text": text, "counts": dict(sorted(counts.items()))}
 
 
-def test_message(channel: str, by: str, name: str, at: float) -> dict[str, Any]:
+def sample_message(channel: str, by: str, name: str, at: float) -> dict[str, Any]:
     """What receivers are told when a person tries a channel."""
     return {"id": name, "event": "test", "at": at, "text": f"a test of channel {channel} by {by}: nothing is wrong"}
 

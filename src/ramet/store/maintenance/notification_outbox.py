@@ -22,8 +22,8 @@ from ramet.model.alerts.notifications import (
     backoff_seconds,
     body_of,
     delivery_id,
+    sample_message,
     summary_of,
-    test_message,
 )
 from ramet.model.alerts.rules import Alert
 from ramet.store.session import Row, Session
@@ -99,7 +99,7 @@ def try_channel(session: Session, channel: str, *, by: str) -> AlertNotice:
     """Store a notice that only tests a channel, taken already by the caller."""
     [(number,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'alert_notice'")
     name = delivery_id(session.now, "test", channel, by, number)
-    new = _NewNotice("test", channel, name, test_message(channel, by, name, session.now))
+    new = _NewNotice("test", channel, name, sample_message(channel, by, name, session.now))
     return _insert(session, new, taken_until=session.now + CLAIM_SECONDS)
 
 

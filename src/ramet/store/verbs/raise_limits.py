@@ -41,20 +41,12 @@ def raise_limits(
     """
     _refuse_odd(limits, extend_seconds)
     shapes = _shapes(allow_shapes)
-    unknown = sorted(set(limits) - RAISABLE)
-    if unknown:
+    if unknown := sorted(set(limits) - RAISABLE):
         raise StoreError(f"{', '.join(unknown)} cannot be raised for a lineage: give {', '.join(sorted(RAISABLE))}")
     lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
     if lineage is None:
         raise StoreError(f"no lineage {tracking_id}: `ramet status` lists them")
-    detail: dict[str, list[Any]] = {}
-    for name, value in sorted(limits.items()):
-        present: int | None = getattr(lineage, name)
-        if present is None or value < present:
-            told = "without bound" if present is None else present
-            raise StoreError(f"{name} of lineage {tracking_id} is {told} already: give more, a limit is only raised")
-        if value > present:
-            detail[name] = [present, value]
+    detail = _changes(lineage, limits)
     _refuse_soft_above_hard(lineage, {name: raised for name, (_, raised) in detail.items()})
     for name, (_, raised) in detail.items():
         session.run(f"UPDATE ramet_lineages SET {name} = ? WHERE tracking_id = ?", (raised, tracking_id))
@@ -81,6 +73,21 @@ def raise_limits(
             detail=detail,
         )
     return after
+
+
+def _changes(lineage: Lineage, limits: Mapping[str, int]) -> dict[str, list[Any]]:
+    """Return the limits that change, each with its present and its new value."""
+    detail: dict[str, list[Any]] = {}
+    for name, value in sorted(limits.items()):
+        present: int | None = getattr(lineage, name)
+        if present is None or value < present:
+            told = "without bound" if present is None else present
+            raise StoreError(
+                f"{name} of lineage {lineage.tracking_id} is {told} already: give more, a limit is only raised"
+            )
+        if value > present:
+            detail[name] = [present, value]
+    return detail
 
 
 def _shapes(texts: Sequence[str]) -> dict[str, int | None]:
