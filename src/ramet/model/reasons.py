@@ -44,8 +44,13 @@ def facts_of(reason: str | None) -> Mapping[str, Any]:
     return reason.facts if isinstance(reason, Reason) else NO_FACTS
 
 
+_NOTHING = (None, None)
+
+
 def stored(reason: str | None) -> tuple[str | None, str | None]:
     """Return a reason as a row keeps it: its code and its facts as JSON text. A plain text has no facts."""
+    if reason is None:
+        return _NOTHING
     if isinstance(reason, Reason):
         return reason.code, json.dumps(reason.facts, ensure_ascii=False, separators=(",", ":"))
     return reason, None

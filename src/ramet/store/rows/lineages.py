@@ -58,15 +58,12 @@ def stored_deadlines(session: Session, rows: Sequence[Lineage]) -> list[Lineage]
 
 
 LINEAGE_LIST = ", ".join((*Lineage._fields, "reason_facts"))
-_REASON = Lineage._fields.index("reason")
 
 
 def lineage_of(row: Row) -> Lineage:
     """Return a lineage from a row of :data:`LINEAGE_LIST`."""
-    *values, facts = row
-    if facts is not None:
-        values[_REASON] = restored(values[_REASON], facts)
-    return Lineage._make(values)
+    lineage, facts = Lineage._make(row[:-1]), row[-1]
+    return lineage if facts is None else lineage._replace(reason=restored(lineage.reason, facts))
 
 
 DEADLINE_REASON = Reason("lineage_deadline")

@@ -261,8 +261,7 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
     for tracking_id, counts in deltas.items():
         row = lineages[tracking_id]
         row = row._replace(**{name: getattr(row, name) + by for name, by in counts.items()})
-        row = _counted(row, tracking_id in revived, session.now)
-        rows.append(_counts_of(row + stored(row.reason)))
+        rows.append(_counted(row, tracking_id in revived, session.now))
     session.update("ramet_lineages", _COUNTED, ("tracking_id",), rows)
 
 
@@ -275,17 +274,19 @@ def _close_reservations(session: Session, changes: Sequence[Change], lineages: M
         close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved])
 
 
-_COUNTED = tuple("live success filtered skipped failed cancelled state ended_at reason reason_facts end_wanted".split())
-_counts_of = picker((*Lineage._fields, "reason", "reason_facts"), (*_COUNTED, "tracking_id"))
+_COUNTS = ("live", "success", "filtered", "skipped", "failed", "cancelled")
+_COUNTED = (*_COUNTS, "state", "ended_at", "end_wanted", "reason", "reason_facts")
+_counts_of = picker(Lineage._fields, _COUNTS)
 
 
-def _counted(row: Lineage, revived: bool, now: float) -> Lineage:
-    """The row of a lineage after its tasks were counted again."""
+def _counted(row: Lineage, revived: bool, now: float) -> tuple[object, ...]:
+    """Return what the row of a lineage says after its tasks were counted again: `_COUNTED`, and the lineage."""
+    state, ended_at, end_wanted, reason = row.state, row.ended_at, row.end_wanted, row.reason
     if revived:
-        state = reopened(row)
-        return row._replace(state=state.value, ended_at=None, reason=None, end_wanted=int(row.on_end is not None))
-    state = finished_if_empty(row)
-    return row if state == row.state else row._replace(state=state.value, ended_at=now)
+        state, ended_at, end_wanted, reason = reopened(row).value, None, int(row.on_end is not None), None
+    elif (ended := finished_if_empty(row)) != state:
+        state, ended_at = ended.value, now
+    return (*_counts_of(row), state, ended_at, end_wanted, *stored(reason), row.tracking_id)
 
 
 RELEASE_BATCH = 10_000
