@@ -217,11 +217,7 @@ class WebClient:
         async with (
             self._translated(url),
             self._pool.stream(
-                question.method,
-                url,
-                headers=list(headers.items()),
-                content=question.body,
-                extensions={"timeout": wait},
+                question.method, url, headers=list(headers.items()), content=question.body, extensions={"timeout": wait}
             ) as response,
         ):
             stated = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}

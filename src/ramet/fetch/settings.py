@@ -32,9 +32,7 @@ class FetchSettings(BaseModel):
         description="sent with every request, and looked for in robots.txt by its first word; say how to reach you",
     )
     languages: str = Field(
-        "en, *;q=0.5",
-        pattern=r"^[ -~]{1,200}$",
-        description="in which pages are wanted, as Accept-Language says it",
+        "en, *;q=0.5", pattern=r"^[ -~]{1,200}$", description="in which pages are wanted, as Accept-Language says it"
     )
     turn_seconds_max: float = Field(
         45,

@@ -124,8 +124,7 @@ async def listings_with(client: Client, words: Sequence[str], limit: int) -> lis
     """Listings whose title or company has all of these words, the ones last seen first."""
     condition, parameters = searching(words, ("title", "company"))
     rows = await client.read(
-        f"{LISTINGS} WHERE {condition} ORDER BY last_seen_at DESC, listing_id LIMIT ?",
-        (*parameters, limit),
+        f"{LISTINGS} WHERE {condition} ORDER BY last_seen_at DESC, listing_id LIMIT ?", (*parameters, limit)
     )
     return [Listing.of(row) for row in rows]
 

@@ -457,8 +457,7 @@ async def _item_facts(client: Client, tasks: Sequence[Task]) -> dict[str, _ItemF
     ids = [task.id for task in tasks]
     found: dict[str, _ItemFacts] = {}
     for task_id, late, code, given, cached, answered, cost, answer in await client.read(
-        f"{_ANSWERS} {marks} ORDER BY answered_at",
-        ids,
+        f"{_ANSWERS} {marks} ORDER BY answered_at", ids
     ):
         words = json.loads(answer)["text"] if answer else None
         one = found.get(task_id, _ItemFacts())

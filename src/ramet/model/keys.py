@@ -153,11 +153,7 @@ def json_key(payload: Mapping[str, object]) -> str:
     lone surrogates, more than PAYLOAD_DEPTH_MAX levels (a payload that contains itself).
     """
     text = json.dumps(
-        _json_value(payload, "payload", 0),
-        ensure_ascii=False,
-        allow_nan=False,
-        sort_keys=True,
-        separators=(",", ":"),
+        _json_value(payload, "payload", 0), ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
     )
     return bounded_key(text)
 

@@ -78,11 +78,7 @@ class Snapshots:
     """Readings of one database, each shared for five seconds. For one event loop."""
 
     def __init__(
-        self,
-        client: Client,
-        *,
-        seconds_max: float = READ_SECONDS_MAX,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, client: Client, *, seconds_max: float = READ_SECONDS_MAX, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         """Nothing is read before :meth:`get`."""
         self._client = client

@@ -83,12 +83,7 @@ def make_application(
     templates = environment()
     api = make_api(routers)
     made = Starlette(
-        routes=[
-            *page_routes(PAGES),
-            *action_routes(),
-            *mounts(api),
-            *(extension_routes() if extensions else ()),
-        ],
+        routes=[*page_routes(PAGES), *action_routes(), *mounts(api), *(extension_routes() if extensions else ())],
         middleware=[Middleware(Guard, access=access, templates=templates)],
         exception_handlers={
             BadInput: refused,

@@ -298,15 +298,13 @@ class Operating:
     policies = of_store(Store.policies, "What resources bear, by pattern.")
 
     resources = of_store(
-        Store.resources,
-        "Where resources stand, those with an open breaker first; or the one of this name.",
+        Store.resources, "Where resources stand, those with an open breaker first; or the one of this name."
     )
 
     open_breaker = of_store(Store.open_breaker, "Switch a resource off. False when its breaker is open already.")
 
     close_breaker = of_store(
-        Store.close_breaker,
-        "Switch a resource on again and end its pause. False when there was neither.",
+        Store.close_breaker, "Switch a resource on again and end its pause. False when there was neither."
     )
 
     # --- the deny list, and the audit log

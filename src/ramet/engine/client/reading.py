@@ -18,12 +18,7 @@ from ramet.model.lineage.lineage import Lineage
 from ramet.model.paths import PathPage, path_of
 from ramet.model.task.task import LIVE, Block, Task, TaskState, Wait
 from ramet.model.values import on_one_line
-from ramet.model.views import (
-    BlockPage,
-    TaskCheckpoint,
-    TreeGroup,
-    TreePage,
-)
+from ramet.model.views import BlockPage, TaskCheckpoint, TreeGroup, TreePage
 from ramet.store.answers import TaskPage
 from ramet.store.requests import TaskQuery
 from ramet.store.store import Store
@@ -397,8 +392,7 @@ class Reading:
     )
 
     bound_counts = of_store(
-        Store.bound_counts,
-        "How many tasks of a lineage are bound, by the id of the task that settles them.",
+        Store.bound_counts, "How many tasks of a lineage are bound, by the id of the task that settles them."
     )
 
     present = of_store(Store.present, "What is live at this moment and what it waits for, each counted up to 10,000.")
@@ -445,12 +439,7 @@ class Reading:
     # --- paths: who holds one, who waits, and for whom
 
     async def paths(
-        self,
-        prefix: Sequence[str] = (),
-        *,
-        queue: str | None = None,
-        tracking_id: str | None = None,
-        limit: int = 50,
+        self, prefix: Sequence[str] = (), *, queue: str | None = None, tracking_id: str | None = None, limit: int = 50
     ) -> PathPage:
         """Tasks at or below a path, and those at its prefixes, which conflict with it, in the order of their tickets.
 

@@ -219,8 +219,7 @@ class Schedules:
         return await self.store.resume_schedule(name, next_at, by=by, reason=reason)
 
     remove = of_store(
-        Store.remove_schedule,
-        "Forget it; its runs stay. A worker whose app declares it brings it back when it starts.",
+        Store.remove_schedule, "Forget it; its runs stay. A worker whose app declares it brings it back when it starts."
     )
 
     async def run(self, name: str, *, by: str = "client", reason: str | None = None) -> ScheduleSlot:

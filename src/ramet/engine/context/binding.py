@@ -23,13 +23,7 @@ PAGE = 1_000
 
 
 def item_settlement(
-    task_id: str,
-    binding: int,
-    state: str,
-    *,
-    result: Any = None,
-    reason: str | None = None,
-    delay_seconds: float = 0.0,
+    task_id: str, binding: int, state: str, *, result: Any = None, reason: str | None = None, delay_seconds: float = 0.0
 ) -> ItemSettlement:
     """What becomes of one bound task.
 

@@ -384,11 +384,7 @@ class ChainAllowance:
 
 
 async def invoke(
-    context: Context,
-    kinds: Sequence[str | Handler],
-    concurrency: int | None,
-    queues: Sequence[str] | None,
-    wait: bool,
+    context: Context, kinds: Sequence[str | Handler], concurrency: int | None, queues: Sequence[str] | None, wait: bool
 ) -> InvokeResult:
     """Run pulled tasks inside of the context's task: :meth:`ramet.Context.invoke`."""
     inside = context.inside()

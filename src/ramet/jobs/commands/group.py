@@ -59,14 +59,5 @@ for command in (add_company, list_companies):
     company.add_command(command)
 for command in (list_sources, add_source, approve, enable, disable):
     sources.add_command(command)
-for command in (
-    init,
-    run_command,
-    work_command,
-    matches_command,
-    why,
-    rejected_command,
-    export,
-    import_command,
-):
+for command in (init, run_command, work_command, matches_command, why, rejected_command, export, import_command):
     jobs.add_command(command)

@@ -423,7 +423,4 @@ def _intake(skills: Skills, reading: Reading) -> dict[str, Any]:
     keywords = dict.fromkeys(
         [*reading.required_technologies, *skills.matched, *reading.technologies, *reading.fields_of_work]
     )
-    return {
-        "prioritizedSkills": list(skills.matched),
-        "atsKeywords": list(keywords)[:KEYWORDS_MAX],
-    }
+    return {"prioritizedSkills": list(skills.matched), "atsKeywords": list(keywords)[:KEYWORDS_MAX]}

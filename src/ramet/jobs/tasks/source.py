@@ -24,14 +24,7 @@ from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import Page, read_list
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import WrongShape
-from ramet.jobs.kinds import (
-    LISTING,
-    QUEUE,
-    SCRAPE_SOURCE,
-    SOURCE_RESOURCE,
-    ListingPayload,
-    SourcePayload,
-)
+from ramet.jobs.kinds import LISTING, QUEUE, SCRAPE_SOURCE, SOURCE_RESOURCE, ListingPayload, SourcePayload
 from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.stop_list import stopped, title_refusal
 from ramet.jobs.posting import Posting, fitting

@@ -139,7 +139,7 @@ _NOT_SO = re.compile(
     r"(?:\bnot?\b|n't|n\u2019t|\bwithout|\bmany (?:of our )?(?:roles|positions)|\bsome (?:roles|positions)|\bboth\b"
     r"|\bfor (?:fully )?(?:all )?$|\ballowance for|\bstipends? for"
     r"|\bemployees in|\bfrom in-office|\bother|\bunlike|\bexperience (?:with|in|of|working)|\bsupport(?:s|ing)?"
-    r"|\bmanag\w*|\bwhether)[^.\n:]{0,45}$",
+    r"|\bmanag\w*|\bwhether)[^.\n:]{0,45}$"
 )
 _AROUND = 160
 
@@ -226,7 +226,7 @@ _EMPLOYMENT_SAID = re.compile(
     r"|contract|contract-to-hire|permanent) (?:role|position|job"
     r"|opportunity|employee|employees|employment|basis|contract|engagement|opening|team member)\b"
     r"|\b(?P<length>\d{1,2}\+?[ -]?months? contract)\b"
-    r"|\b(?P<word>full-time|vollzeit|festanstellung|1099|c2c)\b",
+    r"|\b(?P<word>full-time|vollzeit|festanstellung|1099|c2c)\b"
 )
 _EMPLOYMENT_WORDS = (
     "full-time", "full time", "fulltime", "part-time", "part time", "parttime", "temporary", "freelance", "contract",
@@ -235,7 +235,7 @@ _EMPLOYMENT_WORDS = (
 _COMMISSION = re.compile(
     r"\b(?:commission[- ](?:only|based only)|100 ?% commission|(?:purely|strictly|straight|solely"
     r"|entirely) (?:on )?commission|commission[- ]only"
-    r"|1099 commission|no base (?:salary|pay)|uncapped commission only)\b",
+    r"|1099 commission|no base (?:salary|pay)|uncapped commission only)\b"
 )
 _DENIES = re.compile(r"\b(?:not|isn't|no|never|non)[\s-](?:an? |this is )*$")
 

@@ -75,7 +75,7 @@ _MANAGES = re.compile(
 _PEOPLE = re.compile(
     r"\bdirect reports?\b|\bpeople[- ]manag|\b(?:line[- ]manage|managing|manage|lead and manage"
     r"|hire and manage) (?:and \w+ )?(?:a |the |our )?(?:growing |small )?(?:team|group) of\b"
-    r"|\bperformance reviews\b|\bleading a (?:small|large|growing|high)[\w, -]{0,30}team\b",
+    r"|\bperformance reviews\b|\bleading a (?:small|large|growing|high)[\w, -]{0,30}team\b"
 )
 _LEVEL = r"(?P<word>senior|sr\.|junior|staff|principal|lead|mid[- ]level|mid[- ]senior|entry[- ]level|intermediate)"
 _SENTENCE = re.compile(

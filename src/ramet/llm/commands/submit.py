@@ -132,10 +132,7 @@ async def _submit(prepared: PreparedJob, soft_cost: int | None, database: str, w
 async def limit_rates(client: Client, settings: JobSettings) -> None:
     """What was said about rates holds for the buckets of the job's models, whoever takes from them."""
     for model in settings.prices:
-        for of, per_minute in (
-            ("requests", settings.requests_per_minute),
-            ("tokens", settings.tokens_per_minute),
-        ):
+        for of, per_minute in (("requests", settings.requests_per_minute), ("tokens", settings.tokens_per_minute)):
             if per_minute is not None:
                 rate = per_minute / 60.0
                 await client.change_resource(

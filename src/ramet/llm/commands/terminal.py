@@ -76,12 +76,7 @@ class BarView:
     """A progress bar, on a terminal."""
 
     def __init__(self, out: Console) -> None:
-        self._progress = Progress(
-            SpinnerColumn(),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-        )
+        self._progress = Progress(SpinnerColumn(), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
         self._bar = self._progress.add_task("", total=None)
         self._words = Text(no_wrap=True, overflow="ellipsis")
         # The words have a line of their own: beside the bar they would push it out of a narrow terminal.

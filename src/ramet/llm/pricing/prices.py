@@ -143,12 +143,7 @@ def reserve_amount(request: Request, price: Price, discount: float = 1.0) -> int
 
 
 def price_of(
-    model: str,
-    provider: str,
-    given: str | None = None,
-    *,
-    base_url: str | None = None,
-    now: datetime | None = None,
+    model: str, provider: str, given: str | None = None, *, base_url: str | None = None, now: datetime | None = None
 ) -> Price:
     """The price of a model.
 

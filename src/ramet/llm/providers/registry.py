@@ -93,11 +93,7 @@ def caps_of(name: str) -> Mapping[Mode, Capabilities]:
         return {Mode.CHAT: CHAT_CAPS, Mode.BATCH: anthropic_batches.BATCH_CAPS}
     from ramet.llm.providers import openai_batch, openai_calls
 
-    return {
-        Mode.CHAT: CHAT_CAPS,
-        Mode.BACKGROUND: openai_calls.BACKGROUND_CAPS,
-        Mode.BATCH: openai_batch.BATCH_CAPS,
-    }
+    return {Mode.CHAT: CHAT_CAPS, Mode.BACKGROUND: openai_calls.BACKGROUND_CAPS, Mode.BATCH: openai_batch.BATCH_CAPS}
 
 
 def _unknown(name: str) -> LlmError:

@@ -78,12 +78,7 @@ class Caller:
         self.http: httpx2.AsyncClient = open_http_client(_SENDING)
 
     async def ask(
-        self,
-        call: Callable[[Any], Awaitable[Any]],
-        *,
-        seconds: float,
-        submit: bool = False,
-        batch: bool = False,
+        self, call: Callable[[Any], Awaitable[Any]], *, seconds: float, submit: bool = False, batch: bool = False
     ) -> Reply:
         """Make one call and read its answer.
 

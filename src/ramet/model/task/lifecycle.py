@@ -93,9 +93,7 @@ def _extend(row: Transition, task: Standing, event: ev.Heartbeat, now: float) ->
 
 def _checkpoint(row: Transition, task: Standing, event: ev.Checkpoint, now: float) -> Change:
     after = task._replace(
-        lease_until=now + event.lease_seconds,
-        stage=task.stage if event.stage is None else event.stage,
-        progressed=1,
+        lease_until=now + event.lease_seconds, stage=task.stage if event.stage is None else event.stage, progressed=1
     )
     return Change(task, after, row)
 

@@ -159,8 +159,7 @@ _FOLDS = (
     # Letters and digits mixed more than once, as generated names have them (ULIDs, temporary files).
     (
         re.compile(
-            r"(?<![a-z0-9])(?=[a-z0-9]*(?:[a-z][0-9]+[a-z]|[0-9][a-z]+[0-9]))[a-z0-9]{10,}(?![a-z0-9])",
-            re.IGNORECASE,
+            r"(?<![a-z0-9])(?=[a-z0-9]*(?:[a-z][0-9]+[a-z]|[0-9][a-z]+[0-9]))[a-z0-9]{10,}(?![a-z0-9])", re.IGNORECASE
         ),
         "<id>",
     ),

@@ -106,11 +106,7 @@ TASK_DEADLINE = Transition(
 BIND = Transition("bind", ev.Bind, _states(PENDING), _states(PENDING))
 SETTLED_BY = Transition("settled_by", ev.SettledBy, _states(PENDING), _states(SUCCESS, FAILED, CANCELLED, PENDING))
 LINEAGE_ENDED = Transition(
-    "lineage_ended",
-    ev.LineageEnded,
-    _states(PENDING, PROCESSING),
-    _states(FAILED, CANCELLED, PENDING),
-    recorded=True,
+    "lineage_ended", ev.LineageEnded, _states(PENDING, PROCESSING), _states(FAILED, CANCELLED, PENDING), recorded=True
 )
 OVER_CEILING = Transition(
     "over_ceiling", ev.OverCeiling, _states(PENDING, PROCESSING), _states(FAILED, PENDING), recorded=True

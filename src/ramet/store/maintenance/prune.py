@@ -109,9 +109,7 @@ def _prune_tasks(session: Session, tracking_id: str, rows: int) -> int:
         for table in PRUNED_BY_TASK:
             session.run(f"DELETE FROM {table} WHERE seq {listed}", (values,))
         session.delete(
-            "ramet_identities",
-            ("key", "tracking_id", "kind"),
-            [(key, tracking_id, kind) for _, key, kind in found],
+            "ramet_identities", ("key", "tracking_id", "kind"), [(key, tracking_id, kind) for _, key, kind in found]
         )
         session.run(f"DELETE FROM ramet_tasks WHERE seq {listed}", (values,))
     return len(found)

@@ -298,8 +298,7 @@ PARTS = (
     ),
     SweepStep(lambda session, _: bool(idle_names(session, 1)), _idle),
     SweepStep(
-        lambda session, _: folding_wanted(session),
-        lambda session, limit, _: SweepResult(followed=fold(session, limit)),
+        lambda session, _: folding_wanted(session), lambda session, limit, _: SweepResult(followed=fold(session, limit))
     ),
     SweepStep(
         _any_row("SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL"),

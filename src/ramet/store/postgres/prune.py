@@ -100,8 +100,7 @@ def _empty(session: PostgresSession, part: PruneRange, before: float, rows: int)
     if len(open_ones) < len(names):
         return None
     session.run(
-        f"UPDATE ramet_lineages SET sweep = ? WHERE tracking_id {listed} AND sweep <> ?",
-        (PRUNING, values, PRUNING),
+        f"UPDATE ramet_lineages SET sweep = ? WHERE tracking_id {listed} AND sweep <> ?", (PRUNING, values, PRUNING)
     )
     session.delete(
         "ramet_identities",

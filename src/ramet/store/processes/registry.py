@@ -281,18 +281,7 @@ def _unlocked(path: Path) -> bool:
     return True
 
 
-_NETWORK = (
-    "nfs",
-    "cifs",
-    "smb",
-    "fuse.sshfs",
-    "glusterfs",
-    "fuse.glusterfs",
-    "ceph",
-    "lustre",
-    "afs",
-    "ncpfs",
-)
+_NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "glusterfs", "fuse.glusterfs", "ceph", "lustre", "afs", "ncpfs")
 
 
 def network_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str | None:

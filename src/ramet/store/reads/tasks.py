@@ -11,13 +11,7 @@ from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.paths import path_from
 from ramet.model.reasons import restored
 from ramet.model.task.ordering import BY_DUE
-from ramet.model.task.task import (
-    LIVE,
-    TERMINAL,
-    Block,
-    Task,
-    TaskState,
-)
+from ramet.model.task.task import LIVE, TERMINAL, Block, Task, TaskState
 from ramet.model.values import read_json
 from ramet.store.answers import KindCount, TaskPage
 from ramet.store.requests import SEQ_MAX, TaskQuery

@@ -134,10 +134,7 @@ _BLOCK = (
 )  # fmt: skip
 _BLOCK_AGAIN = (DEMANDED, "count = ramet_blocks.count + 1", "last_parent", "last_at")
 _COUNT_KEY = ("tracking_id", "parent_id", "kind", "reason")
-_COUNT_AGAIN = (
-    "count = ramet_block_counts.count + 1",
-    "left_out = ramet_block_counts.left_out + excluded.left_out",
-)
+_COUNT_AGAIN = ("count = ramet_block_counts.count + 1", "left_out = ramet_block_counts.left_out + excluded.left_out")
 
 
 def store_blocks(session: Session, refusals: Sequence[NewBlock], lineages: dict[str, Lineage]) -> None:

@@ -90,8 +90,7 @@ def read_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Li
 def _lineages(session: Session, tracking_ids: Iterable[str], ending: str) -> dict[str, Lineage]:
     listed, values = session.members(sorted(set(tracking_ids)))
     found = session.rows(
-        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id {listed} ORDER BY tracking_id{ending}",
-        (values,),
+        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id {listed} ORDER BY tracking_id{ending}", (values,)
     )
     return {row.tracking_id: row for row in effective(session, [lineage_of(row) for row in found])}
 

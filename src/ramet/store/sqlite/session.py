@@ -240,14 +240,7 @@ def _full(path: Path) -> bool:
 
 # Beside its own errors the driver raises these for values that SQLite cannot hold and for two statements in one.
 _STATEMENT_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, TransactionConflict)
-_UNUSABLE = (
-    "SQLITE_FULL",
-    "SQLITE_IOERR",
-    "SQLITE_CORRUPT",
-    "SQLITE_READONLY",
-    "SQLITE_NOTADB",
-    "SQLITE_BUSY",
-)
+_UNUSABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CORRUPT", "SQLITE_READONLY", "SQLITE_NOTADB", "SQLITE_BUSY")
 
 
 def _unusable(error: Exception) -> bool:

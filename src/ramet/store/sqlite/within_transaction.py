@@ -17,11 +17,7 @@ Answer = TypeVar("Answer")
 
 
 def run_within(
-    connection: object,
-    path: Path,
-    clock: Callable[[], float],
-    base: int,
-    verb: Callable[[Session], Answer],
+    connection: object, path: Path, clock: Callable[[], float], base: int, verb: Callable[[Session], Answer]
 ) -> Answer:
     """Run a verb in the caller's transaction and in the caller's thread. It takes effect if and when that commits.
 

@@ -22,14 +22,7 @@ from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
 from ramet.store.rows.retained_slots import FLOW, hold, resources_to_wake, wake_resources
 from ramet.store.rows.tasks import HistoryRecord, record
-from ramet.store.schema.columns import (
-    BORN_COLUMNS,
-    CLOSED_COLUMNS,
-    LIVE_COLUMNS,
-    MOVED_COLUMNS,
-    WIDE_COLUMNS,
-    picker,
-)
+from ramet.store.schema.columns import BORN_COLUMNS, CLOSED_COLUMNS, LIVE_COLUMNS, MOVED_COLUMNS, WIDE_COLUMNS, picker
 from ramet.store.session import Session
 from ramet.store.state import path_changes
 

@@ -142,8 +142,7 @@ def _hold(session: Session, names: Iterable[str]) -> dict[str, Schedule]:
     """Schedules by name, held until the transaction ends."""
     listed, values = session.members(sorted(names))
     rows = session.rows(
-        f"SELECT {SCHEDULE_LIST} FROM ramet_schedules WHERE name {listed} ORDER BY name{session.for_update}",
-        (values,),
+        f"SELECT {SCHEDULE_LIST} FROM ramet_schedules WHERE name {listed} ORDER BY name{session.for_update}", (values,)
     )
     return {row[0]: Schedule._make(row) for row in rows}
 

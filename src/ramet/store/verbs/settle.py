@@ -386,8 +386,7 @@ def _lower_limits(
             lowered = max(wanted, lineage.tasks) if name == "max_tasks" else wanted
             if lowered < getattr(lineage, name):
                 session.run(
-                    f"UPDATE ramet_lineages SET {name} = ? WHERE tracking_id = ?",
-                    (lowered, lineage.tracking_id),
+                    f"UPDATE ramet_lineages SET {name} = ? WHERE tracking_id = ?", (lowered, lineage.tracking_id)
                 )
                 lineages[standing.tracking_id] = Lineage._make(
                     lowered if field == name else value for field, value in zip(Lineage._fields, lineage, strict=True)

@@ -108,9 +108,7 @@ class RequiredRefused(Exception):
 
 
 def check_required(
-    places: Iterable[int],
-    wanted: Iterable[tuple[Parent, Sequence[NewTask]]],
-    told: Iterable[Sequence[SpawnResult]],
+    places: Iterable[int], wanted: Iterable[tuple[Parent, Sequence[NewTask]]], told: Iterable[Sequence[SpawnResult]]
 ) -> None:
     """Look at the guard's answers to a batch.
 
@@ -153,8 +151,7 @@ def load_parents(session: Session, seqs: Sequence[int]) -> dict[int, tuple[str, 
     """Id, tracking_id, ancestry and depth of the given tasks, by number."""
     listed, values = session.members(seqs)
     found = session.rows(
-        f"SELECT seq, id, tracking_id, ancestry_chain, spawn_depth FROM ramet_tasks WHERE seq {listed}",
-        (values,),
+        f"SELECT seq, id, tracking_id, ancestry_chain, spawn_depth FROM ramet_tasks WHERE seq {listed}", (values,)
     )
     return {row[0]: (row[1], row[2], tuple(json.loads(row[3])), row[4]) for row in found}
 

@@ -234,11 +234,7 @@ async def _reoffer(client: Client, fields: ReofferFields, person: Person) -> Don
     created, still = len(result.created), sum(result.still_blocked.values())
     return Done(
         f"created {counted(created, 'task')}; {result.there_already:,} existed by now, {still:,} still blocked",
-        {
-            "created": created,
-            "there_already": result.there_already,
-            "still_blocked": dict(result.still_blocked),
-        },
+        {"created": created, "there_already": result.there_already, "still_blocked": dict(result.still_blocked)},
     )
 
 

@@ -18,11 +18,7 @@ SCHEMA_VERSION = 2
 def new_info(*, model_id: str, dimension: int) -> dict[str, str]:
     """What a new graph is to say of itself."""
     assert (dimension == 0) == (model_id == NO_MODEL), "a graph without vectors has no model, any other has one"
-    return {
-        "schema_version": str(SCHEMA_VERSION),
-        "embedding_model": model_id,
-        "embedding_dimension": str(dimension),
-    }
+    return {"schema_version": str(SCHEMA_VERSION), "embedding_model": model_id, "embedding_dimension": str(dimension)}
 
 
 def check_schema(path: Path, info: Mapping[str, str]) -> None:

@@ -148,11 +148,7 @@ class LadybugFile:
 
 def _open(ladybug: Any, path: Path, **options: Any) -> Any:
     return ladybug.Database(
-        str(path),
-        buffer_pool_size=BUFFER_POOL_BYTES,
-        max_num_threads=THREADS_MAX,
-        auto_checkpoint=False,
-        **options,
+        str(path), buffer_pool_size=BUFFER_POOL_BYTES, max_num_threads=THREADS_MAX, auto_checkpoint=False, **options
     )
 
 

@@ -12,15 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import (
-    Direction,
-    GraphCounts,
-    GraphEdge,
-    GraphNode,
-    Neighbor,
-    SearchHit,
-    vector_digest,
-)
+from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, Neighbor, SearchHit, vector_digest
 from ramet.wiki.graphs.ladybug_file import LadybugFile, candidates, has_index, load_extension
 from ramet.wiki.graphs.traversal import walk
 

@@ -6,15 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import (
-    Direction,
-    GraphCounts,
-    GraphEdge,
-    GraphNode,
-    Neighbor,
-    SearchHit,
-    vector_digest,
-)
+from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, Neighbor, SearchHit, vector_digest
 from ramet.wiki.graphs.ranking import best_shares, nearest, unpack
 from ramet.wiki.graphs.traversal import walk
 from ramet.wiki.sqlite_file import Row, SqliteFile

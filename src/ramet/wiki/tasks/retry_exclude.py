@@ -16,18 +16,7 @@ from ramet.commands.options import person
 from ramet.wiki import tables
 from ramet.wiki.errors import NotInRun, WikiError
 from ramet.wiki.pages import RefusalReason
-from ramet.wiki.runs import (
-    ARTICLE,
-    LEVEL,
-    LOADING,
-    RETRY,
-    STAGES,
-    ArticlePayload,
-    LevelPayload,
-    Run,
-    limits_of,
-    run_of,
-)
+from ramet.wiki.runs import ARTICLE, LEVEL, LOADING, RETRY, STAGES, ArticlePayload, LevelPayload, Run, limits_of, run_of
 from ramet.wiki.status import reason_of
 from ramet.wiki.tables import WikiState
 from ramet.wiki.tasks.article import app
