@@ -77,39 +77,50 @@ def lineage() -> str:
 
 # --- the guard
 
-GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("is the lineage alive, and the claim current?", ("cancelled", "ended", "stale")),
-    ("is it too deep?", ("depth",)),
-    ("does an ancestor work on this key?", ("cycle",)),
-    ("is the key taken in this lineage?", ("in_flight", "done")),
-    ("does another lineage hold it?", ("elsewhere",)),
-    ("is there room, time and money?", ("budget", "fan_out", "deadline", "cost")),
-    ("does somebody not want to be visited?", ("stop_list",)),
-    ("are there too many that look alike?", ("trap",)),
-)
+QUESTIONS = {
+    "cancelled": "is the lineage alive, and the claim current?",
+    "depth": "is it too deep?",
+    "cycle": "does an ancestor work on this key?",
+    "in_flight": "is the key taken in this lineage?",
+    "elsewhere": "does another lineage hold it?",
+    "budget": "is there room, time and money?",
+    "stop_list": "is it on the deny list?",
+    "trap": "are there too many that look alike?",
+}
+"""The first reason of each group of checks -> the question that the group asks; later reasons join their group."""
+
+
+def groups() -> list[tuple[str, list[str]]]:
+    """The questions in the guard's order, each with the reasons that it refuses by."""
+    found: list[tuple[str, list[str]]] = []
+    for reason in BlockReason:
+        if reason.value in QUESTIONS:
+            found.append((QUESTIONS[reason.value], []))
+        if reason is not BlockReason.RESERVE:
+            found[-1][1].append(reason.value)
+    assert len(found) == len(QUESTIONS), "a question begins with a reason that is gone"
+    return found
 
 
 def guard() -> str:
     """The questions in their order, and what each refuses."""
-    told = [reason for _, reasons in GROUPS for reason in reasons]
-    asked = [reason.value for reason in BlockReason if reason is not BlockReason.RESERVE]
-    assert told == asked, "the guard asks in another order"
+    asked = groups()
     x, width, step, y = 190, 330, 50, 16
     body = list(box(x + 65, y, 200, 32, "a wanted child", kind="live"))
-    for number, (question, reasons) in enumerate(GROUPS):
+    for number, (question, reasons) in enumerate(asked):
         top = y + 32 + 18 + number * step
         body.append(arrow(f"M{x + width / 2} {top - 18}V{top}"))
         body += box(x, top, width, 32, kind="box")
         body.append(text(x + width / 2, top + 20.5, question, "", "middle"))
         body.append(arrow(f"M{x + width} {top + 16}H{x + width + 60}", "no"))
         body.append(text(x + width + 70, top + 20.5, ", ".join(reasons), "code refused"))
-    top = y + 50 + len(GROUPS) * step
+    top = y + 50 + len(asked) * step
     body.append(arrow(f"M{x + width / 2} {top - 18}V{top}"))
     body += box(x + 65, top, 200, 32, "the task exists", kind="good")
     body += lines(16, 60, "one transaction: with the spawning task's end, or its checkpoint", 22, kind="small faint")
     body += lines(16, top + 12, "place, budget and fan-out are taken together", 24, kind="small faint")
     body += lines(x + width + 70, top + 12, "stored with the task that is in the way", 40, kind="small faint")
-    return picture("The guard's questions", "; ".join(f"{q} {', '.join(r)}" for q, r in GROUPS), 880, top + 60, body)
+    return picture("The guard's questions", "; ".join(f"{q} {', '.join(r)}" for q, r in asked), 880, top + 60, body)
 
 
 # --- leases
