@@ -32,6 +32,7 @@ def task(**changes: Any) -> Task:
         ({"error": "slow\nattempts"}, {}, True),
         ({"error": "other"}, {}, False),
         ({"error": "none"}, {"error": None, "reason": None}, False),
+        ({"error": "x"}, {"error": None, "reason": None}, False),
         ({"since": 200.0}, {}, True),
         ({"since": 200.5}, {}, False),
         ({"since": 100.0}, {"finished_at": None}, True),

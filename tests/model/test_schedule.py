@@ -159,7 +159,8 @@ def test_a_clock_set_far_forward_brings_one_slot_and_no_storm(cron: str) -> None
 def test_a_clock_set_back_finds_its_next_slot_anew() -> None:
     ahead = scheduled(planned_at=1e9, next_at=1e9 + 200)
     assert plan(ahead, 1_000.0) == SchedulePlan((), 0, None, 1_200.0)
-    assert plan(ahead, 1e9 - 59) is None
+    assert plan(ahead, 1e9 - 60) is None
+    assert plan(ahead, 1e9 - 61) is not None
 
 
 def test_what_is_no_slot_of_a_schedule_names_none_and_the_last_at_sign_counts() -> None:

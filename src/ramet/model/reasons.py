@@ -97,10 +97,6 @@ def _rest(code: str, facts: _Facts) -> str:
         return ""  # As above.
 
 
-def _task_deadline(facts: _Facts) -> str:
-    return outer(facts["own"]) if "own" in facts else ""
-
-
 def _over_cost(facts: _Facts) -> str:
     if "wanted" in facts:
         return _reserve(facts)
@@ -127,7 +123,7 @@ _ENDS: Mapping[str, Callable[[_Facts], str]] = {
     "retry_in": "{seconds:.3f} s".format_map,
     "source_disabled": "{resource}, {text}".format_map,
     "spawn_refused": "{refused}".format_map,
-    "task_deadline": _task_deadline,
+    "task_deadline": lambda facts: outer(facts["own"]),
 }
 """What reasons of ends say beyond their code; those that are not here say no more, or the text that they were given."""
 _WITHOUT_CODE = frozenset({"cancelled", "given", "imported", "on_end_overdue", "over_before_import"})

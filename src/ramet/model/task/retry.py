@@ -121,10 +121,6 @@ def _status(error: BaseException) -> int | None:
         _safe_attribute(_safe_attribute(error, "response"), "status_code"),
         _safe_attribute(error, "status_code"),
         _safe_attribute(error, "status"),
-        # Only here: elsewhere a code may be anything.
-        _safe_attribute(error, "code")
-        if any(name == ("urllib", "HTTPError") for _, name in names_of(type(error)))
-        else None,
     ]
     return next((one for one in found if type(one) is int and 400 <= one < 600), None)
 
