@@ -30,6 +30,7 @@ def test_the_former_names_of_the_products_modules_hold_for_one_release() -> None
 @pytest.mark.parametrize(
     ("target", "message"),
     [
+        ("own_ramet.pipelines.jobs:app", "no module 'own_ramet.pipelines.jobs': give the app as module:attribute"),
         ("tests.engine.nowhere:app", "no module 'tests.engine.nowhere': give the app as module:attribute"),
         ("nowhere.at.all", "no module 'nowhere.at.all': give the app as module:attribute"),
         (

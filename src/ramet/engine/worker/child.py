@@ -12,6 +12,7 @@ import gc
 import importlib
 import os
 import random
+import re
 import signal
 import socket
 import sys
@@ -47,7 +48,7 @@ def load_app(target: str) -> App:
         ValueError: there is no such app; the message says what to give instead.
     """
     # The former names of the products' modules hold for one release.
-    module_name, _, attribute = target.replace("ramet.pipelines.", "ramet.", 1).partition(":")
+    module_name, _, attribute = re.sub(r"^ramet\.pipelines\.", "ramet.", target).partition(":")
     if not module_name or module_name.startswith("."):
         raise ValueError(f"no module {module_name!r}: give the app as module:attribute")
     try:
