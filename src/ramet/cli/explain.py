@@ -279,7 +279,7 @@ def _place(chain: PathChain) -> str:
 
 
 def print_chain(screen: Console, found: Explanation, now: float) -> None:
-    """Those that it waits for, one below the other."""
+    """Print the tasks that it waits for, one below the other."""
     path = found.path
     chain = path.chain
     if chain is None or not chain.steps or (len(chain.steps) == 1 and chain.end is not None):

@@ -94,7 +94,7 @@ def _rest(code: str, facts: _Facts) -> str:
     try:
         return words(facts) if words is not None else str(facts.get("text", ""))
     except (KeyError, TypeError, ValueError):
-        return ""  # As above.
+        return ""  # The row is damaged, or a newer version wrote it: the page that shows it must not fail.
 
 
 def _over_cost(facts: _Facts) -> str:
@@ -146,7 +146,7 @@ def block_words(code: str, facts: Mapping[str, Fact]) -> str:
     try:
         return _BLOCKS[code](facts)
     except (KeyError, TypeError, ValueError):
-        return code  # The row is damaged, or a newer version wrote it: the page that shows it must not fail.
+        return code  # As in `_rest`.
 
 
 def _cancelled(facts: _Facts) -> str:

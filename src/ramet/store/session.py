@@ -65,7 +65,7 @@ class Session(Protocol):
     now: float
     """The store's clock, read once when the verb began: Unix seconds."""
     fence_base: int
-    """Where fences of new tasks begin (:mod:`ramet.store.session`)."""
+    """Where fences of new tasks begin (:func:`fence_base`)."""
     for_update: str
     """Ends a SELECT of rows that the verb decides about and then writes: nobody else may change them meanwhile.
     Empty where only one transaction writes at a time."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -17,7 +17,7 @@ from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
 from ramet.model.flow.resources import ResponseLimits
 from ramet.model.operations import BulkAction
-from ramet.store.answers import MonitorStepResult, ReofferResult, SettleResult, SubmitResult, SweepResult
+from ramet.store.answers import MonitorStepResult, SettleResult, SubmitResult, SweepResult
 from ramet.store.errors import StoreUncertain
 from ramet.store.imports import import_tasks as import_verbs
 from ramet.store.maintenance import monitor, notification_outbox, path_followup
@@ -30,7 +30,7 @@ from ramet.store.reads import history as key
 from ramet.store.reads import lineages as lineage_reads
 from ramet.store.reads import paths as path_reads
 from ramet.store.reads import tasks as task_reads
-from ramet.store.requests import Cursor, NewLineage, Settlement
+from ramet.store.requests import NewLineage, Settlement
 from ramet.store.rows import blobs, keys, money, own_tables, spawns
 from ramet.store.rows import settings as settings_rows
 from ramet.store.rows import tallies as tally_rows
@@ -66,12 +66,23 @@ def reads(function: Callable[Concatenate[Session, P], Answer]) -> Callable[Conca
     return _shown_as(function, verb)
 
 
-def writes(function: Callable[Concatenate[Session, P], Answer]) -> Callable[Concatenate[Store, P], Running[Answer]]:
-    """Return the verb that runs ``function`` alone: no other verb writes until it is durable."""
+def writes(
+    function: Callable[Concatenate[Session, P], Answer],
+    *,
+    follows: Callable[..., tuple[Sequence[str], Sequence[str]] | None] | None = None,
+) -> Callable[Concatenate[Store, P], Running[Answer]]:
+    """Return the verb that runs ``function`` alone: no other verb writes until it is durable.
+
+    ``follows``: for a verb that may reopen lineages, takes its arguments by name and returns the tasks and lineages
+    that :meth:`Store._follow` prepares first; None for none.
+    """
     ask = _asking(function)
 
     async def verb(self: Store, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
-        return await self._write(ask(*args, **kwargs))
+        asked = ask(*args, **kwargs)
+        if follows is not None and (reopened := follows(**asked.keywords)) is not None:
+            await self._follow(*reopened)
+        return await self._write(asked)
 
     return _shown_as(function, verb)
 
@@ -305,101 +316,11 @@ class Store(ABC):
     cancel = writes(operate.cancel)
     cancel_lineage = writes(operate.cancel_lineage)
     exclude = writes(operate.exclude)
-
-    async def revive(
-        self, task_ids: Sequence[str], *, by: str, reason: str | None = None, extend_seconds: float | None = None
-    ) -> list[str]:
-        """Give ended tasks that were not successful new attempts under the same identity; return those revived.
-
-        Raises:
-            StoreError: a lineage's deadline has passed and ``extend_seconds`` was not given, or a task id is unknown.
-            UniqueHeld: another task holds the unique key of one of them.
-        """
-        await self._follow(task_ids)
-        return await self._write(
-            partial(operate.revive, task_ids=task_ids, by=by, reason=reason, extend_seconds=extend_seconds)
-        )
-
-    async def act_on_tasks(
-        self,
-        act: BulkAction,
-        task_ids: Sequence[str],
-        *,
-        by: str,
-        reason: str | None = None,
-        detail: Mapping[str, Any],
-        extend_seconds: float | None = None,
-    ) -> list[str]:
-        """Retry, cancel or exclude tasks, all in one transaction with its record, an act ``bulk_...``.
-
-        Args:
-            detail: how they were chosen; part of the record.
-
-        Returns:
-            Ids of those on which it took effect.
-
-        Raises:
-            StoreError: one of them cannot be acted on; nothing was done.
-        """
-        if act is BulkAction.RETRY:
-            await self._follow(task_ids)
-        return await self._write(
-            partial(
-                operate.act_on_tasks,
-                act=act,
-                task_ids=task_ids,
-                by=by,
-                reason=reason,
-                detail=detail,
-                extend_seconds=extend_seconds,
-            )
-        )
-
-    async def reoffer(
-        self,
-        tracking_id: str,
-        *,
-        by: str,
-        reasons: Collection[str] = (),
-        reason: str | None = None,
-        limit: int = 1_000,
-        after: Cursor | None = None,
-        kind: str | None = None,
-        key: str | None = None,
-        shape: str | None = None,
-    ) -> ReofferResult:
-        """Offer spawns again that were blocked by something an operator may change, a page at a time.
-
-        Each goes through the whole guard as a child of the first parent that asked for it. What passes is created and
-        its block marked with who and when; what fails keeps its block. A finished or failed lineage runs again when
-        something was created.
-
-        Args:
-            reasons: of the guard; all that can be offered again when empty.
-            reason: why, for the record.
-            limit: blocks of this page, at most 1,000.
-            after: where the page before ended.
-            kind, key, shape: only blocks of these; a page may then offer fewer than ``limit``, or none.
-
-        Raises:
-            StoreError: no such lineage, it was cancelled, its deadline has passed, or a reason cannot be offered again.
-        """
-        await self._follow((), [tracking_id])
-        return await self._write(
-            partial(
-                reoffer_verbs.reoffer,
-                tracking_id=tracking_id,
-                by=by,
-                reasons=reasons,
-                reason=reason,
-                limit=limit,
-                after=after,
-                kind=kind,
-                key=key,
-                shape=shape,
-            )
-        )
-
+    revive = writes(operate.revive, follows=lambda *, task_ids, **_: (task_ids, ()))
+    act_on_tasks = writes(
+        operate.act_on_tasks, follows=lambda *, act, task_ids, **_: (task_ids, ()) if act is BulkAction.RETRY else None
+    )
+    reoffer = writes(reoffer_verbs.reoffer, follows=lambda *, tracking_id, **_: ((), [tracking_id]))
     raise_limits = writes(raise_verbs.raise_limits)
     pause_lineage = writes(pause.pause_lineage)
     resume_lineage = writes(pause.resume_lineage)

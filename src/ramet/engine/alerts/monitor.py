@@ -22,7 +22,7 @@ from ramet.store.loggers import own_logger
 from ramet.store.store import Store
 
 ASK_SECONDS = 60.0
-"""How often a worker asks whether a look is due, at most; the database knows when the last one was."""
+"""Least seconds between two questions of a worker whether a look is due; the database has the time of the last."""
 
 
 def monitor_limits(settings: Mapping[str, Any]) -> MonitorLimits:

@@ -41,7 +41,7 @@ class FlowApp:
 
     def __init__(self) -> None:
         self.queues: dict[str, int | None] = {}
-        """What :meth:`queue` declared; a worker stores it when it starts, as it does for kinds and resources."""
+        """Limits that :meth:`queue` declared; a worker stores them when it starts, as those of kinds and resources."""
         self.resources: dict[str, ResourcePolicy] = {}
 
     def queue(self, name: str, *, concurrency: int | None) -> None:
@@ -119,8 +119,7 @@ class App(FlowApp):
     """
 
     _worker: ClassVar[Callable[..., Runnable]]
-    """What :meth:`run` runs. :mod:`ramet.engine.worker.worker` lies above this module and sets it; ``ramet`` imports
-    both."""
+    """The worker class of :meth:`run`, set by :mod:`ramet.engine.worker.worker`, which lies above this module."""
 
     def __init__(
         self,
@@ -150,7 +149,7 @@ class App(FlowApp):
         self.alert_thresholds: dict[str, int | None] = {}
         self._at_end: list[Callable[[], None]] = []
         self.schedules: list[ScheduleDeclaration] = []
-        """What :meth:`schedule` declared; a worker stores it when it starts."""
+        """Schedules that :meth:`schedule` declared; a worker stores them when it starts."""
 
     def task(
         self,

@@ -1,1 +1,1 @@
-"""What every part of the engine uses: clock, work, claims, logs, threads. Imports no other part of the engine."""
+"""The base of the engine: clock, work, claims, logs, threads. Imports no other part of the engine."""

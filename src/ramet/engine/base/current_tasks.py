@@ -35,7 +35,7 @@ def leave_block(claim: Pulled) -> None:
 
 
 def current_claim() -> Sequence[Work]:
-    """What whoever asks works on at the moment: the claim of the block that it went into last, or its handler's."""
+    """Return the tasks that the caller works on now: the claim of its innermost block, or those of its handler."""
     for claim in reversed(_pulled.get()):
         if (work := claim()) is not None:
             return (work,)
@@ -43,7 +43,7 @@ def current_claim() -> Sequence[Work]:
 
 
 def current_tasks() -> list[Work]:
-    """The tasks that whoever asks works on; none outside of handlers and of blocks that hold a claim."""
+    """Return all tasks that the caller works on; none outside of handlers and of blocks that hold a claim."""
     pulled = [claim() for claim in _pulled.get()]
     return [*_handled.get(), *(work for work in pulled if work is not None)]
 

@@ -50,7 +50,7 @@ def redacted(text: str, environment: Mapping[str, str] = os.environ) -> str:
 
 
 RAISED_CHARACTERS_MAX = 16_000
-"""How much of an exception's text is read; what is kept of it is less."""
+"""Characters of an exception's text that are read; fewer are kept."""
 _name_of = type.__dict__["__name__"].__get__
 
 

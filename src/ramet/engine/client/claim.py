@@ -42,7 +42,7 @@ ClaimId = tuple[int, int]
 
 
 def heartbeat_seconds(lease_seconds: float) -> float:
-    """How often a claim under such a lease is extended: every 30 s, and three times in a shorter one."""
+    """Return the seconds between two heartbeats: 30, or a third of a lease under 90 s."""
     return min(HEARTBEAT_SECONDS, lease_seconds / 3)
 
 

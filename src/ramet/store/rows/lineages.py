@@ -74,7 +74,7 @@ PRUNING = -1
 def lock_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Lineage]:
     """The named lineage rows, held until the transaction ends, by tracking_id. Unknown ids are absent.
 
-    Deadlines are by the clock on the wall, whatever pauses there were (:mod:`ramet.store.rows.lineages`).
+    Deadlines are by the clock on the wall, whatever pauses there were (:func:`effective`).
     """
     return _lineages(session, tracking_ids, session.for_update)
 

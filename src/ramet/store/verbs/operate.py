@@ -118,7 +118,12 @@ def revive(
     reason: str | None = None,
     extend_seconds: float | None = None,
 ) -> list[str]:
-    """Give ended tasks new attempts under the same identity, see :meth:`ramet.store.store.Store.revive`."""
+    """Give ended tasks that were not successful new attempts under the same identity; return those revived.
+
+    Raises:
+        StoreError: a lineage's deadline has passed and ``extend_seconds`` was not given, or a task id is unknown.
+        UniqueHeld: another task holds the unique key of one of them.
+    """
     refuse_odd_extension(extend_seconds)
     revived = []
     for task_id in task_ids:
@@ -201,7 +206,17 @@ def act_on_tasks(
     detail: Mapping[str, Any],
     extend_seconds: float | None = None,
 ) -> list[str]:
-    """Retry, cancel or exclude tasks, see :meth:`ramet.store.store.Store.act_on_tasks`."""
+    """Retry, cancel or exclude tasks, all in one transaction with its record, an act ``bulk_...``.
+
+    Args:
+        detail: how they were chosen; part of the record.
+
+    Returns:
+        Ids of those on which it took effect.
+
+    Raises:
+        StoreError: one of them cannot be acted on; nothing was done.
+    """
     match act:
         case BulkAction.RETRY:
             done = revive(session, task_ids, by=by, reason=reason, extend_seconds=extend_seconds)

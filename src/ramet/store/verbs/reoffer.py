@@ -58,7 +58,22 @@ def reoffer(
     key: str | None = None,
     shape: str | None = None,
 ) -> ReofferResult:
-    """Offer a page of blocked spawns again, see :meth:`ramet.store.store.Store.reoffer`."""
+    """Offer spawns again that were blocked by something an operator may change, a page at a time.
+
+    Each goes through the whole guard as a child of the first parent that asked for it. What passes is created and
+    its block marked with who and when; what fails keeps its block. A finished or failed lineage runs again when
+    something was created.
+
+    Args:
+        reasons: of the guard; all that can be offered again when empty.
+        reason: why, for the record.
+        limit: blocks of this page, at most 1,000.
+        after: where the page before ended.
+        kind, key, shape: only blocks of these; a page may then offer fewer than ``limit``, or none.
+
+    Raises:
+        StoreError: no such lineage, it was cancelled, its deadline has passed, or a reason cannot be offered again.
+    """
     refused = sorted(set(reasons) - REOFFERABLE)
     if refused:
         can = ", ".join(sorted(REOFFERABLE))
