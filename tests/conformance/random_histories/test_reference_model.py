@@ -70,6 +70,8 @@ class StoreAndModel(RuleBasedStateMachine):
     """Every rule does one thing to both and compares the answers; after every rule all rows are compared."""
 
     made_store: ClassVar[type[SimulatedStore]] = MemoryStore
+    follows_before_revive: ClassVar[bool] = False
+    """True where the follow-up of ended lineages commits before a revive, which may then be refused."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -239,6 +241,8 @@ class StoreAndModel(RuleBasedStateMachine):
         except StoreError:
             assert expected is None
             self.model = before
+            for job in [before.jobs[name] for name in names if name in before.jobs and self.follows_before_revive]:
+                before.follow_end(job.line)
 
     # --- the comparison
 

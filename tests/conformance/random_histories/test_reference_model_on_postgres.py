@@ -8,6 +8,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.conformance.random_histories.test_reference_model import SOME, StoreAndModel
 from tests.simulation.database import ServerStore
+from tests.support.world import KINDS
 
 pytestmark = pytest.mark.server
 
@@ -16,6 +17,20 @@ class ServerAndModel(StoreAndModel):
     """Every rule does one thing to both and compares the answers."""
 
     made_store = ServerStore
+    follows_before_revive = True
+
+
+def test_a_refused_revive_leaves_the_followed_end() -> None:
+    both = ServerAndModel()
+    both.begin([("page", 0, 0.0, 0)])
+    both.submit(2, [("page", 0, 0.0, 0)], (2, 1, 2, 600.0))
+    both.advance(700.0)
+    both.claim(2, set(KINDS))
+    both.same_rows()
+    both.revive([1], None)
+    both.same_rows()
+    assert both.model.jobs["t2"].state == "failed"
+    both.teardown()
 
 
 def test_the_store_does_what_the_plain_model_does() -> None:
