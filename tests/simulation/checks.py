@@ -9,6 +9,7 @@ from ramet.store.rows.paths import REPAIRS_COUNTER
 from tests.invariants import check
 from tests.simulation.database import SimulatedStore
 from tests.simulation.workload import PLACES
+from tests.simulation.workload_parts import LEAF
 
 ACCEPTED = ("success", "filtered", "skipped", "snooze", "continue")
 """Outcomes whose settlement committed what the handler had buffered. A declared failure did so too."""
@@ -27,12 +28,13 @@ async def violations(store: SimulatedStore, pruned: Set[str] = frozenset()) -> l
 def _effects(store: SimulatedStore, pruned: Set[str]) -> Iterator[str]:
     """Exactly one end effect per accepted settlement, none for any other (promise I2)."""
     ids = dict(store.rows("SELECT seq, id FROM ramet_tasks"))
+    leaves = {seq for (seq,) in store.rows("SELECT seq FROM ramet_tasks WHERE kind = ?", LEAF)}
     accepted = set()
     there = set(ids.values())
     for seq, fence, outcome, reason, facts, error_class, worker in store.rows(
         "SELECT seq, fence, outcome, COALESCE(reason, ''), reason_facts, error_class, worker FROM ramet_attempts"
     ):
-        if worker in there or worker in pruned:
+        if seq in leaves or worker in there or worker in pruned:
             continue  # It was settled by the task that it was bound to: no handler ran.
         token = f"{ids[seq]}:{fence}"
         # RetryAfter and CostRefused are raised: they end as a snooze and drop what was buffered, like any exception.

@@ -44,6 +44,8 @@ class Before(NamedTuple):
     """Of what is about to be paused."""
     terminal: frozenset[str]
     """Tasks of ended lineages, where some are about to be pruned."""
+    late: frozenset[int] = frozenset()
+    """Tasks whose lineage was ended under them."""
 
 
 NOTHING = Before({}, {}, {}, {}, 0.0, frozenset())
@@ -89,7 +91,7 @@ class Witness:
                 over = self.judge.ending(seqs)
                 rows = self.store.rows("SELECT seq, resource FROM ramet_live WHERE resource IS NOT NULL")
                 resources = {seq: resource for seq, resource in rows if seq in seqs and seq not in over}
-                before = before._replace(stands=self.judge.chains(seqs), resources=resources)
+                before = before._replace(stands=self.judge.chains(seqs), resources=resources, late=self._late())
             case "prune":
                 return before._replace(terminal=frozenset(self._over()))
             case "pause_lineage":
@@ -106,7 +108,7 @@ class Witness:
                 self.claimed(before.leases, answer)
                 self.judge.claimed(before.opened, answer)
             case "settle":
-                self.settled(before.leases, arguments[0], answer)
+                self.settled(before.leases, before.late, arguments[0], answer)
                 self.judge.settled(before.stands, arguments[0], answer)
                 self.judge.counted(before.resources, arguments[0], answer)
             case "heartbeat":
@@ -221,11 +223,22 @@ class Witness:
         hosts = sorted({resource for _, resource in taken if resource is not None})
         return [("kind", name, WALKS_MAX) for name in kinds] + [("resource", name, HOST_CALLS_MAX) for name in hosts]
 
-    def settled(self, before: Leases, batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
-        """One accepted answer for a claim that ends it, none for a claim that is not current."""
+    def _late(self) -> frozenset[int]:
+        rows = self.store.rows(
+            "SELECT l.seq FROM ramet_live l JOIN ramet_lineages n ON n.tracking_id = l.tracking_id "
+            "WHERE n.state IN ('failed', 'cancelled') AND l.ending IS NULL"
+        )
+        return frozenset(seq for (seq,) in rows)
+
+    def settled(
+        self, before: Leases, late: frozenset[int], batch: Sequence[Settlement], answers: Sequence[SettleResult]
+    ) -> None:
+        """One accepted answer for a claim that ends it; none for one that is not current, or of an ended lineage."""
         held = dict(before)
         for item, answer in zip(batch, answers, strict=True):
             if answer.refused is None:
+                if item.seq in late:
+                    self.broken.append(f"task {item.seq} was settled after its lineage had ended")
                 if not self.current(held, item.seq, item.fence):
                     self.broken.append(f"task {item.seq} was settled under fence {item.fence}, which was not current")
                 if answer.state != "processing":

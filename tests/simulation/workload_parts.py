@@ -30,13 +30,17 @@ PARTS = (
     "chains",
     "money",
     "trees",
+    "leaves",
 )
 """``source``: a breaker that only people close. ``restore``: a copy of the database takes the place of the database.
 ``at once``: what people do takes time, and they do other things meanwhile. ``trees``: they cancel more tasks with all
-below. New parts go to the end: those that a seed drew before stay."""
+below. ``leaves``: tasks that only return, which go by the lanes. New parts go to the end: those that a seed drew before
+stay."""
 ALL_PARTS = frozenset(PARTS)
 EFFECT = "INSERT INTO effects (task_id, token, name) VALUES (?, ?, ?)"
 
+LEAF = "leaf"
+"""A kind whose handler leaves no effect."""
 MILL = "mill"
 MILL_FAILURES, MILLERS_MAX = 2, 2
 BELL_SECONDS, GONG_SECONDS = 90.0, 200.0
@@ -98,6 +102,9 @@ def add_parts(app: App, parts: frozenset[str], act: Act, chance: Chance, host_of
     if "money" in parts:
         _money(app, act, chance)
         wanted += ["shop"]
+    if "leaves" in parts:
+        _leaves(app, chance)
+        wanted += [LEAF] * 5  # Most tasks, as in most programs.
     if "schedules" in parts:
         _schedules(app, act, chance)
     if "lineage end" in parts:
@@ -194,6 +201,16 @@ def _chains(app: App, chance: Chance) -> None:
             await ctx.checkpoint("passed on", {"attempt": ctx.attempt})
         ctx.write(EFFECT, (ctx.id, ctx.token, "end"))
         return ctx.continue_later()
+
+
+def _leaves(app: App, chance: Chance) -> None:
+    @app.task(LEAF, key=key_of)
+    async def leaf(ctx: Context, item: Item) -> dict[str, int] | None:
+        rng = chance(ctx)
+        await asyncio.sleep(rng.choice((0.1, 3.0, 60.0, 250.0)))
+        if rng.random() < 0.1:
+            raise Permanent("fallen")
+        return {"attempt": ctx.attempt} if rng.random() < 0.5 else None
 
 
 def _money(app: App, act: Act, chance: Chance) -> None:

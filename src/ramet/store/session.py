@@ -57,6 +57,20 @@ class TallyNotes(NamedTuple):
     now: float = 0.0
     changes: Sequence[Change] = ()
     """What ``changed`` was counted from."""
+    ended: Sequence[int] = ()
+    """Numbers of tasks that ended without a change of their own (:mod:`ramet.store.state.lanes`)."""
+
+
+class EndedGroup(NamedTuple):
+    """Tasks that succeeded together and agree in what is counted of them."""
+
+    tracking_id: str
+    kind: str
+    available_at: float
+    claimed_at: float
+    attempts: int
+    chain_depth: int
+    seqs: Sequence[int]
 
 
 class Session(Protocol):
@@ -132,6 +146,19 @@ class Session(Protocol):
 
     def delete(self, table: str, key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
         """Delete rows by key, as :meth:`update` finds them; returns how many were there."""
+        ...
+
+    def end_successes(self, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
+        """End, as successes, those of the claims that are plain (:data:`ramet.store.state.lanes.PLAIN_ROW`).
+
+        Writes the wide rows and the attempts, takes the hot rows away, and leaves the lineages to the caller.
+
+        Args:
+            items: number, fence and result (JSON text) of each, in order of number.
+
+        Returns:
+            The tasks that it ended; the others are as they were.
+        """
         ...
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:

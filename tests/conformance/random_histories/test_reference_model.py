@@ -22,6 +22,7 @@ from ramet.model.task.task import NewTask
 from ramet.store.answers import ClaimedTask
 from ramet.store.errors import LineageExists, StoreError
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
+from ramet.store.state import lanes
 from ramet.store.verbs import operate, spawn
 from ramet.store.verbs import settle as settling
 from tests.conformance.random_histories.reference_ends import Ask, Model
@@ -381,6 +382,12 @@ def test_a_spawn_over_the_budget_is_found(monkeypatch: pytest.MonkeyPatch) -> No
         "check_spawn",
         lambda facts: blind(facts._replace(lineage=facts.lineage._replace(max_fan_out=facts.lineage.max_fan_out + 1))),
     )
+    assert _is_found()
+
+
+@pytest.mark.parametrize("word", ["fence", "lease"])
+def test_a_lane_without_a_condition_is_found(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "PLAIN_ROW", [condition for condition in lanes.PLAIN_ROW if word not in condition])
     assert _is_found()
 
 

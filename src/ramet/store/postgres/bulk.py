@@ -99,6 +99,14 @@ def _joined(write: Write, modes: tuple[str, ...], types: tuple[int, ...]) -> str
     return write.text(marks, rows)
 
 
+def as_rows(name: str, names: Sequence[str], types: Sequence[int], columns: Columns) -> Bulk:
+    """Rows as a list of WITH of that name, and its parameters, an array a column."""
+    arrays = ", ".join(f"${at}::{TYPES[kind]}[]" for at, kind in enumerate(types, 1))
+    listed = ", ".join(names)
+    parameters = [_array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    return f"{name} AS (SELECT * FROM unnest({arrays}) AS v({listed}))", parameters
+
+
 def _array(column: Sequence[Any], kind: int) -> str:
     """An array literal, written a column at a time: the driver's own way takes as long as the statement itself."""
     if kind == 25:

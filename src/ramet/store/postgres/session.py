@@ -14,13 +14,14 @@ from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
 from ramet.store.errors import StoreError
-from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, copied, joined, looked_up, meet, numbered, translated
+from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, as_rows, copied, joined, looked_up, meet, numbered, translated
 from ramet.store.postgres.errors import CommitUnknown, PartitionMissing, is_gone, is_race
 from ramet.store.postgres.partitions import Partitions
 from ramet.store.rows import tallies
 from ramet.store.scan_floor import ScanFloors
 from ramet.store.session import (
     LOOKS_MAX,
+    EndedGroup,
     Insert,
     Row,
     RowWriter,
@@ -30,6 +31,7 @@ from ramet.store.session import (
     TransactionConflict,
     Write,
 )
+from ramet.store.state.lanes import ends_at_once
 
 VERSION_MIN = 150_000
 WORLD = 0x72616D65
@@ -302,6 +304,17 @@ class PostgresSession(RowWriter):
         send()
         # More than one where the server says why it ends the session, and the connection then ends: the first tells.
         return [_checked(result) for result in self.connection.wait(generators.execute(self.connection.pgconn))][-1]
+
+    def end_successes(self, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
+        groups: list[EndedGroup] = []
+        for table, part in self.parts("ramet_tasks", items, 0):
+            text, parameters = as_rows("i", ("seq", "fence", "result"), (20, 20, 25), [*zip(*part, strict=True)])
+            statement = f"WITH {text}, {ends_at_once(table, f'${len(parameters) + 1}')}"
+            found = self.rows(statement, (*parameters, self.now))
+            groups += [EndedGroup(*row[:-1]) for row in found]
+            ended, closed = sum(len(row[-2]) for row in found), found[0][-1] if found else 0
+            assert closed == ended, f"{closed} rows written of {ended} tasks that succeeded"
+        return groups
 
     def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
         found: list[list[Row]] = [[] for _ in rows]

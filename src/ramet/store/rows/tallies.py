@@ -29,8 +29,8 @@ from ramet.model.tallies import (
     tally_of,
 )
 from ramet.model.task.task import LIVE, TERMINAL, Standing
-from ramet.model.task.transitions import PENDING, SUCCESS, Change
-from ramet.store.session import NO_COUNTS, Moment, Row, Session, TallyNotes
+from ramet.model.task.transitions import PENDING, PROCESSING, SUCCESS, Change
+from ramet.store.session import NO_COUNTS, EndedGroup, Moment, Row, Session, TallyNotes
 
 MINUTE, HOUR = 60, 3_600
 ALL_TIME = 0
@@ -86,6 +86,16 @@ def changed(session: Session, changes: Sequence[Change]) -> None:
     reasons = [told for c in changes if c.after.state != SUCCESS and (told := _reason(c)) is not None]
     counts = Counter(reasons) if reasons else NO_COUNTS
     session.noted.append(TallyNotes(_moment(session), NO_COUNTS, counted, counts, session.now, changes))
+
+
+def succeeded(session: Session, groups: Sequence[EndedGroup]) -> None:
+    """Tasks succeeded that no change tells of."""
+    counted: Counter[tuple[tuple[Any, ...], str, str | None]] = Counter()
+    for g in groups:
+        before = (g.kind, PROCESSING, g.available_at, g.claimed_at, g.attempts, g.chain_depth)
+        counted[before, SUCCESS, "success"] += len(g.seqs)
+    ended = [seq for group in groups for seq in group.seqs]
+    session.noted.append(TallyNotes(_moment(session), NO_COUNTS, counted, now=session.now, ended=ended))
 
 
 def _reason(c: Change) -> tuple[str, str, str] | None:
@@ -155,9 +165,11 @@ EndsTold = Callable[[list[int]], None]
 
 def ends_of(written: Iterable[TallyNotes]) -> list[int]:
     """Numbers of the tasks that ended, of what a transaction wrote."""
-    return [
-        c.before.seq for noted in written for c in noted.changes if c.before.state in LIVE and c.after.state in TERMINAL
-    ]
+    found: list[int] = []
+    for noted in written:
+        found += noted.ended
+        found += [c.before.seq for c in noted.changes if c.before.state in LIVE and c.after.state in TERMINAL]
+    return found
 
 
 def report_ends(session: Session, on_ends: EndsTold | None) -> None:

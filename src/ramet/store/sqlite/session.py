@@ -23,6 +23,7 @@ from ramet.store.rows import tallies
 from ramet.store.scan_floor import ScanFloors
 from ramet.store.session import (
     LOOKS_MAX,
+    EndedGroup,
     Row,
     RowWriter,
     StatementFailed,
@@ -32,6 +33,7 @@ from ramet.store.session import (
     TransactionRolledBack,
     Write,
 )
+from ramet.store.state.lanes import stepwise_ends
 
 PROCESSES = Path("/proc")
 LOOK_SECONDS = 1.0
@@ -340,6 +342,22 @@ class SqliteSession(RowWriter):
         count = self._connection.executemany(sql, rows).rowcount
         self._hook("after", told)
         return count
+
+    def end_successes(self, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
+        ends = stepwise_ends()
+        self.run("CREATE TEMP TABLE IF NOT EXISTS ramet_settling (seq INTEGER PRIMARY KEY, fence INTEGER, result TEXT)")
+        self.run_many("INSERT INTO ramet_settling VALUES (?, ?, ?)", items)
+        found = self.rows(ends.look, (self.now,))
+        groups = [EndedGroup._make((*row[:-1], [*map(int, row[-1].split(","))])) for row in found]
+        seqs = [seq for group in groups for seq in group.seqs]
+        if len(seqs) != len(items):
+            listed, values = self.members(seqs)
+            self.run(f"DELETE FROM ramet_settling WHERE NOT seq {listed}", (values,))
+        for statement, timed in ends.statements if seqs else ():
+            written = self.run(statement, (self.now,) if timed else ())
+            assert written == len(seqs), f"{written} rows written of {len(seqs)} tasks that succeeded"
+        self.run("DELETE FROM ramet_settling")
+        return groups
 
     def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
         return [self.rows(sql, row) for row in rows]

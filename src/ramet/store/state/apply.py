@@ -8,7 +8,7 @@ exclude of an ended task go the other way. A test looks for a second place.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
@@ -35,8 +35,8 @@ Values = Callable[[Standing], tuple[object, ...]]
 
 
 @cache
-def _moved_by(transition: Transition) -> tuple[tuple[str, ...], Values]:
-    """The columns of a hot row that a transition writes, and what takes their values from the standing after.
+def moved_by(transition: Transition) -> tuple[tuple[str, ...], Values]:
+    """Return the columns of a hot row that a transition writes, and what takes their values from the standing after.
 
     A column that is written costs even when it stays the same, most of all where an index looks at it; for a transition
     that happens all the time only those are written that it touches.
@@ -127,7 +127,7 @@ def enter_ended(session: Session, tasks: Sequence[Mapping[str, object]]) -> None
 def _move(session: Session, moves: Sequence[Change]) -> set[int]:
     lost: set[int] = set()
     for transition, several in _by_transition(moves).items():
-        columns, values = _moved_by(transition)
+        columns, values = moved_by(transition)
         rows = [(*values(c.after), c.before.seq, c.before.state, c.before.fence) for c in several]
         lost |= _missed(session, session.update("ramet_live", columns, _AS_READ, rows), several)
     return lost
@@ -185,21 +185,17 @@ def _missed(session: Session, written: int, changes: Sequence[Change]) -> set[in
         return set()
     # The caller read these standings in this very transaction, so a miss means that two changes of one batch name
     # the same task, or that the dialect let somebody in between. Neither may be papered over silently.
-    return _misses(session, changes)
+    return misses(session, [(c.before.seq, c.after if c.after.state in LIVE else None) for c in changes])
 
 
-def _misses(session: Session, changes: Sequence[Change]) -> set[int]:
-    listed, values = session.members(c.before.seq for c in changes)
+def misses(session: Session, wanted: Sequence[tuple[int, Standing | None]]) -> set[int]:
+    """Return the numbers of the tasks that do not stand as a write would have left them; None for one that ended."""
+    listed, values = session.members(seq for seq, _ in wanted)
     stands = {
         seq: (state, fence)
         for seq, state, fence in session.rows(f"SELECT seq, state, fence FROM ramet_live WHERE seq {listed}", (values,))
     }
-    missed = set()
-    for c in changes:
-        wanted = (c.after.state, c.after.fence) if c.after.state in LIVE else None
-        if stands.get(c.before.seq) != wanted:
-            missed.add(c.before.seq)
-    return missed
+    return {seq for seq, after in wanted if stands.get(seq) != (None if after is None else (after.state, after.fence))}
 
 
 def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
@@ -250,6 +246,23 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
         return
     lineages = lock_lineages(session, deltas)
     _close_reservations(session, changes, lineages)
+    count_ends(session, deltas, lineages, revived)
+
+
+def count_ends(
+    session: Session,
+    deltas: Mapping[str, Mapping[str, int]],
+    lineages: Mapping[str, Lineage],
+    revived: Collection[str] = (),
+) -> None:
+    """Add to the counters of lineages, which are held, and finish those without a live task.
+
+    Args:
+        session: the transaction.
+        deltas: by lineage and counter.
+        lineages: as their rows are.
+        revived: lineages of which a task was revived.
+    """
     rows = []
     for tracking_id, counts in deltas.items():
         row = lineages[tracking_id]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from ramet.model.flow.resources import ClaimUsage
 from ramet.model.lineage.guard import tombstone_over
@@ -18,9 +20,10 @@ from ramet.store.requests import ClaimRequest
 from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
 from ramet.store.rows.turns import advance, in_order
 from ramet.store.scan_floor import Floor, Position, raised_floor
-from ramet.store.schema.columns import LIVE_LIST
+from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, picker
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, free
+from ramet.store.state.lanes import move_alike
 from ramet.store.verbs.resources import locked_usage, ready, spend
 from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
@@ -189,16 +192,19 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
     limit = min(request.limit, CLAIM_LIMIT)
     bounds = bounds_of(session, request.queues, request.kinds)
     looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used, pulled=request.pulled)
-    taken: list[Change] = []
+    taken: list[Standing] = []
+    claims: list[Standing] = []
+    lineages: dict[str, Lineage] = {}
     waiting = looked.candidates
     for _ in range(SET_ASIDE_ROUNDS):
         found = waiting + _candidates(session, bounds, limit - len(taken), request.pulled)
         candidates = bounds.accepted(in_order(session, found), limit - len(taken))
-        changes, held_back = _decide(session, request, candidates)
-        lost = apply(session, changes).lost
-        changes = [change for change in changes if change.before.seq not in lost] if lost else changes
-        bounds.take([change.before for change in changes])
-        taken += changes
+        changes, held_back = _decide(session, request, candidates, lineages)
+        now = move_alike(session, changes)
+        claimed = [standing for standing in candidates if standing.seq in now]
+        bounds.take(claimed)
+        taken += claimed
+        claims += [now[standing.seq] for standing in claimed]
         # What cannot run steps aside, so that it is looked at once and holds back nobody at the next claims.
         if not held_back or len(taken) == limit:
             break
@@ -206,10 +212,9 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
         waiting = []  # A resource's room was measured once: what is left of it is the next claim's.
     else:
         session.wake()  # There may be work behind what was set aside: whoever looks next goes on from there.
-    standings = [change.before for change in taken]
-    advance(session, standings)
-    spend(session, looked, standings)
-    return _claimed(session, [change.after for change in taken])
+    advance(session, taken)
+    spend(session, looked, taken)
+    return _claimed(session, claims, lineages)
 
 
 def promote_due(session: Session, limit: int = 1_000) -> int:
@@ -227,34 +232,58 @@ def _candidates(session: Session, bounds: Bounds, limit: int, pulled: bool) -> l
     ]
 
 
+_DECISIVE = itemgetter(
+    *map(
+        LIVE_COLUMNS.index,
+        ("wait", "holds_path", "ending", "fence", "attempts", "started_at", "deadline_at", "task_seconds"),
+    )
+)
+"""Of a task that may be claimed: what :func:`decide` goes by, but for the times that it compares."""
+
+
 def _decide(
-    session: Session, request: ClaimRequest, candidates: Sequence[Standing]
-) -> tuple[list[Change], list[tuple[Standing, Wait]]]:
-    lineages = read_lineages(session, {s.tracking_id for s in candidates})
-    changes: list[Change] = []
-    held_back: list[tuple[Standing, Wait]] = []
+    session: Session, request: ClaimRequest, candidates: Sequence[Standing], lineages: dict[str, Lineage]
+) -> tuple[list[tuple[Change, list[Standing]]], list[tuple[Standing, Wait]]]:
+    """Decide what becomes of candidates, once for all that stand alike.
+
+    Returns:
+        The claims, each with the standings that it is true of, and what cannot be claimed, with what it waits for.
+    """
+    lineages.update(read_lineages(session, {s.tracking_id for s in candidates}))
     busy = _end_overdue(session, lineages)
-    events = {
-        tracking_id: ev.Claim(request.worker, request.lease_seconds, lineage.deadline_at)
-        for tracking_id, lineage in lineages.items()
-    }
+    held_back: list[tuple[Standing, Wait]] = []
+    alike: dict[tuple[object, ...], list[Standing]] = defaultdict(list)
+    now = session.now
     for standing in candidates:
-        if standing.tracking_id in busy:
-            continue
         lineage = lineages[standing.tracking_id]
-        if standing.ending is None and (
-            lineage.state != LineageState.RUNNING
-            or (lineage.tombstones and _under_tombstone(session, standing, tombstones_of(lineage)))
-        ):
-            held_back.append((standing, Wait.LINEAGE))
-            continue
-        change = decide(standing, events[standing.tracking_id], session.now)
+        if lineage.state != LineageState.RUNNING or lineage.tombstones or busy:
+            if standing.tracking_id in busy:
+                continue
+            if standing.ending is None and _is_over(session, standing, lineage):
+                held_back.append((standing, Wait.LINEAGE))
+                continue
+        seconds = standing.task_seconds
+        until: float | None = lineage.deadline_at
+        if seconds is not None and (standing.started_at or now) + seconds <= lineage.deadline_at:
+            until = None  # It is no matter how much later the lineage's deadline is.
+        alike[(standing.available_at > now, until, *_DECISIVE(standing))].append(standing)
+    changes: list[tuple[Change, list[Standing]]] = []
+    for standings in alike.values():
+        first = standings[0]
+        event = ev.Claim(request.worker, request.lease_seconds, lineages[first.tracking_id].deadline_at)
+        change = decide(first, event, now)
         if isinstance(change, Change):
-            changes.append(change)
+            changes.append((change, standings))
         else:
             # A clock that was set back makes a promoted task early again: it waits once more.
-            held_back.append((standing, Wait.DUE))
+            held_back += [(standing, Wait.DUE) for standing in standings]
     return changes, held_back
+
+
+def _is_over(session: Session, standing: Standing, lineage: Lineage) -> bool:
+    if lineage.state != LineageState.RUNNING:
+        return True
+    return bool(lineage.tombstones) and _under_tombstone(session, standing, tombstones_of(lineage))
 
 
 def _end_overdue(session: Session, lineages: dict[str, Lineage]) -> set[str]:
@@ -298,26 +327,31 @@ _RULE = (
 )
 
 
-_ELSEWHERE = {"pipeline_state": "c.pipeline_state", "max_spawn_depth": "l.max_spawn_depth", "path": _RULE}
-_WIDE_LIST = ", ".join(_ELSEWHERE.get(name) or f"t.{name}" for name in ClaimedTask._fields[1:])
+_ELSEWHERE = {"pipeline_state": "c.pipeline_state", "path": _RULE}
+_WIDE = tuple(name for name in ClaimedTask._fields[1:] if name != "max_spawn_depth")
+_WIDE_LIST = ", ".join(_ELSEWHERE.get(name) or f"t.{name}" for name in _WIDE)
+_of_wide = picker(("max_spawn_depth", "seq", *_WIDE), ClaimedTask._fields[1:])
 
 
-def _claimed(session: Session, standings: Sequence[Standing]) -> list[ClaimedTask]:
-    """What a handler needs besides the standing: the wide row, read once per claim."""
+def _claimed(session: Session, standings: Sequence[Standing], lineages: Mapping[str, Lineage]) -> list[ClaimedTask]:
+    """Return what a handler needs besides the standing: the wide row, read once per claim."""
     if not standings:
         return []
     seqs = [s.seq for s in standings]
     listed, values = session.members(seqs)
     wide = {
-        row[0]: row[1:]
+        row[0]: row
         for row in session.rows(
-            f"SELECT t.seq, {_WIDE_LIST} FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
-            f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq {listed} "
-            "AND t.seq BETWEEN ? AND ?",  # says which part of the history they are in
+            f"SELECT t.seq, {_WIDE_LIST} FROM ramet_tasks t LEFT JOIN ramet_checkpoints c ON c.seq = t.seq "
+            f"WHERE t.seq {listed} AND t.seq BETWEEN ? AND ?",  # says which part of the history they are in
             (values, min(seqs), max(seqs)),
         )
     }
-    return [ClaimedTask(standing, *wide[standing.seq]) for standing in standings]
+    depths = {tracking_id: (row.max_spawn_depth,) for tracking_id, row in lineages.items()}
+    return [
+        ClaimedTask._make((standing, *_of_wide(depths[standing.tracking_id] + wide[standing.seq])))
+        for standing in standings
+    ]
 
 
 def heartbeat(session: Session, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:

@@ -29,6 +29,7 @@ from ramet.store.rows.turns import renew
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.state.apply import apply
+from ramet.store.state.lanes import LaneMissed, end_successes, is_plain
 from ramet.store.state.path_changes import release_claims
 from ramet.store.verbs import resources
 from ramet.store.verbs.bound import Items, numbers_of, settle_items
@@ -83,26 +84,33 @@ def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]
     return {row[0]: Standing._make(row) for row in found}
 
 
-def settle(session: Session, batch: Sequence[Settlement]) -> list[SettleResult]:
+def settle(session: Session, batch: Sequence[Settlement], *, lanes: bool = True) -> list[SettleResult]:
     """Apply settlements; return the answers in the order of the batch.
 
     Several settlements of one task take effect one after the other. A settlement that the database cannot take (a value
     that it cannot hold, say) becomes that error and leaves the others alone; so does one whose required spawn is
     refused.
+
+    Args:
+        session: the transaction.
+        batch: of any tasks.
+        lanes: False takes the usual way for all of them (:mod:`ramet.store.state.lanes`).
     """
     try:
         with session.savepoint():
-            return _settle_together(session, batch)
+            return _settle_together(session, batch, lanes=lanes)
+    except LaneMissed:
+        return settle(session, batch, lanes=False)
     except RequiredRefused as refused:
-        answers = settle(session, refused.replaced(batch))
+        answers = settle(session, refused.replaced(batch), lanes=lanes)
         refused.record(session, answers)
         return answers
     except StatementFailed as error:
         if len(batch) == 1:
-            return _settle_together(session, [failed(batch[0], NOT_STORED, error)])
+            return _settle_together(session, [failed(batch[0], NOT_STORED, error)], lanes=False)
     # One by one they would take their rows in the order of the batch, and two batches could wait for each other.
     _hold(session, batch)
-    return [answer for item in batch for answer in settle(session, [item])]
+    return [answer for item in batch for answer in settle(session, [item], lanes=lanes)]
 
 
 class _LockedRows(NamedTuple):
@@ -135,14 +143,47 @@ def _names_resource(item: Settlement) -> bool:
     return (type(event) is ev.Snooze and bool(event.resource)) or any(new.resource for new in item.spawns)
 
 
-def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[SettleResult]:
+def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bool) -> list[SettleResult]:
     answers: dict[int, SettleResult] = {}
     rounds = _rounds(batch)
     if len(rounds) > 1:
         _hold(session, batch)  # In one order for all: what a later round wants is not waited for with rows in hand.
+    elif lanes:
+        rounds = [_without_plain(session, rounds[0], answers)]
     for items in rounds:
         _settle_round(session, items, answers)
     return [answers[at] for at in range(len(batch))]
+
+
+def _without_plain(
+    session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, SettleResult]
+) -> list[tuple[int, Settlement]]:
+    """Settle what a lane can take; return the rest."""
+    plain = [(at, item) for at, item in items if is_plain(item)]
+    if not plain:
+        return [*items]
+    if len(plain) < len(items) and session.for_update:
+        _hold_rows(session, [item for _, item in items])
+    done = end_successes(session, [item for _, item in plain])
+    for at, item in plain:
+        if item.seq in done.answers:
+            answers[at] = done.answers[item.seq]
+    _then(session, done.lineages, ())
+    return [(at, item) for at, item in items if at not in answers]
+
+
+def _hold_rows(session: Session, batch: Sequence[Settlement]) -> None:
+    """Hold everything that a batch decides about, in the order of :func:`_hold`, and read none of it."""
+    named = [each.task_id for item in batch if item.items for each in item.items]
+    seqs = [*numbers_of(session, named).values()] if named else []
+    hold_paths(session, batch, seqs)
+    listed, values = session.members([*(item.seq for item in batch), *seqs])
+    found = session.rows(
+        "SELECT DISTINCT tracking_id FROM (SELECT tracking_id FROM ramet_live "
+        f"WHERE seq {listed} ORDER BY seq{session.for_update}) AS held",
+        (values,),
+    )
+    lock_lineages(session, [tracking_id for (tracking_id,) in found])
 
 
 def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:

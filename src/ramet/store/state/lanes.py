@@ -1,0 +1,206 @@
+"""Lanes: claims, and successes that ask for nothing else, set by set instead of row by row (DESIGN §9).
+
+Nearly all tasks need no more. A lane writes what :func:`ramet.model.task.lifecycle.decide` says and
+:func:`ramet.store.state.apply.apply` would write, column for column, but once for all rows that stand alike, or fed by
+the database from the rows themselves. A row that does not meet the conditions is left for the usual way, in the same
+transaction. Tests compare both ways on random standings, on both stores.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from ramet.model.lineage.lineage import OPEN, Lineage
+from ramet.model.task import events as ev
+from ramet.model.task.task import Standing
+from ramet.model.task.transitions import PROCESSING, SUCCESS, Change
+from ramet.store.answers import SettleResult
+from ramet.store.requests import Settlement
+from ramet.store.rows import tallies
+from ramet.store.rows.lineages import lock_lineages
+from ramet.store.schema.columns import CLOSED_COLUMNS, LIVE_COLUMNS, picker
+from ramet.store.session import EndedGroup, Session
+from ramet.store.state.apply import count_ends, misses, moved_by
+
+# --- moves of tasks that stand alike ------------------------------------------------------------------------------
+
+
+def move_alike(session: Session, alike: Iterable[tuple[Change, Sequence[Standing]]]) -> dict[int, Standing]:
+    """Apply decided moves, each to all tasks that stand alike; return how each task stands then, by number.
+
+    Args:
+        session: the transaction in which the standings were read.
+        alike: a change of a transition that says which fields it writes, and ends no attempt; with the standings of
+            which it is true, that of the change among them.
+
+    Returns:
+        Without tasks that no longer stood as they were read: those are left alone.
+    """
+    same: dict[tuple[Any, ...], list[Standing]] = defaultdict(list)
+    for change, standings in alike:
+        columns, values = moved_by(change.transition)
+        same[(columns, values(change.after), change.before.state, change.before.fence)] += standings
+    found: dict[int, Standing] = {}
+    for (columns, values, state, fence), standings in same.items():
+        listed, seqs = session.members([standing.seq for standing in standings])
+        written = session.run(_move(columns, listed), (*values, seqs, state, fence))
+        after = _after(columns)
+        moved = {standing.seq: Standing._make(after(standing + values)) for standing in standings}
+        if written != len(standings):
+            for seq in misses(session, [*moved.items()]):
+                del moved[seq]
+        found.update(moved)
+    return found
+
+
+@cache
+def _move(columns: tuple[str, ...], listed: str) -> str:
+    written = ", ".join(f"{name} = ?" for name in columns)
+    return f"UPDATE ramet_live SET {written} WHERE seq {listed} AND state || '' = ? AND fence = ?"
+
+
+@cache
+def _after(columns: tuple[str, ...]) -> Any:
+    """Return what takes the standing after from the one before, with the values of these columns behind it."""
+    return picker((*LIVE_COLUMNS, *columns), LIVE_COLUMNS)
+
+
+# --- plain successes ----------------------------------------------------------------------------------------------
+
+PLAIN_ROW = (
+    "l.fence = i.fence",
+    f"l.state || '' = '{PROCESSING}'",
+    "l.lease_until > {now}",
+    "l.ending IS NULL",
+    "l.resource IS NULL",
+    "l.unique_seconds IS NULL",
+    "l.holds_path IS NULL",
+)
+"""SQL of a hot row ``l`` and of what is asked for, ``i``, at a time that is filled in: the claim is current, and its
+success concerns nothing but itself and its lineage."""
+
+PLAIN_LINEAGE = ("n.state IN ('running', 'paused')", "n.tombstones = ''", "n.reserved = 0")
+"""SQL of a lineage's row ``n`` of which such a success concerns nothing but the counters; :func:`is_plain_lineage`."""
+
+_ELSEWHERE = {"state": f"'{SUCCESS}'", "result": "i.result", "finished_at": "{now}"}
+_CLOSED = {name: _ELSEWHERE.get(name) or (f"l.{name}" if name in LIVE_COLUMNS else "NULL") for name in CLOSED_COLUMNS}
+"""The columns that the end of a task writes, as SQL of its hot row ``l`` and of what was asked for, ``i``."""
+_ATTEMPT = {
+    **{name: f"l.{name}" for name in ("seq", "fence", "tracking_id", "claimed_at")},
+    "worker": "COALESCE(l.worker, l.bound_to)",
+    "ended_at": "{now}",
+    "outcome": "'success'",
+}
+"""Of the attempt that succeeded; its other columns are NULL."""
+_COUNTED = ", ".join(f"l.{name}" for name in EndedGroup._fields[:-1])
+
+
+class StepwiseEnds(NamedTuple):
+    """The statements of a database that writes one table at a time, fed from ``ramet_settling``."""
+
+    look: str
+    """What may be ended, by group, with the numbers as text; parameter: now."""
+    statements: Sequence[tuple[str, bool]]
+    """Of what is in the table, each with whether it takes now as a parameter; all write as many rows."""
+
+
+def stepwise_ends() -> StepwiseEnds:
+    """Return the statements as the conditions are now."""
+    source = "ramet_settling i CROSS JOIN ramet_live l ON l.seq = i.seq"
+    look = (
+        f"SELECT g.* FROM (SELECT {_COUNTED}, group_concat(l.seq) FROM {source} "
+        f"WHERE {' AND '.join(PLAIN_ROW)} GROUP BY {_COUNTED}) g "
+        f"JOIN ramet_lineages n ON n.tracking_id = g.tracking_id WHERE {' AND '.join(PLAIN_LINEAGE)}"
+    )
+    attempts = f"INSERT INTO ramet_attempts ({', '.join(_ATTEMPT)}) SELECT {', '.join(_ATTEMPT.values())} FROM {source}"
+    close = (
+        f"UPDATE ramet_tasks SET ({', '.join(_CLOSED)}) = (SELECT {', '.join(_CLOSED.values())} FROM {source} "
+        "WHERE i.seq = ramet_tasks.seq) WHERE seq IN (SELECT seq FROM ramet_settling) AND state IS NULL"
+    )
+    gone = "DELETE FROM ramet_live WHERE seq IN (SELECT seq FROM ramet_settling)"
+    now = {"now": "?1"}
+    return StepwiseEnds(
+        look.format(**now), ((attempts.format(**now), True), (close.format(**now), True), (gone, False))
+    )
+
+
+def ends_at_once(tasks: str, now: str) -> str:
+    """Return the one statement of a database that feeds writes from each other.
+
+    It reads ``i`` (seq, fence, result), a list of WITH that the caller puts in front, and gives the groups with their
+    numbers, and how many wide rows were written.
+
+    Args:
+        tasks: the table of the wide rows, or the part that has them.
+        now: the parameter of the time.
+    """
+    closed = ", ".join(
+        f"{name} = {'d.result' if name == 'result' else value.replace('l.', 'd.')}" for name, value in _CLOSED.items()
+    )
+    attempt = ", ".join(_ATTEMPT.values()).replace("l.", "d.")
+    text = (
+        # As a value for each row, not as a join: the planner would begin with the lineages, and read all of theirs.
+        f"d AS (DELETE FROM ramet_live l USING i WHERE l.seq = i.seq "
+        f"AND {' AND '.join(PLAIN_ROW)} AND (SELECT {' AND '.join(PLAIN_LINEAGE)} FROM ramet_lineages n "
+        "WHERE n.tracking_id = l.tracking_id) RETURNING l.*, i.result), "
+        f"t AS (UPDATE {tasks} t SET {closed} FROM d WHERE t.seq = d.seq AND COALESCE(t.state, '') = '' RETURNING 1), "
+        f"a AS (INSERT INTO ramet_attempts ({', '.join(_ATTEMPT)}) SELECT {attempt} FROM d) "
+        f"SELECT {_COUNTED.replace('l.', 'd.')}, array_agg(d.seq), (SELECT count(*) FROM t) FROM d "
+        f"GROUP BY {_COUNTED.replace('l.', 'd.')}"
+    )
+    return text.format(now=now)
+
+
+class LaneMissed(Exception):
+    """Another transaction changed a lineage in the moment in which its tasks were ended: nothing of it may be kept."""
+
+
+class LaneResult(NamedTuple):
+    """What a lane did."""
+
+    answers: Mapping[int, SettleResult]
+    """By number, of the tasks that it ended."""
+    lineages: Mapping[str, Lineage]
+    """As they were before."""
+
+
+def is_plain(item: Settlement) -> bool:
+    """Return whether a settlement says only that the handler returned, and perhaps with what."""
+    event = item.event
+    if type(event) is not ev.Complete:
+        return False
+    return event.reason is None and event.fence == item.fence and not any(item[4:])
+
+
+def is_plain_lineage(row: Lineage) -> bool:
+    """Return whether the success of a plain task concerns nothing of its lineage but the counters."""
+    return row.state in OPEN and not row.tombstones and not row.reserved
+
+
+def end_successes(session: Session, items: Sequence[Settlement]) -> LaneResult:
+    """End the tasks of plain settlements that are plain themselves.
+
+    Args:
+        session: the transaction.
+        items: for which :func:`is_plain` is true, each of another task.
+
+    Raises:
+        LaneMissed: another transaction changed a lineage meanwhile; undo this one, and go the usual way.
+    """
+    groups = session.end_successes(sorted((item.seq, item.fence, item.result) for item in items))
+    if not groups:
+        return LaneResult({}, {})
+    lineages = lock_lineages(session, {group.tracking_id for group in groups})
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: {"live": 0, SUCCESS: 0})
+    for group in groups:
+        if not is_plain_lineage(lineages[group.tracking_id]):
+            raise LaneMissed(group.tracking_id)
+        counts[group.tracking_id]["live"] -= len(group.seqs)
+        counts[group.tracking_id][SUCCESS] += len(group.seqs)
+    count_ends(session, counts, lineages)
+    tallies.succeeded(session, groups)
+    answers = {seq: SettleResult(seq, SUCCESS) for group in groups for seq in group.seqs}
+    return LaneResult(answers, lineages)

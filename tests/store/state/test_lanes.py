@@ -1,0 +1,352 @@
+"""A lane writes what the usual way would write, column for column, whatever the rows look like."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from ramet.model.task import events as ev
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.task import NewTask, Standing, Wait
+from ramet.model.task.transitions import Change
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
+from ramet.store.rows import tallies
+from ramet.store.rows.lineages import read_lineages, tombstones_of
+from ramet.store.schema.columns import LIVE_LIST
+from ramet.store.session import EndedGroup
+from ramet.store.state import lanes
+from ramet.store.state.apply import apply
+from ramet.store.verbs import claim as claiming
+from ramet.store.verbs import settle as settling
+from tests.conformance.random_histories.test_reference_model import now
+from tests.simulation.database import SIMULATED, SimulatedStore
+from tests.support.world import SettableClock
+
+TABLES = (
+    "lineages", "tasks", "live", "attempts", "transitions", "unsuccessful", "uniques", "holds", "resources", "tallies",
+    "tally_reasons", "turns", "blocks", "stages", "checkpoints", "reservations",
+)  # fmt: skip
+LINES = 3
+Rows = dict[str, list[tuple[Any, ...]]]
+
+times = st.sampled_from((-5_000.0, -1.0, 0.0, 0.5, 5_000.0))
+"""Relative to now."""
+hot = st.fixed_dictionaries(
+    {
+        "state": st.sampled_from(("processing", "processing", "processing", "pending")),
+        "fence": st.integers(1, 2),
+        "lease": st.sampled_from((-1.0, 0.0, 0.5, 300.0, 300.0, 300.0)),
+        "available": times,
+        "claimed": st.sampled_from((-5_000.0, -30.0, -1.0)),
+        "started": st.none() | st.sampled_from((-5_000.0, -30.0)),
+        "deadline": st.none() | times,
+        "task_seconds": st.none() | st.sampled_from((10.0, 7_200.0)),
+        "attempts": st.integers(0, 3),
+        "losses": st.integers(0, 2),
+        "snoozes": st.integers(0, 2),
+        "chain_depth": st.integers(0, 2),
+        "progressed": st.integers(0, 1),
+        "fan_out": st.integers(0, 2),
+        "stage": st.none() | st.just("half"),
+        "on_end": st.integers(0, 1),
+        "ending": st.sampled_from((None, None, None, "failed", "cancelled")),
+        "resource": st.sampled_from((None, None, None, "host:a")),
+        "unique_seconds": st.sampled_from((None, None, None, 60.0)),
+        "wait": st.sampled_from((None, None, None, "due")),
+        "line": st.integers(0, LINES - 1),
+        "kind": st.sampled_from(("page", "image")),
+    }
+)
+line = st.fixed_dictionaries(
+    {
+        "state": st.sampled_from(("running", "running", "running", "paused", "failed", "cancelled")),
+        "reserved": st.sampled_from((0, 0, 0, 5)),
+        "buried": st.booleans(),
+        "marked": st.sampled_from((False, False, False, True)),
+        "deadline": st.sampled_from((-10.0, 20.0, 50_000.0, 50_000.0)),
+    }
+)
+asked = st.fixed_dictionaries(
+    {
+        "fence": st.sampled_from((0, 0, 0, 0, 1)),
+        "result": st.sampled_from((None, "null", '{"a": "é\\"\\\\,{}"}', "1")),
+        "what": st.sampled_from(("success", "success", "success", "success", "told", "filter", "error", "progress")),
+    }
+)
+worlds = st.tuples(st.lists(hot, min_size=1, max_size=7), st.tuples(*[line] * LINES))
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
+def store(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[SimulatedStore]:
+    """An empty store whose verbs run in the calling thread."""
+    made = SIMULATED[request.param](tmp_path, SettableClock())
+    yield made
+    made.close_now()
+
+
+class Scene:
+    """Random standings in a transaction that is undone at the end."""
+
+    def __init__(self, store: SimulatedStore, tasks: Sequence[dict[str, Any]], lines: Sequence[dict[str, Any]]) -> None:
+        writer: Any = store._writer
+        self.session = writer._session if hasattr(writer, "_session") else writer._link._connected()
+        self.numbers = itertools.count(1)
+        self.submit(store, tasks)
+        self.begin()
+        try:
+            self.paint(tasks, lines)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __enter__(self) -> Scene:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Undo the transaction, and what was submitted."""
+        self.session.rollback()
+        self.begin()
+        for name in (*TABLES, "identities"):
+            self.session.run(f"DELETE FROM ramet_{name}")
+        self.session.noted = []
+        self.session.commit()
+
+    def submit(self, store: SimulatedStore, tasks: Sequence[dict[str, Any]]) -> None:
+        """Create them, as anybody does."""
+        for number in range(LINES):
+            roots = [
+                NewTask(f"t{at}", task["kind"], f"k{at}", "{}")
+                for at, task in enumerate(tasks)
+                if task["line"] == number
+            ]
+            if roots:
+                now(store.submit([NewLineage(f"line{number}", roots)]))
+
+    def begin(self) -> None:
+        """Open the transaction."""
+        if self.session.for_update:
+            self.session.begin("beside")
+        else:
+            self.session.begin(write=True)
+            self.session.start_verb()
+
+    def paint(self, tasks: Sequence[dict[str, Any]], lines: Sequence[dict[str, Any]]) -> None:
+        """Make the rows what they are to be."""
+        run, at = self.session.run, self.session.now
+        for number, each in enumerate(lines):
+            marks = {f"t{n}": int(each["buried"]) for n, t in enumerate(tasks) if t["line"] == number}
+            mark = str(dict([*marks.items()][:1])).replace("'", '"') if each["marked"] and marks else ""
+            run(
+                "UPDATE ramet_lineages SET state = ?, reserved = ?, tombstones = ?, deadline_at = ? "
+                "WHERE tracking_id = ?",
+                (each["state"], each["reserved"], mark, at + each["deadline"], f"line{number}"),
+            )
+        self.seqs = {task_id: seq for seq, task_id in self.session.rows("SELECT seq, id FROM ramet_tasks")}
+        for number, task in enumerate(tasks):
+            held, name = task["state"] == "processing", f"t{number}"
+            if task["unique_seconds"] is not None:
+                key = (f"k{number}", task["kind"], name, self.seqs[name], f"line{task['line']}")
+                run("INSERT INTO ramet_uniques (key, kind, holder, seq, tracking_id) VALUES (?, ?, ?, ?, ?)", key)
+            if lines[task["line"]]["reserved"]:
+                kept = (name, f"line{task['line']}", self.seqs[name], task["fence"], 1, 1, at)
+                run(
+                    "INSERT INTO ramet_reservations (id, tracking_id, seq, fence, day, amount, reserved_at) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    kept,
+                )
+            run(
+                "UPDATE ramet_live SET state = ?, fence = ?, lease_until = ?, available_at = ?, claimed_at = ?, "
+                "started_at = ?, deadline_at = ?, task_seconds = ?, attempts = ?, losses = ?, snoozes = ?, "
+                "chain_depth = ?, progressed = ?, fan_out = ?, stage = ?, on_end = ?, ending = ?, resource = ?, "
+                "unique_seconds = ?, wait = ?, worker = ? WHERE seq = ?",
+                (
+                    task["state"], task["fence"], at + task["lease"] if held else 0.0, at + task["available"],
+                    at + task["claimed"], None if task["started"] is None else at + task["started"],
+                    None if task["deadline"] is None else at + task["deadline"], task["task_seconds"],
+                    task["attempts"], task["losses"], task["snoozes"], task["chain_depth"], task["progressed"],
+                    task["fan_out"], task["stage"], task["on_end"], task["ending"], task["resource"],
+                    task["unique_seconds"], None if held else task["wait"], "w" if held else None,
+                    self.seqs[name],
+                ),
+            )  # fmt: skip
+
+    def outcome(self, verb: Callable[[Any], Any]) -> tuple[Any, Rows, bool]:
+        """The answer of a verb, all rows after it and whether it wakes workers; then everything is as before."""
+        session = self.session
+        session.run("SAVEPOINT scene")
+        session.woken, session.noted = False, []
+        answer = verb(session)
+        ended = sorted(tallies.ends_of(session.noted))
+        tallies.write(session)
+        rows = {name: sorted(session.rows(f"SELECT * FROM ramet_{name}"), key=repr) for name in TABLES}
+        woken = session.woken
+        session.run("ROLLBACK TO scene")
+        session.run("RELEASE scene")
+        return (answer, ended), rows, woken
+
+
+PLAIN: dict[str, Any] = {
+    **dict.fromkeys("fence attempts losses snoozes chain_depth progressed fan_out on_end".split(), 0),
+    **dict.fromkeys("started deadline task_seconds stage ending resource unique_seconds wait".split()),
+    "lease": 300.0, "available": 0.0, "claimed": -1.0,
+}  # fmt: skip
+LINE: dict[str, Any] = {
+    "state": "running", "reserved": 0, "buried": False, "marked": False, "deadline": 50_000.0,
+}  # fmt: skip
+
+
+def event_of(what: str, fence: int) -> ev.Event:
+    match what:
+        case "told":
+            return ev.Complete(fence, "found nothing")
+        case "filter":
+            return ev.Filter(fence, "no")
+        case "error":
+            return ev.Error(fence, "x", "transient", "f", jitter=0.5)
+        case "progress":
+            return ev.Progress(fence, 300.0)
+        case _:
+            return ev.Complete(fence)
+
+
+QUICK = settings(
+    max_examples=40, deadline=None, database=None, derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+
+
+@QUICK
+@given(world=worlds, asks=st.lists(asked, min_size=7, max_size=7))
+def test_settling_by_lane_and_row_by_row_write_the_same(
+    store: SimulatedStore, world: Any, asks: list[dict[str, Any]]
+) -> None:
+    settles_alike(store, world, asks)
+
+
+def settles_alike(store: SimulatedStore, world: Any, asks: list[dict[str, Any]]) -> None:
+    """Settle the same batch both ways and compare all rows."""
+    tasks, lines = world
+    with Scene(store, tasks, lines) as scene:
+        batch = [
+            Settlement(
+                scene.seqs[f"t{at}"], task["fence"] + ask["fence"],
+                event_of(ask["what"], task["fence"] + ask["fence"]), ask["result"],
+            )
+            for at, (task, ask) in enumerate(zip(tasks, asks, strict=False))
+        ]  # fmt: skip
+        by_lane = scene.outcome(lambda session: settling.settle(session, batch))
+        by_row = scene.outcome(lambda session: settling.settle(session, batch, lanes=False))
+    assert by_lane == by_row
+
+
+def row_by_row(session: Any, request: ClaimRequest, candidates: Sequence[Standing]) -> tuple[Any, ...]:
+    """Claims as DESIGN §4 says them, a task at a time."""
+    lineages = read_lineages(session, {s.tracking_id for s in candidates})
+    busy = claiming._end_overdue(session, lineages)
+    changes, held_back = [], set()
+    for standing in candidates:
+        lineage = lineages[standing.tracking_id]
+        if standing.tracking_id in busy:
+            continue
+        marks = tombstones_of(lineage)
+        over = lineage.state != "running" or (marks and claiming._under_tombstone(session, standing, marks))
+        if standing.ending is None and over:
+            held_back.add((standing, Wait.LINEAGE))
+            continue
+        event = ev.Claim(request.worker, request.lease_seconds, lineage.deadline_at)
+        change = decide(standing, event, session.now)
+        if isinstance(change, Change):
+            changes.append(change)
+        else:
+            held_back.add((standing, Wait.DUE))
+    assert not apply(session, changes).lost
+    return {change.after for change in changes}, held_back
+
+
+def set_by_set(session: Any, request: ClaimRequest, candidates: Sequence[Standing]) -> tuple[Any, ...]:
+    changes, held_back = claiming._decide(session, request, candidates, {})
+    return {*lanes.move_alike(session, changes).values()}, {*held_back}
+
+
+COVERED = ("l.state", "l.holds_path")
+"""Conditions that no row here misses: only a claim in hand has a lease, and paths have tests of their own."""
+CONDITIONS = [
+    (name, at)
+    for name in ("PLAIN_ROW", "PLAIN_LINEAGE")
+    for at, condition in enumerate(getattr(lanes, name))
+    if not condition.startswith(COVERED)
+]
+
+
+@pytest.mark.parametrize(("name", "at"), CONDITIONS)
+def test_without_any_one_condition_the_lane_writes_something_else(
+    name: str, at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conditions = list(getattr(lanes, name))
+    del conditions[at]
+    monkeypatch.setattr(lanes, name, conditions)
+    monkeypatch.setattr(lanes, "is_plain_lineage", lambda row: True)
+    store = SIMULATED["sqlite"](tmp_path, SettableClock())
+
+    @settings(QUICK, max_examples=1_000, phases=[Phase.generate])
+    @given(world=worlds, asks=st.lists(asked, min_size=7, max_size=7))
+    def same(world: Any, asks: list[dict[str, Any]]) -> None:
+        settles_alike(store, world, asks)
+
+    try:
+        with pytest.raises((AssertionError, BaseExceptionGroup)):
+            same()
+    finally:
+        store.close_now()
+
+
+@QUICK
+@given(world=worlds)
+def test_claiming_by_lane_and_row_by_row_write_the_same(store: SimulatedStore, world: Any) -> None:
+    tasks, lines = world
+    with Scene(store, [task | {"state": "pending"} for task in tasks], lines) as scene:
+        found = scene.session.rows(f"SELECT {LIVE_LIST} FROM ramet_live ORDER BY seq")
+        candidates = [Standing._make(row) for row in found]
+        request = ClaimRequest("w", ("default",), ("page", "image"), 10, 300.0)
+        by_lane = scene.outcome(lambda session: set_by_set(session, request, candidates))
+        by_row = scene.outcome(lambda session: row_by_row(session, request, candidates))
+    assert by_lane == by_row
+
+
+def test_a_claim_that_another_row_took_is_left_alone(store: SimulatedStore) -> None:
+    tasks = [{**PLAIN, "kind": "page", "line": 0, "state": "pending"}] * 2
+    with Scene(store, tasks, [LINE] * LINES) as scene:
+        rows = scene.session.rows(f"SELECT {LIVE_LIST} FROM ramet_live ORDER BY seq")
+        first, second = map(Standing._make, rows)
+        change = decide(first, ev.Claim("w", 300.0, 2e9), scene.session.now)
+        assert isinstance(change, Change)
+        scene.session.run("UPDATE ramet_live SET fence = 7 WHERE seq = ?", (second.seq,))
+        assert lanes.move_alike(scene.session, [(change, [first, second])]) == {first.seq: change.after}
+
+
+def test_a_lineage_that_ended_meanwhile_sends_the_batch_the_usual_way(
+    store: SimulatedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a server, where the statement sees a lineage's row as it was when it began."""
+    now(store.submit([NewLineage("line", [NewTask("t", "page", "k", "{}")])]))
+    [claimed] = now(store.claim(ClaimRequest("w", ("default",), ("page",), 1, 300.0)))
+    monkeypatch.setattr(lanes, "PLAIN_LINEAGE", ("1 = 1",))
+    now(store.cancel_lineage("line", by="ann"))
+    seq, fence = claimed.standing.seq, claimed.standing.fence
+    [answer] = now(store.settle([Settlement(seq, fence, ev.Complete(fence))]))
+    assert (answer.state, answer.refused) == (None, "cancelled")
+    assert store.rows("SELECT state FROM ramet_tasks") == [("cancelled",)]
+
+
+def test_groups_tell_what_tallies_count() -> None:
+    session: Any = type("Noting", (), {"noted": [], "now": 10.0})()
+    tallies.succeeded(session, [EndedGroup("line", "page", 1.0, 2.0, 3, 4, [5])])
+    [note] = session.noted
+    assert note.changed == {(("page", "processing", 1.0, 2.0, 3, 4), "success", "success"): 1}
+    assert tallies.ends_of(session.noted) == [5]
