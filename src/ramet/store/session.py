@@ -102,6 +102,13 @@ class Session(Protocol):
     words: dict[str, set[str]]
     """Reasons that are told apart, by what they are reasons of; kept from one transaction to the next."""
 
+    offsets: dict[str, float] | None
+    """What :func:`ramet.store.rows.lineages.queue_offsets` has read in this verb; None before, and where it changed."""
+    found_nothing: bool
+    """True while the last claim on this connection found nothing: the next one asks first whether there is anything."""
+    unchanged: bool
+    """Set by a verb that wrote nothing: there is nothing to make durable."""
+
     borrowed: bool
     """True in a transaction of the caller's, which may stay open for long: nothing that workers want may be held."""
 

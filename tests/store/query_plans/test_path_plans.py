@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet.store.sqlite.store import SqliteStore
+from ramet.store.state.lanes import SETTLING
 from tests.store.query_plans.test_query_plans import Recorded, findings
 from tests.store.scenarios.paths import crowd, run_paths, written
 from tests.support.world import SettableClock, World, settlement
@@ -30,6 +31,7 @@ async def recorded(tmp_path: Path) -> AsyncIterator[Recorded]:
     await run_paths(world)
     await store.close()
     connection = sqlite3.connect(path)
+    connection.execute(SETTLING)
     yield Recorded(connection, [sql for sql in statements if sql.split()[0] in SQL])
     connection.close()
 

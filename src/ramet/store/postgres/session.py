@@ -147,6 +147,8 @@ class PostgresSession(RowWriter):
         self._types: dict[Write, tuple[int, ...]] = {}
         self._slots: set[int] = set()
         self.looks_left = LOOKS_MAX
+        self.offsets: dict[str, float] | None = None
+        self.found_nothing = self.unchanged = False
         self.noted, self.written = list[TallyNotes](), list[TallyNotes]()
         self.words: dict[str, set[str]] = {}
 
@@ -158,6 +160,7 @@ class PostgresSession(RowWriter):
         With ``writer`` its lock is taken first, so that :meth:`Link._look` waits until this transaction has ended.
         """
         self.woken, self.looks_left = False, LOOKS_MAX
+        self.offsets, self.unchanged = None, False
         self._depth, self._waited = 0, False
         self._slots, self.noted, self.written = set(), [], []
         if mode in ("look", "read"):
@@ -176,7 +179,7 @@ class PostgresSession(RowWriter):
 
     def begin_within(self) -> None:
         """The caller's own transaction: its lock is not ours to hold for as long as they like."""
-        self.noted = []
+        self.noted, self.offsets = [], None
         now = self._last("SELECT extract(epoch FROM clock_timestamp())")
         self.now = now if self._clock is None else self._clock()
 

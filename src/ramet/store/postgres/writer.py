@@ -113,6 +113,9 @@ class WriterConnection:
             session.rollback()
             raise self._meaning(error, session, last_try) from error
         woken = session.woken
+        if session.unchanged:
+            session.rollback()
+            return answer, woken
         try:
             self._commit(session)
             self._backoff.succeeded()

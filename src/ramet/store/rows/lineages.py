@@ -20,8 +20,13 @@ from ramet.store.session import Row, Session
 
 
 def queue_offsets(session: Session) -> dict[str, float]:
-    """Seconds to add to stored deadlines, by queue; a pause that goes on counts whole. Empty when none was paused."""
-    return dict(session.rows("SELECT name, paused_seconds FROM ramet_queues WHERE paused_seconds > 0"))
+    """Return the seconds to add to stored deadlines, by queue; a pause that goes on counts whole.
+
+    Empty when no queue was ever paused. Read once in a verb: whoever pauses a queue is alone.
+    """
+    if session.offsets is None:
+        session.offsets = dict(session.rows("SELECT name, paused_seconds FROM ramet_queues WHERE paused_seconds > 0"))
+    return session.offsets
 
 
 def paused_seconds(session: Session) -> dict[str, float]:

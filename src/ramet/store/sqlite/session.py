@@ -33,7 +33,7 @@ from ramet.store.session import (
     TransactionRolledBack,
     Write,
 )
-from ramet.store.state.lanes import stepwise_ends
+from ramet.store.state.lanes import SETTLING, stepwise_ends
 
 PROCESSES = Path("/proc")
 LOOK_SECONDS = 1.0
@@ -268,6 +268,8 @@ class SqliteSession(RowWriter):
         self.fence_base = 0
         self.floors: ScanFloors | None = None
         self.looks_left = LOOKS_MAX
+        self.offsets: dict[str, float] | None = None
+        self.found_nothing = self.unchanged = False
         self.woken = False
         self.noted: list[TallyNotes] = []
         self.written: list[TallyNotes] = []
@@ -287,7 +289,7 @@ class SqliteSession(RowWriter):
 
     def start_verb(self) -> None:
         """Read the clock for the verb that begins."""
-        self.now = self._clock()
+        self.now, self.offsets = self._clock(), None
 
     def commit(self) -> None:
         """Make everything durable.
@@ -345,7 +347,7 @@ class SqliteSession(RowWriter):
 
     def end_successes(self, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
         ends = stepwise_ends()
-        self.run("CREATE TEMP TABLE IF NOT EXISTS ramet_settling (seq INTEGER PRIMARY KEY, fence INTEGER, result TEXT)")
+        self.run(SETTLING)
         self.run_many("INSERT INTO ramet_settling VALUES (?, ?, ?)", items)
         found = self.rows(ends.look, (self.now,))
         groups = [EndedGroup._make((*row[:-1], [*map(int, row[-1].split(","))])) for row in found]

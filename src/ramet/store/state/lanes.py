@@ -98,6 +98,10 @@ _ATTEMPT = {
 _COUNTED = ", ".join(f"l.{name}" for name in EndedGroup._fields[:-1])
 
 
+SETTLING = "CREATE TEMP TABLE IF NOT EXISTS ramet_settling (seq INTEGER PRIMARY KEY, fence INTEGER, result TEXT)"
+"""Makes the table of a batch that a database without lists in its statements is fed from."""
+
+
 class StepwiseEnds(NamedTuple):
     """The statements of a database that writes one table at a time, fed from ``ramet_settling``."""
 

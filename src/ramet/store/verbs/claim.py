@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
+from typing import NamedTuple
 
 from ramet.model.flow.resources import ClaimUsage
 from ramet.model.lineage.guard import tombstone_over
@@ -24,7 +25,7 @@ from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, picker
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, free
 from ramet.store.state.lanes import move_alike
-from ramet.store.verbs.resources import locked_usage, ready, spend
+from ramet.store.verbs.resources import NOTHING_READY, locked_usage, ready, spend
 from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
 
@@ -188,10 +189,19 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
 
     Each gets a new fence and a lease.
     """
-    promote_due(session)
+    look = _look(session, request)
+    if not look.anything:
+        session.found_nothing = session.unchanged = True
+        return []
+    if look.due:
+        promote_due(session)
     limit = min(request.limit, CLAIM_LIMIT)
-    bounds = bounds_of(session, request.queues, request.kinds)
-    looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used, pulled=request.pulled)
+    bounds = Bounds(request.queues, request.kinds, None)
+    if look.limited:
+        bounds = bounds_of(session, request.queues, request.kinds)
+    looked = NOTHING_READY
+    if look.ready:
+        looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used, pulled=request.pulled)
     taken: list[Standing] = []
     claims: list[Standing] = []
     lineages: dict[str, Lineage] = {}
@@ -212,9 +222,50 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
         waiting = []  # A resource's room was measured once: what is left of it is the next claim's.
     else:
         session.wake()  # There may be work behind what was set aside: whoever looks next goes on from there.
+    session.found_nothing = not taken
     advance(session, taken)
     spend(session, looked, taken)
     return _claimed(session, claims, lineages)
+
+
+class Look(NamedTuple):
+    """What a claim has to see to; each True where that may be so."""
+
+    due: bool
+    limited: bool
+    """A queue is paused, or a queue or kind is limited."""
+    ready: bool
+    """A resource with room has tasks that wait for it."""
+    waiting: bool
+
+    @property
+    def anything(self) -> bool:
+        """Return whether there may be something to claim."""
+        return self.due or self.ready or self.waiting
+
+
+def _look(session: Session, request: ClaimRequest) -> Look:
+    """Ask for all of it in one statement, which is all that a claim costs when there is nothing to do.
+
+    Where scans begin later than at their beginning, and while claims find something, it is not asked for what waits.
+    """
+    floors = session.floors
+    in_queues, queues = session.members(request.queues)
+    in_kinds, kinds = session.members(request.kinds)
+    floored = floors is not None and any(floors.of((queue, kind)) for queue in request.queues for kind in request.kinds)
+    [row] = session.rows(
+        "SELECT CASE WHEN ? = 1 THEN TRUE ELSE "
+        "EXISTS (SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?) END, "
+        f"EXISTS ({_LIMITED}), EXISTS (SELECT 1 FROM ramet_resources WHERE ready_at <= ?), "
+        "CASE WHEN ? = 1 THEN TRUE ELSE EXISTS (SELECT 1 FROM ramet_live INDEXED BY ramet_live_claimable "
+        f"WHERE queue {in_queues} AND kind {in_kinds} AND state = 'pending' AND wait IS NULL"
+        f"{'' if request.pulled else f' AND rank < {PULLED_RANK}'}) END",
+        (
+            int(floors is not None and floors.of("due") is not None), session.now, session.now,
+            int(floored or not session.found_nothing), queues, kinds,
+        ),
+    )  # fmt: skip
+    return Look(*map(bool, row))
 
 
 def promote_due(session: Session, limit: int = 1_000) -> int:

@@ -148,6 +148,7 @@ def _shift_lineage(
 
 
 def _shift_queue(session: Session, name: str, seconds: float) -> None:
+    session.offsets = None
     _shift(session, seconds, "queue = ?", [name])
 
 

@@ -150,7 +150,7 @@ def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bo
         _hold(session, batch)  # In one order for all: what a later round wants is not waited for with rows in hand.
     elif lanes:
         rounds = [_without_plain(session, rounds[0], answers)]
-    for items in rounds:
+    for items in filter(None, rounds):
         _settle_round(session, items, answers)
     return [answers[at] for at in range(len(batch))]
 
