@@ -70,6 +70,7 @@ class EndedGroup(NamedTuple):
     claimed_at: float
     attempts: int
     chain_depth: int
+    resource: str | None
     seqs: Sequence[int]
 
 

@@ -56,7 +56,7 @@ hot = st.fixed_dictionaries(
         "stage": st.none() | st.just("half"),
         "on_end": st.integers(0, 1),
         "ending": st.sampled_from((None, None, None, "failed", "cancelled")),
-        "resource": st.sampled_from((None, None, None, "host:a")),
+        "resource": st.sampled_from((None, None, "host:a", "host:b", "gate:c")),
         "unique_seconds": st.sampled_from((None, None, None, 60.0)),
         "wait": st.sampled_from((None, None, None, "due")),
         "line": st.integers(0, LINES - 1),
@@ -112,7 +112,7 @@ class Scene:
         """Undo the transaction, and what was submitted."""
         self.session.rollback()
         self.begin()
-        for name in (*TABLES, "identities"):
+        for name in (*TABLES, "identities", "policies"):
             self.session.run(f"DELETE FROM ramet_{name}")
         self.session.noted = []
         self.session.commit()
@@ -139,6 +139,10 @@ class Scene:
     def paint(self, tasks: Sequence[dict[str, Any]], lines: Sequence[dict[str, Any]]) -> None:
         """Make the rows what they are to be."""
         run, at = self.session.run, self.session.now
+        resources = "INSERT INTO ramet_resources (name, failures, opened_at, ready_at) VALUES (?, 1, ?, ?)"
+        for name, opened_at, ready_at in (("host:a", None, None), ("host:b", at, at - 5), ("gate:c", at, None)):
+            run(resources, (name, opened_at, ready_at))
+        run("INSERT INTO ramet_policies (pattern, burst, breaker_failures) VALUES ('gate:*', 1.0, 2)")
         for number, each in enumerate(lines):
             marks = {f"t{n}": int(each["buried"]) for n, t in enumerate(tasks) if t["line"] == number}
             mark = str(dict([*marks.items()][:1])).replace("'", '"') if each["marked"] and marks else ""
@@ -346,7 +350,7 @@ def test_a_lineage_that_ended_meanwhile_sends_the_batch_the_usual_way(
 
 def test_groups_tell_what_tallies_count() -> None:
     session: Any = type("Noting", (), {"noted": [], "now": 10.0})()
-    tallies.succeeded(session, [EndedGroup("line", "page", 1.0, 2.0, 3, 4, [5])])
+    tallies.succeeded(session, [EndedGroup("line", "page", 1.0, 2.0, 3, 4, None, [5])])
     [note] = session.noted
     assert note.changed == {(("page", "processing", 1.0, 2.0, 3, 4), "success", "success"): 1}
     assert tallies.ends_of(session.noted) == [5]

@@ -21,6 +21,7 @@ from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
 from ramet.store.rows import tallies
 from ramet.store.rows.lineages import lock_lineages
+from ramet.store.rows.retained_slots import wake_resources
 from ramet.store.schema.columns import CLOSED_COLUMNS, LIVE_COLUMNS, picker
 from ramet.store.session import EndedGroup, Session
 from ramet.store.state.apply import count_ends, misses, moved_by
@@ -75,12 +76,11 @@ PLAIN_ROW = (
     f"l.state || '' = '{PROCESSING}'",
     "l.lease_until > {now}",
     "l.ending IS NULL",
-    "l.resource IS NULL",
     "l.unique_seconds IS NULL",
     "l.holds_path IS NULL",
 )
 """SQL of a hot row ``l`` and of what is asked for, ``i``, at a time that is filled in: the claim is current, and its
-success concerns nothing but itself and its lineage."""
+success concerns nothing but itself, its lineage and its resource."""
 
 PLAIN_LINEAGE = ("n.state IN ('running', 'paused')", "n.tombstones = ''", "n.reserved = 0")
 """SQL of a lineage's row ``n`` of which such a success concerns nothing but the counters; :func:`is_plain_lineage`."""
@@ -169,6 +169,8 @@ class LaneResult(NamedTuple):
     """By number, of the tasks that it ended."""
     lineages: Mapping[str, Lineage]
     """As they were before."""
+    resources: Mapping[int, str]
+    """Of those that have one, by number."""
 
 
 def is_plain(item: Settlement) -> bool:
@@ -196,7 +198,7 @@ def end_successes(session: Session, items: Sequence[Settlement]) -> LaneResult:
     """
     groups = session.end_successes(sorted((item.seq, item.fence, item.result) for item in items))
     if not groups:
-        return LaneResult({}, {})
+        return LaneResult({}, {}, {})
     lineages = lock_lineages(session, {group.tracking_id for group in groups})
     counts: dict[str, dict[str, int]] = defaultdict(lambda: {"live": 0, SUCCESS: 0})
     for group in groups:
@@ -206,5 +208,7 @@ def end_successes(session: Session, items: Sequence[Settlement]) -> LaneResult:
         counts[group.tracking_id][SUCCESS] += len(group.seqs)
     count_ends(session, counts, lineages)
     tallies.succeeded(session, groups)
+    shared = {seq: group.resource for group in groups if group.resource is not None for seq in group.seqs}
+    wake_resources(session, {*shared.values()})
     answers = {seq: SettleResult(seq, SUCCESS) for group in groups for seq in group.seqs}
-    return LaneResult(answers, lineages)
+    return LaneResult(answers, lineages, shared)

@@ -206,22 +206,46 @@ class ResourceOutcome(NamedTuple):
     """Why the handler wants the task's own resource switched off."""
 
 
-def settled(session: Session, told: Sequence[ResourceOutcome]) -> None:
-    """What settlements say about resources, in order, in the transaction that settles (DESIGN §6)."""
-    named = {name for change, event, _ in told if (name := _named(change, event)) is not None}
-    named |= {name for change, _, why in told if why is not None and (name := change.before.resource) is not None}
+class ResourceSuccess(NamedTuple):
+    """A task of this resource succeeded, by a lane (:mod:`ramet.store.state.lanes`)."""
+
+    name: str
+
+
+def settled(session: Session, told: Sequence[ResourceOutcome | ResourceSuccess]) -> None:
+    """Store what settlements say about resources, in order, in the transaction that settles (DESIGN §6)."""
+    named = {each.name for each in told if isinstance(each, ResourceSuccess)}
+    for each in told:
+        if isinstance(each, ResourceOutcome):
+            named.add(_named(each.change, each.event) or "")
+            named.add(_switched_off(each) or "")
+    named.discard("")
     if not named:
         return
     session.lock(FLOW)
     known, stand = policies(session), load(session, named)
-    for change, event, why in told:
-        name, own = _named(change, event), None if why is None else change.before.resource
+    of = {name: policy_of(name, known) for name in named}
+    for each in told:
+        if isinstance(each, ResourceSuccess):
+            stand[each.name] = _succeeded(stand[each.name], of[each.name])
+            continue
+        change, event, why = each
+        name, own = _named(change, event), _switched_off(each)
         before = None if own is None else stand[own]
         if name is not None:
-            stand[name] = _after(stand[name], policy_of(name, known), change, event, session.now)
+            stand[name] = _after(stand[name], of[name], change, event, session.now)
         if own is not None and before is not None and why is not None:
-            stand[own] = rules.switched_off(before, stand[own], policy_of(own, known), session.now, why)
+            stand[own] = rules.switched_off(before, stand[own], of[own], session.now, why)
     save(session, [resource._replace(ready_at=_earlier(resource, session.now)) for resource in stand.values()])
+
+
+def _switched_off(told: ResourceOutcome) -> str | None:
+    return None if told.switch_off is None else told.change.before.resource
+
+
+def _succeeded(resource: Resource, policy: ResourcePolicy) -> Resource:
+    """Attempts close a breaker that has a cool-down; one that a person closes stays open."""
+    return rules.succeeded(resource) if policy.cooldown_seconds is not None or resource.opened_at is None else resource
 
 
 def _earlier(resource: Resource, now: float) -> float:
@@ -248,9 +272,7 @@ def _after(resource: Resource, policy: ResourcePolicy, change: Change, event: ev
     by_attempt = policy.cooldown_seconds is not None
     if _is_failure(change, by_attempt):
         return rules.failed(resource, policy, now, change.error or change.reason or "no reason")
-    if change.outcome == "success" and (by_attempt or resource.opened_at is None):
-        return rules.succeeded(resource)
-    return resource
+    return _succeeded(resource, policy) if change.outcome == "success" else resource
 
 
 def _is_failure(change: Change, by_attempt: bool) -> bool:

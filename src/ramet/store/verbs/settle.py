@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import NamedTuple
 
 from ramet.model.lineage.guard import tombstone_over
@@ -143,33 +144,40 @@ def _names_resource(item: Settlement) -> bool:
     return (type(event) is ev.Snooze and bool(event.resource)) or any(new.resource for new in item.spawns)
 
 
+Spoken = list[tuple[int, resources.ResourceOutcome | resources.ResourceSuccess]]
+"""What settlements say about resources, with their places in the batch."""
+
+
 def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bool) -> list[SettleResult]:
     answers: dict[int, SettleResult] = {}
-    rounds = _rounds(batch)
+    rounds, about = _rounds(batch), Spoken()
     if len(rounds) > 1:
         _hold(session, batch)  # In one order for all: what a later round wants is not waited for with rows in hand.
     elif lanes:
-        rounds = [_without_plain(session, rounds[0], answers)]
-    for items in filter(None, rounds):
-        _settle_round(session, items, answers)
+        about = _settle_plain(session, rounds[0], answers)
+        rounds = [[(at, item) for at, item in rounds[0] if at not in answers]]
+    for items in rounds:
+        if items:
+            _settle_round(session, items, answers, about)
+        elif about:
+            resources.settled(session, [told for _, told in about])
     return [answers[at] for at in range(len(batch))]
 
 
-def _without_plain(
+def _settle_plain(
     session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, SettleResult]
-) -> list[tuple[int, Settlement]]:
-    """Settle what a lane can take; return the rest."""
+) -> Spoken:
+    """Settle what a lane can take; return what that says about resources."""
     plain = [(at, item) for at, item in items if is_plain(item)]
     if not plain:
-        return [*items]
+        return []
     if len(plain) < len(items) and session.for_update:
         _hold_rows(session, [item for _, item in items])
     done = end_successes(session, [item for _, item in plain])
-    for at, item in plain:
-        if item.seq in done.answers:
-            answers[at] = done.answers[item.seq]
+    answers.update((at, done.answers[item.seq]) for at, item in plain if item.seq in done.answers)
     _then(session, done.lineages, ())
-    return [(at, item) for at, item in items if at not in answers]
+    named = [(at, done.resources[item.seq]) for at, item in plain if item.seq in done.resources]
+    return [(at, resources.ResourceSuccess(name)) for at, name in named]
 
 
 def _hold_rows(session: Session, batch: Sequence[Settlement]) -> None:
@@ -200,7 +208,9 @@ def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:
     return rounds
 
 
-def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, SettleResult]) -> None:
+def _settle_round(
+    session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, SettleResult], about: Spoken
+) -> None:
     held = _hold(session, [item for _, item in items])
     standings, lineages = held.standings, held.lineages
     accepted: list[tuple[int, Settlement, Standing]] = []
@@ -218,7 +228,7 @@ def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], ans
         assert isinstance(change, Change)
         over.append(change)
         answers[at] = SettleResult(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
-    _settle_accepted(session, accepted, held, answers, over)
+    _settle_accepted(session, accepted, held, answers, over, about=about)
     # Whoever settles does not run any more: what was ended from outside meanwhile gives its slot back.
     release_claims(
         session,
@@ -240,6 +250,8 @@ def _settle_accepted(
     held: _LockedRows,
     answers: dict[int, SettleResult],
     over: list[Change],
+    *,
+    about: Spoken,
 ) -> None:
     lineages = held.lineages
     accepted = resources.capped(session, _all_with_writes(session, accepted))
@@ -252,7 +264,6 @@ def _settle_accepted(
     changes: list[Change] = over
     results: dict[int, str | None] = {}
     now, renewed = session.now, list[Standing]()
-    about: list[resources.ResourceOutcome] = []
     for at, item, read in accepted:
         told = spawned.get(item.seq, ())
         granted = _children(item, told) if told else 0
@@ -267,7 +278,7 @@ def _settle_accepted(
         if type(event) is ev.Continue and change.after.state == PENDING:
             renewed.append(change.after)
         if read.resource is not None or type(event) is ev.Snooze:
-            about.append(resources.ResourceOutcome(change, event, item.switch_off))
+            about.append((at, resources.ResourceOutcome(change, event, item.switch_off)))
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
@@ -276,7 +287,7 @@ def _settle_accepted(
     changes = _with_deadlines(session, changes, accepted, answers)
     applied = apply(session, changes, results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
-    resources.settled(session, about)
+    resources.settled(session, [told for _, told in sorted(about, key=itemgetter(0))])
     renew(session, renewed)
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
     add_to_sums(session, charged)
