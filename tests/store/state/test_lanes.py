@@ -68,7 +68,7 @@ line = st.fixed_dictionaries(
         "state": st.sampled_from(("running", "running", "running", "paused", "failed", "cancelled")),
         "reserved": st.sampled_from((0, 0, 0, 5)),
         "buried": st.booleans(),
-        "marked": st.sampled_from((False, False, False, True)),
+        "marked": st.sampled_from((False, False, True)),
         "deadline": st.sampled_from((-10.0, 20.0, 50_000.0, 50_000.0)),
     }
 )
