@@ -24,12 +24,20 @@ def write(page: Path, found: dict[str, Any]) -> None:
     Raises:
         ValueError, OSError: as :func:`check`.
     """
-    whole = check(page)
-    before, _, rest = whole.partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{text(found)}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    put_between(page, BEGIN, END, text(found))
 
 
-def check(page: Path) -> str:
+def put_between(page: Path, begin: str, end: str, text: str) -> None:
+    """Put a text between two marks of a page.
+
+    Raises:
+        ValueError, OSError: as :func:`check`.
+    """
+    before, _, rest = check(page, begin, end).partition(begin)
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+
+
+def check(page: Path, begin: str = BEGIN, end: str = END) -> str:
     """The text of a page that figures can be put into.
 
     Raises:
@@ -37,8 +45,8 @@ def check(page: Path) -> str:
         OSError: it cannot be read.
     """
     whole = page.read_text(encoding="utf-8")
-    if BEGIN not in whole or END not in whole:
-        raise ValueError(f"{page} has no place for figures: put {BEGIN} and {END} where they belong")
+    if begin not in whole or end not in whole:
+        raise ValueError(f"{page} has no place for figures: put {begin} and {end} where they belong")
     return whole
 
 
