@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from flexiq import Queue
 
 from benchmarks.peers.record import Record
-from benchmarks.peers.role import Job, Peer, handle_async, run
+from benchmarks.peers.role import Job, Peer, children, handle_async, run
 
 WORKERS = 64
 CLAIM = 100
@@ -42,7 +42,14 @@ class Flexiq(Peer):
             assert record is not None
             await handle_async(record, number, seconds)
 
-        for body in (noop, effect):
+        async def tree(number: int, levels: int, text: str) -> None:
+            assert record is not None
+            record.ran(number)
+            spawned = children(number, levels)
+            if spawned:
+                await self.submit(spawned)
+
+        for body in (noop, effect, tree):
             self.queue.task(name=body.__name__)(body)
 
     async def prepare(self) -> None:

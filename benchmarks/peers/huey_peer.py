@@ -9,7 +9,7 @@ from pathlib import Path
 from huey import SqliteHuey
 
 from benchmarks.peers.record import Record
-from benchmarks.peers.role import SYNCHRONOUS, Job, Peer, handle, run
+from benchmarks.peers.role import SYNCHRONOUS, Job, Peer, children, handle, run
 
 
 class Huey(Peer):
@@ -35,7 +35,13 @@ class Huey(Peer):
             assert record is not None
             handle(record, number, seconds)
 
-        self.tasks = {body.__name__: self.queue.task(name=body.__name__)(body) for body in (noop, effect)}
+        def tree(number: int, levels: int, text: str) -> None:
+            assert record is not None
+            record.ran(number)
+            for child in children(number, levels):
+                self.tasks["tree"](**child.payload())
+
+        self.tasks = {body.__name__: self.queue.task(name=body.__name__)(body) for body in (noop, effect, tree)}
 
     async def open(self) -> None:
         self._make(None)

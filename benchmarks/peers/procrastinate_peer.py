@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from procrastinate import App, PsycopgConnector
 
 from benchmarks.peers.record import Record
-from benchmarks.peers.role import Job, Peer, handle_async, run
+from benchmarks.peers.role import Job, Peer, children, handle_async, run
 
 CONCURRENCY = 20
 POOL = 10
@@ -34,7 +34,14 @@ class Procrastinate(Peer):
             assert record is not None
             await handle_async(record, number, seconds)
 
-        self.tasks = {body.__name__: app.task(name=body.__name__)(body) for body in (noop, effect)}
+        async def tree(number: int, levels: int, text: str) -> None:
+            assert record is not None
+            record.ran(number)
+            spawned = children(number, levels)
+            if spawned:
+                await self.submit(spawned)
+
+        self.tasks = {body.__name__: app.task(name=body.__name__)(body) for body in (noop, effect, tree)}
         return app
 
     async def prepare(self) -> None:
