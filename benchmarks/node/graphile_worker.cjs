@@ -14,8 +14,8 @@ const PAUSE_MS_MAX = 50;
 const PICK_UP_MS_MAX = 60000;
 const WORKER = {
   concurrentJobs: 24,
-  maxPoolSize: 10,
-  localQueue: { size: 500 },
+  maxPoolSize: 25,
+  localQueue: { size: 1000 },
   completeJobBatchDelay: 0,
   failJobBatchDelay: 0,
 };
@@ -26,7 +26,7 @@ const roles = {
   async about() {
     return {
       versions: { "graphile-worker": require("graphile-worker/package.json").version, node: process.versions.node },
-      settings: "concurrentJobs 24, localQueue.size 500, completeJobBatchDelay 0, failJobBatchDelay 0, pool 10; addJobs",
+      settings: "concurrentJobs 24, localQueue.size 1000, completeJobBatchDelay 0, failJobBatchDelay 0, pool 25; addJobs",
       unfinished: "SELECT EXISTS (SELECT 1 FROM graphile_worker._private_jobs)",
       after_kill: "stays locked for four hours, unless somebody calls forceUnlockWorkers",
       durability: "",

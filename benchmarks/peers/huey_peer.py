@@ -16,7 +16,7 @@ class Huey(Peer):
     """As shipped; one thread, because each pop takes the whole database for itself."""
 
     packages = ("huey",)
-    settings = "SqliteHuey as shipped, results off; 1 thread, polling after 10 ms"
+    settings = "SqliteHuey as shipped, results off; 1 thread, polling after 5 ms"
     unfinished = "SELECT EXISTS (SELECT 1 FROM task)"
     after_kill = "a task is deleted when it is taken: what a killed worker had is lost"
 
@@ -55,7 +55,7 @@ class Huey(Peer):
         self._make(record)
         logging.disable(logging.INFO)
         # The scheduler thread and periodic tasks are not needed here.
-        self.queue.create_consumer(workers=1, initial_delay=0.01, max_delay=0.01, periodic=False).run()
+        self.queue.create_consumer(workers=1, initial_delay=0.005, max_delay=0.005, periodic=False).run()
 
     async def durability(self) -> str:
         self._make(None)

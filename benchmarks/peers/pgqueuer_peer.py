@@ -17,11 +17,11 @@ from benchmarks.peers.record import Record
 from benchmarks.peers.role import Job, Peer, children, handle_async, run
 
 POOL = 10
-CLAIM = 1_000
+CLAIM = 500
 
 
 class Pgqueuer(Peer):
-    """Claims a thousand at a time and settles what has gathered in its buffer."""
+    """Claims 500 at a time and settles what has gathered in its buffer."""
 
     packages = ("pgqueuer", "asyncpg", "uvloop")
     settings = f"asyncpg pool of {POOL}, uvloop, batch_size={CLAIM}; enqueue of lists"
