@@ -48,11 +48,12 @@ def test_all_that_bears_a_figure_is_frozen() -> None:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A record of something older, and a page, that may be written."""
-    for name in ("RECORD", "PAGE"):
-        path: Path = getattr(frozen, name)
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-        monkeypatch.setattr(frozen, name, tmp_path / path.name)
+    """A record of what is there, and a page, that may be written."""
+    record, page = tmp_path / "frozen.json", tmp_path / "page.md"
+    record.write_text(json.dumps(frozen.found() | {"changes": []}), encoding="utf-8")
+    page.write_text(f"{frozen.BEGIN}\n{frozen.END}\n", encoding="utf-8")
+    monkeypatch.setattr(frozen, "RECORD", record)
+    monkeypatch.setattr(frozen, "PAGE", page)
     return tmp_path
 
 
