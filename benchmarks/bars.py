@@ -29,6 +29,8 @@ OTHERS_TO_BEFORE = (
     ("drain", "drains_1", "drain_per_s"),
     ("drain, two workers", "drains_2", "drain_per_s"),
     ("spawn tree", "trees", "drain_per_s"),
+    ("CPU a task of the tree, worker", "trees", "worker_cpu_us"),
+    ("CPU a task of the mixed load, worker", "mixed", "worker_cpu_us"),
     ("pick-up p50", "latency", "p50_ms"),
     ("disk bytes a task", "drains_1", "disk_bytes"),
 )

@@ -45,6 +45,8 @@ def test_the_bars_of_sqlite() -> None:
         "drain, to the commit before": (1.25, "", None),
         "drain, two workers, to the commit before": (1.25, "", None),
         "spawn tree, to the commit before": (1.25, "", None),
+        "CPU a task of the tree, worker, to the commit before": (0.6, "", None),
+        "CPU a task of the mixed load, worker, to the commit before": (0.6, "", None),
         "pick-up p50, to the commit before": (1.0, "", None),
         "disk bytes a task, to the commit before": (1.0, "", None),
         "mixed load, to the commit before": (1.25, "≥ 1.3", False),
