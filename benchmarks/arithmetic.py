@@ -22,8 +22,12 @@ class Drain(NamedTuple):
     worker_cpu_us: float
     """Processor microseconds per task, of all worker processes."""
     server_cpu_us: float
+    submit_wal_bytes: float
+    """Written ahead per task submitted; 0 where nobody tells."""
     wal_bytes: float
-    """Per task; 0 where nobody tells."""
+    """Written ahead per task that ran; 0 where nobody tells."""
+    disk_bytes: float
+    """By which the database grew, per task, from before the submit to the end of the workers."""
     memory_mb: float
     """Largest resident memory of one worker with all its processes."""
     ran: int
@@ -66,12 +70,14 @@ def drained(
     *,
     tasks: int,
     submit_seconds: float,
+    submit_wal_bytes: int,
     seen_at: float,
     ended_at: float,
     cut: bool,
     cpu_seconds: float,
     server_cpu_seconds: float,
     wal_bytes: int,
+    disk_bytes: int,
     memory_mb: float,
 ) -> Drain:
     """The rate counts from the moment that every worker process is at work, until nothing is left (or the cut).
@@ -93,7 +99,9 @@ def drained(
         drain_per_s=counted / max(ended_at - began_at, 1e-9),
         worker_cpu_us=cpu_seconds / looked_at * 1e6,
         server_cpu_us=server_cpu_seconds / looked_at * 1e6,
+        submit_wal_bytes=submit_wal_bytes / tasks,
         wal_bytes=wal_bytes / looked_at,
+        disk_bytes=disk_bytes / tasks,
         memory_mb=memory_mb,
         ran=len(numbers),
         twice=len(numbers) - distinct,

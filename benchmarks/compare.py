@@ -22,7 +22,7 @@ from benchmarks import measure, report
 from benchmarks.arithmetic import Drain, percentile
 from benchmarks.engine import bare_loop, bare_loop_postgres
 from benchmarks.engine.places import PostgresPlace
-from benchmarks.entrants import ENTRANTS, Entrant, Failed, NotInstalled
+from benchmarks.entrants import ENTRANTS, RAMET_MIXED, Entrant, Failed, NotInstalled, before, commit
 from benchmarks.peers.role import TEXT
 from benchmarks.places import Database, fresh
 from ramet.testing.postgres import Cluster
@@ -38,13 +38,18 @@ class Size(NamedTuple):
     repeats: int
     seconds_max: float
     """Of one drain; a peer that is not done by then is cut, and its rate is of what it ran."""
+    levels: int
+    """Generations below the root of the spawn tree."""
     samples: int
+    """Pick-ups, in each turn."""
     kill_tasks: int
     kill_wait_seconds: float
 
 
-QUICK = Size(3_000, 1, 5.0, 30, 500, 20.0)
-USUAL = Size(10_000, 3, 10.0, 100, 2_000, 60.0)
+QUICK = Size(3_000, 1, 5.0, 3, 30, 500, 20.0)
+USUAL = Size(10_000, 3, 10.0, 4, 100, 2_000, 60.0)
+REPEATED = ("drains_1", "drains_2", "trees", "mixed", "latency")
+"""What every turn measures anew."""
 
 
 class Run:
@@ -65,15 +70,28 @@ class Run:
             self._try(entrant, "about", self._about)
         for turn in range(1, self.size.repeats + 1):
             self._bare(turn)
-            for entrant in list(self.entrants):
-                for workers in (1, 2):
-                    _tell(f"turn {turn} of {self.size.repeats}: {entrant.title}, {workers} worker(s)")
-                    self._try(entrant, f"drains_{workers}", self._drain, workers)
+            # There and back, so that nobody always follows the same one.
+            for entrant in list(self.entrants)[:: 1 if turn % 2 else -1]:
+                self._turn(turn, entrant)
         for entrant in list(self.entrants):
-            _tell(f"pick-ups and a kill: {entrant.title}")
-            self._try(entrant, "latency", self._latency)
-            self._try(entrant, "kill", self._kill)
+            if entrant.checkout is None:
+                _tell(f"a kill: {entrant.title}")
+                self._try(entrant, "kill", self._kill)
         return {"bare": self.bare, "entrants": dict(self.found), "version": self.version}
+
+    def _turn(self, turn: int, entrant: Entrant) -> None:
+        noops = measure.noops(self.size.tasks), measure.noops(2 * self.size.tasks)
+        parts: list[tuple[str, Callable[..., dict[str, Any]], tuple[Any, ...]]] = [
+            ("drains_1", self._drain, (noops[0], 1)),
+            ("drains_2", self._drain, (noops[1], 2)),
+            ("trees", self._drain, (measure.tree(self.size.levels), 1)),
+            ("latency", self._latency, ()),
+        ]
+        if entrant.is_ramet:
+            parts.append(("mixed", self._mixed, ()))
+        for name, work, words in parts:
+            _tell(f"turn {turn} of {self.size.repeats}: {entrant.title}, {name}")
+            self._try(entrant, name, work, *words)
 
     def _try(self, entrant: Entrant, name: str, work: Callable[..., dict[str, Any]], *words: Any) -> None:
         if entrant not in self.entrants:
@@ -86,7 +104,7 @@ class Run:
             self.found[entrant.name]["failed"] = str(error)
             self.entrants.remove(entrant)
             return
-        if name.startswith("drains"):
+        if name in REPEATED:
             self.found[entrant.name].setdefault(name, []).append(answer)
         else:
             self.found[entrant.name][name] = answer
@@ -104,20 +122,28 @@ class Run:
         entrant.ask(folder, "prepare", database.address)
         told = entrant.ask(folder, "about", database.address)
         told["durability"] = told["durability"] or database.durability()
+        if entrant.is_ramet:
+            told["versions"]["ramet"] += f" {commit(entrant.checkout)}".rstrip()
         return told
 
-    def _drain(self, entrant: Entrant, database: Database, folder: Path, workers: int) -> dict[str, Any]:
+    def _drain(
+        self, entrant: Entrant, database: Database, folder: Path, load: measure.Load, workers: int
+    ) -> dict[str, Any]:
         found: Drain = measure.drain(
             entrant,
             database,
             folder,
             self.found[entrant.name]["about"]["unfinished"],
-            tasks=self.size.tasks * workers,
+            load,
             workers=workers,
             seconds_max=self.size.seconds_max,
         )
         _tell(f"  {found.drain_per_s:,.0f} per second{' (cut)' if found.cut else ''}")
         return found._asdict()
+
+    def _mixed(self, entrant: Entrant, database: Database, folder: Path) -> dict[str, Any]:
+        program = entrant._replace(module=RAMET_MIXED)
+        return self._drain(program, database, folder, measure.mixed(self.size.tasks), 1)
 
     def _latency(self, entrant: Entrant, database: Database, folder: Path) -> dict[str, Any]:
         found = measure.pick_up(entrant, database, folder, self.size.samples)
@@ -178,6 +204,12 @@ def load() -> float:
 @click.command()
 @click.option("--store", "stores", type=click.Choice(["sqlite", "postgres"]), multiple=True, help="Default: both.")
 @click.option("--peer", "peers", multiple=True, help="Only this one beside ramet (repeatable; default: all).")
+@click.option(
+    "--before",
+    "checkout",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A checkout of ramet that takes part too.",
+)
 @click.option("--quick", is_flag=True, help="Small and once: to see that it works.")
 @click.option("--tasks", type=click.IntRange(min=100), help="Tasks a drain, for each worker.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Turns.")
@@ -188,6 +220,7 @@ def main(
     *,
     stores: tuple[str, ...],
     peers: tuple[str, ...],
+    checkout: Path | None,
     quick: bool,
     tasks: int | None,
     repeats: int | None,
@@ -201,6 +234,8 @@ def main(
     known = {entrant.name for entrant in ENTRANTS}
     if set(peers) - known:
         raise click.UsageError(f"no peer {sorted(set(peers) - known)[0]!r}: there are {', '.join(sorted(known))}")
+    if checkout is not None and not (checkout / "src" / "ramet").is_dir():
+        raise click.UsageError(f"{checkout} is not a checkout of ramet: src/ramet is not there")
     if page is not None:
         try:
             report.check(page)
@@ -211,6 +246,8 @@ def main(
     found: dict[str, Any] = {"machine": machine(), "size": size._asdict()}
     for store in stores or ("sqlite", "postgres"):
         chosen = [each for each in ENTRANTS if each.store == store and (not peers or each.name in {*peers, "ramet"})]
+        if checkout is not None:
+            chosen.insert(1, before(checkout.resolve(), store))
         with _server(store, server) as address:
             found[store] = Run(store, chosen, size, address).all()
     found["machine"]["load_after"] = load()

@@ -13,6 +13,8 @@ PROJECT = Path(__file__).parents[1]
 PEERS_PYTHON = PROJECT / ".venv-bench" / "bin" / "python"
 PEERS_NODE = PROJECT / ".venv-bench" / "node" / "node_modules"
 FOLDER = "BENCH_FOLDER"
+SOURCE = "BENCH_SOURCE"
+RAMET, RAMET_MIXED = "ramet_peer", "ramet_mixed"
 ASK_SECONDS_MAX = 600.0
 
 
@@ -32,6 +34,13 @@ class Entrant(NamedTuple):
     """sqlite or postgres."""
     module: str
     """Of benchmarks.peers, or a program for Node.js."""
+    checkout: Path | None = None
+    """The folder of another version of ramet, which is to run instead of this one."""
+
+    @property
+    def is_ramet(self) -> bool:
+        """ramet itself, in this version or another."""
+        return self.module in {RAMET, RAMET_MIXED}
 
     @property
     def title(self) -> str:
@@ -48,7 +57,7 @@ class Entrant(NamedTuple):
             if not (PEERS_NODE / self.name).is_dir():
                 raise NotInstalled(f"{self.name} is not installed: `make .venv-bench/.stamp` (needs Node.js with npm)")
             return ["node", str(PROJECT / "benchmarks" / "node" / self.module), role, address, *words]
-        python = Path(sys.executable) if self.name == "ramet" else PEERS_PYTHON
+        python = Path(sys.executable) if self.is_ramet else PEERS_PYTHON
         if not python.exists():
             raise NotInstalled("the peers' environment is not there: run `make .venv-bench/.stamp`")
         return [str(python), "-m", f"benchmarks.peers.{self.module}", role, address, *words]
@@ -62,9 +71,15 @@ class Entrant(NamedTuple):
                 stdout=out,
                 stderr=err,
                 cwd=PROJECT,
-                env=os.environ | {FOLDER: str(folder), "NODE_PATH": str(PEERS_NODE), "NODE_ENV": "production"},
+                env=os.environ | {FOLDER: str(folder)} | self._environment(),
                 start_new_session=True,
             )
+
+    def _environment(self) -> dict[str, str]:
+        if not self.is_ramet:
+            return {"NODE_PATH": str(PEERS_NODE), "NODE_ENV": "production"}
+        source = str((self.checkout or PROJECT) / "src")
+        return {"PYTHONPATH": source, SOURCE: source}
 
     def ask(self, folder: Path, role: str, address: str, *words: str) -> dict[str, Any]:
         """Its answer in a role.
@@ -93,12 +108,26 @@ class Entrant(NamedTuple):
         return " | ".join(" ".join(text.splitlines()[-5:])[-600:] for text in written if text.strip())
 
 
+def before(checkout: Path, store: str) -> Entrant:
+    """Another version of ramet, with the app of this one."""
+    return Entrant("ramet before", store, RAMET, checkout)
+
+
+def commit(checkout: Path | None) -> str:
+    """The commit of a checkout, with a plus where files differ from it; empty where git does not tell."""
+    command = ["git", "-C", str(checkout or PROJECT), "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
 ENTRANTS = (
-    Entrant("ramet", "sqlite", "ramet_peer"),
+    Entrant("ramet", "sqlite", RAMET),
     Entrant("huey", "sqlite", "huey_peer"),
     Entrant("litequeue", "sqlite", "litequeue_peer"),
     Entrant("flexiq", "sqlite", "flexiq_peer"),
-    Entrant("ramet", "postgres", "ramet_peer"),
+    Entrant("ramet", "postgres", RAMET),
     Entrant("pgqueuer", "postgres", "pgqueuer_peer"),
     Entrant("graphile-worker", "postgres", "graphile_worker.cjs"),
     Entrant("awa-pg", "postgres", "awa_peer"),

@@ -16,14 +16,16 @@ from benchmarks.arithmetic import Bodies, Drain, Kill, drained, killed
 from benchmarks.engine.pickup import resident_mb
 from benchmarks.engine.processes import cpu_seconds
 from benchmarks.entrants import Entrant, Failed
+from benchmarks.peers.ramet_mixed import SPAWNS_OF
 from benchmarks.peers.record import COUNT, EFFECTS
+from benchmarks.peers.role import FAN_OUT
 from benchmarks.places import Database
 
 START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 30.0
 LOOK_SECONDS = 0.005
 LAST_BODY_SECONDS = 0.2
-"""A queue that deletes a task when it is taken looks empty while the last body runs."""
+"""A queue that deletes a task when it is taken looks empty while its last body runs, which may enqueue more."""
 KILL_AT = 0.4
 
 
@@ -35,39 +37,72 @@ class Latency(NamedTuple):
     """How long each submit of one task took, until it was stored."""
 
 
+class Load(NamedTuple):
+    """What is enqueued and drained."""
+
+    role: str
+    """That enqueues it, in a process of its own."""
+    words: tuple[str, ...]
+    tasks: int
+    """That will have run, with those that others enqueue."""
+
+
+def noops(tasks: int) -> Load:
+    """Tasks that do nothing, enqueued in bulk."""
+    return Load("submit", (str(tasks), "noop"), tasks)
+
+
+def tree(levels: int) -> Load:
+    """A root, and generations below it that handlers enqueue."""
+    return Load("tree", (str(levels),), sum(FAN_OUT**level for level in range(levels + 1)))
+
+
+def mixed(tasks: int) -> Load:
+    """ramet's mixed load."""
+    return Load("submit", (str(tasks), "mixed"), tasks + len(range(1, tasks, SPAWNS_OF)))
+
+
 def drain(
-    entrant: Entrant, database: Database, folder: Path, unfinished: str, *, tasks: int, workers: int, seconds_max: float
+    entrant: Entrant, database: Database, folder: Path, unfinished: str, load: Load, *, workers: int, seconds_max: float
 ) -> Drain:
-    """Enqueue no-op tasks, then let workers run them all, or as many as they can in ``seconds_max``."""
+    """Enqueue a load, then let workers run all of it, or as much as they can in ``seconds_max``."""
     entrant.ask(folder, "prepare", database.address)
-    submit_seconds = float(entrant.ask(folder, "submit", database.address, str(tasks), "noop")["seconds"])
-    database.quiet()
+    disk, submit_wal = database.disk_bytes(), database.wal_bytes()
+    submit_seconds = float(entrant.ask(folder, load.role, database.address, *load.words)["seconds"])
+    submit_wal = database.wal_bytes() - submit_wal
+    if load.role == "submit":
+        # Not of a tree: what a planner would learn of tables with one row makes the queues slow that grow from there.
+        database.quiet()
+
+    def left() -> bool:
+        return database.truth(unfinished) if unfinished else _counted(folder) < load.tasks
+
     with _working(entrant, folder, database.address, workers) as processes:
         _wait_for_start(entrant, folder, processes)
         cpu, server_cpu, wal = _cpu(processes), database.server_cpu(), database.wal_bytes()
         seen_at = time.time()
-        cut = not _done_within(
-            seconds_max,
-            lambda: database.truth(unfinished) if unfinished else _counted(folder) < tasks,
-            lambda: _check_alive(entrant, folder, processes),
-        )
-        ended_at = time.time()
-        cpu, server_cpu = _cpu(processes) - cpu, database.server_cpu() - server_cpu
-        wal = database.wal_bytes() - wal
-        memory_mb = max(resident_mb(process.pid) or 0.0 for process in processes)
-        time.sleep(LAST_BODY_SECONDS)
+        cut_at = time.monotonic() + seconds_max
+        while True:
+            cut = not _done_before(cut_at, left, lambda: _check_alive(entrant, folder, processes))
+            ended_at = time.time()
+            cpu_then, server_cpu_then, wal_then = _cpu(processes), database.server_cpu(), database.wal_bytes()
+            memory_mb = max(resident_mb(process.pid) or 0.0 for process in processes)
+            time.sleep(LAST_BODY_SECONDS)
+            if cut or not left():
+                break
         _stop(processes)
-    bodies = [_bodies(path) for path in sorted(folder.glob("ran-*"))]
     return drained(
-        bodies,
-        tasks=tasks,
+        [_bodies(path) for path in sorted(folder.glob("ran-*"))],
+        tasks=load.tasks,
         submit_seconds=submit_seconds,
+        submit_wal_bytes=submit_wal,
         seen_at=seen_at,
         ended_at=ended_at,
         cut=cut,
-        cpu_seconds=cpu,
-        server_cpu_seconds=server_cpu,
-        wal_bytes=wal,
+        cpu_seconds=cpu_then - cpu,
+        server_cpu_seconds=server_cpu_then - server_cpu,
+        wal_bytes=wal_then - wal,
+        disk_bytes=database.disk_bytes() - disk,
         memory_mb=memory_mb,
     )
 
@@ -136,9 +171,8 @@ def _wait_for_start(entrant: Entrant, folder: Path, processes: Sequence[subproce
         time.sleep(LOOK_SECONDS)
 
 
-def _done_within(seconds: float, left: Callable[[], bool], check: Callable[[], None]) -> bool:
+def _done_before(cut_at: float, left: Callable[[], bool], check: Callable[[], None]) -> bool:
     """Whether nothing was left before the time was over."""
-    cut_at = time.monotonic() + seconds
     while left():
         check()
         if time.monotonic() > cut_at:

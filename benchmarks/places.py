@@ -29,6 +29,9 @@ class Database(Protocol):
     def wal_bytes(self) -> int:
         """Bytes written ahead so far; 0 where nobody tells."""
 
+    def disk_bytes(self) -> int:
+        """Size of the database with all that belongs to it."""
+
     def durability(self) -> str:
         """What the server promises; empty where there is none."""
 
@@ -56,6 +59,10 @@ class Sqlite:
 
     def wal_bytes(self) -> int:
         return 0
+
+    def disk_bytes(self) -> int:
+        file = Path(self.address)
+        return sum(each.stat().st_size for each in file.parent.glob(f"{file.name}*"))
 
     def durability(self) -> str:
         return ""
@@ -88,6 +95,9 @@ class Postgres:
         row = self._connection.execute("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").fetchone()
         assert row is not None
         return int(row[0])
+
+    def disk_bytes(self) -> int:
+        return int(self._one("SELECT pg_database_size(current_database())"))
 
     def durability(self) -> str:
         told = [f"{name} {self._one(f'SHOW {name}')}" for name in ("fsync", "synchronous_commit")]

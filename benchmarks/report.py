@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.arithmetic import Spread
 from benchmarks.bars import bars
+from benchmarks.measure import tree
 
 BEGIN, END = "<!-- figures: written by the command -->", "<!-- figures: end -->"
 TITLES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
@@ -24,12 +25,20 @@ def write(page: Path, found: dict[str, Any]) -> None:
     Raises:
         ValueError, OSError: as :func:`check`.
     """
-    whole = check(page)
-    before, _, rest = whole.partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{text(found)}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    put_between(page, BEGIN, END, text(found))
 
 
-def check(page: Path) -> str:
+def put_between(page: Path, begin: str, end: str, text: str) -> None:
+    """Put a text between two marks of a page.
+
+    Raises:
+        ValueError, OSError: as :func:`check`.
+    """
+    before, _, rest = check(page, begin, end).partition(begin)
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+
+
+def check(page: Path, begin: str = BEGIN, end: str = END) -> str:
     """The text of a page that figures can be put into.
 
     Raises:
@@ -37,8 +46,8 @@ def check(page: Path) -> str:
         OSError: it cannot be read.
     """
     whole = page.read_text(encoding="utf-8")
-    if BEGIN not in whole or END not in whole:
-        raise ValueError(f"{page} has no place for figures: put {BEGIN} and {END} where they belong")
+    if begin not in whole or end not in whole:
+        raise ValueError(f"{page} has no place for figures: put {begin} and {end} where they belong")
     return whole
 
 
@@ -49,7 +58,8 @@ def _conditions(found: dict[str, Any]) -> list[str]:
         f"Measured {machine['day']} on {machine['processors']} processors ({machine['system']}), Python "
         f"{machine['python']}, ramet {machine['ramet']}; load {machine['load']} before the run and "
         f"{machine['load_after']} after it. {size['tasks']:,} no-op tasks a worker with a payload of about 200 bytes; "
-        f"turns: {size['repeats']}; a drain is cut after {size['seconds_max']:.0f} s. Cells: median (least-most).",
+        f"a spawn tree of {tree(size['levels']).tasks:,} tasks; turns: {size['repeats']}; a drain is cut after "
+        f"{size['seconds_max']:.0f} s. Cells: median (least-most).",
         *(["", "**Other programs kept this machine busy: compare processor time, not rates.**"] if busy else []),
     ]
 
@@ -71,38 +81,47 @@ def _store(store: str, found: dict[str, Any]) -> list[str]:
 
 
 def _rates_table(store: str, found: dict[str, Any]) -> list[str]:
-    server = store == "postgres"
-    head = ["", "bulk submit/s", "drain/s, 1 worker", "drain/s, 2 workers", "CPU µs a task, worker"]
-    head += ["server", "WAL bytes a task"] if server else []
-    rows = []
-    for name, told in found[store]["entrants"].items():
-        one, two = told.get("drains_1", []), told.get("drains_2", [])
-        row = [name, _cell(one, "submit_per_s"), _cell(one, "drain_per_s"), _cell(two, "drain_per_s")]
-        row.append(_cell(one, "worker_cpu_us"))
-        row += [_cell(one, "server_cpu_us"), _cell(one, "wal_bytes")] if server else []
-        rows.append(row)
-    bare = found[store]["bare"]
-    row = [
-        f"*bare loop{' (submit: COPY)' if server else ''}*",
-        _cell(bare, "submit_per_s"),
-        _cell(bare, "drain_per_s"),
-        "",
-        _cell(bare, "drain_cpu_us"),
+    columns = [
+        ("bulk submit/s", "drains_1", "submit_per_s"),
+        ("drain/s, 1 worker", "drains_1", "drain_per_s"),
+        ("drain/s, 2 workers", "drains_2", "drain_per_s"),
+        ("spawn tree/s", "trees", "drain_per_s"),
+        ("mixed load/s", "mixed", "drain_per_s"),
+        ("CPU µs a task, worker", "drains_1", "worker_cpu_us"),
     ]
-    row += [_cell(bare, "server_cpu_us"), _cell(bare, "wal_bytes")] if server else []
-    rows.append(row)
-    return _table(head, rows)
+    if store == "postgres":
+        columns += [
+            ("server", "drains_1", "server_cpu_us"),
+            ("WAL bytes a task, submit", "drains_1", "submit_wal_bytes"),
+            ("drain", "drains_1", "wal_bytes"),
+        ]
+    columns.append(("disk bytes a task", "drains_1", "disk_bytes"))
+    rows = [
+        [name, *(_cell(told.get(part, []), key) for _, part, key in columns)]
+        for name, told in found[store]["entrants"].items()
+    ]
+    bare = [run | {"worker_cpu_us": run["drain_cpu_us"]} for run in found[store]["bare"]]
+    title = f"*bare loop{' (submit: COPY)' if store == 'postgres' else ''}*"
+    rows.append([title, *(_cell(bare if part == "drains_1" else [], key) for _, part, key in columns)])
+    return _table(["", *(column[0] for column in columns)], rows)
 
 
 def _faults_table(entrants: dict[str, Any]) -> list[str]:
-    head = ["", "pick-up p50 / p99 ms", "submit of one, ms", "twice, 2 workers", "after `kill -9`: missing", "twice"]
+    head = [
+        "",
+        "pick-up p50 ms",
+        "p99 ms",
+        "submit of one, ms",
+        "twice, 2 workers",
+        "after `kill -9`: missing",
+        "twice",
+    ]
     head += ["s until all had run", "durability"]
     rows = []
     for name, told in entrants.items():
-        latency, kill = told.get("latency"), told.get("kill")
+        latency, kill = told.get("latency", []), told.get("kill")
         drains = told.get("drains_2", [])
-        row = [name, f"{latency['p50_ms']:.1f} / {latency['p99_ms']:.1f}" if latency else ""]
-        row.append(f"{latency['submit_p50_ms']:.1f}" if latency else "")
+        row = [name, *(_cell(latency, key, digits=1) for key in ("p50_ms", "p99_ms", "submit_p50_ms"))]
         row.append(f"{sum(run['twice'] for run in drains)} of {sum(run['ran'] for run in drains):,}" if drains else "")
         row += [str(kill["missing"]), str(kill["twice"])] if kill else ["", ""]
         row.append("" if not kill else f"{kill['seconds']:.1f}" if not kill["missing"] else "never")
@@ -128,13 +147,13 @@ def _settings(entrants: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _cell(runs: Sequence[dict[str, Any]], key: str) -> str:
+def _cell(runs: Sequence[dict[str, Any]], key: str, digits: int = 0) -> str:
     values = [run[key] for run in runs if run.get(key) is not None]
     if not values:
         return ""
     spread = Spread.of(values)
     cut = " (cut)" if any(run.get("cut") for run in runs) and key == "drain_per_s" else ""
-    return f"{spread.median:,.0f} ({spread.least:,.0f}-{spread.most:,.0f}){cut}"
+    return f"{spread.median:,.{digits}f} ({spread.least:,.{digits}f}-{spread.most:,.{digits}f}){cut}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

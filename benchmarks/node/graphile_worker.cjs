@@ -9,12 +9,13 @@ const { Logger, makeWorkerUtils, run } = require("graphile-worker");
 const BULK = 1000;
 const EFFECT_SECONDS = 0.002;
 const TEXT = "x".repeat(150);
+const FAN_OUT = 10;
 const PAUSE_MS_MAX = 50;
 const PICK_UP_MS_MAX = 60000;
 const WORKER = {
   concurrentJobs: 24,
-  maxPoolSize: 10,
-  localQueue: { size: 500 },
+  maxPoolSize: 25,
+  localQueue: { size: 1000 },
   completeJobBatchDelay: 0,
   failJobBatchDelay: 0,
 };
@@ -25,7 +26,7 @@ const roles = {
   async about() {
     return {
       versions: { "graphile-worker": require("graphile-worker/package.json").version, node: process.versions.node },
-      settings: "concurrentJobs 24, localQueue.size 500, completeJobBatchDelay 0, failJobBatchDelay 0, pool 10; addJobs",
+      settings: "concurrentJobs 24, localQueue.size 1000, completeJobBatchDelay 0, failJobBatchDelay 0, pool 25; addJobs",
       unfinished: "SELECT EXISTS (SELECT 1 FROM graphile_worker._private_jobs)",
       after_kill: "stays locked for four hours, unless somebody calls forceUnlockWorkers",
       durability: "",
@@ -50,6 +51,15 @@ const roles = {
       }
       await utils.addJobs(jobs);
     }
+    const took = (performance.now() - began) / 1000;
+    await utils.release();
+    return { seconds: took };
+  },
+
+  async tree(address, levels) {
+    const utils = await makeWorkerUtils({ connectionString: address, logger: silent });
+    const began = performance.now();
+    await utils.addJob("tree", { number: 0, levels: Number(levels), text: TEXT });
     const took = (performance.now() - began) / 1000;
     await utils.release();
     return { seconds: took };
@@ -81,6 +91,10 @@ const roles = {
     };
     const taskList = {
       noop: async ({ number }) => ran(number),
+      tree: async ({ number, levels }, { addJobs }) => {
+        ran(number);
+        if (levels) await addJobs(children(number, levels));
+      },
       effect: async ({ number, seconds }) => {
         ran(number);
         if (seconds) await pause(seconds * 1000);
@@ -99,6 +113,13 @@ const roles = {
     await runner.promise;
   },
 };
+
+function children(number, levels) {
+  return Array.from({ length: FAN_OUT }, (_, at) => ({
+    identifier: "tree",
+    payload: { number: number * FAN_OUT + at + 1, levels: levels - 1, text: TEXT },
+  }));
+}
 
 function now() {
   return (performance.timeOrigin + performance.now()) / 1000;

@@ -10,7 +10,7 @@ from typing import Any
 from awa import AsyncClient
 
 from benchmarks.peers.record import Record
-from benchmarks.peers.role import Job, Peer, handle_async, run
+from benchmarks.peers.role import Job, Peer, children, handle_async, run
 
 WORKERS = 1_000
 CLAIM = 512
@@ -35,7 +35,16 @@ class Effect:
     text: str
 
 
-KINDS: dict[str, type[Any]] = {"noop": Noop, "effect": Effect}
+@dataclass
+class Tree:
+    """A task that enqueues others."""
+
+    number: int
+    levels: int
+    text: str
+
+
+KINDS: dict[str, type[Any]] = {"noop": Noop, "effect": Effect, "tree": Tree}
 
 
 class Awa(Peer):
@@ -67,7 +76,14 @@ class Awa(Peer):
             assert record is not None
             await handle_async(record, job.args.number, job.args.seconds)
 
-        client.task(kind, queue=QUEUE)(noop if kind is Noop else effect)
+        async def tree(job: Any) -> None:
+            assert record is not None
+            record.ran(job.args.number)
+            spawned = children(job.args.number, job.args.levels)
+            if spawned:
+                await client.enqueue_many_copy([Tree(**child.payload()) for child in spawned], queue=QUEUE)
+
+        client.task(kind, queue=QUEUE)({Noop: noop, Effect: effect, Tree: tree}[kind])
 
     async def submit(self, jobs: Sequence[Job]) -> None:
         made = [KINDS[job.task](**job.payload()) for job in jobs]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 from flexiq import Queue
 
 from benchmarks.peers.record import Record
-from benchmarks.peers.role import Job, Peer, handle_async, run
+from benchmarks.peers.role import Job, Peer, children, handle_async, run
 
 WORKERS = 64
 CLAIM = 100
+POLL_MS = 5
+"""On SQLite; on a server that costs more than it brings."""
 
 
 class Flexiq(Peer):
@@ -19,7 +22,8 @@ class Flexiq(Peer):
 
     packages = ("flexiq",)
     settings = (
-        f"async handler, workers={WORKERS}, async_concurrency={WORKERS}, scheduler_batch_size={CLAIM}; enqueue_many"
+        f"async handler, workers={WORKERS}, async_concurrency={WORKERS}, scheduler_batch_size={CLAIM}, on SQLite "
+        f"scheduler_poll_interval_ms={POLL_MS}; enqueue_many"
     )
     after_kill = "recovered when the dead worker's heartbeat is stale (about 30 s), which costs one of 3 retries"
 
@@ -31,7 +35,11 @@ class Flexiq(Peer):
         )
 
     def _make(self, record: Record | None) -> None:
-        place = {"backend": "postgres", "db_url": self.address} if self.server else {"db_path": self.address}
+        place: dict[str, Any] = (
+            {"backend": "postgres", "db_url": self.address}
+            if self.server
+            else {"db_path": self.address, "scheduler_poll_interval_ms": POLL_MS}
+        )
         self.queue = Queue(workers=WORKERS, async_concurrency=WORKERS, scheduler_batch_size=CLAIM, **place)
 
         async def noop(number: int, seconds: float, text: str) -> None:
@@ -42,7 +50,14 @@ class Flexiq(Peer):
             assert record is not None
             await handle_async(record, number, seconds)
 
-        for body in (noop, effect):
+        async def tree(number: int, levels: int, text: str) -> None:
+            assert record is not None
+            record.ran(number)
+            spawned = children(number, levels)
+            if spawned:
+                await self.submit(spawned)
+
+        for body in (noop, effect, tree):
             self.queue.task(name=body.__name__)(body)
 
     async def prepare(self) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 from huey import SqliteHuey
 
 from benchmarks.peers.record import Record
-from benchmarks.peers.role import SYNCHRONOUS, Job, Peer, handle, run
+from benchmarks.peers.role import SYNCHRONOUS, Job, Peer, children, handle, run
 
 
 class Huey(Peer):
     """As shipped; one thread, because each pop takes the whole database for itself."""
 
     packages = ("huey",)
-    settings = "SqliteHuey as shipped, results off; 1 thread, polling after 10 ms"
+    settings = "SqliteHuey as shipped, results off; 1 thread, polling after 5 ms"
     unfinished = "SELECT EXISTS (SELECT 1 FROM task)"
     after_kill = "a task is deleted when it is taken: what a killed worker had is lost"
 
@@ -35,7 +35,13 @@ class Huey(Peer):
             assert record is not None
             handle(record, number, seconds)
 
-        self.tasks = {body.__name__: self.queue.task(name=body.__name__)(body) for body in (noop, effect)}
+        def tree(number: int, levels: int, text: str) -> None:
+            assert record is not None
+            record.ran(number)
+            for child in children(number, levels):
+                self.tasks["tree"](**child.payload())
+
+        self.tasks = {body.__name__: self.queue.task(name=body.__name__)(body) for body in (noop, effect, tree)}
 
     async def open(self) -> None:
         self._make(None)
@@ -49,7 +55,7 @@ class Huey(Peer):
         self._make(record)
         logging.disable(logging.INFO)
         # The scheduler thread and periodic tasks are not needed here.
-        self.queue.create_consumer(workers=1, initial_delay=0.01, max_delay=0.01, periodic=False).run()
+        self.queue.create_consumer(workers=1, initial_delay=0.005, max_delay=0.005, periodic=False).run()
 
     async def durability(self) -> str:
         self._make(None)

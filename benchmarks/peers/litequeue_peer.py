@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from litequeue import LiteQueue
 
 from benchmarks.peers.record import Record
-from benchmarks.peers.role import SYNCHRONOUS, Job, Peer, handle, run
+from benchmarks.peers.role import SYNCHRONOUS, Job, Peer, children, handle, run
 
 POLL_SECONDS = 0.005
 
@@ -30,9 +30,13 @@ class Litequeue(Peer):
         self.queue = LiteQueue(self.address, timeout=30)
 
     async def submit(self, jobs: Sequence[Job]) -> None:
-        with self.queue.transaction():
+        self._put(self.queue, jobs)
+
+    @staticmethod
+    def _put(queue: LiteQueue, jobs: Sequence[Job]) -> None:
+        with queue.transaction():
             for job in jobs:
-                self.queue.put(json.dumps(job._asdict() | job.payload()))
+                queue.put(json.dumps({"task": job.task} | job.payload()))
 
     def work(self, record: Record) -> None:
         queue = LiteQueue(self.address, timeout=30)
@@ -44,6 +48,9 @@ class Litequeue(Peer):
             job = json.loads(message.data)
             if job["task"] == "noop":
                 record.ran(job["number"])
+            elif job["task"] == "tree":
+                record.ran(job["number"])
+                self._put(queue, children(job["number"], job["levels"]))
             else:
                 handle(record, job["number"], job["seconds"])
             queue.done(message.message_id)

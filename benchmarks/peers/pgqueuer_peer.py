@@ -14,14 +14,14 @@ from pgqueuer.db import AsyncpgPoolDriver
 from pgqueuer.queries import Queries
 
 from benchmarks.peers.record import Record
-from benchmarks.peers.role import Job, Peer, handle_async, run
+from benchmarks.peers.role import Job, Peer, children, handle_async, run
 
 POOL = 10
-CLAIM = 1_000
+CLAIM = 500
 
 
 class Pgqueuer(Peer):
-    """Claims a thousand at a time and settles what has gathered in its buffer."""
+    """Claims 500 at a time and settles what has gathered in its buffer."""
 
     packages = ("pgqueuer", "asyncpg", "uvloop")
     settings = f"asyncpg pool of {POOL}, uvloop, batch_size={CLAIM}; enqueue of lists"
@@ -38,8 +38,12 @@ class Pgqueuer(Peer):
         self.queries = Queries(AsyncpgPoolDriver(self.pool))
 
     async def submit(self, jobs: Sequence[Job]) -> None:
+        await self._enqueue(self.queries, jobs)
+
+    @staticmethod
+    async def _enqueue(queries: Queries, jobs: Sequence[Job]) -> None:
         payloads = [json.dumps(job.payload()).encode() for job in jobs]
-        await self.queries.enqueue([job.task for job in jobs], payloads, [0] * len(jobs))
+        await queries.enqueue([job.task for job in jobs], payloads, [0] * len(jobs))
 
     async def close(self) -> None:
         await self.pool.close()
@@ -51,6 +55,7 @@ class Pgqueuer(Peer):
     async def _serve(self, record: Record) -> None:
         pool = await asyncpg.create_pool(self.address, min_size=2, max_size=POOL)
         queue = PgQueuer.from_asyncpg_pool(pool)
+        queries = Queries(AsyncpgPoolDriver(pool))
 
         async def noop(job: Any) -> None:
             record.ran(json.loads(job.payload)["number"])
@@ -59,7 +64,14 @@ class Pgqueuer(Peer):
             payload = json.loads(job.payload)
             await handle_async(record, payload["number"], payload["seconds"])
 
-        for body in (noop, effect):
+        async def tree(job: Any) -> None:
+            payload = json.loads(job.payload)
+            record.ran(payload["number"])
+            spawned = children(payload["number"], payload["levels"])
+            if spawned:
+                await self._enqueue(queries, spawned)
+
+        for body in (noop, effect, tree):
             queue.entrypoint(body.__name__)(body)
         await queue.run(batch_size=CLAIM)
 

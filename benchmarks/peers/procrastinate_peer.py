@@ -9,17 +9,23 @@ from collections.abc import Sequence
 from procrastinate import App, PsycopgConnector
 
 from benchmarks.peers.record import Record
-from benchmarks.peers.role import Job, Peer, handle_async, run
+from benchmarks.peers.role import Job, Peer, children, handle_async, run
 
 CONCURRENCY = 20
+POLL_SECONDS = 0.05
 POOL = 10
 
 
 class Procrastinate(Peer):
-    """One job a claim; what a dead worker held is found by a periodic task that its users write."""
+    """One job a claim; what a dead worker held is found by a periodic task that its users write.
+
+    A notification that comes during a fetch is lost, so it polls as well.
+    """
 
     packages = ("procrastinate", "psycopg")
-    settings = f"psycopg pool of {POOL}, concurrency={CONCURRENCY}; batch_defer"
+    settings = (
+        f"psycopg pool of {POOL}, concurrency={CONCURRENCY}, fetch_job_polling_interval={POLL_SECONDS}; batch_defer"
+    )
     unfinished = "SELECT EXISTS (SELECT 1 FROM procrastinate_jobs WHERE status IN ('todo', 'doing'))"
     after_kill = "stays `doing` until a periodic task of the user retries stalled jobs: none is there as shipped"
 
@@ -34,7 +40,14 @@ class Procrastinate(Peer):
             assert record is not None
             await handle_async(record, number, seconds)
 
-        self.tasks = {body.__name__: app.task(name=body.__name__)(body) for body in (noop, effect)}
+        async def tree(number: int, levels: int, text: str) -> None:
+            assert record is not None
+            record.ran(number)
+            spawned = children(number, levels)
+            if spawned:
+                await self.submit(spawned)
+
+        self.tasks = {body.__name__: app.task(name=body.__name__)(body) for body in (noop, effect, tree)}
         return app
 
     async def prepare(self) -> None:
@@ -58,7 +71,9 @@ class Procrastinate(Peer):
 
     async def _serve(self, app: App) -> None:
         async with app.open_async():
-            await app.run_worker_async(concurrency=CONCURRENCY, install_signal_handlers=False)
+            await app.run_worker_async(
+                concurrency=CONCURRENCY, fetch_job_polling_interval=POLL_SECONDS, install_signal_handlers=False
+            )
 
 
 if __name__ == "__main__":

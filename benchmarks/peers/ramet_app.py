@@ -7,7 +7,7 @@ from functools import cache
 from pydantic import BaseModel
 
 from benchmarks.peers.record import Record, folder
-from benchmarks.peers.role import handle_async
+from benchmarks.peers.role import children, handle_async
 from ramet import App, Context, Limits
 
 app = App(limits=Limits(max_tasks=2_000_000, max_fan_out=2_000_000))
@@ -18,6 +18,14 @@ class Payload(BaseModel):
 
     number: int
     seconds: float
+    text: str
+
+
+class Branch(BaseModel):
+    """A task of the tree, as every peer stores it."""
+
+    number: int
+    levels: int
     text: str
 
 
@@ -37,6 +45,14 @@ async def noop(context: Context, payload: Payload) -> None:
 async def effect(context: Context, payload: Payload) -> None:
     """What cannot be undone."""
     await handle_async(record(), payload.number, payload.seconds)
+
+
+@app.task("bench.tree", key=lambda branch: str(branch.number))
+async def tree(context: Context, branch: Branch) -> None:
+    """Spawn the next generation."""
+    record().ran(branch.number)
+    for child in children(branch.number, branch.levels):
+        context.spawn(tree, Branch(**child.payload()))
 
 
 @app.at_end

@@ -3,11 +3,13 @@
     about ADDRESS                versions, settings, durability, how to see that it is done
     prepare ADDRESS              make its tables
     submit ADDRESS N TASK        enqueue the numbers 0..N-1 in bulk, tell how long that took
+    tree ADDRESS LEVELS          enqueue the root of a tree, with so many generations below it
     pick-up ADDRESS SAMPLES      one task at a time to a waiting worker, tell how soon each began
     work ADDRESS                 run a worker until SIGTERM or worse
 
-The last line on standard output is the answer, as JSON. A task is "noop" (nothing) or "effect" (2 ms, then a line in
-the log of effects); a pick-up is an effect without the 2 ms.
+The last line on standard output is the answer, as JSON. A task is "noop" (nothing), "effect" (2 ms, then a line in the
+log of effects; a pick-up is one without the 2 ms) or "tree" (its handler enqueues ten children, in the way that the
+queue's documentation calls fast, until there are enough generations).
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ BULK = 1_000
 EFFECT_SECONDS = 0.002
 TEXT = "x" * 150
 """Makes a payload of about 200 bytes."""
+FAN_OUT = 10
+"""Children of a task of the tree."""
 PAUSE_SECONDS_MAX = 0.05
 PICK_UP_SECONDS_MAX = 60.0
 SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
@@ -41,13 +45,23 @@ class Job(NamedTuple):
 
     number: int
     task: str
-    """noop or effect."""
+    """noop, effect or tree."""
     seconds: float = 0.0
     """How long an effect takes before it is one."""
+    levels: int = 0
+    """Generations below this task of a tree."""
 
     def payload(self) -> dict[str, Any]:
         """As every peer stores it."""
+        if self.task == "tree":
+            return {"number": self.number, "levels": self.levels, "text": TEXT}
         return {"number": self.number, "seconds": self.seconds, "text": TEXT}
+
+
+def children(number: int, levels: int) -> list[Job]:
+    """What a task of the tree enqueues; every task of a tree has a number of its own."""
+    numbers = range(number * FAN_OUT + 1, (number + 1) * FAN_OUT + 1) if levels else ()
+    return [Job(each, "tree", levels=levels - 1) for each in numbers]
 
 
 class Peer(abc.ABC):
@@ -116,6 +130,8 @@ async def _answer(peer: Peer, role: str, rest: Sequence[str]) -> dict[str, Any]:
     await peer.open()
     if role == "submit":
         answer = await _submit(peer, int(rest[0]), rest[1])
+    elif role == "tree":
+        answer = await _plant(peer, int(rest[0]))
     else:
         answer = await _pick_up(peer, folder() / EFFECTS, int(rest[0]))
     await peer.close()
@@ -137,6 +153,12 @@ async def _submit(peer: Peer, tasks: int, task: str) -> dict[str, Any]:
     began = time.perf_counter()
     for first in range(0, tasks, BULK):
         await peer.submit([Job(number, task, seconds) for number in range(first, min(first + BULK, tasks))])
+    return {"seconds": time.perf_counter() - began}
+
+
+async def _plant(peer: Peer, levels: int) -> dict[str, Any]:
+    began = time.perf_counter()
+    await peer.submit([Job(0, "tree", levels=levels)])
     return {"seconds": time.perf_counter() - began}
 
 

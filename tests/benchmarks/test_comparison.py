@@ -14,10 +14,10 @@ from click.testing import CliRunner
 
 from benchmarks import compare, measure, report
 from benchmarks.arithmetic import Bodies, Spread, drained, killed, ratio
-from benchmarks.bars import bars
 from benchmarks.engine.processes import cpu_seconds, tree
-from benchmarks.entrants import ENTRANTS, PROJECT, Entrant, Failed
+from benchmarks.entrants import ENTRANTS, PROJECT, RAMET_MIXED, Entrant, Failed, before
 from benchmarks.peers.record import Record
+from benchmarks.peers.role import Job, children
 from benchmarks.places import fresh
 from ramet.testing.postgres_server.server import connect
 from tests.postgres.servers import databases
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.proof
 
 SEEN: dict[str, Any] = {
     "submit_seconds": 2.0, "seen_at": 0.0, "cut": False, "cpu_seconds": 0.4, "server_cpu_seconds": 0.2,
-    "wal_bytes": 1_000, "memory_mb": 50.0,
+    "submit_wal_bytes": 800, "wal_bytes": 1_000, "disk_bytes": 1_600, "memory_mb": 50.0,
 }  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def test_a_rate_counts_from_the_moment_that_every_worker_is_at_work() -> None:
     assert (found.drain_per_s, found.counted) == (2.0, 4)
     assert found.submit_per_s == 4.0
     assert found.worker_cpu_us == pytest.approx(50_000)
-    assert found.wal_bytes == 125
+    assert (found.submit_wal_bytes, found.wal_bytes, found.disk_bytes) == (100, 125, 200)
     assert (found.ran, found.twice, found.lost) == (8, 0, 0)
 
 
@@ -101,7 +101,7 @@ def test_every_entrant_answers_every_role(entrant: Entrant) -> None:
     text = path.with_suffix(path.suffix or ".py").read_text(encoding="utf-8")
     told = ("settings", "unfinished", "after_kill")
     assert all(re.search(rf"\b{name}\b", text) for name in told)
-    roles = ("about", "prepare", "submit", "pick-up", "work") if path.suffix else ("prepare", "open", "submit", "work")
+    roles = {"prepare", "submit", "work", "tree"} | ({"about", "pick-up"} if path.suffix else {"open"})
     assert all(role in text for role in roles)
 
 
@@ -114,9 +114,52 @@ def ramet() -> Entrant:
 def test_a_drain_is_seen_from_outside(tmp_path: Path, ramet: Entrant) -> None:
     with fresh("sqlite", tmp_path, None) as database:
         unfinished = ramet.ask(tmp_path, "about", database.address)["unfinished"]
-        found = measure.drain(ramet, database, tmp_path, unfinished, tasks=300, workers=1, seconds_max=60.0)
+        found = measure.drain(ramet, database, tmp_path, unfinished, measure.noops(300), workers=1, seconds_max=60.0)
     assert (found.ran, found.twice, found.lost, found.cut) == (300, 0, 0, False)
     assert min(found.submit_per_s, found.drain_per_s, found.memory_mb) > 0
+
+
+@pytest.mark.process
+def test_a_tree_grows_from_its_root_to_the_last_task(tmp_path: Path, ramet: Entrant) -> None:
+    with fresh("sqlite", tmp_path, None) as database:
+        unfinished = ramet.ask(tmp_path, "about", database.address)["unfinished"]
+        found = measure.drain(ramet, database, tmp_path, unfinished, measure.tree(2), workers=1, seconds_max=60.0)
+    assert (found.ran, found.twice, found.lost, found.cut) == (111, 0, 0, False)
+    assert found.disk_bytes > 0
+
+
+@pytest.mark.process
+def test_the_mixed_load_runs_what_it_spawns_and_fails_once_for_good(tmp_path: Path, ramet: Entrant) -> None:
+    load = measure.mixed(100)
+    assert load.tasks == 110
+    program = ramet._replace(module=RAMET_MIXED)
+    with fresh("sqlite", tmp_path, None) as database:
+        unfinished = ramet.ask(tmp_path, "about", database.address)["unfinished"]
+        found = measure.drain(program, database, tmp_path, unfinished, load, workers=1, seconds_max=60.0)
+        assert database.truth("SELECT count(*) = 5 FROM ramet_tasks WHERE state = 'failed'")
+        assert database.truth("SELECT count(*) = 105 FROM ramet_tasks WHERE state = 'success'")
+    assert (found.ran, found.twice, found.lost) == (110, 0, 0)
+
+
+def test_every_task_of_a_tree_has_a_number_of_its_own() -> None:
+    waiting, numbers = [Job(0, "tree", levels=3)], []
+    for job in waiting:
+        numbers.append(job.payload()["number"])
+        waiting += children(job.number, job.levels)
+    assert len(numbers) == len(set(numbers)) == measure.tree(3).tasks == 1_111
+
+
+@pytest.mark.process
+def test_another_checkout_is_itself_or_nothing(tmp_path: Path, ramet: Entrant) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "src").symlink_to(PROJECT / "src")
+    # Its ramet is found where it was asked for, by the name that was given.
+    assert before(other, "sqlite").ask(tmp_path, "about", str(tmp_path / "queue.db"))["versions"]
+    (other / "src").unlink()
+    (other / "src").mkdir()
+    with pytest.raises(Failed, match="was meant"):
+        before(other, "sqlite").ask(tmp_path, "about", str(tmp_path / "queue.db"))
 
 
 @pytest.mark.server
@@ -126,10 +169,10 @@ def test_a_drain_on_a_server_tells_what_the_server_did(tmp_path: Path) -> None:
     ramet = next(entrant for entrant in ENTRANTS if entrant.title == "ramet (PostgreSQL)")
     with fresh("postgres", tmp_path, databases().url) as database:
         unfinished = ramet.ask(tmp_path, "about", database.address)["unfinished"]
-        found = measure.drain(ramet, database, tmp_path, unfinished, tasks=300, workers=1, seconds_max=60.0)
+        found = measure.drain(ramet, database, tmp_path, unfinished, measure.noops(300), workers=1, seconds_max=60.0)
         durability = database.durability()
     assert (found.ran, found.twice, found.lost, found.cut) == (300, 0, 0, False)
-    assert found.wal_bytes > 0
+    assert min(found.submit_wal_bytes, found.wal_bytes, found.disk_bytes) > 0
     assert "fsync" in durability
     with connect(databases().url) as connection:
         [left] = connection.execute("SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'").fetchall()
@@ -151,7 +194,9 @@ def test_an_entrant_that_fails_says_why(tmp_path: Path, ramet: Entrant) -> None:
 
 def test_figures_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
     drain = drained([Bodies([0, 1], [1.0, 2.0])], tasks=2, ended_at=3.0, **SEEN)._asdict()
-    entrants = {name: {"drains_1": [drain], "drains_2": [drain]} for name in ("ramet", "other")}
+    picked = [{"p50_ms": p50, "p99_ms": 9.0, "submit_p50_ms": 0.5} for p50 in (3.0, 1.0, 2.0)]
+    parts = {"drains_1": [drain], "drains_2": [drain], "trees": [drain], "latency": picked}
+    entrants = dict.fromkeys(("ramet", "huey"), parts)
     found = {
         "machine": compare.machine() | {"processors": 2, "load": 1.1, "load_after": 0.2},
         "size": compare.QUICK._asdict(),
@@ -168,8 +213,9 @@ def test_figures_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
     assert text.startswith("before\n")
     assert text.endswith(f"{report.END}\nafter\n")
     assert "old" not in text
-    assert "| ramet | 1 (1-1) | 1 (1-1) | 1 (1-1) |" in text
-    assert "| drain, to other | 1.00 | ≥ 6 | **no** |" in text
+    assert "| ramet | 1 (1-1) | 1 (1-1) | 1 (1-1) | 1 (1-1) |  |" in text
+    assert "| drain, to huey | 1.00 | ≥ 8 | **no** |" in text
+    assert "| ramet | 2.0 (1.0-3.0) | 9.0 (9.0-9.0) | 0.5 (0.5-0.5) |" in text
     assert "Other programs kept this machine busy" in text
     found["machine"]["load"] = 0.9
     assert "Other programs" not in report.text(found)
@@ -178,28 +224,16 @@ def test_figures_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
         report.write(page, found)
 
 
-def test_a_bar_is_met_or_not_or_only_told() -> None:
-    fast = {"drain_per_s": 60, "submit_per_s": 6, "twice": 0, "worker_cpu_us": 70, "server_cpu_us": 51}
-    slow = fast | {"drain_per_s": 50, "twice": 2}
-    entrants = {"ramet": {"drains_1": [fast], "drains_2": [slow]}, "pgqueuer": {"drains_1": [slow]}}
-    found = {"bare": [{"drain_per_s": 120, "submit_per_s": 10}], "entrants": entrants | {"absent": {"failed": "why"}}}
-    assert {bar.what: (bar.value, bar.met) for bar in bars("postgres", found)} == {
-        "drain, to the bare loop": (0.5, True),
-        "drain, to pgqueuer": (1.2, True),
-        "drain, two workers to one": (50 / 60, False),
-        "tasks that ran twice, two workers": (2, False),
-        "bulk submit, to COPY into the same tables": (0.6, True),
-        "CPU µs a task, worker": (70, True),
-        "CPU µs a task, server": (51, False),
-    }
-    assert [bar.met for bar in bars("sqlite", found)] == [None, False, None, False]
-    assert list(bars("sqlite", {"bare": [], "entrants": {}})) == []
-
-
 def test_an_unknown_peer_is_one_line() -> None:
     result = CliRunner().invoke(compare.main, ["--peer", "nothing"])
     assert result.exit_code == 2
     assert "no peer 'nothing': there are " in result.output
+
+
+def test_a_folder_without_ramet_is_no_version_before(tmp_path: Path) -> None:
+    result = CliRunner().invoke(compare.main, ["--before", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "is not a checkout of ramet" in result.output
 
 
 def test_a_page_without_a_place_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
