@@ -82,8 +82,9 @@ def resource_backlogs(session: Session, names: Iterable[str]) -> dict[str, Backl
     found: dict[str, Backlog] = {}
     wanted = list(islice(dict.fromkeys(names), NAMES_MAX))
     where = "wait = 'resource' AND state = 'pending' AND resource = ?"
+    waits = f"SELECT 1 FROM ramet_live INDEXED BY ramet_live_by_resource WHERE {where}"
     for name in wanted:
-        waiting = counted(session, f"SELECT 1 FROM ramet_live WHERE {where}", (name,), _most(len(wanted)))
+        waiting = counted(session, waits, (name,), _most(len(wanted)))
         if waiting.number:
             first = min(first_in_line(session, where, (name,), "rank, "), default=None)
             found[name] = _backlog(session, name, waiting, first)
