@@ -32,8 +32,8 @@ WHOLE: dict[str, str] = {
     "SELECT name, position, statement, untyped, next_number FROM ramet_own_tables": "has one row for each table and "
     "index of apps",
     "SELECT key, value, value_type FROM ramet_settings": "all settings are asked for, and there are a few",
-    f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until": "looks at every claim in hand, which the "
-    "workers' slots bound, not the backlog",
+    f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = 'processing' AND lease_until": "looks at every claim in "
+    "hand, which the workers' slots bound, not the backlog",
     "SELECT entry_type, value, reason, added_by, added_at FROM ramet_stop_list ORDER BY entry_type": "a person "
     "asks for the whole list",
     "SELECT seq, at, by, act, subject, tracking_id, reason, detail FROM ramet_acts WHERE seq <": "walks from the "
