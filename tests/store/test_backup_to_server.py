@@ -56,7 +56,7 @@ def held(path: Path) -> dict[str, list[Any]]:
 
 
 def test_every_row_of_every_table_comes_back_from_a_server(folder: Path, postgres_url: str) -> None:
-    make_sqlite(folder / "first.db", recorded(1))
+    make_sqlite(folder / "first.db", recorded())
     backup(folder / "first.db", folder / "there.db")
     seen: list[tuple[int, int]] = []
     told = restore(folder / "there.db", postgres_url, progress=lambda at, of: seen.append((at, of)))
@@ -72,12 +72,12 @@ def test_every_row_of_every_table_comes_back_from_a_server(folder: Path, postgre
 
 
 async def test_what_began_on_a_server_goes_on_in_a_file(folder: Path, postgres_url: str) -> None:
-    make_postgres(postgres_url, recorded(1))
+    make_postgres(postgres_url, recorded())
     backup(postgres_url, folder / "copy.db")
     restore(folder / "copy.db", folder / "file.db")
     store = SqliteStore(folder / "file.db", inline=True)
     world = World(store, SettableClock())
-    assert set(await violations(store)) <= set(recorded(1)["violations"])
+    assert set(await violations(store)) <= set(recorded()["violations"])
     await world.submit(world.task("new")._replace(id="new"), tracking_id="new")  # Numbers go on after the highest.
     assert (await store.get("new")) is not None
     store.close_now()
@@ -201,7 +201,7 @@ def test_what_is_no_backup_or_no_database_is_refused(folder: Path, postgres_url:
 
 def test_no_table_has_to_fit_into_memory(folder: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres_server, "ROWS", 2)
-    make_postgres(postgres_url, recorded(1))
+    make_postgres(postgres_url, recorded())
     backup(postgres_url, folder / "few.db")
     monkeypatch.undo()
     backup(postgres_url, folder / "many.db")
@@ -210,7 +210,7 @@ def test_no_table_has_to_fit_into_memory(folder: Path, postgres_url: str, monkey
 
 
 def test_a_copy_that_another_program_made_begins_an_epoch_when_it_is_first_opened(postgres_url: str) -> None:
-    make_postgres(postgres_url, recorded(1))
+    make_postgres(postgres_url, recorded())
     bases = []
     for statement in ("SELECT 1", "INSERT INTO ramet_counters (name, value) VALUES ('copied', 1)", "SELECT 1"):
         with connect(postgres_url) as connection:

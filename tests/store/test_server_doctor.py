@@ -82,7 +82,7 @@ def test_rows_are_recounted_as_in_a_file(url: str) -> None:
 
 
 def test_every_check_of_rows_runs_on_a_full_database(postgres_url: str) -> None:
-    make_postgres(postgres_url, recorded(1))
+    make_postgres(postgres_url, recorded())
     assert {item.check for item in doctor(postgres_url)} <= {
         "server", "clock", "counters", "leases", "schedules", "workers", "lineages", "settings", "identities",
     }  # fmt: skip

@@ -38,8 +38,8 @@ def path_of(version: int) -> Path:
     return FOLDER / f"v{version}.json"
 
 
-def recorded(version: int) -> Recorded:
-    """A version's schema and rows."""
+def recorded(version: int = PLAN.version) -> Recorded:
+    """A version's schema and rows; the present one's by default."""
     found: Recorded = json.loads(path_of(version).read_text(encoding="utf-8"))
     return found
 

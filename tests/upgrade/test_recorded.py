@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +41,56 @@ def test_what_is_recorded_of_the_present_version_is_its_schema() -> None:
     )
 
 
-def test_what_is_recorded_has_rows_in_every_table() -> None:
-    empty = {table for table, held in recorded(1)["rows"].items() if not held["rows"]}
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_recorded_has_rows_in_every_table(version: int) -> None:
+    empty = {table for table, held in recorded(version)["rows"].items() if not held["rows"]}
     assert empty == {"ramet_block_counts"}
+
+
+HINTS_OF_V1 = {
+    "ramet_live_by_depth": ("state = 'processing'", "state = ?", "state = ? AND lease_until <= ?"),
+    "ramet_live_claimable": ("state = 'pending' AND wait IS NULL", "state = 'pending' AND wait IS NULL AND queue = ?"),
+    "ramet_live_by_resource": ("wait = 'resource' AND state = 'pending'",),
+    "ramet_live_overdue": ("state = 'pending' AND deadline_at IS NOT NULL",),
+}
+"""Index of the hot table -> the conditions beside which a program of version 1 names it. SQLite refuses a statement
+whose index is missing or cannot serve it."""
+
+
+@pytest.mark.parametrize("index", HINTS_OF_V1)
+def test_the_indexes_that_programs_of_version_1_name_serve_them_still(tmp_path: Path, index: str) -> None:
+    path = tmp_path / "old.db"
+    make_sqlite(path, recorded(1))
+    migrate(path)
+    with closing(sqlite3.connect(path)) as connection:
+        for where in HINTS_OF_V1[index]:
+            sql = f"EXPLAIN QUERY PLAN SELECT lease_until FROM ramet_live INDEXED BY {index} WHERE {where}"
+            [(*_, step)] = connection.execute(sql, (0,) * sql.count("?"))
+            assert f"USING INDEX {index}" in step
+            assert ("(state=?)" in step) == where.startswith(("state = 'processing'", "state = ?"))
+
+
+def test_the_hot_table_has_the_same_indexes_whatever_version_a_database_began_with(made: Any, tmp_path: Path) -> None:
+    address = made(recorded(1))
+    assert migrate(address, check=True).before == 1
+    migrate(address)
+    assert asyncio.run(_entries(address)) == {
+        "ramet_live_by_depth", "ramet_live_claimable", "ramet_live_due", "ramet_live_to_line_up", "ramet_live_overdue",
+        "ramet_live_set_aside", "ramet_live_by_resource", "ramet_live_holding", "ramet_live_bound",
+    }  # fmt: skip
+
+
+async def _entries(address: str) -> set[str]:
+    """Indexes of the hot table beside its key."""
+    store = open_store(address, create=False)
+    try:
+        if address.startswith("postgresql"):
+            asked = "SELECT indexname FROM pg_indexes WHERE tablename = 'ramet_live' AND indexname LIKE 'ramet_live_%'"
+        else:
+            asked = "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'ramet_live'"
+        return {name for (name,) in await store.read(asked) if name != "ramet_live_pkey"}
+    finally:
+        await store.close()
 
 
 @pytest.fixture(params=sorted(BACKENDS))

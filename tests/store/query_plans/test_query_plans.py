@@ -33,15 +33,15 @@ WHOLE: dict[str, str] = {
     "SELECT name, position, statement, untyped, next_number FROM ramet_own_tables": "has one row for each table and "
     "index of apps",
     "SELECT key, value, value_type FROM ramet_settings": "all settings are asked for, and there are a few",
-    f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until": "looks at every claim in hand, which the "
-    "workers' slots bound, not the backlog",
+    f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = 'processing' AND lease_until": "looks at every claim in "
+    "hand, which the workers' slots bound, not the backlog",
     "SELECT entry_type, value, reason, added_by, added_at FROM ramet_stop_list ORDER BY entry_type": "a person "
     "asks for the whole list",
     "SELECT seq, at, by, act, subject, tracking_id, reason, detail FROM ramet_acts WHERE seq <": "walks from the "
     "newest act backwards and stops at its limit",
     f"SELECT {SCHEDULE_LIST} FROM ramet_schedules ORDER BY name": "all schedules are asked for, and there are a few",
-    "SELECT l.seq FROM ramet_live l INDEXED BY ramet_live_by_depth WHERE l.state = ? AND l.lease_until": "lists the "
-    "stale among the claims in hand, which the workers' slots bound",
+    "SELECT c.seq FROM (SELECT seq, lease_until FROM ramet_live INDEXED BY": "lists the stale among the claims in "
+    "hand, which the workers' slots bound",
     "SELECT DISTINCT reason FROM ramet_tally_reasons": "a few thousand rows, read when a connection meets a "
     "new reason, at most fifty times",
     "SELECT name, at, number FROM ramet_monitor": "has one row for each source of the monitor",
@@ -75,6 +75,10 @@ WHOLE: dict[str, str] = {
     "its limit: a person asks who holds a path",
     "SELECT MAX(t.spawn_depth)": "is one look at the end of an index",
     "SELECT MAX(u.spawn_depth)": "is one look at the end of an index",
+    "SELECT t.seq FROM ramet_live t WHERE t.state || '' = 'pending' AND t.seq ": "walks from one number on until the "
+    "page is full: nearly all that live are pending",
+    "SELECT t.seq FROM (SELECT seq, tracking_id, kind, spawn_depth FROM ramet_live INDEXED BY": "sorts the claims in "
+    "hand, which the workers' slots bound",
     "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq ": "walks from one number "
     "on until the page is full: nearly all that ended succeeded",
     "SELECT COUNT(*), COALESCE(SUM(CASE WHEN lease_until": "looks at claims in hand, up to a bound",
@@ -207,10 +211,11 @@ ACCESS_PATHS = {
     r"\(tracking_id=\? AND state=\? AND seq>\?\)",
     "(tracking_id, spawn_depth, seq)": r"SEARCH t USING INDEX ramet_tasks_by_lineage "
     r"\(tracking_id=\? AND spawn_depth=\? AND seq>\?\)",
-    "(tracking_id, live)": r"SEARCH t USING INDEX ramet_live_by_lineage \(tracking_id=\?",
+    "(live state, tracking_id)": r"SEARCH ramet_live USING INDEX ramet_live_by_depth \(state=\? AND tracking_id=\?\)",
+    "(live state, tracking_id, seq)": r"SEARCH t USING COVERING INDEX ramet_live_by_depth "
+    r"\(state=\? AND tracking_id=\? AND rowid>\?\)",
     "(kind, key, state)": r"SEARCH i USING (COVERING INDEX \w+|PRIMARY KEY) \(key=\? AND tracking_id=\? AND kind=\?\)",
     "(state, spawn_depth, seq)": rf"SEARCH u USING COVERING INDEX ramet_unsuccessful_by_depth {DEPTH_AND_SEQ}",
-    "(live state, spawn_depth, seq)": rf"SEARCH t USING COVERING INDEX ramet_live_by_depth {DEPTH_AND_SEQ}",
 }
 
 
@@ -237,7 +242,7 @@ async def test_a_statement_that_reads_a_whole_table_is_found(recorded: Recorded,
 
 
 @pytest.mark.parametrize(
-    "index", ["ramet_live_claimable", "ramet_live_by_lineage", "ramet_tasks_by_lineage", "ramet_live_due",
+    "index", ["ramet_live_claimable", "ramet_live_by_depth", "ramet_tasks_by_lineage", "ramet_live_due",
               "ramet_lineages_ended", "ramet_lineages_swept", "ramet_tasks_children",
               "ramet_transitions_revives", "ramet_attempts_storms",
               "ramet_blocks_unseen"],

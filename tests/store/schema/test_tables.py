@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,16 @@ def test_a_table_without_row_numbers_has_its_key_in_front(database: sqlite3.Conn
         keys = [key for _, key in columns]
         if "WITHOUT ROWID" in sql:
             assert all(keys[: sum(key > 0 for key in keys)]), f"{name}: put {columns} in another order"
+
+
+def test_a_claimed_task_is_in_one_index_of_the_hot_table_beside_its_number(database: sqlite3.Connection) -> None:
+    """Each more costs every claim an entry on PostgreSQL, whatever the claim writes (docs/decisions/0057)."""
+    indexes = database.execute("SELECT name, partial FROM pragma_index_list('ramet_live')").fetchall()
+    assert [name for name, partial in indexes if not partial] == ["ramet_live_by_depth"]
+    for name in (name for name, partial in indexes if partial):
+        [(sql,)] = database.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,))
+        _, where = sql.split(" WHERE ")
+        assert re.search(r"state = 'pending'|wait = '|bound_to IS NOT NULL", where), (name, "has a plain claimed task")
 
 
 def test_every_table_of_a_lineage_is_pruned_with_it_or_kept_for_a_reason(database: sqlite3.Connection) -> None:

@@ -25,6 +25,7 @@ from ramet.store.rows.lineages import insert_lineages, lock_lineages, read_linea
 from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.settings import record_audit_entry
 from ramet.store.rows.turns import Turns
+from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Session
 from ramet.store.state.apply import enter_ended
 from ramet.store.verbs.submit import PlacedTask, create
@@ -418,11 +419,11 @@ def recount(session: Session, tracking_ids: Sequence[str]) -> dict[str, str]:
     wrong: dict[str, str] = {}
     for tracking_id in tracking_ids:
         rows = session.rows(
-            "SELECT g.tasks, g.live, (SELECT COUNT(*) FROM ramet_live l WHERE l.tracking_id = g.tracking_id), "
+            f"SELECT g.tasks, g.live, (SELECT COUNT(*) FROM ramet_live WHERE {live_of_lineage()}), "
             "(SELECT COALESCE(SUM(COALESCE(s.places, 1)), 0) FROM ramet_tasks t LEFT JOIN ramet_stages s "
             "ON s.seq = t.seq WHERE t.tracking_id = g.tracking_id) "
             "+ CASE WHEN g.on_end IS NULL THEN 0 ELSE 1 END FROM ramet_lineages g WHERE g.tracking_id = ?",
-            (tracking_id,),
+            (tracking_id, tracking_id),
         )
         for tasks, live, live_found, found in rows:
             if live != live_found or tasks != found:

@@ -61,7 +61,10 @@ def _breakers(session: Session) -> list[AlertFinding]:
     found = []
     for name, at, by, reason in rows:
         waits = counted(
-            session, "SELECT 1 FROM ramet_live WHERE wait = 'resource' AND state = 'pending' AND resource = ?", (name,)
+            session,
+            "SELECT 1 FROM ramet_live INDEXED BY ramet_live_by_resource "
+            "WHERE wait = 'resource' AND state = 'pending' AND resource = ?",
+            (name,),
         )
         entry = {"name": name, "weight": waits.number, "limit": 0, "more": waits.more, "opened_at": at, "by": by,
                  "reason": reason}  # fmt: skip

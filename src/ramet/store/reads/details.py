@@ -11,6 +11,7 @@ from ramet.model.views import BLOCK_LOOKS_MAX, CALL_LOOKS_MAX, BlockPage, TaskCa
 from ramet.store.reads.tasks import LIMIT_MAX, tasks_of
 from ramet.store.rows.blocks import BLOCK_LIST, block_of
 from ramet.store.rows.money import RESERVED, SPENT
+from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Session
 
 _START = ("", "", "")
@@ -103,11 +104,13 @@ def stage_counts(session: Session, kind: str, tracking_id: str | None = None) ->
         session.plan_freely()
     # Kinds of stages are ``kind.stage``; '/' is the character after '.'.
     kinds, values = "(kind = ? OR (kind > ? AND kind < ?))", [kind, f"{kind}.", f"{kind}/"]
-    lineage, of = ("", []) if tracking_id is None else ("tracking_id = ? AND ", [tracking_id])
+    lineage, live, of = "", "", list[str]()
+    if tracking_id is not None:
+        lineage, live, of = "tracking_id = ? AND ", f"{live_of_lineage()} AND ", [tracking_id]
     named = "CASE WHEN kind = ? THEN stage ELSE SUBSTR(kind, CAST(? AS INTEGER)) END"
     parameters = [kind, len(kind) + 2, *of, *values]
     rows = session.rows(
-        f"SELECT {named} AS name, state, COUNT(*) FROM ramet_live WHERE {lineage}{kinds} GROUP BY name, state",
+        f"SELECT {named} AS name, state, COUNT(*) FROM ramet_live WHERE {live}{kinds} GROUP BY name, state",
         parameters,
     ) + session.rows(
         f"SELECT {named} AS name, state, COUNT(*) FROM ramet_tasks WHERE {lineage}state IS NOT NULL AND {kinds} "

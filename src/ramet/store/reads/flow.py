@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from ramet.model.flow.resources import UnservedKind
-from ramet.model.task.task import TaskState, Wait
+from ramet.model.task.task import Wait
 from ramet.model.views import COUNT_MAX, HELD_BACK_LOOKS_MAX, ActiveClaims, Backlog, BoundedCount, RunningTask
 from ramet.store.reads.live import classes, counted, first_in_line, id_of
 from ramet.store.reads.tasks import LIMIT_MAX
@@ -82,8 +82,9 @@ def resource_backlogs(session: Session, names: Iterable[str]) -> dict[str, Backl
     found: dict[str, Backlog] = {}
     wanted = list(islice(dict.fromkeys(names), NAMES_MAX))
     where = "wait = 'resource' AND state = 'pending' AND resource = ?"
+    waits = f"SELECT 1 FROM ramet_live INDEXED BY ramet_live_by_resource WHERE {where}"
     for name in wanted:
-        waiting = counted(session, f"SELECT 1 FROM ramet_live WHERE {where}", (name,), _most(len(wanted)))
+        waiting = counted(session, waits, (name,), _most(len(wanted)))
         if waiting.number:
             first = min(first_in_line(session, where, (name,), "rank, "), default=None)
             found[name] = _backlog(session, name, waiting, first)
@@ -104,17 +105,16 @@ def in_hand(session: Session, *, limit: int = 1_000) -> ActiveClaims:
     """Return claims, those first whose lease ends first, at most ``limit`` (1,000); and how many each worker has."""
     claims = (
         "(SELECT seq, worker, claimed_at, lease_until, fence, attempts FROM ramet_live INDEXED BY ramet_live_by_depth "
-        "WHERE state = ? LIMIT ?) c"
+        "WHERE state = 'processing' LIMIT ?) c"
     )
-    state = TaskState.PROCESSING.value
     rows = session.rows(
         "SELECT t.id, t.tracking_id, t.kind, t.key, t.queue, l.worker, l.fence, l.attempts, l.claimed_at, "
         "l.lease_until FROM (SELECT seq, worker, claimed_at, lease_until, fence, attempts "
         f"FROM {claims} ORDER BY lease_until, seq LIMIT ?) l JOIN ramet_tasks t ON t.seq = l.seq "
         "ORDER BY l.lease_until, l.seq",
-        (state, COUNT_MAX, max(1, min(limit, LIMIT_MAX))),
+        (COUNT_MAX, max(1, min(limit, LIMIT_MAX))),
     )
-    of_workers = session.rows(f"SELECT COALESCE(worker, ''), COUNT(*) FROM {claims} GROUP BY 1", (state, COUNT_MAX))
+    of_workers = session.rows(f"SELECT COALESCE(worker, ''), COUNT(*) FROM {claims} GROUP BY 1", (COUNT_MAX,))
     return ActiveClaims(tuple(map(RunningTask._make, rows)), dict(of_workers))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramet.model.lineage.lineage import LineageState
-from ramet.model.task.task import TaskState, Wait
+from ramet.model.task.task import Wait
 from ramet.model.views import CLAIMABLE, COUNT_MAX, BoundedCount, LiveCounts
 from ramet.store.reads.tasks import next_due_at
 from ramet.store.rows.workers import workers
@@ -71,8 +71,8 @@ def _claim_counts(session: Session) -> Row:
     [found] = session.rows(
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN lease_until <= ? THEN 1 ELSE 0 END), 0), MIN(lease_until), "
         "MIN(claimed_at) FROM (SELECT lease_until, claimed_at FROM ramet_live INDEXED BY ramet_live_by_depth "
-        "WHERE state = ? LIMIT ?) c",
-        (session.now, TaskState.PROCESSING.value, COUNT_MAX),
+        "WHERE state = 'processing' LIMIT ?) c",
+        (session.now, COUNT_MAX),
     )
     return found
 

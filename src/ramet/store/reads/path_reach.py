@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ramet.model.paths import PathImpact
 from ramet.store.rows.paths import PathRow, load_lines, select
+from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Row, Session
 
 LOOKS_MAX = 10_000
@@ -86,7 +87,7 @@ def held_back(session: Session, tracking_id: str, *, limit: int = 10_000) -> Pat
     most = max(1, min(limit, LOOKS_MAX))
     own = session.rows(
         "SELECT p.seq, p.nodes, p.ticket FROM ramet_live l JOIN ramet_paths p ON p.seq = l.seq "
-        "WHERE l.tracking_id = ? AND l.holds_path IS NOT NULL LIMIT ?",
+        f"WHERE {live_of_lineage('l.')} AND l.holds_path IS NOT NULL LIMIT ?",
         (tracking_id, LOOKS_MAX),
     )
     reach = _Followers(session, tracking_id, most)
@@ -117,7 +118,8 @@ def holds_back_lineage(session: Session, in_hand: Sequence[int], tracking_id: st
     Looks at up to a thousand of the lineage's tasks that wait in line.
     """
     rows = session.rows(
-        "SELECT seq FROM ramet_live WHERE tracking_id = ? AND holds_path = 0 LIMIT ?", (tracking_id, WAIT_LOOKS_MAX)
+        f"SELECT seq FROM ramet_live WHERE {live_of_lineage()} AND holds_path = 0 LIMIT ?",
+        (tracking_id, WAIT_LOOKS_MAX),
     )
     return next(_reasons(session, in_hand, [seq for (seq,) in rows]), None)
 

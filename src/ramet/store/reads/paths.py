@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ramet.model.paths import BEHIND_MAX, PathChain, PathPage, PathTask, conflict, nodes_of, path_from
 from ramet.store.reads.tasks import LIMIT_MAX
+from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Row, Session
 
 HOLDERS_MAX = 1_000
@@ -131,7 +132,8 @@ def _holders(session: Session, queue: str | None, tracking_id: str | None) -> li
     """Who holds a path, those with most tasks behind them first."""
     if tracking_id is not None:
         rows = session.rows(
-            "SELECT seq FROM ramet_live WHERE tracking_id = ? AND holds_path = 1 LIMIT ?", (tracking_id, HOLDERS_MAX)
+            f"SELECT seq FROM ramet_live WHERE {live_of_lineage()} AND holds_path = 1 LIMIT ?",
+            (tracking_id, HOLDERS_MAX),
         )
     else:
         # Claims in hand, which the workers' slots bound; then whoever is next on its path.

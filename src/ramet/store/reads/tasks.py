@@ -17,7 +17,8 @@ from ramet.store.answers import KindCount, TaskPage
 from ramet.store.requests import SEQ_MAX, TaskQuery
 from ramet.store.rows.blocks import BLOCK_LIST, block_of
 from ramet.store.rows.lineages import LINEAGE_LIST, effective, lineage_of
-from ramet.store.schema.columns import current
+from ramet.store.rows.tasks import claims_of
+from ramet.store.schema.columns import current, live_of_lineage
 from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000
@@ -208,14 +209,14 @@ _WIDE = " JOIN ramet_tasks t ON t.seq = u.seq"
 
 
 def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> Iterator[IndexScan]:
-    within, live = query.tracking_id, sorted(wanted & LIVE)
-    if within is not None and live:
-        # The hot table's index is by lineage alone: the state is looked up row by row.
-        chosen = "" if len(live) == len(LIVE) else f"t.state || '' = '{live[0].value}'"
-        yield IndexScan("ramet_live t", "t", (), (), more=chosen)
-    elif live:
-        for state in live:
-            yield from _by_depth(session, query, IndexScan("ramet_live t", "t", ("state",), (state.value,)))
+    within, live = query.tracking_id, wanted & LIVE
+    if TaskState.PENDING in live:
+        # Nearly all live tasks are: of all lineages, reading past the claims in hand costs little.
+        looked_up = "t.state || ''" if within is None else "t.state"
+        yield IndexScan("ramet_live t", "t", (), (), more=f"{looked_up} = '{TaskState.PENDING}'")
+    if TaskState.PROCESSING in live:
+        lineage, of = ("", ()) if within is None else (" AND tracking_id = ?", (within,))
+        yield IndexScan(f"{claims_of('seq, tracking_id, kind, spawn_depth', lineage)} t", "t", (), of)
     for state in sorted((wanted & TERMINAL) - {TaskState.SUCCESS}):
         if within is not None:
             yield IndexScan("ramet_unsuccessful u", "u", ("tracking_id", "state"), (within, state.value))
@@ -252,11 +253,10 @@ def stale(session: Session, tracking_id: str | None = None, *, limit: int = 100)
 
     Looks at every claim, which the workers' slots bound.
     """
-    lineage, parameters = ("", []) if tracking_id is None else ("AND l.tracking_id || '' = ?", [tracking_id])
+    lineage, parameters = ("", []) if tracking_id is None else (" AND tracking_id = ?", [tracking_id])
     rows = session.rows(
-        "SELECT l.seq FROM ramet_live l INDEXED BY ramet_live_by_depth WHERE l.state = ? AND l.lease_until <= ? "
-        f"{lineage} ORDER BY l.seq LIMIT ?",
-        (TaskState.PROCESSING.value, session.now, *parameters, max(1, min(limit, LIMIT_MAX))),
+        f"SELECT c.seq FROM {claims_of('seq, lease_until', lineage)} c WHERE c.lease_until <= ? ORDER BY c.seq LIMIT ?",
+        (*parameters, session.now, max(1, min(limit, LIMIT_MAX))),
     )
     return tasks_of(session, (row[0] for row in rows))
 
@@ -395,7 +395,7 @@ def counts(session: Session, tracking_id: str | None = None) -> list[KindCount]:
     """Return how many tasks are live, by kind, state and wait, and how many ended; each with the mean depth."""
     if tracking_id is None:
         session.plan_freely()
-    where, parameters = ("", []) if tracking_id is None else ("WHERE tracking_id = ?", [tracking_id])
+    where, parameters = ("", []) if tracking_id is None else (f"WHERE {live_of_lineage()}", [tracking_id])
     and_ended = "WHERE state IS NOT NULL" if tracking_id is None else "WHERE tracking_id = ? AND state IS NOT NULL"
     rows: Sequence[Row] = session.rows(
         "SELECT kind, state, CASE WHEN state = 'pending' THEN wait WHEN lease_until <= ? THEN 'stale' END AS why, "

@@ -23,6 +23,7 @@ from ramet.model.views import (
     WaitReason,
 )
 from ramet.store.reads.tasks import FROM_TASKS, LIMIT_MAX, TASK_LIST, TreeCondition, grown_from_lineage, task_of
+from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Row, Session
 
 UNSUCCESSFUL_LOOKS_MAX = 5_000
@@ -156,7 +157,7 @@ def lineage_counts(session: Session, tracking_id: str) -> tuple[KindStateCount, 
         session.rows(
             "SELECT kind, state, why, COUNT(*), AVG(spawn_depth) FROM (SELECT kind, state, spawn_depth, "
             "CASE WHEN state = 'pending' THEN wait WHEN lease_until <= ? THEN 'stale' END AS why "
-            "FROM ramet_live WHERE tracking_id = ? LIMIT ?) c GROUP BY kind, state, why",
+            f"FROM ramet_live WHERE {live_of_lineage()} LIMIT ?) c GROUP BY kind, state, why",
             (session.now, tracking_id, LINEAGE_LOOKS_MAX + 1),
         ),
         LINEAGE_LOOKS_MAX,
@@ -181,14 +182,14 @@ def lineage_counts(session: Session, tracking_id: str) -> tuple[KindStateCount, 
 def delays(session: Session, tracking_id: str) -> tuple[WaitReason, ...]:
     """Return tasks of a lineage that wait for their time, by kind and reason; looks at the first of its live tasks."""
     [(looked_at,)] = session.rows(
-        "SELECT COUNT(*) FROM (SELECT 1 FROM ramet_live WHERE tracking_id = ? LIMIT ?) c",
+        f"SELECT COUNT(*) FROM (SELECT 1 FROM ramet_live WHERE {live_of_lineage()} LIMIT ?) c",
         (tracking_id, LINEAGE_LOOKS_MAX + 1),
     )
     # Every retry has a reason of its own, the time until it; what repeats is the class of its error.
     rows = session.rows(
         "SELECT l.kind, a.outcome, CASE WHEN a.outcome = 'error' THEN a.error_class ELSE a.reason END AS why, "
         "CASE WHEN a.outcome <> 'error' THEN a.reason_facts END AS facts, COUNT(*) "
-        "FROM (SELECT seq, fence, kind, wait FROM ramet_live WHERE tracking_id = ? LIMIT ?) l "
+        f"FROM (SELECT seq, fence, kind, wait FROM ramet_live WHERE {live_of_lineage()} LIMIT ?) l "
         "LEFT JOIN ramet_attempts a ON a.seq = l.seq AND a.fence = l.fence WHERE l.wait || '' = 'due' "
         "GROUP BY l.kind, a.outcome, why, facts ORDER BY 5 DESC, 1, 2, 3, 4 LIMIT ?",
         (tracking_id, LINEAGE_LOOKS_MAX, DELAYS_MAX),

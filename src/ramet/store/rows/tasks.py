@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ramet.model.reasons import stored
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import Standing
+from ramet.store.requests import SEQ_MAX
 from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.turns import Turns
 from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, WIDE_COLUMNS
@@ -64,6 +65,15 @@ def record(session: Session, rows: Sequence[HistoryRecord]) -> None:
         session.run_many(
             _RECORD, [(*row[:5], session.now, row.by, *stored(row.reason), row.fingerprint, row.seq) for row in rows]
         )
+
+
+def claims_of(columns: str, where: str = "") -> str:
+    """A table of the claimed tasks, which the workers' slots bound, from their own index whatever is asked of it.
+
+    The limit takes nothing away: without it a planner may walk the backlog by number to find the first few of these.
+    """
+    claims = "ramet_live INDEXED BY ramet_live_by_depth WHERE state = 'processing'"
+    return f"(SELECT {columns} FROM {claims}{where} LIMIT {SEQ_MAX})"
 
 
 def take_live(session: Session, where: str, parameters: Sequence[object], limit: int) -> list[Standing]:

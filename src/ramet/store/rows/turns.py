@@ -116,9 +116,10 @@ def forget_levels(session: Session, limit: int = 100) -> None:
     session.run(
         "DELETE FROM ramet_turns WHERE moved_at <= ? AND (queue, kind, rank, resource) IN "
         "(SELECT t.queue, t.kind, t.rank, t.resource FROM ramet_turns t "
-        "WHERE t.moved_at <= ? AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.resource = t.resource "
-        "AND l.wait = 'resource' AND l.state = 'pending') "
-        "AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.queue = t.queue "
-        "AND l.kind = t.kind AND l.rank = t.rank AND l.state = 'pending' AND l.wait IS NULL) LIMIT ?)",
+        "WHERE t.moved_at <= ? AND NOT EXISTS (SELECT 1 FROM ramet_live l INDEXED BY ramet_live_by_resource "
+        "WHERE l.resource = t.resource AND l.wait = 'resource' AND l.state = 'pending') "
+        "AND NOT EXISTS (SELECT 1 FROM ramet_live l INDEXED BY ramet_live_claimable "
+        "WHERE l.queue = t.queue AND l.kind = t.kind AND l.rank = t.rank AND l.state = 'pending' AND l.wait IS NULL) "
+        "LIMIT ?)",
         (session.now - LEVELS_IDLE_SECONDS, session.now - LEVELS_IDLE_SECONDS, limit),
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ramet.model.task.task import Standing
+from ramet.model.task.task import LIVE, Standing
 
 
 class Column(NamedTuple):
@@ -113,6 +113,17 @@ LIVE_COLUMNS: tuple[str, ...] = Standing._fields
 LIVE_LIST = ", ".join(LIVE_COLUMNS)
 MOVED_COLUMNS = tuple(column.name for column in HOT if column.later)
 """Of the hot row, what a transition may write."""
+
+
+_LIVE_STATES = ", ".join(f"'{state}'" for state in sorted(LIVE))
+
+
+def live_of_lineage(alias: str = "") -> str:
+    """Condition on ``ramet_live``: the live tasks of one lineage, its ``tracking_id`` the parameter.
+
+    The states are named because the index begins with them (docs/decisions/0057).
+    """
+    return f"{alias}state IN ({_LIVE_STATES}) AND {alias}tracking_id = ?"
 
 
 def definition(columns: Iterable[Column]) -> str:

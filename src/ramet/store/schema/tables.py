@@ -259,10 +259,18 @@ _V1 = (
     *TALLY_TABLES,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)
+_V2 = (
+    # Each index of the hot table costs every claim an entry on PostgreSQL: one by state and lineage does what two did
+    # (docs/decisions/0057). It has the name of the index that programs of version 1 name in their hints: they go on.
+    "DROP INDEX ramet_live_by_depth",
+    "CREATE INDEX ramet_live_by_depth ON ramet_live (state, tracking_id)",
+    "DROP INDEX ramet_live_by_lineage",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1, _V2)
 """Statements that lead from version n to n + 1, at index n. Forward only, by one process under a lock."""
 
-COMPATIBLE_FROM: tuple[int, ...] = (1,)
+COMPATIBLE_FROM: tuple[int, ...] = (1, 1)
 """The oldest version whose programs may go on writing to version n + 1, at index n: steps add what older ones need not
 know, and whatever cannot be done so raises this (docs/decisions/0037)."""
 

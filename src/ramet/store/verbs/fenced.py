@@ -22,6 +22,7 @@ from ramet.store.rows.blobs import keep
 from ramet.store.rows.blocks import NewBlock, Parent, store_blocks
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import ceilings, ensure_days, enter
+from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Session, StatementFailed
 from ramet.store.state.apply import apply
 from ramet.store.verbs.bound import LIMIT_MAX, Items, numbers_of
@@ -245,7 +246,8 @@ def claimable(session: Session, kind: str, queue: str, *, limit: int = 1_000) ->
 def bound_counts(session: Session, tracking_id: str) -> dict[str, int]:
     """Return how many tasks of a lineage are bound, by the id of their settler."""
     rows = session.rows(
-        "SELECT bound_to, COUNT(*) FROM ramet_live WHERE tracking_id = ? AND bound_to IS NOT NULL GROUP BY bound_to",
+        f"SELECT bound_to, COUNT(*) FROM ramet_live WHERE {live_of_lineage()} AND bound_to IS NOT NULL "
+        "GROUP BY bound_to",
         (tracking_id,),
     )
     return dict(rows)

@@ -11,6 +11,7 @@ from ramet.model.task import events as ev
 from ramet.model.task.task import Standing, Wait
 from ramet.store.rows.lineages import LINEAGE_LIST, lineage_of, lock_lineages, tombstones_of
 from ramet.store.rows.paths import lock_stripes
+from ramet.store.rows.tasks import claims_of
 from ramet.store.session import Session
 from ramet.store.state.apply import free
 from ramet.store.verbs.reclaim import apply_events
@@ -67,11 +68,13 @@ def finish_ends(session: Session, lineage: Lineage) -> None:
 
 
 def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, int]:
+    beyond, values = "tracking_id = ? AND seq >= ?", (lineage.tracking_id, lineage.sweep)
     found = session.rows(
-        "SELECT seq FROM ramet_live WHERE tracking_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
-        (lineage.tracking_id, lineage.sweep, limit),
+        f"SELECT seq FROM ramet_live WHERE state = 'pending' AND {beyond} ORDER BY seq LIMIT ?", (*values, limit)
+    ) + session.rows(
+        f"SELECT c.seq FROM {claims_of('seq', f' AND {beyond}')} c ORDER BY c.seq LIMIT ?", (*values, limit)
     )
-    seqs = [seq for (seq,) in found]
+    seqs = sorted(seq for (seq,) in found)[:limit]
     lock_stripes(session, seqs)  # Before their rows, as everywhere.
     standings = [*load_standings(session, seqs).values()]
     ended = len(apply_events(session, _ends_of(session, lineage, standings)))

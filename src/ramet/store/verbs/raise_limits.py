@@ -13,6 +13,7 @@ from ramet.model.values import SECONDS_MAX
 from ramet.store.errors import StoreError
 from ramet.store.rows.lineages import extended_deadline, lock_lineages
 from ramet.store.rows.settings import record_audit_entry
+from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Session
 
 
@@ -143,6 +144,6 @@ def _follow_deadline(session: Session, tracking_id: str, before: float, after: f
     """Tasks that the old deadline had cut short get the time that is theirs, up to the new one."""
     session.run(
         "UPDATE ramet_live SET deadline_at = CASE WHEN task_seconds IS NULL OR started_at + task_seconds > ? THEN ? "
-        "ELSE started_at + task_seconds END WHERE tracking_id = ? AND deadline_at = ? AND ending IS NULL",
+        f"ELSE started_at + task_seconds END WHERE {live_of_lineage()} AND deadline_at = ? AND ending IS NULL",
         (after, after, tracking_id, before),
     )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
-from ramet.model.task.transitions import PROCESSING, Change
+from ramet.model.task.transitions import Change
 from ramet.store.rows.lineages import name_deadlines
 from ramet.store.rows.tasks import take_live
 from ramet.store.session import Session
@@ -16,7 +16,8 @@ from ramet.store.state.apply import apply
 DeadWorkers = Mapping[str, Collection[tuple[int, int]] | None]
 """What the store proved: by name, the claims (seq, fence) that ran when the worker died; None where nobody knows."""
 
-# The index's own: which of many come first must not hang on what the database knows about its tables.
+# Named in the text, so that a planner knows how few these are; and which of many come first must not hang on its plan.
+_CLAIMED = "WHERE state = 'processing' AND"
 _ORDER = " ORDER BY spawn_depth, seq"
 
 
@@ -27,12 +28,12 @@ def reclaim(session: Session, limit: int, dead_workers: DeadWorkers, *, pathless
     What a dead worker had fetched and not begun goes back with its attempt: it lost nothing (DESIGN §10).
     """
     only = " AND holds_path IS NULL" if pathless else ""
-    stale = take_live(session, f"WHERE state = ? AND lease_until <= ?{only}{_ORDER}", (PROCESSING, session.now), limit)
+    stale = take_live(session, f"{_CLAIMED} lease_until <= ?{only}{_ORDER}", (session.now,), limit)
     events: list[tuple[Standing, ev.Event]] = [(standing, ev.LeaseExpired()) for standing in stale]
     if dead_workers:
         listed, values = session.members(dead_workers)
-        where = f"WHERE state = ? AND lease_until > ? AND worker {listed}{_ORDER}"
-        found = take_live(session, where, (PROCESSING, session.now, values), limit)
+        where = f"{_CLAIMED} lease_until > ? AND worker {listed}{_ORDER}"
+        found = take_live(session, where, (session.now, values), limit)
         events += [(standing, _of_the_dead(standing, dead_workers)) for standing in found]
     changes = apply_events(session, events)
     again = sum(1 for change in changes if change.after.state == "pending")

@@ -135,7 +135,8 @@ def ready(
             looked_at[resource.name] = resource._replace(ready_at=until)
             continue
         rows = session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
+            f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_by_resource "
+            "WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
             f"AND queue {in_queues} AND kind {in_kinds} {beside}"
             f"ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
             (resource.name, queue_values, kind_values, limit if space.claims is None else min(limit, space.claims)),
@@ -148,7 +149,9 @@ def ready(
 def _later(session: Session, name: str) -> float | None:
     """When to look again at a resource of which there was nothing for this worker; None when nothing waits at all."""
     waiting = session.rows(
-        "SELECT 1 FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' LIMIT 1", (name,)
+        "SELECT 1 FROM ramet_live INDEXED BY ramet_live_by_resource "
+        "WHERE resource = ? AND wait = 'resource' AND state = 'pending' LIMIT 1",
+        (name,),
     )
     return session.now if waiting else None
 

@@ -98,7 +98,8 @@ class TaskQuery(NamedTuple):
 async def load_tasks(client: Client, asked: TaskQuery) -> TaskPage:
     """A page of tasks. What no index helps with is looked for among a bounded number of them."""
     indexed = asked.key is not None
-    depth = asked.min_depth if not indexed and asked.state in (None, TaskState.SUCCESS) else 0
+    many = asked.state in (None, TaskState.PENDING, TaskState.SUCCESS)
+    depth = asked.min_depth if not indexed and many else 0
     kind = None if indexed else asked.kind
     page_of = partial(
         client.tasks, tracking_id=asked.tracking_id, states=() if asked.state is None else (asked.state,),
