@@ -1,4 +1,4 @@
-"""Lanes: claims, and successes that ask for nothing else, set by set instead of row by row (DESIGN §9).
+"""Lanes: claims, and successes that ask for nothing else, set by set (docs/decisions/0058).
 
 Nearly all tasks need no more. A lane writes what :func:`ramet.model.task.lifecycle.decide` says and
 :func:`ramet.store.state.apply.apply` would write, column for column, but once for all rows that stand alike, or fed by
