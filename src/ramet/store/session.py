@@ -107,6 +107,8 @@ class Session(Protocol):
     """What :func:`ramet.store.rows.lineages.queue_offsets` has read in this verb; None before, and where it changed."""
     found_nothing: bool
     """True while the last claim on this connection found nothing: the next one asks first whether there is anything."""
+    rows_left: bool
+    """True while a lane of successes leaves rows to the usual way: the next batch holds its rows before the lane."""
     unchanged: bool
     """Set by a verb that wrote nothing: there is nothing to make durable."""
 

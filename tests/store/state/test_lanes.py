@@ -25,7 +25,7 @@ from ramet.store.state.apply import apply
 from ramet.store.verbs import claim as claiming
 from ramet.store.verbs import settle as settling
 from tests.conformance.random_histories.test_reference_model import now
-from tests.simulation.database import SIMULATED, SimulatedStore
+from tests.simulation.database import SIMULATED, ServerStore, SimulatedStore
 from tests.support.world import SettableClock
 
 TABLES = (
@@ -354,3 +354,20 @@ def test_groups_tell_what_tallies_count() -> None:
     [note] = session.noted
     assert note.changed == {(("page", "processing", 1.0, 2.0, 3, 4), "success", "success"): 1}
     assert tallies.ends_of(session.noted) == [5]
+
+
+def test_what_a_lane_leaves_is_held_in_order_from_the_next_batch_on(store: SimulatedStore) -> None:
+    """A task with a unique key goes the usual way: the batch is undone once, and later ones hold their rows first."""
+    roots = [NewTask(f"t{n}", "page", f"k{n}", "{}", unique_seconds=60.0 if n % 2 else None) for n in range(4)]
+    now(store.submit([NewLineage("line", roots)]))
+    told: list[str] = []
+    for _ in range(2):
+        claimed = now(store.claim(ClaimRequest("w", ("default",), ("page",), 2, 300.0)))
+        store.hook(lambda when, sql: told.append(sql) if when == "before" else None)
+        batch = [Settlement(one.standing.seq, one.standing.fence, ev.Complete(one.standing.fence)) for one in claimed]
+        answers = now(store.settle(batch))
+        store.hook(None)
+        assert [answer.state for answer in answers] == ["success", "success"]
+    undone = [sql for sql in told if sql.startswith("WITH i AS")]
+    held = [sql for sql in told if sql.startswith("SELECT DISTINCT tracking_id")]
+    assert (len(undone), len(held)) == ((2, 1) if isinstance(store, ServerStore) else (0, 0))

@@ -148,7 +148,7 @@ class PostgresSession(RowWriter):
         self._slots: set[int] = set()
         self.looks_left = LOOKS_MAX
         self.offsets: dict[str, float] | None = None
-        self.found_nothing = self.unchanged = False
+        self.found_nothing = self.rows_left = self.unchanged = False
         self.noted, self.written = list[TallyNotes](), list[TallyNotes]()
         self.words: dict[str, set[str]] = {}
 

@@ -269,7 +269,7 @@ class SqliteSession(RowWriter):
         self.floors: ScanFloors | None = None
         self.looks_left = LOOKS_MAX
         self.offsets: dict[str, float] | None = None
-        self.found_nothing = self.unchanged = False
+        self.found_nothing = self.rows_left = self.unchanged = False
         self.woken = False
         self.noted: list[TallyNotes] = []
         self.written: list[TallyNotes] = []

@@ -159,7 +159,8 @@ def ends_at_once(tasks: str, now: str) -> str:
 
 
 class LaneMissed(Exception):
-    """Another transaction changed a lineage in the moment in which its tasks were ended: nothing of it may be kept."""
+    """A lane did what it may not: another transaction changed a lineage in the moment in which its tasks were ended, or
+    rows are left that must be held before it. Nothing of the batch may be kept; it goes the usual way."""
 
 
 class LaneResult(NamedTuple):

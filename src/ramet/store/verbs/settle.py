@@ -150,29 +150,35 @@ Spoken = list[tuple[int, resources.ResourceOutcome | resources.ResourceSuccess]]
 
 def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bool) -> list[SettleResult]:
     answers: dict[int, SettleResult] = {}
-    rounds, about = _rounds(batch), Spoken()
+    rounds = _rounds(batch)
+    plain = [(at, item) for at, item in rounds[0] if is_plain(item)] if lanes and len(rounds) == 1 else []
     if len(rounds) > 1:
         _hold(session, batch)  # In one order for all: what a later round wants is not waited for with rows in hand.
-    elif lanes:
-        about = _settle_plain(session, rounds[0], answers)
-        rounds = [[(at, item) for at, item in rounds[0] if at not in answers]]
+    elif plain:
+        # A handler's own statements come first: one that ends the transaction must not keep what is ours.
+        by_lane = {at for at, _ in plain}
+        rounds = [[(at, item) for at, item in rounds[0] if at not in by_lane]]
+    in_order = bool(rounds[0]) or session.rows_left or not session.for_update
+    if plain and in_order and session.for_update:
+        _hold_rows(session, batch)
+    about = Spoken()
     for items in rounds:
-        if items:
-            _settle_round(session, items, answers, about)
-        elif about:
-            resources.settled(session, [told for _, told in about])
+        _settle_round(session, items, answers, about)
+    if plain:
+        about += _settle_plain(session, plain, answers)
+        left = [(at, item) for at, item in plain if at not in answers]
+        session.rows_left = bool(left)
+        if left and not in_order:
+            raise LaneMissed  # Their rows would be held after those of lineages.
+        _settle_round(session, left, answers, about)
+    resources.settled(session, [told for _, told in sorted(about, key=itemgetter(0))])
     return [answers[at] for at in range(len(batch))]
 
 
 def _settle_plain(
-    session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, SettleResult]
+    session: Session, plain: Sequence[tuple[int, Settlement]], answers: dict[int, SettleResult]
 ) -> Spoken:
     """Settle what a lane can take; return what that says about resources."""
-    plain = [(at, item) for at, item in items if is_plain(item)]
-    if not plain:
-        return []
-    if len(plain) < len(items) and session.for_update:
-        _hold_rows(session, [item for _, item in items])
     done = end_successes(session, [item for _, item in plain])
     answers.update((at, done.answers[item.seq]) for at, item in plain if item.seq in done.answers)
     _then(session, done.lineages, ())
@@ -211,6 +217,8 @@ def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:
 def _settle_round(
     session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, SettleResult], about: Spoken
 ) -> None:
+    if not items:
+        return
     held = _hold(session, [item for _, item in items])
     standings, lineages = held.standings, held.lineages
     accepted: list[tuple[int, Settlement, Standing]] = []
@@ -287,7 +295,6 @@ def _settle_accepted(
     changes = _with_deadlines(session, changes, accepted, answers)
     applied = apply(session, changes, results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
-    resources.settled(session, [told for _, told in sorted(about, key=itemgetter(0))])
     renew(session, renewed)
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
     add_to_sums(session, charged)
