@@ -119,6 +119,10 @@ class Session(Protocol):
         """
         ...
 
+    def insert_columns(self, table: str, columns: tuple[str, ...], values: Sequence[Sequence[Any]]) -> int:
+        """Insert rows that are given as columns, all of one length; returns how many were written."""
+        ...
+
     def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
         """Change rows by key; returns how many were changed.
 
@@ -150,6 +154,10 @@ class Session(Protocol):
 
         ``NOT column {listed}`` is true of the others, if there is at least one value.
         """
+        ...
+
+    def pairs(self, values: Sequence[tuple[str, str]]) -> tuple[str, Sequence[Any]]:
+        """Return SQL of a table of these pairs of strings, to be joined as ``v (a, b)``, and its parameters."""
         ...
 
     def take_numbers(self, count: int) -> int:
@@ -311,13 +319,16 @@ _insert, _update, _delete = cache(Insert), cache(Update), cache(Delete)
 
 
 class RowWriter:
-    """The writes of a session: a dialect has :meth:`_write`."""
+    """The writes of a session: a dialect has :meth:`_write` and :meth:`_insert_columns`."""
 
     def insert(
         self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], *,
         key: tuple[str, ...] = (), changes: tuple[str, ...] = (), where: str = "",
     ) -> int:  # fmt: skip
         return self._write(_insert(table, columns, key, changes, where), rows) if rows else 0
+
+    def insert_columns(self, table: str, columns: tuple[str, ...], values: Sequence[Sequence[Any]]) -> int:
+        return self._insert_columns(_insert(table, columns, (), (), ""), values) if values[0] else 0
 
     def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
         return self._write(_update(table, changes, key), rows) if rows else 0
@@ -326,6 +337,9 @@ class RowWriter:
         return self._write(_delete(table, key), rows) if rows else 0
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
+        raise NotImplementedError
+
+    def _insert_columns(self, write: Insert, columns: Sequence[Sequence[Any]]) -> int:
         raise NotImplementedError
 
 

@@ -1,8 +1,9 @@
 """PostgreSQL: statements as it reads them, and one statement for many rows.
 
 A round trip or a server-side step for each row would be most of the cost of a task, so many rows are written as columns
-of values: an insert by COPY or from ``unnest``, an update or a delete joined with ``unnest``. Rows that would meet the
-same row of the table run one by one.
+of values: an insert from ``unnest``, an update or a delete joined with ``unnest``. What is the same in all rows is one
+value; a COPY would write, and the server read, it again in every row, and takes a tenth longer. Rows that would meet
+the same row of the table run one by one.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Any
 
 from ramet.store.session import Insert, Write
 
-ROWS_WORTH_COPYING = 40
-"""From so many rows on a COPY is cheaper than an INSERT that the server has to plan."""
+CHARACTERS_MAX = 2**26
+"""Of one parameter: the server takes a gigabyte, and has it in memory several times."""
 
-Columns = list[tuple[Any, ...]]
+Columns = Sequence[Sequence[Any]]
 
 _HINT = re.compile(r"\bINDEXED BY \w+")
 
@@ -80,6 +81,11 @@ def joined(write: Write, columns: Columns, types: Sequence[int]) -> Bulk | None:
     return _joined(write, tuple(modes), tuple(types)), parameters
 
 
+def is_too_long(parameters: Sequence[Any]) -> bool:
+    """True when rows had better be written in parts."""
+    return any(len(value) > CHARACTERS_MAX for value in parameters if isinstance(value, str))
+
+
 @cache
 def _joined(write: Write, modes: tuple[str, ...], types: tuple[int, ...]) -> str:
     marks, arrays, names, number = [], [], [], 0
@@ -123,44 +129,3 @@ _SEPARATOR = "\x1f"
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-# --- as text to copy ------------------------------------------------------------------------------------------------
-
-
-def copied(write: Insert, columns: Columns) -> tuple[str, str]:
-    """The COPY statement for these rows, and its data. Columns that are NULL in every row are left out."""
-    names, texts = [], []
-    for name, column in zip(write.columns, columns, strict=True):
-        if column[0] is None and column.count(None) == len(column):
-            continue
-        names.append(name)
-        texts.append(_copy_column(column))
-    data = "\n".join(map("\t".join, zip(*texts, strict=True)))
-    return f"COPY {write.table} ({', '.join(names)}) FROM STDIN", f"{data}\n"
-
-
-def _copy_column(column: Sequence[Any]) -> Sequence[str]:
-    kind = type(column[0])
-    try:
-        if kind is int:
-            return [*map(int.__repr__, column)]
-        if kind is float:
-            return [*map(float.__repr__, column)]
-        if kind is str:
-            joined_ = _SEPARATOR.join(column)
-            if joined_.count(_SEPARATOR) == len(column) - 1:
-                return _copy_text(joined_).split(_SEPARATOR)
-    except TypeError:
-        pass  # of several types, or with gaps
-    return [*map(_copy_value, column)]
-
-
-def _copy_value(value: Any) -> str:
-    if value is None:
-        return "\\N"
-    return _copy_text(value) if isinstance(value, str) else repr(value)
-
-
-def _copy_text(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

@@ -14,7 +14,7 @@ from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
 from ramet.store.errors import StoreError
-from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, copied, joined, looked_up, meet, numbered, translated
+from ramet.store.postgres.bulk import is_too_long, joined, looked_up, meet, numbered, translated
 from ramet.store.postgres.errors import CommitUnknown, PartitionMissing, is_gone, is_race
 from ramet.store.postgres.partitions import Partitions
 from ramet.store.rows import tallies
@@ -252,26 +252,30 @@ class PostgresSession(RowWriter):
         return count
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
+        return self._write_columns(write, [*zip(*rows, strict=True)])
+
+    def _insert_columns(self, write: Insert, columns: Sequence[Sequence[Any]]) -> int:
+        return self._write_columns(write, columns)
+
+    def _write_columns(self, write: Write, columns: Sequence[Sequence[Any]]) -> int:
         self._logged_error("before", write.one_row)
-        if len(rows) == 1:
-            count = self._cursor.execute(numbered(write), rows[0], binary=True).rowcount
-        else:
-            count = self._write_together(write, rows)
+        count = self._write_together(write, columns)
         self._logged_error("after", write.one_row)
         return count
 
-    def _write_together(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
-        columns = [*zip(*rows, strict=True)]
-        if meet(write, columns, len(rows)):
-            return self._one_by_one(numbered(write), rows)
-        if isinstance(write, Insert) and not write.key and len(rows) >= ROWS_WORTH_COPYING:
-            text, data = copied(write, columns)
-            with self._cursor.copy(text) as copy:
-                copy.write(data)
-            return self._cursor.rowcount
+    def _write_together(self, write: Write, columns: Sequence[Sequence[Any]]) -> int:
+        many = len(columns[0])
+        if many == 1:
+            return self._cursor.execute(numbered(write), [column[0] for column in columns], binary=True).rowcount
+        if meet(write, columns, many):
+            return self._one_by_one(numbered(write), [*zip(*columns, strict=True)])
         bulk = joined(write, columns, self._value_types(write))
         if bulk is None:
-            return self._one_by_one(numbered(write), rows)
+            return self._one_by_one(numbered(write), [*zip(*columns, strict=True)])
+        if isinstance(write, Insert) and is_too_long(bulk[1]):
+            half = many // 2
+            parts = [column[:half] for column in columns], [column[half:] for column in columns]
+            return sum(self._write_together(write, part) for part in parts)
         return self._cursor.execute(bulk[0], bulk[1], binary=True).rowcount
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
@@ -321,6 +325,9 @@ class PostgresSession(RowWriter):
         if isinstance(listed[0], int):
             return "= ANY (?::bigint[])", "{" + ",".join(map(int.__repr__, listed)) + "}"
         return "= ANY (?::text[])", listed
+
+    def pairs(self, values: Sequence[tuple[str, str]]) -> tuple[str, Sequence[Any]]:
+        return "unnest(?::text[], ?::text[]) AS v (a, b)", [[*column] for column in zip(*values, strict=True)]
 
     def take_numbers(self, count: int) -> int:
         [(first,)] = self.rows("SELECT ramet_take_numbers(?)", (count,))

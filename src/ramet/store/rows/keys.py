@@ -46,9 +46,16 @@ def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
     return {(row[0], row[1]): GlobalHolder(*row[2:]) for row in found if (row[0], row[1]) in wanted}
 
 
-def insert_identities(session: Session, rows: Sequence[tuple[str, str, str, int]]) -> None:
-    """Let each (key, tracking_id, kind) name the task with this number. The database refuses one that is taken."""
-    session.insert("ramet_identities", ("key", "tracking_id", "kind", "seq"), rows)
+_IDENTITY = ("key", "tracking_id", "kind", "seq")
+
+
+def insert_identities(session: Session, columns: Iterable[Sequence[object]]) -> None:
+    """Let each (key, tracking_id, kind) name the task with this number. The database refuses one that is taken.
+
+    Args:
+        columns: keys, tracking ids, kinds and numbers of new tasks.
+    """
+    session.insert_columns("ramet_identities", _IDENTITY, [*columns])
 
 
 def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> None:

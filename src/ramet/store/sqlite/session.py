@@ -23,6 +23,7 @@ from ramet.store.rows import tallies
 from ramet.store.scan_floor import ScanFloors
 from ramet.store.session import (
     LOOKS_MAX,
+    Insert,
     Row,
     RowWriter,
     StatementFailed,
@@ -32,6 +33,7 @@ from ramet.store.session import (
     TransactionRolledBack,
     Write,
 )
+from ramet.store.sqlite.bulk import statements
 
 PROCESSES = Path("/proc")
 LOOK_SECONDS = 1.0
@@ -328,7 +330,17 @@ class SqliteSession(RowWriter):
         return count
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
+        if isinstance(write, Insert) and len(rows) > 1:
+            return self._insert_columns(write, [*zip(*rows, strict=True)])
         return self._many(write.one_row, *_nulls_written_out(write, rows))
+
+    def _insert_columns(self, write: Insert, columns: Sequence[Sequence[Any]]) -> int:
+        if self._hook is not None:
+            self._hook("before", write.one_row)
+        count = sum(self._connection.executemany(sql, rows).rowcount for sql, rows in statements(write, columns))
+        if self._hook is not None:
+            self._hook("after", write.one_row)
+        return count
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
         return self._many(sql, sql, rows) if rows else 0
@@ -346,6 +358,10 @@ class SqliteSession(RowWriter):
 
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
         return "IN (SELECT value FROM json_each(?))", json.dumps(list(values))
+
+    def pairs(self, values: Sequence[tuple[str, str]]) -> tuple[str, Sequence[Any]]:
+        each = "SELECT json_extract(value, '$[0]') AS a, json_extract(value, '$[1]') AS b FROM json_each(?)"
+        return f"({each}) AS v", (json.dumps(values),)
 
     def take_numbers(self, count: int) -> int:
         [(after,)] = self.rows(
