@@ -57,13 +57,16 @@ class Turns:
         if not kins:
             return
         self._levels.update(dict.fromkeys(kins, 0))
-        lists = [self._session.members(sorted({*column})) for column in zip(*kins, strict=True)]
+        lists = [self._listed({*column}) for column in zip(*kins, strict=True)]
         where = " AND ".join(f"{name} {listed}" for name, (listed, _) in zip(TurnClass._fields, lists, strict=True))
         found = self._session.rows(
             f"SELECT queue, kind, rank, resource, turn FROM ramet_turns WHERE {where}", [values for _, values in lists]
         )
         levels = {TurnClass(*row[:-1]): int(row[-1]) for row in found}
         self._levels.update((kin, levels[kin]) for kin in levels.keys() & kins)
+
+    def _listed(self, values: Collection[object]) -> tuple[str, object]:
+        return self._session.members(values) if len(values) > 1 else ("= ?", *values)
 
     def level(self, kin: TurnClass) -> int:
         """The turn that claims have reached in this class."""

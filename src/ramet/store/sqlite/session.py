@@ -335,6 +335,8 @@ class SqliteSession(RowWriter):
         return self._many(write.one_row, *_nulls_written_out(write, rows))
 
     def _insert_columns(self, write: Insert, columns: Sequence[Sequence[Any]]) -> int:
+        if len(columns[0]) == 1:
+            return self._many(write.one_row, write.one_row, zip(*columns, strict=True))
         if self._hook is not None:
             self._hook("before", write.one_row)
         count = sum(self._connection.executemany(sql, rows).rowcount for sql, rows in statements(write, columns))
