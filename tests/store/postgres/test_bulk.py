@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ramet.store.postgres.bulk import ROWS_WORTH_COPYING
+from ramet.store.postgres import bulk
 from ramet.store.postgres.session import PostgresSession, connect
 
 TEXTS = ("plain", "", "\x1f", "a\x1fb", 'a "quoted" one', "a \\ and {braces}, NULL", "\t\n\r", "ä")
@@ -30,7 +30,7 @@ def kept(session: PostgresSession) -> list[tuple[Any, ...]]:
     return session.rows("SELECT id, text, number, flag FROM kept ORDER BY id")
 
 
-@pytest.mark.parametrize("count", [2, len(TEXTS), ROWS_WORTH_COPYING * 2])
+@pytest.mark.parametrize("count", [1, 2, len(TEXTS), 80])
 @pytest.mark.parametrize("texts", [TEXTS, (*TEXTS, None), ("plain", "other"), (None,)])
 def test_rows_that_are_inserted_together_are_kept_as_they_are(
     session: PostgresSession, texts: tuple[Any, ...], count: int
@@ -38,6 +38,24 @@ def test_rows_that_are_inserted_together_are_kept_as_they_are(
     rows = rows_of(texts, count)
     assert session.insert("kept", COLUMNS, rows) == count
     assert kept(session) == rows
+    session.run("DELETE FROM kept")
+    assert session.insert_columns("kept", COLUMNS, [*zip(*rows, strict=True)]) == count
+    assert kept(session) == rows
+
+
+def test_columns_without_rows_write_nothing(session: PostgresSession) -> None:
+    assert session.insert_columns("kept", COLUMNS, [(), (), (), ()]) == 0
+    assert kept(session) == []
+
+
+@pytest.mark.parametrize("most", [1, 100, 3_000])
+def test_rows_that_are_too_long_for_one_parameter_are_inserted_in_parts(
+    session: PostgresSession, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(bulk, "CHARACTERS_MAX", most)
+    rows = [(at, f"{at} {'x' * 500}", at / 4) for at in range(21)]
+    assert session.insert("kept", COLUMNS[:3], rows) == len(rows)
+    assert [row[:3] for row in kept(session)] == rows
 
 
 @pytest.mark.parametrize("texts", [TEXTS, (*TEXTS, None), ("plain", "other"), (None,)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.ordering import (
@@ -65,8 +66,8 @@ class Turns:
         levels = {TurnClass(*row[:-1]): int(row[-1]) for row in found}
         self._levels.update((kin, levels[kin]) for kin in levels.keys() & kins)
 
-    def _listed(self, values: Collection[object]) -> tuple[str, object]:
-        return self._session.members(values) if len(values) > 1 else ("= ?", *values)
+    def _listed(self, values: Collection[object]) -> tuple[str, Any]:
+        return self._session.members(values) if len(values) > 1 else ("= ?", next(iter(values)))
 
     def level(self, kin: TurnClass) -> int:
         """The turn that claims have reached in this class."""
