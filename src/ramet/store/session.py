@@ -119,8 +119,15 @@ class Session(Protocol):
         """
         ...
 
-    def insert_columns(self, table: str, columns: tuple[str, ...], values: Sequence[Sequence[Any]]) -> int:
-        """Insert rows that are given as columns, all of one length; returns how many were written."""
+    def insert_columns(
+        self, tables: tuple[tuple[str, tuple[str, ...]], ...], values: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Insert rows into several tables, of each row a part into each.
+
+        Args:
+            tables: names with those of their columns.
+            values: columns by name, all of one length.
+        """
         ...
 
     def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
@@ -318,6 +325,11 @@ Write = Insert | Update | Delete
 _insert, _update, _delete = cache(Insert), cache(Update), cache(Delete)
 
 
+@cache
+def _inserts(tables: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[Insert, ...]:
+    return tuple(_insert(table, columns, (), (), "") for table, columns in tables)
+
+
 class RowWriter:
     """The writes of a session: a dialect has :meth:`_write` and :meth:`_insert_columns`."""
 
@@ -327,8 +339,10 @@ class RowWriter:
     ) -> int:  # fmt: skip
         return self._write(_insert(table, columns, key, changes, where), rows) if rows else 0
 
-    def insert_columns(self, table: str, columns: tuple[str, ...], values: Sequence[Sequence[Any]]) -> int:
-        return self._insert_columns(_insert(table, columns, (), (), ""), values) if values[0] else 0
+    def insert_columns(
+        self, tables: tuple[tuple[str, tuple[str, ...]], ...], values: Mapping[str, Sequence[Any]]
+    ) -> None:
+        self._insert_columns(_inserts(tables), values)
 
     def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
         return self._write(_update(table, changes, key), rows) if rows else 0
@@ -339,7 +353,7 @@ class RowWriter:
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
         raise NotImplementedError
 
-    def _insert_columns(self, write: Insert, columns: Sequence[Sequence[Any]]) -> int:
+    def _insert_columns(self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]]) -> None:
         raise NotImplementedError
 
 

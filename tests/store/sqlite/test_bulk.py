@@ -49,13 +49,11 @@ def test_rows_are_kept_as_they_are_and_in_their_order(session: SqliteSession, co
     assert session.insert("t", COLUMNS, rows) == count
     assert kept(session) == rows
     session.run("DELETE FROM t")
-    assert session.insert_columns("t", COLUMNS, [*zip(*rows, strict=True)]) == count
+    session.run("CREATE TABLE u (d, a INTEGER)")
+    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+    session.insert_columns((("t", COLUMNS), ("u", ("d", "a"))), columns)
     assert kept(session) == rows
-
-
-def test_columns_without_rows_write_nothing(session: SqliteSession) -> None:
-    assert session.insert_columns("t", COLUMNS, [(), (), (), ()]) == 0
-    assert kept(session) == []
+    assert session.rows("SELECT a, d FROM u ORDER BY rowid") == [(row[0], row[3]) for row in rows]
 
 
 @pytest.mark.parametrize("count", [2, 9, MOST + 9])

@@ -223,7 +223,7 @@ def _create_ended(session: Session, ended: Sequence[ImportTask]) -> None:
         return
     first = session.take_numbers(len(ended))
     named = [(item.new.key, item.tracking_id, item.new.kind, seq) for seq, item in enumerate(ended, first)]
-    uniqueness.insert_identities(session, zip(*named, strict=True))
+    uniqueness.insert_identities(session, named)
     rows, uniques = [], []
     for seq, item in enumerate(ended, first):
         new, ended_at = item.new, session.now if item.ended_at is None else item.ended_at

@@ -9,7 +9,7 @@ the same row of the table run one by one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -66,10 +66,22 @@ Bulk = tuple[str, list[Any]]
 
 def joined(write: Write, columns: Columns, types: Sequence[int]) -> Bulk | None:
     """The statement over columns and its parameters, one per column; None where a type has no array form here."""
+    if not TYPES.keys() >= {*types}:
+        return None
+    modes, parameters = _parameters(columns, types)
+    return _joined(write, modes, tuple(types)), parameters
+
+
+def inserted_together(writes: tuple[Insert, ...], columns: Mapping[str, Sequence[Any]], types: Sequence[int]) -> Bulk:
+    """One statement that inserts rows into several tables, and its parameters; all types are of :data:`TYPES`."""
+    modes, parameters = _parameters([*columns.values()], types)
+    return _inserted_together(writes, tuple(columns), modes, tuple(types)), parameters
+
+
+def _parameters(columns: Columns, types: Sequence[int]) -> tuple[tuple[str, ...], list[Any]]:
+    """How each column is written, and the parameters of those that need one."""
     modes, parameters = [], list[Any]()
     for column, kind in zip(columns, types, strict=True):
-        if kind not in TYPES:
-            return None
         first = column[0]
         if column.count(first) == len(column):
             modes.append("null" if first is None else "same")
@@ -78,7 +90,7 @@ def joined(write: Write, columns: Columns, types: Sequence[int]) -> Bulk | None:
         else:
             modes.append("each")
             parameters.append(_array(column, kind))
-    return _joined(write, tuple(modes), tuple(types)), parameters
+    return tuple(modes), parameters
 
 
 def is_too_long(parameters: Sequence[Any]) -> bool:
@@ -88,8 +100,25 @@ def is_too_long(parameters: Sequence[Any]) -> bool:
 
 @cache
 def _joined(write: Write, modes: tuple[str, ...], types: tuple[int, ...]) -> str:
-    marks, arrays, names, number = [], [], [], 0
-    for at, (mode, kind) in enumerate(zip(modes, types, strict=True)):
+    marks, rows = _marks(modes, types)
+    return write.text(marks, rows)
+
+
+@cache
+def _inserted_together(
+    writes: tuple[Insert, ...], names: tuple[str, ...], modes: tuple[str, ...], types: tuple[int, ...]
+) -> str:
+    marks, rows = _marks(modes, types)
+    mark_of = dict(zip(names, marks, strict=True))
+    *others, last = (write.text([mark_of[name] for name in write.columns], "v") for write in writes)
+    parts = [f"v AS (SELECT * FROM {rows})", *(f"t{at} AS ({text})" for at, text in enumerate(others))]
+    return f"WITH {', '.join(parts)} {last}"
+
+
+def _marks(modes: Iterable[str], types: Iterable[int]) -> tuple[list[str], str]:
+    """What stands for each value in SQL, and the rows, as a table ``v``, that those of the arrays come from."""
+    marks, arrays, number = [], [], 0
+    for mode, kind in zip(modes, types, strict=True):
         name = TYPES[kind]
         if mode == "null":
             marks.append(f"NULL::{name}")
@@ -99,10 +128,9 @@ def _joined(write: Write, modes: tuple[str, ...], types: tuple[int, ...]) -> str
             marks.append(f"${number}::{name}")
             continue
         arrays.append(f"${number}::{name}[]")
-        names.append(f"p{at}")
-        marks.append(f"v.p{at}")
-    rows = f"unnest({', '.join(arrays)}) AS v({', '.join(names)})" if arrays else "(SELECT 1) AS v(p)"
-    return write.text(marks, rows)
+        marks.append(f"v.p{len(arrays)}")
+    names = ", ".join(f"p{at}" for at in range(1, len(arrays) + 1))
+    return marks, f"unnest({', '.join(arrays)}) AS v ({names})" if arrays else "(SELECT 1) AS v"
 
 
 def _array(column: Sequence[Any], kind: int) -> str:

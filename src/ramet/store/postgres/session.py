@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
 from ramet.store.errors import StoreError
-from ramet.store.postgres.bulk import is_too_long, joined, looked_up, meet, numbered, translated
+from ramet.store.postgres.bulk import inserted_together, is_too_long, joined, looked_up, meet, numbered, translated
 from ramet.store.postgres.errors import CommitUnknown, PartitionMissing, is_gone, is_race
 from ramet.store.postgres.partitions import Partitions
 from ramet.store.rows import tallies
@@ -252,16 +252,31 @@ class PostgresSession(RowWriter):
         return count
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
-        return self._write_columns(write, [*zip(*rows, strict=True)])
-
-    def _insert_columns(self, write: Insert, columns: Sequence[Sequence[Any]]) -> int:
-        return self._write_columns(write, columns)
-
-    def _write_columns(self, write: Write, columns: Sequence[Sequence[Any]]) -> int:
         self._logged_error("before", write.one_row)
-        count = self._write_together(write, columns)
+        count = self._write_together(write, [*zip(*rows, strict=True)])
         self._logged_error("after", write.one_row)
         return count
+
+    def _insert_columns(self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]]) -> None:
+        text = "; ".join(write.one_row for write in writes)
+        self._logged_error("before", text)
+        # Of a name that several tables have, their types differ at most in width.
+        types = {
+            name: kind for write in writes for name, kind in zip(write.columns, self._value_types(write), strict=True)
+        }
+        self._insert_together(writes, {name: values[name] for name in types}, [*types.values()])
+        self._logged_error("after", text)
+
+    def _insert_together(
+        self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]], types: Sequence[int]
+    ) -> None:
+        sql, parameters = inserted_together(writes, values, types)
+        half = len(next(iter(values.values()))) // 2
+        if half and is_too_long(parameters):
+            for part in slice(None, half), slice(half, None):
+                self._insert_together(writes, {name: column[part] for name, column in values.items()}, types)
+        else:
+            self._cursor.execute(sql, parameters, binary=True)
 
     def _write_together(self, write: Write, columns: Sequence[Sequence[Any]]) -> int:
         many = len(columns[0])

@@ -11,7 +11,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from operator import itemgetter
@@ -331,10 +331,14 @@ class SqliteSession(RowWriter):
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
         if isinstance(write, Insert) and len(rows) > 1:
-            return self._insert_columns(write, [*zip(*rows, strict=True)])
+            return self._insert(write, [*zip(*rows, strict=True)])
         return self._many(write.one_row, *_nulls_written_out(write, rows))
 
-    def _insert_columns(self, write: Insert, columns: Sequence[Sequence[Any]]) -> int:
+    def _insert_columns(self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]]) -> None:
+        for write in writes:
+            self._insert(write, [values[name] for name in write.columns])
+
+    def _insert(self, write: Insert, columns: Sequence[Sequence[Any]]) -> int:
         if len(columns[0]) == 1:
             return self._many(write.one_row, write.one_row, zip(*columns, strict=True))
         if self._hook is not None:

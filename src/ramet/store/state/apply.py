@@ -101,19 +101,21 @@ def _crosses(change: Change) -> bool:
     return (change.before.state in LIVE) != (change.after.state in LIVE)
 
 
-def enter(session: Session, standings: Mapping[str, Sequence[object]]) -> None:
-    """Insert the hot rows of newborn tasks (see :func:`ramet.model.task.lifecycle.new_standings`)."""
-    session.insert_columns("ramet_live", LIVE_COLUMNS, [standings[name] for name in LIVE_COLUMNS])
+_BORN = (keys.IDENTITIES, ("ramet_tasks", BORN_COLUMNS), ("ramet_live", LIVE_COLUMNS))
+
+
+def enter(session: Session, tasks: Mapping[str, Sequence[object]]) -> None:
+    """Insert the identities, wide rows and hot rows of newborn tasks, by column.
+
+    Args:
+        tasks: as the new tasks say, their places, and :func:`ramet.model.task.lifecycle.new_standings`.
+    """
+    session.insert_columns(_BORN, tasks)
 
 
 def _list_unsuccessful(session: Session, rows: Sequence[Sequence[object]]) -> None:
     columns = ("seq", "tracking_id", "state", "spawn_depth")
     session.insert("ramet_unsuccessful", columns, rows, key=("seq",), changes=("state",))
-
-
-def enter_wide(session: Session, tasks: Mapping[str, Sequence[object]]) -> None:
-    """Insert the wide rows of newborn tasks, as columns by name."""
-    session.insert_columns("ramet_tasks", BORN_COLUMNS, [tasks[name] for name in BORN_COLUMNS])
 
 
 def enter_ended(session: Session, tasks: Sequence[Mapping[str, object]]) -> None:

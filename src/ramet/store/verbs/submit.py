@@ -24,7 +24,7 @@ from ramet.store.rows.retained_slots import FLOW, wake_resources
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
 from ramet.store.state import path_enter
-from ramet.store.state.apply import enter, enter_wide
+from ramet.store.state.apply import enter
 
 PART = 5_000
 """Tasks whose rows are in memory at once."""
@@ -88,24 +88,20 @@ def _insert(
     tracking_ids, parent_ids, chains, spawn_depths = zip(*places, strict=True)
     chain_texts = {chain: json.dumps(chain) for chain in {*chains}}
     pathed = any(rule is not None for rule in new["path"])
+    paths = dict(zip(_PATH_COLUMNS, zip(*map(_path_columns, new["path"]), strict=True), strict=True))
     standings = new_standings(new, tracking_ids, spawn_depths, session.now, first=first, turns=turns)
-    tasks = {
-        **new, "seq": standings["seq"], "tracking_id": tracking_ids, "parent_id": parent_ids,
-        "ancestry_chain": [*map(chain_texts.__getitem__, chains)], "spawn_depth": spawn_depths,
-        "created_at": [session.now] * count,
-        **dict(zip(_PATH_COLUMNS, zip(*map(_path_columns, new["path"]), strict=True), strict=True)),
-    }  # fmt: skip
-    keys.insert_identities(session, [new["key"], tracking_ids, new["kind"], standings["seq"]])
-    staged = [at for at, base in enumerate(new["base"]) if base is not None]
     _take_keys(session, first, news, places)
-    enter_wide(session, tasks)
+    staged = [at for at, base in enumerate(new["base"]) if base is not None]
     if staged:
         _enter_stages(session, [(first + at, places[at].tracking_id, news[at]) for at in staged])
     if pathed:
         standings = _lined_up(session, first, news, standings)
-    if session.fence_base:
-        standings["fence"] = [session.fence_base] * count
-    enter(session, standings)
+    tasks = {
+        **new, **standings, **paths, "parent_id": parent_ids,
+        "ancestry_chain": [*map(chain_texts.__getitem__, chains)], "created_at": [session.now] * count,
+        "fence": [session.fence_base] * count,
+    }  # fmt: skip
+    enter(session, tasks)
 
 
 def _take_keys(session: Session, first: int, news: Sequence[NewTask], places: Sequence[Placement]) -> None:
