@@ -12,6 +12,13 @@ from tests.support.backends import Backend
 from tests.support.world import EFFECTS, SettableClock, World, settlement
 
 LINEAGES, EACH = 50, 4
+SORTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "staged": {"kind": "doc.fetch", "base": "doc", "places": 2},
+    "unique": {"unique_seconds": 60.0},
+    "trapped": {"shape": "key#"},
+}
+"""Of spawns, each with what the guard looks at besides."""
 
 
 @pytest.fixture
@@ -40,16 +47,11 @@ async def submitted(world: World, lineages: int) -> None:
     await world.store.submit([NewLineage(f"{lineages} {at}", news) for at, news in enumerate(each)])
 
 
-@pytest.mark.parametrize("spawned", ["plain", "staged", "unique", "trapped"])
+@pytest.mark.parametrize("spawned", sorted(SORTS))
 async def test_spawns_of_many_lineages_take_as_many_statements_as_those_of_one(
     world: World, statements: list[str], spawned: str
 ) -> None:
-    more: dict[str, Any] = {
-        "plain": {},
-        "staged": {"kind": "doc.fetch", "base": "doc", "places": 2},
-        "unique": {"unique_seconds": 60.0},
-        "trapped": {"shape": "key#"},
-    }[spawned]
+    more = SORTS[spawned]
     counts = []
     for lineages in (1, LINEAGES):
         await world.submit(*(world.task() for _ in range(1)), tracking_id=f"first of {lineages}")  # What is read once.

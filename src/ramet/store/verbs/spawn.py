@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from ramet.model.keys import display_key
@@ -181,9 +182,23 @@ def spawn(
     batch.screen.save(session)
     _take_back(session, batch.births, lineages)
     if record:
-        store_blocks(session, batch.refusals, lineages)
+        store_blocks(session, _without_granted(batch.refusals, batch.births), lineages)
     keep_edges(session, batch.refusals)
     return answers
+
+
+def _without_granted(refusals: Sequence[NewBlock], births: Births) -> Sequence[NewBlock]:
+    """What is refused to one parent leaves nothing undone when another of the batch is granted it."""
+    if not any(refused.left_out for refused in refusals):
+        return refusals
+    places = zip(births.news, births.places, strict=True)
+    granted = {(place.tracking_id, new.kind, new.key) for new, place in places}
+    return [
+        refused._replace(left_out=False)
+        if (refused.parent.tracking_id, refused.new.kind, refused.new.key) in granted
+        else refused
+        for refused in refusals
+    ]
 
 
 def _take_back(session: Session, births: Births, lineages: dict[str, Lineage]) -> None:
@@ -246,28 +261,41 @@ class _Batch:
             parent.claim_current, "", "", (), self._now,
         )  # fmt: skip
         place = child_of(parent.tracking_id, parent.id, parent.ancestry_chain, parent.spawn_depth)
-        alone = self.screen.idle and self._open.issuperset((parent.tracking_id, new.key) for new in news)
-        if alone and all_allowed(facts, news):
-            return self._grant(news, place, lineages)
-        told = []
-        for new in news:
-            there = self._holders.setdefault((parent.tracking_id, new.key), [])
-            facts = facts._replace(
-                lineage=lineages[parent.tracking_id], kind=new.kind, cycle_on=new.cycle_on, holders=tuple(there),
-                max_attempts=new.max_attempts, base=new.base, places=new.places,
-            )  # fmt: skip
-            verdict = check_spawn(facts if self.screen.idle else self.screen.look(facts, new))
-            if isinstance(verdict, Blocked):
-                self.refusals.append(NewBlock(parent, new, verdict, leaves_work_undone(facts, verdict)))
-                told.append(SpawnResult(None, new.kind, new.key, *verdict))
+        told: list[SpawnResult] = []
+        for alone, run in groupby(news, lambda new: self._alone(parent.tracking_id, new)):
+            several = [*run]
+            facts = facts._replace(lineage=lineages[parent.tracking_id])
+            if alone and all_allowed(facts, several):
+                told += self._grant(several, place, lineages)
+                facts = facts._replace(parent_fan_out=facts.parent_fan_out + len(several))
                 continue
-            where = place if new.places else place._replace(spawn_depth=parent.spawn_depth)
-            facts = facts._replace(parent_fan_out=facts.parent_fan_out + (new.places > 0))
-            there.append(Holder(new.id, new.kind, "pending"))
-            if not self.screen.idle:
-                self.screen.granted(parent.tracking_id, new)
-            told += self._grant([new], where, lineages)
+            for new in several:
+                answer = self._decide_one(parent, new, place, facts, lineages)
+                told.append(answer)
+                if answer.id is not None and new.places:
+                    facts = facts._replace(parent_fan_out=facts.parent_fan_out + 1)
         return told
+
+    def _alone(self, tracking_id: str, new: NewTask) -> bool:
+        return self.screen.idle and (tracking_id, new.key) in self._open
+
+    def _decide_one(
+        self, parent: Parent, new: NewTask, place: Placement, facts: SpawnFacts, lineages: dict[str, Lineage]
+    ) -> SpawnResult:
+        there = self._holders.setdefault((parent.tracking_id, new.key), [])
+        facts = facts._replace(
+            lineage=lineages[parent.tracking_id], kind=new.kind, cycle_on=new.cycle_on, holders=tuple(there),
+            max_attempts=new.max_attempts, base=new.base, places=new.places,
+        )  # fmt: skip
+        verdict = check_spawn(facts if self.screen.idle else self.screen.look(facts, new))
+        if isinstance(verdict, Blocked):
+            self.refusals.append(NewBlock(parent, new, verdict, leaves_work_undone(facts, verdict)))
+            return SpawnResult(None, new.kind, new.key, *verdict)
+        there.append(Holder(new.id, new.kind, "pending"))
+        if not self.screen.idle:
+            self.screen.granted(parent.tracking_id, new)
+        where = place if new.places else place._replace(spawn_depth=parent.spawn_depth)
+        return self._grant([new], where, lineages)[0]
 
     def _grant(self, news: Sequence[NewTask], place: Placement, lineages: dict[str, Lineage]) -> list[SpawnResult]:
         lineage = lineages[place.tracking_id]
