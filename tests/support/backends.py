@@ -13,6 +13,7 @@ from ramet.store.store import Store
 from tests.postgres import database_pool
 
 Clock = Callable[[], float]
+Hook = Callable[[str, str], None]
 
 
 class Backend(Protocol):
@@ -23,12 +24,13 @@ class Backend(Protocol):
         """What another process gives to ``open_store``."""
         ...
 
-    def open(self, *, clock: Clock | None = None, inline: bool = False) -> Store:
+    def open(self, *, clock: Clock | None = None, inline: bool = False, hook: Hook | None = None) -> Store:
         """Open the database.
 
         Args:
             clock: Unix seconds; by default the one that the database has without a test.
             inline: run verbs one by one in the calling thread, where there is a choice.
+            hook: called with ``before`` or ``after`` and every statement.
         """
         ...
 
@@ -47,8 +49,8 @@ class SqliteBackend:
     def address(self) -> str:
         return str(self._path)
 
-    def open(self, *, clock: Clock | None = None, inline: bool = False) -> Store:
-        return SqliteStore(self._path, clock=clock or time.time, inline=inline)
+    def open(self, *, clock: Clock | None = None, inline: bool = False, hook: Hook | None = None) -> Store:
+        return SqliteStore(self._path, clock=clock or time.time, inline=inline, hook=hook)
 
     def close(self) -> None:
         """The folder goes with the test."""
@@ -64,8 +66,8 @@ class PostgresBackend:
     def address(self) -> str:
         return self._url
 
-    def open(self, *, clock: Clock | None = None, inline: bool = False) -> Store:
-        return PostgresStore(self._url, clock=clock, inline=inline)
+    def open(self, *, clock: Clock | None = None, inline: bool = False, hook: Hook | None = None) -> Store:
+        return PostgresStore(self._url, clock=clock, inline=inline, hook=hook)
 
     def close(self) -> None:
         database_pool.give_back(self._url)

@@ -143,6 +143,17 @@ class Session(Protocol):
         """
         ...
 
+    def insert_columns(
+        self, tables: tuple[tuple[str, tuple[str, ...]], ...], values: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Insert rows into several tables, of each row a part into each.
+
+        Args:
+            tables: names with those of their columns.
+            values: columns by name, all of one length.
+        """
+        ...
+
     def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
         """Change rows by key; returns how many were changed.
 
@@ -187,6 +198,10 @@ class Session(Protocol):
 
         ``NOT column {listed}`` is true of the others, if there is at least one value.
         """
+        ...
+
+    def pairs(self, values: Sequence[tuple[str, str]]) -> tuple[str, Sequence[Any]]:
+        """Return SQL of a table of these pairs of strings, to be joined as ``v (a, b)``, and its parameters."""
         ...
 
     def take_numbers(self, count: int) -> int:
@@ -347,14 +362,24 @@ Write = Insert | Update | Delete
 _insert, _update, _delete = cache(Insert), cache(Update), cache(Delete)
 
 
+@cache
+def _inserts(tables: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[Insert, ...]:
+    return tuple(_insert(table, columns, (), (), "") for table, columns in tables)
+
+
 class RowWriter:
-    """The writes of a session: a dialect has :meth:`_write`."""
+    """The writes of a session: a dialect has :meth:`_write` and :meth:`_insert_columns`."""
 
     def insert(
         self, table: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], *,
         key: tuple[str, ...] = (), changes: tuple[str, ...] = (), where: str = "",
     ) -> int:  # fmt: skip
         return self._write(_insert(table, columns, key, changes, where), rows) if rows else 0
+
+    def insert_columns(
+        self, tables: tuple[tuple[str, tuple[str, ...]], ...], values: Mapping[str, Sequence[Any]]
+    ) -> None:
+        self._insert_columns(_inserts(tables), values)
 
     def update(self, table: str, changes: tuple[str, ...], key: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> int:
         return self._write(_update(table, changes, key), rows) if rows else 0
@@ -363,6 +388,9 @@ class RowWriter:
         return self._write(_delete(table, key), rows) if rows else 0
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
+        raise NotImplementedError
+
+    def _insert_columns(self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]]) -> None:
         raise NotImplementedError
 
 

@@ -16,13 +16,14 @@ from ramet.model.lineage.guard import (
     GlobalHolder,
     Holder,
     SpawnFacts,
+    all_allowed,
     check_spawn,
     leaves_work_undone,
     tombstone_over,
 )
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.reasons import Fact
-from ramet.model.task.task import TaskState
+from ramet.model.task.task import NewTask, TaskState
 
 NOW = 1_000.0
 LINEAGE = Lineage(
@@ -454,3 +455,79 @@ def test_a_later_stage_is_bounded_by_nothing_but_time_and_a_cancel() -> None:
     assert blocked(later._replace(lineage=later.lineage._replace(state="cancelled"))).reason == "cancelled"
     assert blocked(later._replace(claim_current=False)).reason == "stale"
     assert blocked(later._replace(holders=(Holder("other", "doc.parse", "success"),))).reason == "done"
+
+
+# --- many at once
+
+
+def one_by_one(asked: SpawnFacts, news: list[NewTask]) -> list[bool]:
+    """What the guard says of each, when those before it were granted."""
+    verdicts = []
+    for new in news:
+        asked = asked._replace(
+            kind=new.kind, cycle_on=new.cycle_on, holders=(), max_attempts=new.max_attempts, base=new.base,
+            places=new.places,
+        )  # fmt: skip
+        verdicts.append(check_spawn(asked) == Allowed())
+        if verdicts[-1]:
+            lineage = asked.lineage._replace(tasks=asked.lineage.tasks + new.places, live=asked.lineage.live + 1)
+            asked = asked._replace(lineage=lineage, parent_fan_out=asked.parent_fan_out + (new.places > 0))
+    return verdicts
+
+
+NUMBERS = st.integers(0, 6)
+LINEAGES = st.fixed_dictionaries(
+    {
+        "state": st.sampled_from(["running", "running", "paused", "failed", "cancelled"]),
+        "deadline_at": st.sampled_from([2_000.0, NOW, NOW - 1.0]),
+        "max_spawn_depth": st.integers(1, 4),
+        "max_tasks": NUMBERS,
+        "tasks": NUMBERS,
+        "max_fan_out": NUMBERS,
+        "max_cost": st.none() | NUMBERS,
+        "soft_cost": st.none() | NUMBERS,
+        "spent": NUMBERS,
+    }
+)
+PARENTS = st.fixed_dictionaries(
+    {
+        "tombstones": st.sampled_from([{}, {}, {"middle": 1}, {"root": 1, "parent": 0}, {"elsewhere": 1}]),
+        "claim_current": st.sampled_from([True, True, False]),
+        "parent_fan_out": NUMBERS,
+        "parent_depth": st.integers(0, 3),
+    }
+)
+WANTED = st.lists(
+    st.tuples(
+        st.sampled_from(["page", "doc"]), st.sampled_from([4, 1, None]), st.sampled_from(["key", "kind+key"])
+    ).map(lambda said: NewTask("t", said[0], "key", "null", max_attempts=said[1], cycle_on=said[2])),
+    min_size=1,
+    max_size=7,
+)
+
+
+@given(LINEAGES, PARENTS, WANTED)
+def test_all_of_a_batch_are_allowed_when_each_of_them_is(
+    lineage: dict[str, Any], parent: dict[str, Any], news: list[NewTask]
+) -> None:
+    asked = facts(lineage, **parent)
+    assert all_allowed(asked, news) == all(one_by_one(asked, news))
+
+
+STAGED: list[dict[str, Any]] = [{"base": "doc"}, {"places": 0}, {"places": 3}]
+
+
+@given(LINEAGES, PARENTS, WANTED, st.data())
+def test_a_batch_with_stages_is_asked_one_by_one(
+    lineage: dict[str, Any], parent: dict[str, Any], news: list[NewTask], data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(news) - 1))
+    news[at] = news[at]._replace(**data.draw(st.sampled_from(STAGED)))
+    assert not all_allowed(facts(lineage, **parent), news)
+
+
+@pytest.mark.parametrize("name", ["tasks", "max_tasks", "max_fan_out", "max_spawn_depth", "deadline_at"])
+def test_a_batch_of_a_lineage_whose_bounds_cannot_be_read_is_asked_one_by_one(name: str) -> None:
+    new = NewTask("t", "page", "key", "null")
+    assert not all_allowed(facts({name: "many"}), [new, new])
+    assert not all_allowed(facts(parent_fan_out="many"), [new, new])

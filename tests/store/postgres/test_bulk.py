@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from ramet.store.postgres.bulk import ROWS_WORTH_COPYING
+from ramet.store.postgres import bulk
 from ramet.store.postgres.session import PostgresSession, connect
+from ramet.store.session import StatementFailed
 
 TEXTS = ("plain", "", "\x1f", "a\x1fb", 'a "quoted" one', "a \\ and {braces}, NULL", "\t\n\r", "ä")
 COLUMNS = ("id", "text", "number", "flag")
@@ -30,7 +31,7 @@ def kept(session: PostgresSession) -> list[tuple[Any, ...]]:
     return session.rows("SELECT id, text, number, flag FROM kept ORDER BY id")
 
 
-@pytest.mark.parametrize("count", [2, len(TEXTS), ROWS_WORTH_COPYING * 2])
+@pytest.mark.parametrize("count", [1, 2, len(TEXTS), 80])
 @pytest.mark.parametrize("texts", [TEXTS, (*TEXTS, None), ("plain", "other"), (None,)])
 def test_rows_that_are_inserted_together_are_kept_as_they_are(
     session: PostgresSession, texts: tuple[Any, ...], count: int
@@ -38,6 +39,42 @@ def test_rows_that_are_inserted_together_are_kept_as_they_are(
     rows = rows_of(texts, count)
     assert session.insert("kept", COLUMNS, rows) == count
     assert kept(session) == rows
+
+
+@pytest.mark.parametrize("count", [1, 2, len(TEXTS), 80])
+@pytest.mark.parametrize("texts", [TEXTS, (*TEXTS, None), ("plain", "other"), ("same",), (None,)])
+def test_rows_are_inserted_into_several_tables_as_they_are(
+    session: PostgresSession, texts: tuple[Any, ...], count: int
+) -> None:
+    session.run("CREATE TEMPORARY TABLE others (id int, other float8, text text)")
+    rows = [(at, text, number, None, None) for at, text, number, _ in rows_of(texts, count)]
+    names = ("id", "text", "number", "nothing", "other")
+    tables = (("kept", ("id", "text", "number")), ("others", ("text", "other", "id")))
+    session.insert_columns(tables, dict(zip(names, zip(*rows, strict=True), strict=True)))
+    assert [row[:3] for row in kept(session)] == [row[:3] for row in rows]
+    assert session.rows("SELECT id, text, other FROM others ORDER BY id") == [(row[0], row[1], None) for row in rows]
+
+
+def test_rows_of_several_tables_are_inserted_in_all_or_in_none(session: PostgresSession) -> None:
+    session.run("CREATE TEMPORARY TABLE others (id bigint PRIMARY KEY)")
+    session.begin("beside")
+    with pytest.raises(StatementFailed, match="duplicate key"), session.savepoint():
+        session.insert_columns((("others", ("id",)), ("kept", ("id",))), {"id": [1, 2, 1]})
+    assert kept(session) == session.rows("SELECT id FROM others") == []
+    session.rollback()
+
+
+@pytest.mark.parametrize("most", [1, 100, 3_000])
+def test_rows_that_are_too_long_for_one_parameter_are_inserted_in_parts(
+    session: PostgresSession, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(bulk, "CHARACTERS_MAX", most)
+    rows = [(at, f"{at} {'x' * 500}", at / 4) for at in range(21)]
+    assert session.insert("kept", COLUMNS[:3], rows) == len(rows)
+    assert [row[:3] for row in kept(session)] == rows
+    session.run("DELETE FROM kept")
+    session.insert_columns((("kept", COLUMNS[:3]),), dict(zip(COLUMNS, zip(*rows, strict=True), strict=False)))
+    assert [row[:3] for row in kept(session)] == rows
 
 
 @pytest.mark.parametrize("texts", [TEXTS, (*TEXTS, None), ("plain", "other"), (None,)])

@@ -31,7 +31,8 @@ def json_text(what: str, value: Any, bytes_max: int, adapter: TypeAdapter[Any] |
         PayloadTooLarge: it is too long.
     """
     try:
-        raw = to_json(value) if adapter is None else adapter.dump_json(value)
+        # The adapter's own verb goes through its options first, which takes as long again.
+        raw = to_json(value) if adapter is None else adapter.serializer.to_json(value)
     except (PydanticSerializationError, RecursionError) as error:
         if "surrogates not allowed" in str(error):
             raise InvalidText(f"{what} holds half a character (a lone surrogate): leave it out") from None

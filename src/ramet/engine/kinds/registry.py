@@ -205,7 +205,8 @@ class Kind:
             InvalidText: it is no JSON, or the queue's name cannot be one.
             InvalidNumber: priority or a number of seconds is not one, or out of range.
         """
-        typed = payload if self.payload is None else self.payload.validate_python(payload)
+        # Of a model that is one already nothing is validated: the adapter's own verb would be most of it.
+        typed = payload if self.payload is None else self.payload.validator.validate_python(payload)
         text = self._json(typed)
         key = self._key(typed, text) if key is None else text_key(key)
         limits = self.limits

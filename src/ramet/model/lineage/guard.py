@@ -6,13 +6,13 @@ fixed order and the first that fails gives the reason, so that the same facts al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import OPEN, Lineage
 from ramet.model.reasons import NO_FACTS, Fact, block_words, code_of, winner_of
-from ramet.model.task.task import LIVE
+from ramet.model.task.task import LIVE, NewTask
 from ramet.model.task.transitions import (
     CANCELLED,
     EXCLUDE,
@@ -159,6 +159,31 @@ def check_spawn(facts: SpawnFacts) -> Verdict:
             raise
         return Blocked(BlockReason.BUDGET, {"unreadable": unreadable})
     return _ALLOWED
+
+
+def all_allowed(facts: SpawnFacts, news: Sequence[NewTask]) -> bool:
+    """Whether :func:`check_spawn` allows each of these, one after the other; False where only asking each tells.
+
+    For keys that no task of the lineage has and none of the others wants, of kinds that are not unique, trapped or
+    covered by the stop list. Of equal askers the last one has the least room: what it gets, all get.
+
+    Args:
+        facts: of the parent, as the first of them meets them.
+    """
+    if any(new.base is not None or new.places != 1 for new in news):
+        return False
+    unbounded = any(new.max_attempts is None for new in news)
+    more, lineage = len(news) - 1, facts.lineage
+    try:
+        last = facts._replace(
+            lineage=lineage._replace(tasks=lineage.tasks + more),
+            parent_fan_out=facts.parent_fan_out + more,
+            holders=(),
+            max_attempts=None if unbounded else news[0].max_attempts,
+        )
+    except TypeError:
+        return False  # A damaged row: which bound it is, check_spawn tells each.
+    return check_spawn(last) is _ALLOWED
 
 
 def leaves_work_undone(facts: SpawnFacts, blocked: Blocked) -> bool:

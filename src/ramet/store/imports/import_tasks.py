@@ -15,7 +15,6 @@ from ramet.model.keys import bounded_key
 from ramet.model.lineage.guard import GlobalHolder, imported_seconds
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, Placement, reopened
 from ramet.model.reasons import Reason, code_of, stored
-from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import TaskState
 from ramet.store.answers import ImportBatchResult, ImportPlace, ImportRow
 from ramet.store.errors import StoreError
@@ -28,7 +27,7 @@ from ramet.store.rows.turns import Turns
 from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Session
 from ramet.store.state.apply import enter_ended
-from ramet.store.verbs.submit import PlacedTask, create
+from ramet.store.verbs.submit import Births, create
 
 DUPLICATE = "import_duplicate"
 STEP_SECONDS = 1e-6
@@ -197,7 +196,7 @@ def _create_live(
     hold_until: float | None,
     line_up_at: float | None,
 ) -> None:
-    births = []
+    births = Births()
     held: list[tuple[float, str]] = []
     for item in live:
         place = Placement(item.tracking_id, item.parent_id, item.ancestry_chain, item.spawn_depth)
@@ -208,8 +207,7 @@ def _create_live(
         if due is not None:
             new = new._replace(delay_seconds=max(1.0, due - session.now))
             held.append((due, new.id))
-        kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, item.spawn_depth))
-        births.append(PlacedTask(new, place, turns.take(lineages[item.tracking_id], kin)))
+        births.add([new], place, turns.take(lineages[item.tracking_id], [new], item.spawn_depth))
     create(session, births)
     session.update("ramet_tasks", ("created_at",), ("id",), [(item.created_at, item.new.id) for item in live])
     session.run_many(

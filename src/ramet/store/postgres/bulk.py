@@ -1,23 +1,24 @@
 """PostgreSQL: statements as it reads them, and one statement for many rows.
 
 A round trip or a server-side step for each row would be most of the cost of a task, so many rows are written as columns
-of values: an insert by COPY or from ``unnest``, an update or a delete joined with ``unnest``. Rows that would meet the
-same row of the table run one by one.
+of values: an insert from ``unnest``, an update or a delete joined with ``unnest``. What is the same in all rows is one
+value; a COPY would write, and the server read, it again in every row, and takes a tenth longer. Rows that would meet
+the same row of the table run one by one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from ramet.store.session import Insert, Write
 
-ROWS_WORTH_COPYING = 40
-"""From so many rows on a COPY is cheaper than an INSERT that the server has to plan."""
+CHARACTERS_MAX = 2**26
+"""Of one parameter: the server takes a gigabyte, and has it in memory several times."""
 
-Columns = list[tuple[Any, ...]]
+Columns = Sequence[Sequence[Any]]
 
 _HINT = re.compile(r"\bINDEXED BY \w+")
 
@@ -65,10 +66,22 @@ Bulk = tuple[str, list[Any]]
 
 def joined(write: Write, columns: Columns, types: Sequence[int]) -> Bulk | None:
     """The statement over columns and its parameters, one per column; None where a type has no array form here."""
+    if not TYPES.keys() >= {*types}:
+        return None
+    modes, parameters = _parameters(columns, types)
+    return _joined(write, modes, tuple(types)), parameters
+
+
+def inserted_together(writes: tuple[Insert, ...], columns: Mapping[str, Sequence[Any]], types: Sequence[int]) -> Bulk:
+    """One statement that inserts rows into several tables, and its parameters; all types are of :data:`TYPES`."""
+    modes, parameters = _parameters([*columns.values()], types)
+    return _inserted_together(writes, tuple(columns), modes, tuple(types)), parameters
+
+
+def _parameters(columns: Columns, types: Sequence[int]) -> tuple[tuple[str, ...], list[Any]]:
+    """How each column is written, and the parameters of those that need one."""
     modes, parameters = [], list[Any]()
     for column, kind in zip(columns, types, strict=True):
-        if kind not in TYPES:
-            return None
         first = column[0]
         if column.count(first) == len(column):
             modes.append("null" if first is None else "same")
@@ -77,13 +90,35 @@ def joined(write: Write, columns: Columns, types: Sequence[int]) -> Bulk | None:
         else:
             modes.append("each")
             parameters.append(_array(column, kind))
-    return _joined(write, tuple(modes), tuple(types)), parameters
+    return tuple(modes), parameters
+
+
+def is_too_long(parameters: Sequence[Any]) -> bool:
+    """True when rows had better be written in parts."""
+    return any(len(value) > CHARACTERS_MAX for value in parameters if isinstance(value, str))
 
 
 @cache
 def _joined(write: Write, modes: tuple[str, ...], types: tuple[int, ...]) -> str:
-    marks, arrays, names, number = [], [], [], 0
-    for at, (mode, kind) in enumerate(zip(modes, types, strict=True)):
+    marks, rows = _marks(modes, types)
+    return write.text(marks, rows)
+
+
+@cache
+def _inserted_together(
+    writes: tuple[Insert, ...], names: tuple[str, ...], modes: tuple[str, ...], types: tuple[int, ...]
+) -> str:
+    marks, rows = _marks(modes, types)
+    mark_of = dict(zip(names, marks, strict=True))
+    *others, last = (write.text([mark_of[name] for name in write.columns], "v") for write in writes)
+    parts = [f"v AS (SELECT * FROM {rows})", *(f"t{at} AS ({text})" for at, text in enumerate(others))]
+    return f"WITH {', '.join(parts)} {last}"
+
+
+def _marks(modes: Iterable[str], types: Iterable[int]) -> tuple[list[str], str]:
+    """What stands for each value in SQL, and the rows, as a table ``v``, that those of the arrays come from."""
+    marks, arrays, number = [], [], 0
+    for mode, kind in zip(modes, types, strict=True):
         name = TYPES[kind]
         if mode == "null":
             marks.append(f"NULL::{name}")
@@ -93,10 +128,9 @@ def _joined(write: Write, modes: tuple[str, ...], types: tuple[int, ...]) -> str
             marks.append(f"${number}::{name}")
             continue
         arrays.append(f"${number}::{name}[]")
-        names.append(f"p{at}")
-        marks.append(f"v.p{at}")
-    rows = f"unnest({', '.join(arrays)}) AS v({', '.join(names)})" if arrays else "(SELECT 1) AS v(p)"
-    return write.text(marks, rows)
+        marks.append(f"v.p{len(arrays)}")
+    names = ", ".join(f"p{at}" for at in range(1, len(arrays) + 1))
+    return marks, f"unnest({', '.join(arrays)}) AS v ({names})" if arrays else "(SELECT 1) AS v"
 
 
 def as_rows(name: str, names: Sequence[str], types: Sequence[int], columns: Columns) -> Bulk:
@@ -131,44 +165,3 @@ _SEPARATOR = "\x1f"
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-# --- as text to copy ------------------------------------------------------------------------------------------------
-
-
-def copied(write: Insert, columns: Columns) -> tuple[str, str]:
-    """The COPY statement for these rows, and its data. Columns that are NULL in every row are left out."""
-    names, texts = [], []
-    for name, column in zip(write.columns, columns, strict=True):
-        if column[0] is None and column.count(None) == len(column):
-            continue
-        names.append(name)
-        texts.append(_copy_column(column))
-    data = "\n".join(map("\t".join, zip(*texts, strict=True)))
-    return f"COPY {write.table} ({', '.join(names)}) FROM STDIN", f"{data}\n"
-
-
-def _copy_column(column: Sequence[Any]) -> Sequence[str]:
-    kind = type(column[0])
-    try:
-        if kind is int:
-            return [*map(int.__repr__, column)]
-        if kind is float:
-            return [*map(float.__repr__, column)]
-        if kind is str:
-            joined_ = _SEPARATOR.join(column)
-            if joined_.count(_SEPARATOR) == len(column) - 1:
-                return _copy_text(joined_).split(_SEPARATOR)
-    except TypeError:
-        pass  # of several types, or with gaps
-    return [*map(_copy_value, column)]
-
-
-def _copy_value(value: Any) -> str:
-    if value is None:
-        return "\\N"
-    return _copy_text(value) if isinstance(value, str) else repr(value)
-
-
-def _copy_text(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

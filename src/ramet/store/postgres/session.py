@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Literal
@@ -14,7 +14,16 @@ from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
 from ramet.store.errors import StoreError
-from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, as_rows, copied, joined, looked_up, meet, numbered, translated
+from ramet.store.postgres.bulk import (
+    as_rows,
+    inserted_together,
+    is_too_long,
+    joined,
+    looked_up,
+    meet,
+    numbered,
+    translated,
+)
 from ramet.store.postgres.errors import CommitUnknown, PartitionMissing, is_gone, is_race
 from ramet.store.postgres.partitions import Partitions
 from ramet.store.rows import tallies
@@ -258,25 +267,44 @@ class PostgresSession(RowWriter):
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
         self._logged_error("before", write.one_row)
-        if len(rows) == 1:
-            count = self._cursor.execute(numbered(write), rows[0], binary=True).rowcount
-        else:
-            count = self._write_together(write, rows)
+        count = self._write_together(write, [*zip(*rows, strict=True)])
         self._logged_error("after", write.one_row)
         return count
 
-    def _write_together(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
-        columns = [*zip(*rows, strict=True)]
-        if meet(write, columns, len(rows)):
-            return self._one_by_one(numbered(write), rows)
-        if isinstance(write, Insert) and not write.key and len(rows) >= ROWS_WORTH_COPYING:
-            text, data = copied(write, columns)
-            with self._cursor.copy(text) as copy:
-                copy.write(data)
-            return self._cursor.rowcount
+    def _insert_columns(self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]]) -> None:
+        text = "; ".join(write.one_row for write in writes)
+        self._logged_error("before", text)
+        # Of a name that several tables have, their types differ at most in width.
+        types = {
+            name: kind for write in writes for name, kind in zip(write.columns, self._value_types(write), strict=True)
+        }
+        self._insert_together(writes, {name: values[name] for name in types}, [*types.values()])
+        self._logged_error("after", text)
+
+    def _insert_together(
+        self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]], types: Sequence[int]
+    ) -> None:
+        sql, parameters = inserted_together(writes, values, types)
+        half = len(next(iter(values.values()))) // 2
+        if half and is_too_long(parameters):
+            for part in slice(None, half), slice(half, None):
+                self._insert_together(writes, {name: column[part] for name, column in values.items()}, types)
+        else:
+            self._cursor.execute(sql, parameters, binary=True)
+
+    def _write_together(self, write: Write, columns: Sequence[Sequence[Any]]) -> int:
+        many = len(columns[0])
+        if many == 1:
+            return self._cursor.execute(numbered(write), [column[0] for column in columns], binary=True).rowcount
+        if meet(write, columns, many):
+            return self._one_by_one(numbered(write), [*zip(*columns, strict=True)])
         bulk = joined(write, columns, self._value_types(write))
         if bulk is None:
-            return self._one_by_one(numbered(write), rows)
+            return self._one_by_one(numbered(write), [*zip(*columns, strict=True)])
+        if isinstance(write, Insert) and is_too_long(bulk[1]):
+            half = many // 2
+            parts = [column[:half] for column in columns], [column[half:] for column in columns]
+            return sum(self._write_together(write, part) for part in parts)
         return self._cursor.execute(bulk[0], bulk[1], binary=True).rowcount
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
@@ -337,6 +365,9 @@ class PostgresSession(RowWriter):
         if isinstance(listed[0], int):
             return "= ANY (?::bigint[])", "{" + ",".join(map(int.__repr__, listed)) + "}"
         return "= ANY (?::text[])", listed
+
+    def pairs(self, values: Sequence[tuple[str, str]]) -> tuple[str, Sequence[Any]]:
+        return "unnest(?::text[], ?::text[]) AS v (a, b)", [[*column] for column in zip(*values, strict=True)]
 
     def take_numbers(self, count: int) -> int:
         [(first,)] = self.rows("SELECT ramet_take_numbers(?)", (count,))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
@@ -106,15 +107,13 @@ def insert_lineages(session: Session, rows: Sequence[Lineage]) -> None:
         session.insert("ramet_lineages", Lineage._fields, stored_deadlines(session, rows))
 
 
-def add_tasks(session: Session, tracking_id: str, places: int, live: int, turns: str) -> None:
-    """Book new live tasks, the places of the budget and the turns that they took.
+def add_tasks(session: Session, taken: Iterable[tuple[int, int, str, str]]) -> None:
+    """Book new live tasks: the places of the budget, how many they are, the turns of the lineage, its tracking_id.
 
     The table's own CHECK refuses to pass ``max_tasks``: the last guard of I5.
     """
-    session.run(
-        "UPDATE ramet_lineages SET tasks = tasks + ?, live = live + ?, turns = ? WHERE tracking_id = ?",
-        (places, live, turns, tracking_id),
-    )
+    changes = ("tasks = tasks + ?", "live = live + ?", "turns")
+    session.update("ramet_lineages", changes, ("tracking_id",), sorted(taken, key=itemgetter(-1)))
 
 
 def end_lineage(session: Session, tracking_id: str, state: LineageState, reason: str) -> bool:

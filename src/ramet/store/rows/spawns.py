@@ -46,15 +46,16 @@ Shape = tuple[str, str, str]
 
 def counts(session: Session, wanted: Iterable[Shape]) -> dict[Shape, int]:
     """How many tasks of each shape were spawned; shapes not seen yet are absent."""
-    by_kind: dict[tuple[str, str], set[str]] = {}
+    by_kind: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for tracking_id, kind, shape in wanted:
-        by_kind.setdefault((tracking_id, kind), set()).add(shape)
+        by_kind[kind].add((tracking_id, shape))
     found: dict[Shape, int] = {}
-    for (tracking_id, kind), shapes in by_kind.items():
-        listed, values = session.members(sorted(shapes))
-        for shape, count in session.rows(
-            f"SELECT shape, count FROM ramet_shapes WHERE tracking_id = ? AND kind = ? AND shape {listed}",
-            (tracking_id, kind, values),
+    for kind, names in by_kind.items():
+        pairs, values = session.pairs(sorted(names))
+        for tracking_id, shape, count in session.rows(
+            f"SELECT s.tracking_id, s.shape, s.count FROM {pairs} CROSS JOIN ramet_shapes s "
+            "WHERE s.tracking_id = v.a AND s.kind = ? AND s.shape = v.b",
+            (*values, kind),
         ):
             found[(tracking_id, kind, shape)] = count
     return found

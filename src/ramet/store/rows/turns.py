@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.task.ordering import TurnClass, class_of_standing, is_pulled, level_at, read_positions, write_positions
-from ramet.model.task.task import Standing
+from ramet.model.task.ordering import (
+    TurnClass,
+    class_of,
+    class_of_standing,
+    is_pulled,
+    level_at,
+    read_positions,
+    write_positions,
+)
+from ramet.model.task.task import NewTask, Standing
 from ramet.store.session import Session
 
 LEVELS_IDLE_SECONDS = 3_600.0
@@ -24,6 +35,10 @@ _ADVANCE = (
 )
 
 
+_ALIKE = itemgetter(*map(NewTask._fields.index, ("queue", "kind", "priority", "breadth", "resource")))
+"""What makes the class of tasks of one depth."""
+
+
 class Turns:
     """The turns given in one transaction. Reads each class's level once."""
 
@@ -32,27 +47,50 @@ class Turns:
         self._levels: dict[TurnClass, int] = {}
         self._positions: dict[str, dict[str, int]] = {}
 
+    def expect(self, wanted: Iterable[tuple[Sequence[NewTask], int]]) -> None:
+        """Read the levels of all classes of these new tasks, which come with their depth, in one query."""
+        kins = set[TurnClass]()
+        for news, depth in wanted:
+            kins.update(class_of(new, depth) for new in {_ALIKE(new): new for new in news}.values())
+        self._read({kin for kin in kins if not is_pulled(kin.rank)} - self._levels.keys())
+
+    def _read(self, kins: Collection[TurnClass]) -> None:
+        if not kins:
+            return
+        self._levels.update(dict.fromkeys(kins, 0))
+        lists = [self._listed({*column}) for column in zip(*kins, strict=True)]
+        where = " AND ".join(f"{name} {listed}" for name, (listed, _) in zip(TurnClass._fields, lists, strict=True))
+        found = self._session.rows(
+            f"SELECT queue, kind, rank, resource, turn FROM ramet_turns WHERE {where}", [values for _, values in lists]
+        )
+        levels = {TurnClass(*row[:-1]): int(row[-1]) for row in found}
+        self._levels.update((kin, levels[kin]) for kin in levels.keys() & kins)
+
+    def _listed(self, values: Collection[object]) -> tuple[str, Any]:
+        return self._session.members(values) if len(values) > 1 else ("= ?", next(iter(values)))
+
     def level(self, kin: TurnClass) -> int:
         """The turn that claims have reached in this class."""
         if is_pulled(kin.rank):
             return level_at(self._session.now)
-        level = self._levels.get(kin)
-        if level is None:
-            found = self._session.rows(
-                "SELECT turn FROM ramet_turns WHERE queue = ? AND kind = ? AND rank = ? AND resource = ?", kin
-            )
-            level = self._levels[kin] = int(found[0][0]) if found else 0
-        return level
+        if kin not in self._levels:
+            self._read([kin])
+        return self._levels[kin]
 
-    def take(self, lineage: Lineage, kin: TurnClass) -> int:
-        """The turn of a new task: after the lineage's last in this class, and never in the past."""
+    def take(self, lineage: Lineage, news: Iterable[NewTask], spawn_depth: int) -> list[int]:
+        """The turns of new tasks of one depth: each after the lineage's last in its class, and never in the past."""
         positions = self._positions.get(lineage.tracking_id)
         if positions is None:
             positions = self._positions[lineage.tracking_id] = read_positions(lineage.turns)
-        key = kin.key()
-        turn = max(positions.get(key, 0), self.level(kin))
-        positions[key] = turn + 1
-        return turn
+        taken: list[int] = []
+        for _, alike in groupby(news, _ALIKE):
+            several = [*alike]
+            kin = class_of(several[0], spawn_depth)
+            key = kin.key()
+            turn = max(positions.get(key, 0), self.level(kin))
+            positions[key] = turn + len(several)
+            taken += range(turn, turn + len(several))
+        return taken
 
     def text(self, tracking_id: str) -> str:
         """What the lineage's row has to remember now."""

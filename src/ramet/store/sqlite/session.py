@@ -11,7 +11,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from operator import itemgetter
@@ -24,6 +24,7 @@ from ramet.store.scan_floor import ScanFloors
 from ramet.store.session import (
     LOOKS_MAX,
     EndedGroup,
+    Insert,
     Row,
     RowWriter,
     StatementFailed,
@@ -33,6 +34,7 @@ from ramet.store.session import (
     TransactionRolledBack,
     Write,
 )
+from ramet.store.sqlite.bulk import statements
 from ramet.store.state.lanes import SETTLING, stepwise_ends
 
 PROCESSES = Path("/proc")
@@ -332,7 +334,23 @@ class SqliteSession(RowWriter):
         return count
 
     def _write(self, write: Write, rows: Sequence[Sequence[Any]]) -> int:
+        if isinstance(write, Insert) and len(rows) > 1:
+            return self._insert(write, [*zip(*rows, strict=True)])
         return self._many(write.one_row, *_nulls_written_out(write, rows))
+
+    def _insert_columns(self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]]) -> None:
+        for write in writes:
+            self._insert(write, [values[name] for name in write.columns])
+
+    def _insert(self, write: Insert, columns: Sequence[Sequence[Any]]) -> int:
+        if len(columns[0]) == 1:
+            return self._many(write.one_row, write.one_row, zip(*columns, strict=True))
+        if self._hook is not None:
+            self._hook("before", write.one_row)
+        count = sum(self._connection.executemany(sql, rows).rowcount for sql, rows in statements(write, columns))
+        if self._hook is not None:
+            self._hook("after", write.one_row)
+        return count
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
         return self._many(sql, sql, rows) if rows else 0
@@ -366,6 +384,10 @@ class SqliteSession(RowWriter):
 
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
         return "IN (SELECT value FROM json_each(?))", json.dumps(list(values))
+
+    def pairs(self, values: Sequence[tuple[str, str]]) -> tuple[str, Sequence[Any]]:
+        each = "SELECT json_extract(value, '$[0]') AS a, json_extract(value, '$[1]') AS b FROM json_each(?)"
+        return f"({each}) AS v", (json.dumps(values),)
 
     def take_numbers(self, count: int) -> int:
         [(after,)] = self.rows(

@@ -101,19 +101,21 @@ def _crosses(change: Change) -> bool:
     return (change.before.state in LIVE) != (change.after.state in LIVE)
 
 
-def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
-    """Insert the hot rows of newborn tasks (see :func:`ramet.model.task.lifecycle.new_standing`)."""
-    session.insert("ramet_live", LIVE_COLUMNS, rows)
+_BORN = (keys.IDENTITIES, ("ramet_tasks", BORN_COLUMNS), ("ramet_live", LIVE_COLUMNS))
+
+
+def enter(session: Session, tasks: Mapping[str, Sequence[object]]) -> None:
+    """Insert the identities, wide rows and hot rows of newborn tasks, by column.
+
+    Args:
+        tasks: as the new tasks say, their places, and :func:`ramet.model.task.lifecycle.new_standings`.
+    """
+    session.insert_columns(_BORN, tasks)
 
 
 def _list_unsuccessful(session: Session, rows: Sequence[Sequence[object]]) -> None:
     columns = ("seq", "tracking_id", "state", "spawn_depth")
     session.insert("ramet_unsuccessful", columns, rows, key=("seq",), changes=("state",))
-
-
-def enter_wide(session: Session, rows: Sequence[Sequence[object]]) -> None:
-    """Insert the wide rows of newborn tasks, of :data:`ramet.store.schema.columns.BORN_COLUMNS` each."""
-    session.insert("ramet_tasks", BORN_COLUMNS, rows)
 
 
 def enter_ended(session: Session, tasks: Sequence[Mapping[str, object]]) -> None:
@@ -168,7 +170,7 @@ def _reopen_or_relabel(session: Session, others: Sequence[Change]) -> set[int]:
     for c in others:
         if c.after.state in LIVE:
             if session.run(_REOPEN, (c.before.seq, c.before.state)):
-                enter(session, [c.after])
+                session.insert("ramet_live", LIVE_COLUMNS, [c.after])
                 session.run("DELETE FROM ramet_unsuccessful WHERE seq = ?", (c.before.seq,))
                 continue
         elif session.run(_RELABEL, (c.after.state, *stored(c.reason), session.now, c.before.seq, c.before.state)):

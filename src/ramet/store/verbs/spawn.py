@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from ramet.model.keys import display_key
@@ -15,13 +16,13 @@ from ramet.model.lineage.guard import (
     GlobalHolder,
     Holder,
     SpawnFacts,
+    all_allowed,
     check_spawn,
     leaves_work_undone,
 )
-from ramet.model.lineage.lineage import Lineage, child_of
+from ramet.model.lineage.lineage import Lineage, Placement, child_of
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
-from ramet.model.task.ordering import class_of
 from ramet.model.task.retry import ErrorClass, fingerprint
 from ramet.model.task.task import NewTask
 from ramet.model.values import REASON_CHARACTERS_MAX, storable
@@ -36,7 +37,7 @@ from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.spawns import keep_edges
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
-from ramet.store.verbs.submit import PlacedTask, create
+from ramet.store.verbs.submit import Births, create
 
 
 class SpawnScreening:
@@ -173,23 +174,39 @@ def spawn(
     """
     batch = _Batch(session, wanted)
     answers = [batch.decide(parent, news, lineages) for parent, news in wanted]
-    for tracking_id, taken in sorted(batch.taken.items()):
-        turns = batch.turns.text(tracking_id)
-        add_tasks(session, tracking_id, taken.tasks, taken.live, turns)
+    texts = {tracking_id: batch.turns.text(tracking_id) for tracking_id in batch.taken}
+    add_tasks(session, [(*taken, texts[tracking_id], tracking_id) for tracking_id, taken in batch.taken.items()])
+    for tracking_id, turns in texts.items():
         lineages[tracking_id] = lineages[tracking_id]._replace(turns=turns)
     create(session, batch.births)
     batch.screen.save(session)
     _take_back(session, batch.births, lineages)
     if record:
-        store_blocks(session, batch.refusals, lineages)
+        store_blocks(session, _without_granted(batch.refusals, batch.births), lineages)
     keep_edges(session, batch.refusals)
     return answers
 
 
-def _take_back(session: Session, births: Iterable[PlacedTask], lineages: dict[str, Lineage]) -> None:
+def _without_granted(refusals: Sequence[NewBlock], births: Births) -> Sequence[NewBlock]:
+    """What is refused to one parent leaves nothing undone when another of the batch is granted it."""
+    if not any(refused.left_out for refused in refusals):
+        return refusals
+    places = zip(births.news, births.places, strict=True)
+    granted = {(place.tracking_id, new.kind, new.key) for new, place in places}
+    return [
+        refused._replace(left_out=False)
+        if (refused.parent.tracking_id, refused.new.kind, refused.new.key) in granted
+        else refused
+        for refused in refusals
+    ]
+
+
+def _take_back(session: Session, births: Births, lineages: dict[str, Lineage]) -> None:
     """What was refused before and is granted now is left out no more."""
+    if not any(row.left_out for row in lineages.values()):
+        return
     granted: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for new, place, *_ in births:
+    for new, place in zip(births.news, births.places, strict=True):
         if lineages[place.tracking_id].left_out:
             granted[place.tracking_id].append((new.kind, new.key))
     for tracking_id, wanted in sorted(granted.items()):
@@ -223,62 +240,85 @@ class _Batch:
     """The decisions of one transaction; each sees what those before it took."""
 
     def __init__(self, session: Session, wanted: Sequence[tuple[Parent, Sequence[NewTask]]]) -> None:
-        self.births: list[PlacedTask] = []
+        self.births = Births()
         self.refusals: list[NewBlock] = []
         self.taken: dict[str, GrantedTotals] = defaultdict(GrantedTotals)
         """By lineage."""
         self.turns = Turns(session)
-        self.screen = SpawnScreening(session, ((parent.tracking_id, new) for parent, news in wanted for new in news))
-        self._holders = _load_holders(session, wanted)
+        self.turns.expect((news, parent.spawn_depth + 1) for parent, news in wanted)
+        self.screen = SpawnScreening(session, [(parent.tracking_id, new) for parent, news in wanted for new in news])
+        names = [(parent.tracking_id, new.key) for parent, news in wanted for new in news]
+        self._holders = _load_holders(session, {*names})
+        self._open = {name for name, times in Counter(names).items() if times == 1} - self._holders.keys()
+        """Wanted once and not there yet: no spawn of the batch changes what the guard says of these."""
         self._now = session.now
 
     def decide(self, parent: Parent, news: Sequence[NewTask], lineages: dict[str, Lineage]) -> list[SpawnResult]:
         """The guard's answers to one parent."""
-        told, fan_out, screen = [], parent.fan_out, self.screen
         lineage = lineages[parent.tracking_id]
-        tombstones = tombstones_of(lineage)
+        facts = SpawnFacts(
+            lineage, tombstones_of(lineage), parent.id, parent.ancestry_chain, parent.spawn_depth, parent.fan_out,
+            parent.claim_current, "", "", (), self._now,
+        )  # fmt: skip
         place = child_of(parent.tracking_id, parent.id, parent.ancestry_chain, parent.spawn_depth)
-        for new in news:
-            there = self._holders[(parent.tracking_id, new.key)]
-            facts = SpawnFacts(lineage, tombstones, parent.id, parent.ancestry_chain, parent.spawn_depth, fan_out,
-                          parent.claim_current, new.kind, new.cycle_on, tuple(there), self._now,
-                          max_attempts=new.max_attempts, base=new.base, places=new.places)  # fmt: skip
-            verdict = check_spawn(facts if screen.idle else screen.look(facts, new))
-            if isinstance(verdict, Blocked):
-                self.refusals.append(NewBlock(parent, new, verdict, leaves_work_undone(facts, verdict)))
-                told.append(SpawnResult(None, new.kind, new.key, *verdict))
+        told: list[SpawnResult] = []
+        for alone, run in groupby(news, lambda new: self._alone(parent.tracking_id, new)):
+            several = [*run]
+            facts = facts._replace(lineage=lineages[parent.tracking_id])
+            if alone and all_allowed(facts, several):
+                told += self._grant(several, place, lineages)
+                facts = facts._replace(parent_fan_out=facts.parent_fan_out + len(several))
                 continue
-            taken = self.taken[parent.tracking_id]
-            self.taken[parent.tracking_id] = GrantedTotals(taken.tasks + new.places, taken.live + 1)
-            lineage = lineage._replace(tasks=lineage.tasks + new.places, live=lineage.live + 1)
-            where = place
-            if new.places:
-                fan_out += 1
-            else:
-                where = place._replace(spawn_depth=parent.spawn_depth)
-            there.append(Holder(new.id, new.kind, "pending"))
-            if not screen.idle:
-                screen.granted(parent.tracking_id, new)
-            kin = class_of(new, where.spawn_depth)
-            self.births.append(PlacedTask(new, where, self.turns.take(lineage, kin)))
-            told.append(SpawnResult(new.id, new.kind, new.key))
-        lineages[parent.tracking_id] = lineage
+            for new in several:
+                answer = self._decide_one(parent, new, place, facts, lineages)
+                told.append(answer)
+                if answer.id is not None and new.places:
+                    facts = facts._replace(parent_fan_out=facts.parent_fan_out + 1)
         return told
 
+    def _alone(self, tracking_id: str, new: NewTask) -> bool:
+        return self.screen.idle and (tracking_id, new.key) in self._open
 
-def _load_holders(session: Session, wanted: Sequence[tuple[Parent, Sequence[NewTask]]]) -> Holders:
-    """Who has the wanted keys already: one probe of the identity index per key."""
-    keys: dict[str, set[str]] = defaultdict(set)
-    for parent, news in wanted:
-        keys[parent.tracking_id].update(new.key for new in news)
-    holders: Holders = defaultdict(list)
-    for tracking_id, wanted_keys in keys.items():
-        listed, values = session.members(wanted_keys)
-        for key, kind, task_id, state in session.rows(
-            "SELECT i.key, i.kind, t.id, COALESCE(t.state, l.state) FROM ramet_identities i "
-            "JOIN ramet_tasks t ON t.seq = i.seq LEFT JOIN ramet_live l ON l.seq = i.seq "
-            f"WHERE i.tracking_id = ? AND i.key {listed} ORDER BY i.seq",
-            (tracking_id, values),
-        ):
-            holders[(tracking_id, key)].append(Holder(task_id, kind, state))
+    def _decide_one(
+        self, parent: Parent, new: NewTask, place: Placement, facts: SpawnFacts, lineages: dict[str, Lineage]
+    ) -> SpawnResult:
+        there = self._holders.setdefault((parent.tracking_id, new.key), [])
+        facts = facts._replace(
+            lineage=lineages[parent.tracking_id], kind=new.kind, cycle_on=new.cycle_on, holders=tuple(there),
+            max_attempts=new.max_attempts, base=new.base, places=new.places,
+        )  # fmt: skip
+        verdict = check_spawn(facts if self.screen.idle else self.screen.look(facts, new))
+        if isinstance(verdict, Blocked):
+            self.refusals.append(NewBlock(parent, new, verdict, leaves_work_undone(facts, verdict)))
+            return SpawnResult(None, new.kind, new.key, *verdict)
+        there.append(Holder(new.id, new.kind, "pending"))
+        if not self.screen.idle:
+            self.screen.granted(parent.tracking_id, new)
+        where = place if new.places else place._replace(spawn_depth=parent.spawn_depth)
+        return self._grant([new], where, lineages)[0]
+
+    def _grant(self, news: Sequence[NewTask], place: Placement, lineages: dict[str, Lineage]) -> list[SpawnResult]:
+        lineage = lineages[place.tracking_id]
+        places, live = sum(new.places for new in news), len(news)
+        taken = self.taken[place.tracking_id]
+        self.taken[place.tracking_id] = GrantedTotals(taken.tasks + places, taken.live + live)
+        lineages[place.tracking_id] = lineage._replace(tasks=lineage.tasks + places, live=lineage.live + live)
+        self.births.add(news, place, self.turns.take(lineage, news, place.spawn_depth))
+        return [SpawnResult(new.id, new.kind, new.key) for new in news]
+
+
+def _load_holders(session: Session, names: Collection[tuple[str, str]]) -> Holders:
+    """Who has the wanted keys already, by (tracking_id, key): one probe of the identity index per key."""
+    holders: Holders = {}
+    if not names:
+        return holders
+    pairs, values = session.pairs(sorted(names))
+    for tracking_id, key, kind, task_id, state in session.rows(
+        # In this order: the probes, then what little they found.
+        f"SELECT i.tracking_id, i.key, i.kind, t.id, COALESCE(t.state, l.state) FROM {pairs} "
+        "CROSS JOIN ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq LEFT JOIN ramet_live l ON l.seq = i.seq "
+        "WHERE i.key = v.b AND i.tracking_id = v.a ORDER BY i.seq",
+        values,
+    ):
+        holders.setdefault((tracking_id, key), []).append(Holder(task_id, kind, state))
     return holders

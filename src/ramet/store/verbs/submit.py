@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any
 
 from ramet.model.keys import allowed_shapes, display_key
 from ramet.model.lineage.guard import GlobalHolder
 from ramet.model.lineage.lineage import Lineage, LineageState, Placement, root_of, shapes_text
 from ramet.model.paths import PathRule, path_text
-from ramet.model.task.lifecycle import new_standing
-from ramet.model.task.ordering import class_of
+from ramet.model.task.lifecycle import new_standings
 from ramet.model.task.task import NewTask, Standing
 from ramet.store.answers import SubmitResult
 from ramet.store.errors import LineageExists, StopListed, StoreError
@@ -22,14 +22,9 @@ from ramet.store.rows.lineages import insert_lineages, read_lineages
 from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.retained_slots import FLOW, wake_resources
 from ramet.store.rows.turns import Turns
-from ramet.store.schema.columns import BORN_COLUMNS, picker
 from ramet.store.session import Session
 from ramet.store.state import path_enter
-from ramet.store.state.apply import enter, enter_wide
-
-_GIVEN = ("seq", "created_at", "ancestry_chain", "path", "path_scope", "on_dependency_failure")
-_born = picker((*NewTask._fields, *Placement._fields, *_GIVEN), BORN_COLUMNS)
-
+from ramet.store.state.apply import enter
 
 PART = 5_000
 """Tasks whose rows are in memory at once."""
@@ -37,108 +32,130 @@ SOON_SECONDS = 1e-6
 """Long enough to be due in the future, and over before anybody can ask."""
 
 
-class PlacedTask(NamedTuple):
-    """A task that may be created, and where it hangs."""
+class Births:
+    """Tasks that may be created, where they hang, and their turns: three columns of one length."""
 
-    new: NewTask
-    place: Placement
-    turn: int
-    """From :meth:`ramet.store.rows.turns.Turns.take`."""
+    def __init__(self) -> None:
+        self.news: list[NewTask] = []
+        self.places: list[Placement] = []
+        self.turns: list[int] = []
+
+    def add(self, news: Sequence[NewTask], place: Placement, turns: Sequence[int]) -> None:
+        """Add tasks of one place with their turns (:meth:`ramet.store.rows.turns.Turns.take`)."""
+        self.news += news
+        self.places += [place] * len(news)
+        self.turns += turns
 
 
-def create(session: Session, births: Sequence[PlacedTask], *, in_line: bool = True) -> None:
+_RESOURCE, _PATH, _UNIQUE = (itemgetter(NewTask._fields.index(name)) for name in ("resource", "path", "unique_seconds"))
+_NAME = itemgetter(NewTask._fields.index("kind"), NewTask._fields.index("key"))
+
+
+def create(session: Session, births: Births, *, in_line: bool = True) -> None:
     """Insert the rows of new tasks. A taken identity is refused by the database itself (promise I4).
 
     Without ``in_line`` rows are held already, so no slot may be waited for: maintenance gives paths their places.
     """
-    if not births:
+    news, places, turns = births.news, births.places, births.turns
+    if not news:
         return
-    resources = {new.resource for new, _, _ in births if new.resource is not None and not session.borrowed}
-    if session.borrowed or not in_line:
-        births = [_due(birth) if session.borrowed or birth.new.path is not None else birth for birth in births]
-    pathed = [birth for birth in births if birth.new.path is not None]
-    if pathed and in_line and not session.borrowed:
-        _lock_stripes(session, pathed)
+    resources = set() if session.borrowed else {*map(_RESOURCE, news)} - {None}
+    whole = {*map(_PATH, news)} != {None}
+    if session.borrowed or (whole and not in_line):
+        news = [_due(new) if session.borrowed or new.path is not None else new for new in news]
+    elif whole:
+        rules = [(new.path, new.queue, place.tracking_id) for new, place in zip(news, places, strict=True) if new.path]
+        lock_stripes(session, (), rules)
     if resources:
         session.lock(FLOW)
-    first = session.take_numbers(len(births))
+    first = session.take_numbers(len(news))
     # Unique keys and places in line are taken in one order.
-    whole = pathed or any(birth.new.unique_seconds is not None for birth in births)
-    part = len(births) if whole else PART
-    for start in range(0, len(births), part):
-        _insert(session, first + start, births[start : start + part])
-    tallies.created(session, ((birth.new.kind, birth.place.spawn_depth) for birth in births))
+    part = len(news) if whole or {*map(_UNIQUE, news)} != {None} else PART
+    for start in range(0, len(news), part):
+        end = start + part
+        _insert(session, first + start, news[start:end], places[start:end], turns[start:end])
+    tallies.created(session, ((new.kind, place.spawn_depth) for new, place in zip(news, places, strict=True)))
     wake_resources(session, resources)
     session.wake()
 
 
-def _insert(session: Session, first: int, births: Sequence[PlacedTask]) -> None:
-    """The rows of tasks with consecutive numbers."""
-    now = session.now
-    tasks, identities, standings, uniques, handed_on, stages = [], [], [], [], [], []
-    chain: tuple[str, ...] = ()
-    chain_text = "[]"
-    for seq, (new, place, turn) in enumerate(births, first):
-        if place.ancestry_chain is not chain:
-            chain, chain_text = place.ancestry_chain, json.dumps(place.ancestry_chain)
-        given = (seq, now, chain_text, *(_NO_PATH if new.path is None else _path_columns(new.path)))
-        tasks.append(_born(new + place + given))
-        identities.append((new.key, place.tracking_id, new.kind, seq))
-        standings.append(new_standing(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
-        if new.base is not None:
-            stages.append((seq, place.tracking_id, new.base, new.places, new.pipeline_state, now))
-        if new.unique_seconds is not None and new.places:
-            uniques.append((new.key, new.unique_kind, new.id, seq, place.tracking_id))
-        elif new.unique_seconds is not None:
-            handed_on.append((new.id, seq, new.key, new.unique_kind, place.parent_id))
-    keys.insert_identities(session, identities)
-    keys.take(session, uniques)
+def _insert(
+    session: Session, first: int, news: Sequence[NewTask], places: Sequence[Placement], turns: Sequence[int]
+) -> None:
+    """The rows of tasks with consecutive numbers, written column by column."""
+    count = len(news)
+    new = dict(zip(NewTask._fields, zip(*news, strict=True), strict=True))
+    tracking_ids, parent_ids, chains, spawn_depths = zip(*places, strict=True)
+    chain_texts = {chain: json.dumps(chain) for chain in {*chains}}
+    pathed = any(rule is not None for rule in new["path"])
+    paths = dict(zip(_PATH_COLUMNS, zip(*map(_path_columns, new["path"]), strict=True), strict=True))
+    standings = new_standings(new, tracking_ids, spawn_depths, session.now, first=first, turns=turns)
+    _take_keys(session, first, news, places)
+    staged = [at for at, base in enumerate(new["base"]) if base is not None]
+    if staged:
+        _enter_stages(session, [(first + at, places[at].tracking_id, news[at]) for at in staged])
+    if pathed:
+        standings = _lined_up(session, first, news, standings)
+    tasks = {
+        **new, **standings, **paths, "parent_id": parent_ids,
+        "ancestry_chain": [*map(chain_texts.__getitem__, chains)], "created_at": [session.now] * count,
+        "fence": [session.fence_base] * count,
+    }  # fmt: skip
+    enter(session, tasks)
+
+
+def _take_keys(session: Session, first: int, news: Sequence[NewTask], places: Sequence[Placement]) -> None:
+    """Unique keys of new tasks; a later stage has its key from the stage before."""
+    unique = [(seq, new, place) for seq, (new, place) in enumerate(zip(news, places, strict=True), first)
+              if new.unique_seconds is not None]  # fmt: skip
+    taken = [(new.key, new.unique_kind, new.id, seq, place.tracking_id) for seq, new, place in unique if new.places]
+    handed_on = [
+        (new.id, seq, new.key, new.unique_kind, place.parent_id) for seq, new, place in unique if not new.places
+    ]
+    keys.take(session, taken)
     keys.hand_on(session, handed_on)
-    enter_wide(session, tasks)
-    if stages:
-        _enter_stages(session, stages)
-    if any(birth.new.path is not None for birth in births):
-        standings = _lined_up(session, first, births, standings)
-    base = session.fence_base
-    enter(session, [standing._replace(fence=base) for standing in standings] if base else standings)
 
 
-def _due(birth: PlacedTask) -> PlacedTask:
+def _due(new: NewTask) -> NewTask:
     """A task that goes through a resource is told to it by the first claim after the caller's commit: whoever tells
     holds the resource until then. So it is with a path, where maintenance gives it a place.
     """
-    new = birth.new
     at_once = new.delay_seconds <= 0 and (new.resource is not None or new.path is not None)
     new = new._replace(delay_seconds=SOON_SECONDS) if at_once else new
     if new.path is not None:
         new = new._replace(path=new.path._replace(reserved=False))
-    return birth._replace(new=new)
+    return new
 
 
-def _enter_stages(session: Session, rows: Sequence[tuple[int, str, str, int, str | None, float]]) -> None:
-    session.insert("ramet_stages", ("seq", "tracking_id", "base", "places"), [row[:4] for row in rows])
-    states = [(seq, tracking_id, state, now) for seq, tracking_id, _, _, state, now in rows if state is not None]
+def _enter_stages(session: Session, staged: Sequence[tuple[int, str, NewTask]]) -> None:
+    rows = [(seq, tracking_id, new.base, new.places) for seq, tracking_id, new in staged]
+    session.insert("ramet_stages", ("seq", "tracking_id", "base", "places"), rows)
+    states = [
+        (seq, tracking_id, new.pipeline_state, session.now)
+        for seq, tracking_id, new in staged
+        if new.pipeline_state is not None
+    ]
     session.insert("ramet_checkpoints", ("seq", "tracking_id", "pipeline_state", "updated_at"), states)
 
 
-def _lock_stripes(session: Session, births: Sequence[PlacedTask]) -> None:
-    rules = [(b.new.path, b.new.queue, b.place.tracking_id) for b in births if b.new.path is not None]
-    lock_stripes(session, (), rules)
-
-
 def _lined_up(
-    session: Session, first: int, births: Sequence[PlacedTask], standings: Sequence[Standing]
-) -> list[Standing]:
+    session: Session, first: int, news: Sequence[NewTask], standings: dict[str, Sequence[Any]]
+) -> dict[str, Sequence[Any]]:
     """The standings after those with a path took their places in line."""
-    born = [(seq, b.place.tracking_id, b.new) for seq, b in enumerate(births, first) if b.new.path is not None]
-    placed = path_enter.enter(session, born, {standing.seq: standing for standing in standings})
-    return [placed.get(standing.seq, standing) for standing in standings]
+    rows = map(Standing._make, zip(*map(standings.__getitem__, Standing._fields), strict=True))
+    standing_of = {row.seq: row for row in rows}
+    pathed = [seq for seq, new in enumerate(news, first) if new.path is not None]
+    born = [(seq, standing_of[seq].tracking_id, news[seq - first]) for seq in pathed]
+    standing_of |= path_enter.enter(session, born, standing_of)
+    return dict(zip(Standing._fields, zip(*standing_of.values(), strict=True), strict=True))
 
 
-_NO_PATH = (None, None, None)
+_PATH_COLUMNS = ("path", "path_scope", "on_dependency_failure")
 
 
-def _path_columns(rule: PathRule) -> tuple[str | None, str | None, str | None]:
+def _path_columns(rule: PathRule | None) -> tuple[str | None, str | None, str | None]:
+    if rule is None:
+        return (None, None, None)
     return (
         path_text(rule.elements),
         None if rule.scope == "queue" else rule.scope,
@@ -164,15 +181,15 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[SubmitResul
     unique = {(new.unique_kind, new.key) for item in lineages for new in item.roots if new.unique_seconds is not None}
     held = keys.holders(session, unique) if unique else {}
     answers: list[SubmitResult] = []
-    births: list[PlacedTask] = []
-    rows: list[Lineage] = []
+    births, rows = Births(), list[Lineage]()
     turns = Turns(session)
+    turns.expect((item.roots, 0) for item in lineages)
     for item in lineages:
         if item.tracking_id in present:
             # The lineage may have come earlier in this very batch.
             insert_lineages(session, rows)
             create(session, births)
-            rows, births = [], []
+            births, rows = Births(), []
             answers += _repeated(session, item)
             continue
         distinct, told = _distinct(item, held)
@@ -180,7 +197,7 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[SubmitResul
         if not distinct:
             continue
         present[item.tracking_id] = row = _row(item, distinct, session.now)
-        births += _births(row, distinct, turns)
+        births.add(distinct, root_of(row.tracking_id), turns.take(row, distinct, 0))
         rows.append(row._replace(turns=turns.text(item.tracking_id)) if len(distinct) > 1 else row)
     insert_lineages(session, rows)
     create(session, births)
@@ -193,12 +210,9 @@ def start(session: Session, item: NewLineage, *, in_line: bool = True) -> None:
     """Create a lineage that the engine itself wants: its name is free, and nobody is asked. See :func:`create`."""
     row = _row(item, item.roots, session.now)
     insert_lineages(session, [row])
-    create(session, _births(row, item.roots, Turns(session)), in_line=in_line)
-
-
-def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[PlacedTask]:
-    place = root_of(row.tracking_id)
-    return [PlacedTask(new, place, turns.take(row, class_of(new, 0))) for new in roots]
+    births = Births()
+    births.add(item.roots, root_of(row.tracking_id), Turns(session).take(row, item.roots, 0))
+    create(session, births, in_line=in_line)
 
 
 def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
@@ -212,10 +226,29 @@ def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
             )
 
 
-def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[SubmitResult]]:
+def _distinct(item: NewLineage, held: Held) -> tuple[Sequence[NewTask], list[SubmitResult]]:
     """Roots with the same kind and key are one task; ``held`` is brought up to date with the unique keys taken."""
     if not item.roots:
         raise StoreError("a lineage needs at least one root: give one or more tasks to submit")
+    distinct: Sequence[NewTask] = item.roots
+    if {*map(_UNIQUE, distinct)} == {None} and len({*map(_NAME, distinct)}) == len(distinct):
+        answers = [SubmitResult(new.id, item.tracking_id, True) for new in distinct]
+    else:
+        distinct, answers = _deduplicated(item, held)
+    if item.max_cost is None and any(new.max_attempts is None for new in item.roots):
+        raise StoreError("max_attempts=None needs a ceiling on what the lineage may cost: give max_cost")
+    places = sum(new.places for new in distinct)
+    kept = int(item.on_end is not None)
+    if places + kept > item.max_tasks:
+        also = " and the task of its end" if kept else ""
+        raise StoreError(
+            f"{places} roots{also} are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
+            "submit them as several lineages"
+        )
+    return distinct, answers
+
+
+def _deduplicated(item: NewLineage, held: Held) -> tuple[list[NewTask], list[SubmitResult]]:
     holders: dict[tuple[str, str], str] = {}
     distinct, answers = [], []
     for new in item.roots:
@@ -229,16 +262,6 @@ def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[SubmitR
         answers.append(SubmitResult(winner, item.tracking_id, winner == new.id))
         if winner == new.id:
             distinct.append(new)
-    if item.max_cost is None and any(new.max_attempts is None for new in item.roots):
-        raise StoreError("max_attempts=None needs a ceiling on what the lineage may cost: give max_cost")
-    places = sum(new.places for new in distinct)
-    kept = int(item.on_end is not None)
-    if places + kept > item.max_tasks:
-        also = " and the task of its end" if kept else ""
-        raise StoreError(
-            f"{places} roots{also} are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
-            "submit them as several lineages"
-        )
     return distinct, answers
 
 

@@ -1,0 +1,61 @@
+"""Many new tasks stand, column by column, where each of them would stand by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.model.paths import PathRule
+from ramet.model.task.lifecycle import new_standing, new_standings
+from ramet.model.task.ordering import BY_DUE
+from ramet.model.task.task import NewTask, Standing
+
+NOW = 1_000_000.5
+
+PLAIN: dict[str, st.SearchStrategy[Any]] = {
+    "kind": st.sampled_from(["page", "doc"]),
+    "priority": st.sampled_from([0, 5]),
+}
+ALL = {
+    **PLAIN,
+    "queue": st.sampled_from(["default", "slow"]),
+    "delay_seconds": st.sampled_from([0.0, 0.0, 0.0, 9.0, 0.25]),
+    "max_attempts": st.sampled_from([4, 1, None]),
+    "task_seconds": st.sampled_from([7_200.0, None]),
+    "max_chain_depth": st.integers(0, 3),
+    "on_end": st.integers(0, 1),
+    "breadth": st.sampled_from([0, 0, 1, BY_DUE]),
+    "unique_seconds": st.sampled_from([None, 0.0, 60.0]),
+    "resource": st.sampled_from([None, None, "api"]),
+    "path": st.sampled_from([None, None, PathRule(("a",)), PathRule(("a", "b"), reserved=True)]),
+}
+
+
+def new(fields: dict[str, Any]) -> NewTask:
+    return NewTask(id="t", key="key", payload="null", **fields)
+
+
+PLACES = st.tuples(st.sampled_from(["line", "other"]), st.integers(0, 3), st.sampled_from([0, 7, 10_000_500]))
+
+
+def some(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[list[tuple[NewTask, tuple[str, int, int]]]]:
+    return st.lists(st.tuples(st.fixed_dictionaries(fields).map(new), PLACES), min_size=1, max_size=8)
+
+
+@given(some(PLAIN) | some(ALL), st.integers(1, 2**40))
+def test_many_new_tasks_stand_where_each_of_them_would(
+    wanted: list[tuple[NewTask, tuple[str, int, int]]], first: int
+) -> None:
+    news, places = zip(*wanted, strict=True)
+    tracking_ids, depths, turns = zip(*places, strict=True)
+    columns = new_standings(
+        dict(zip(NewTask._fields, zip(*news, strict=True), strict=True)),
+        tracking_ids, depths, NOW, first=first, turns=turns,
+    )  # fmt: skip
+    assert set(columns) == set(Standing._fields)
+    assert [*map(Standing._make, zip(*map(columns.__getitem__, Standing._fields), strict=True))] == [
+        new_standing(seq, tracking_id, new, depth, NOW, turn=turn)
+        for seq, (new, (tracking_id, depth, turn)) in enumerate(wanted, first)
+    ]
