@@ -46,6 +46,22 @@ async def test_at_its_deadline_the_lineages_row_flips_first_and_its_tasks_follow
     assert await world.outcomes(claimed.id) == ["ended"]
 
 
+async def test_claimed_and_waiting_tasks_follow_the_end_of_their_lineage_in_the_order_of_their_numbers(
+    world: World,
+) -> None:
+    """They are found in two looks, one for each state: no batch takes more than its share, or leaves out a number."""
+    ids = await world.submit(*(world.task(priority=n % 2) for n in range(8)))
+    assert sorted(claimed.id for claimed in await world.claim(4)) == sorted(ids[1::2])
+    await world.store.cancel_lineage("line", by="test")
+    for ended in range(3, 9, 3):
+        await world.store.sweep(limit=3)
+        assert await world.states(*ids) == ["cancelled"] * ended + [
+            ("pending", "processing")[n % 2] for n in range(ended, 8)
+        ]
+    assert [(await world.store.sweep(limit=3)).ended for _ in range(2)] == [2, 0]
+    assert await world.states(*ids) == ["cancelled"] * 8
+
+
 async def test_the_end_of_a_lineage_touches_its_own_tasks_and_none_that_failed_before(world: World) -> None:
     """A lineage that failed long ago is not looked at again, and what a person revived of it stays revived."""
     old = await world.submit(world.task(), tracking_id="old", lineage_seconds=100.0)
