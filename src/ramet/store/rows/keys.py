@@ -52,7 +52,7 @@ IDENTITIES = ("ramet_identities", ("key", "tracking_id", "kind", "seq"))
 
 def insert_identities(session: Session, rows: Sequence[tuple[str, str, str, int]]) -> None:
     """Let each (key, tracking_id, kind) name the task with this number. The database refuses one that is taken."""
-    session.insert(*IDENTITIES, rows)
+    session.insert("ramet_identities", IDENTITIES[1], rows)
 
 
 def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> None:
