@@ -242,3 +242,12 @@ async def test_a_write_that_ends_the_transaction_is_not_taken_for_a_success(stor
     spoiled, settled = await store.settle([bad, good])
     assert [spoiled.state, settled.state] == ["pending", "success"]
     assert await violations(store) == []
+
+
+async def test_who_waits_for_work_is_woken_before_the_answer(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken = list[str]()
+    monkeypatch.setattr(store._writer, "_on_wake", lambda: woken.append("now"))
+    await store.submit([lineage(1)])
+    assert woken == ["now"], "a lone submit is picked up while its submitter still waits for the answer"

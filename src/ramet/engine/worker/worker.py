@@ -204,7 +204,8 @@ class Worker:
         self._outcomes: list[Settlement] = []
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
-        self._nudged = asyncio.Event()
+        self._nudged = False
+        self._resting: asyncio.Task[None] | None = None
         self._draining = asyncio.Event()
         self._stopped = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -267,7 +268,7 @@ class Worker:
         """Claim nothing more, let running handlers end, hand the rest back. Returns at once."""
         self._draining.set()
         self._room.set()
-        self._nudged.set()
+        self._nudge()
 
     def stop(self) -> None:
         """End now. Claims go back with their attempts; nothing is lost."""
@@ -338,15 +339,19 @@ class Worker:
 
     async def _rest(self, seconds: float) -> None:
         """Until there may be work, or the hand is empty, or it is time to drain."""
-        waiting = [asyncio.create_task(self._store.wait_for_work(seconds)), asyncio.create_task(self._nudged.wait())]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
-        if not self._draining.is_set():
-            self._nudged.clear()
+        if not self._nudged:
+            # One task and nothing to tidy up after it: from here to the claim a lone task waits.
+            self._resting = asyncio.create_task(self._store.wait_for_work(seconds))
+            try:
+                await asyncio.wait((self._resting,))
+            finally:
+                self._resting.cancel()
+        self._nudged = False
+
+    def _nudge(self) -> None:
+        self._nudged = True
+        if self._resting is not None:
+            self._resting.cancel()
 
     def _claim_plan(self) -> list[tuple[Sequence[str], int]]:
         """Which kinds to claim now, and how many tasks of them."""
@@ -455,7 +460,7 @@ class Worker:
         beside = self._lanes.left(work for work in gone if work is not None)
         self._room.set()
         if not self._claims:
-            self._nudged.set()
+            self._nudge()
         return beside
 
     # --- losing claims, losing the child

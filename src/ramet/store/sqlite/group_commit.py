@@ -138,10 +138,10 @@ class ThreadWriter:
             # Nothing of this transaction is durable: everybody in it learns so.
             self._session.rollback()
             answers = [(item, None, error) for item in taken]
-        woken = self._session.woken
+        else:
+            if self._session.woken:
+                self._on_wake()  # First: of a lone submit a worker waits for the task, and nobody for the answer.
         _deliver(answers)
-        if woken:
-            self._on_wake()
         return self._waiting.get()
 
     def _one(self, item: _QueuedVerb) -> None:
