@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import random
 import socket
@@ -52,10 +53,14 @@ class SettleRate:
         self._count = 0
         self._since = clock.monotonic()
 
-    def settled(self, count: int) -> None:
-        """So many tasks were settled just now."""
+    def settled(self, count: int, taken_at: float = math.inf) -> None:
+        """Note that ``count`` tasks were settled just now, none of them claimed before this (monotonic seconds)."""
         self._count += count
-        elapsed = self._clock.monotonic() - self._since
+        now = self._clock.monotonic()
+        elapsed = now - self._since
+        if now > taken_at:
+            # At least so many were done in that time: known at once, however short it was.
+            self._per_second = max(self._per_second, count / (now - taken_at))
         if elapsed >= MEASURE_SECONDS:
             measured = self._count / elapsed
             # Up at once, down by halves: a backlog of fast tasks is half done before a slow average has noticed.
@@ -309,6 +314,7 @@ class Worker:
             async with asyncio.timeout(END_SECONDS_MAX):
                 while self._outcomes:
                     await self._settle_batch()
+                await asyncio.sleep(0)  # The last batch is noted too.
         except (StoreError, TimeoutError) as error:
             log.warning("%d claims could not be handed back (%s): they return when their leases lapse",
                         len(self._claims), str(error) or "no answer")  # fmt: skip
@@ -381,7 +387,10 @@ class Worker:
             return True
         self._works.update((work.seq, work) for work in works)
         self._lanes.took(works)
-        self._handlers.run(works)
+        if len(works) < wanted:
+            self._handlers.run(works)
+        else:
+            asyncio.get_running_loop().call_soon(self._handlers.run, works)  # There is more: the next claim goes first.
         return True
 
     async def _is_drained(self) -> bool:
@@ -403,7 +412,7 @@ class Worker:
     def outcomes(self, settlements: Sequence[Settlement]) -> None:
         """Handlers ended (called by the place where they run)."""
         now = self._clock.monotonic()
-        self._queue_outcomes([item for item in settlements if self._claims.current(item.seq, item.fence, now)])
+        self._queue_outcomes(self._claims.still_current(settlements, now))
 
     def _queue_outcomes(self, settlements: Sequence[Settlement]) -> None:
         self._outcomes += settlements
@@ -442,13 +451,18 @@ class Worker:
             batch = settled_together(self._outcomes, self._works)
             answers = await settled_or_error(self._store, batch)
             del self._outcomes[: len(batch)]
+        # After the next batch is on its way: the database need not wait for what is noted here of this one.
+        asyncio.get_running_loop().call_soon(self._settled, batch, answers)
+
+    def _settled(self, batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
         log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
         for settled in answers:
             if settled.spawns or settled.items:
                 self._note(settled)
+        taken_at = self._claims.oldest_taken_at()
         beside = self._let_go([(item.seq, item.fence) for item in batch])
         self.settled += len(batch)
-        self._pace.settled(len(batch) - beside)
+        self._pace.settled(len(batch) - beside, taken_at)
 
     def _note(self, settled: SettleResult) -> None:
         if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
