@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from ramet.engine.base.claims import WorkerClaims
+from ramet.model.task import events as ev
+from ramet.store.requests import Settlement
 
 
 def hand() -> WorkerClaims:
@@ -59,3 +63,23 @@ def test_an_answer_about_an_older_claim_does_not_touch_the_newer() -> None:
     assert claims.holds(1, 11)
     assert not claims.holds(1, 10)
     assert not claims.current(1, 11, 300.0)
+
+
+def test_outcomes_count_that_are_of_claims_still_current() -> None:
+    claims = hand()
+    ended = [Settlement(seq, fence, ev.Complete(fence)) for seq, fence in ((1, 10), (2, 19), (3, 30), (9, 1))]
+    assert claims.still_current(ended, 99.0) == [ended[0], ended[2]]
+    assert claims.still_current(ended, 100.0) == []
+
+
+def test_it_knows_since_when_it_holds_the_oldest_of_some_claims() -> None:
+    claims = hand()
+    claims.take([(4, 1)], lapses_at=300.0, taken_at=5.0)
+    claims.take([(5, 1), (6, 2)], lapses_at=300.0, taken_at=6.0)
+    assert claims.oldest_taken_at() == 0.0
+    claims.drop([(1, 10), (2, 20), (3, 30)])
+    assert claims.oldest_taken_at() == 5.0
+    claims.take([(4, 2)], lapses_at=300.0, taken_at=9.0)
+    assert claims.oldest_taken_at() == 6.0, "the newer claim of a task is not as old as the one before"
+    claims.drop([(4, 2), (5, 1), (6, 2)])
+    assert claims.oldest_taken_at() == math.inf

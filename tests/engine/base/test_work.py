@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import types
 import typing
 from dataclasses import fields
@@ -15,10 +16,13 @@ from ramet.engine.base.work import (
     FRAME_HEAD,
     Work,
     frame,
+    outcomes_in,
+    outcomes_out,
     settled_in,
     settlement_in,
     settlement_out,
     state_json,
+    succeeded,
     unframe,
     work_of,
     works_in,
@@ -130,14 +134,28 @@ def test_a_reason_with_facts_survives_the_wire_and_a_text_stays_a_text() -> None
         assert (arrived.event.reason, code_of(arrived.event.reason)) == (over, code)
 
 
-@given(NUMBERS, NUMBERS, st.none() | TEXT, st.none() | TEXT)
-def test_a_settlement_that_asks_for_nothing_travels_short_and_arrives_whole(
-    seq: int, fence: int, reason: str | None, result: str | None
+RETURNED = st.builds(succeeded, NUMBERS, NUMBERS, st.none() | TEXT)
+
+
+@given(st.lists(RETURNED, max_size=3), st.lists(SETTLEMENTS, max_size=2), st.randoms(use_true_random=False))
+def test_outcomes_of_handlers_that_only_returned_travel_as_columns_and_arrive_whole(
+    returned: list[Settlement], others: list[Settlement], chance: random.Random
 ) -> None:
-    settlement = Settlement(seq, fence, ev.Complete(fence, reason), result)
-    row = travelled(settlement_out(settlement))
-    assert settlement_in(row) == settlement
-    assert (len(row) == 3) is (reason is None)
+    others = [item for item in others if type(item.event) is not ev.Complete]
+    sent = returned + others
+    chance.shuffle(sent)
+    columns, rows = travelled(outcomes_out(sent))
+    assert [len(rows), len(columns)] == [len(others), 3 if returned else 0]
+    arrived = outcomes_in(columns, rows)
+    assert len(arrived) == len(sent)
+    assert arrived[: len(returned)] == [item for item in sent if type(item.event) is ev.Complete]
+    assert all(type(item) is Settlement and type(item.event) is ev.Complete for item in arrived[: len(returned)])
+    assert [item.event for item in arrived[len(returned) :]] == [i.event for i in sent if i in others]
+
+
+@given(NUMBERS, NUMBERS, st.none() | TEXT)
+def test_a_handler_that_only_returned_asks_for_nothing_else(seq: int, fence: int, result: str | None) -> None:
+    assert succeeded(seq, fence, result) == Settlement(seq, fence, ev.Complete(fence), result)
 
 
 def test_what_the_store_gave_is_what_the_handler_sees() -> None:
@@ -163,7 +181,7 @@ def test_every_answer_survives_the_wire(settled: SettleResult) -> None:
         assert got.reason is sent.reason
 
 
-@given(st.lists(of_fields(Work), max_size=3))
+@given(st.lists(of_fields(Work), min_size=1, max_size=3))
 def test_every_claimed_task_survives_the_wire(works: list[Work]) -> None:
     arrived = works_in(travelled(works_out(works)))
     assert arrived == works

@@ -60,6 +60,31 @@ def test_it_forgets_a_burst() -> None:
     assert burst > pace.wanted(0) == 4
 
 
+def test_the_first_settled_batch_tells_how_fast_tasks_are() -> None:
+    clock = Hands()
+    pace = SettleRate(clock, 16)
+    clock.at += 0.01
+    pace.settled(16, taken_at=clock.at - 0.01)
+    assert pace.wanted(0) == 16 + 1_600 * AHEAD_SECONDS
+
+
+def test_slow_handlers_that_end_together_do_not_look_fast() -> None:
+    clock = Hands()
+    pace = SettleRate(clock, 16)
+    clock.at += 1.0
+    pace.settled(1, taken_at=clock.at - 1.0)
+    clock.at += 0.001
+    pace.settled(15, taken_at=clock.at - 1.001)
+    assert pace.wanted(0) <= 16 + 16 * AHEAD_SECONDS
+
+
+def test_a_claim_that_took_no_time_at_all_says_nothing() -> None:
+    clock = Hands()
+    pace = SettleRate(clock, 16)
+    pace.settled(16, taken_at=clock.at)
+    assert pace.wanted(0) == 16
+
+
 @given(
     counts=st.lists(st.integers(0, 100_000), max_size=20),
     concurrency=st.integers(1, 200),

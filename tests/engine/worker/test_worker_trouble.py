@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ import pytest
 
 from ramet import App, ClaimLost, Client, Context, StoreError, Worker
 from ramet.engine.base.clock import SystemClock
+from ramet.engine.running.settle_batch import SETTLE_BATCH
 from ramet.model.flow.resources import DeclaredFlow
 from ramet.model.task import events as ev
 from ramet.store.answers import ClaimedTask, SettleResult
@@ -37,6 +39,7 @@ class Troubled:
         """Verbs whose answer waits, after the database has done them."""
         self.done: list[str] = []
         self.settled: list[Settlement] = []
+        self.settle_begins: Callable[[], None] = lambda: None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -63,6 +66,7 @@ class Troubled:
         self.done.append("declare")
 
     async def settle(self, batch: Sequence[Settlement]) -> list[SettleResult]:
+        self.settle_begins()
         self.settled += batch
         settled: list[SettleResult] = await self._pass("settle", batch)
         return settled
@@ -399,3 +403,24 @@ async def test_a_settlement_that_is_on_its_way_when_the_worker_ends_is_not_sent_
     assert (await get(client, submitted.id)).state == "success"
     assert await client.blocks(submitted.tracking_id) == [], "the child was not refused: it exists"
     assert troubled.done.count("settle") == 1
+
+
+async def test_the_next_settlements_are_on_their_way_before_the_last_ones_are_noted(app: App, tmp_path: Path) -> None:
+    @app.task("work")
+    async def work(ctx: Context) -> None: ...
+
+    async with app.client(tmp_path / "own.db") as client:
+        store, noted = Troubled(client.store), list[int]()
+        worker = Worker(app, Client(app.registry, cast(Store, store), app.limits))
+        store.hold["settle"] = asyncio.Event()
+        outcomes = [Settlement(seq, 1, ev.Complete(1)) for seq in range(1, SETTLE_BATCH * 2)]
+        worker._claims.take([(item.seq, item.fence) for item in outcomes], math.inf)
+        worker.outcomes(outcomes)
+        settling = asyncio.create_task(worker._settle_loop())
+        await until(lambda: store.done == ["settle"], "the first batch is with the database")
+        store.settle_begins = lambda: noted.append(worker.settled)
+        store.hold["settle"].set()
+        await until(lambda: worker.settled == len(outcomes), "all are settled")
+        assert noted == [0], "the second batch was sent while the first was not noted"
+        assert worker.in_hand == 0
+        settling.cancel()

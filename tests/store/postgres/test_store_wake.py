@@ -99,6 +99,15 @@ async def test_a_commit_wakes_who_waits(
     await other.close()
 
 
+async def test_who_waits_for_work_is_woken_before_the_answer(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken = list[str]()
+    monkeypatch.setattr(store._writer, "_on_wake", lambda: woken.append("now"))
+    await submit(store)
+    assert woken == ["now"], "a lone submit is picked up while its submitter still waits for the answer"
+
+
 async def test_the_claims_of_a_killed_process_come_back_at_once(store: PostgresStore, here: Machine) -> None:
     task_id = await submit(store)
     process = here.claiming("n")

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,13 @@ class Gate:
         self.commits = 0
         self.fail_commit: BaseException | None = None
         self.fail_begin = False
+        self.begins: Callable[[], object] = lambda: None
         self.entered = threading.Event()
         self.opened = threading.Event()
 
     def hook(self, when: str, sql: str) -> None:
+        if sql == "BEGIN IMMEDIATE" and when == "before":
+            self.begins()
         if sql == "BEGIN IMMEDIATE" and when == "before" and self.fail_begin:
             self.fail_begin = False
             raise sqlite3.OperationalError("database is locked")
@@ -242,3 +246,45 @@ async def test_a_write_that_ends_the_transaction_is_not_taken_for_a_success(stor
     spoiled, settled = await store.settle([bad, good])
     assert [spoiled.state, settled.state] == ["pending", "success"]
     assert await violations(store) == []
+
+
+async def test_who_waits_for_work_is_woken_before_the_answer(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken = list[str]()
+    monkeypatch.setattr(store._writer, "_on_wake", lambda: woken.append("now"))
+    await store.submit([lineage(1)])
+    assert woken == ["now"], "a lone submit is picked up while its submitter still waits for the answer"
+
+
+@pytest.fixture
+def neighbour(store: SqliteStore) -> Iterator[sqlite3.Connection]:
+    """Another process that writes."""
+    with closing(sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+
+
+async def test_a_transaction_looks_again_and_again_until_another_process_has_written(
+    store: SqliteStore, gate: Gate, neighbour: sqlite3.Connection
+) -> None:
+    looked = threading.Semaphore(0)
+    gate.begins = looked.release
+    waiting = asyncio.create_task(store.submit([lineage(1)]))
+    for _ in range(3):
+        assert await asyncio.to_thread(looked.acquire, timeout=HANG_SECONDS)
+    assert not waiting.done()
+    neighbour.execute("COMMIT")
+    [answer] = await waiting
+    assert answer.created
+
+
+async def test_a_process_that_writes_for_too_long_is_told_of(
+    store: SqliteStore, neighbour: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_commit, "BUSY_SECONDS", 0.0)
+    with pytest.raises(StoreBusy, match="another process has held"):
+        await store.submit([lineage(1)])
+    neighbour.execute("ROLLBACK")
+    await store.submit([lineage(2)])
+    assert [row.tracking_id for row in await store.lineages()] == ["line2"]

@@ -4,81 +4,105 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramet.engine.base.clock import Clock, sleep_unless
 from ramet.engine.base.retrying import DatabaseReachability
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 from ramet.store.store import Store
+
+
+class _Held(NamedTuple):
+    fence: int
+    lapses_at: float
+    """Monotonic seconds, counted from before the claim (or heartbeat) was sent: never later than the store's lease."""
+    taken_at: float
 
 
 class WorkerClaims:
     """All claims of one worker, by task number."""
 
     def __init__(self) -> None:
-        self._fences: dict[int, int] = {}
-        self._lapses_at: dict[int, float] = {}
-        """Monotonic seconds, counted from before the claim (or heartbeat) was sent: never later than the store's
-        lease."""
-        self._taken_at: dict[int, float] = {}
+        self._held: dict[int, _Held] = {}
 
     def __len__(self) -> int:
-        return len(self._fences)
+        return len(self._held)
 
     def __contains__(self, seq: object) -> bool:
-        return seq in self._fences
+        return seq in self._held
 
     def take(self, claims: Iterable[tuple[int, int]], lapses_at: float, taken_at: float = 0.0) -> None:
         """Note new claims, as (seq, fence), with the monotonic seconds at which they were asked for."""
         taken = dict(claims)
-        self._fences |= taken
-        self._lapses_at |= dict.fromkeys(taken, lapses_at)
-        self._taken_at |= dict.fromkeys(taken, taken_at)
+        held = {fence: _Held(fence, lapses_at, taken_at) for fence in set(taken.values())}
+        for seq in self._held.keys() & taken.keys():
+            del self._held[seq]
+        self._held.update(zip(taken, map(held.__getitem__, taken.values()), strict=True))
 
     def taken_at(self, seq: int) -> float:
         """Monotonic seconds at which this task's claim was asked for; 0 when nothing of it is in hand."""
-        return self._taken_at.get(seq, 0.0)
+        held = self._held.get(seq)
+        return 0.0 if held is None else held.taken_at
 
     def extend(self, claims: Iterable[tuple[int, int]], lapses_at: float) -> None:
         """A heartbeat for these (seq, fence) succeeded."""
         for seq, fence in claims:
-            if self.holds(seq, fence):
-                self._lapses_at[seq] = lapses_at
+            held = self._held.get(seq)
+            if held is not None and held.fence == fence:
+                self._held[seq] = held._replace(lapses_at=lapses_at)
 
     def holds(self, seq: int, fence: int) -> bool:
         """True while this very claim is in hand; a newer one of the same task is another."""
-        return self._fences.get(seq) == fence
+        held = self._held.get(seq)
+        return held is not None and held.fence == fence
 
     def current(self, seq: int, fence: int, now: float) -> bool:
         """True while this claim is in hand and its lease cannot have lapsed."""
-        return self._fences.get(seq) == fence and self._lapses_at[seq] > now
+        held = self._held.get(seq)
+        return held is not None and held.fence == fence and held.lapses_at > now
+
+    def still_current(self, settlements: Sequence[Settlement], now: float) -> list[Settlement]:
+        """Those under claims that are :meth:`current`."""
+        held = self._held
+        return [
+            item
+            for item in settlements
+            if (mine := held.get(item.seq)) is not None and mine.fence == item.fence and mine.lapses_at > now
+        ]
+
+    def oldest_taken_at(self) -> float:
+        """Monotonic seconds at which the oldest claim in hand was asked for; infinite when none is in hand."""
+        for held in self._held.values():  # In the order of the claims.
+            return held.taken_at
+        return math.inf
 
     def drop(self, claims: Iterable[tuple[int, int]]) -> list[int]:
         """These (seq, fence) are in hand no more; returns the tasks of which nothing is in hand now."""
-        held = self._fences
-        gone = [seq for seq, fence in claims if held.get(seq) == fence]
-        for seq in gone:
-            held.pop(seq, None)
-            self._lapses_at.pop(seq, None)
-            self._taken_at.pop(seq, None)
+        gone = []
+        for seq, fence in claims:
+            held = self._held.get(seq)
+            if held is not None and held.fence == fence:
+                del self._held[seq]
+                gone.append(seq)
         return gone
 
     def lapsed(self, now: float) -> frozenset[int]:
         """Claims whose lease may have lapsed."""
-        return frozenset(seq for seq, lapses_at in self._lapses_at.items() if lapses_at <= now)
+        return frozenset(seq for seq, held in self._held.items() if held.lapses_at <= now)
 
     def lapses_at(self) -> float:
         """Monotonic seconds at which the first of them may lapse; infinite when none is in hand."""
-        return min(self._lapses_at.values(), default=math.inf)
+        return min((held.lapses_at for held in self._held.values()), default=math.inf)
 
     def pairs(self, seqs: Iterable[int] | None = None) -> list[tuple[int, int]]:
         """(seq, fence) of all claims, or of these."""
         if seqs is None:
-            return list(self._fences.items())
-        return [(seq, self._fences[seq]) for seq in seqs if seq in self._fences]
+            return [(seq, held.fence) for seq, held in self._held.items()]
+        return [(seq, self._held[seq].fence) for seq in seqs if seq in self._held]
 
 
 log = own_logger("ramet.worker")

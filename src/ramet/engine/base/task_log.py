@@ -9,7 +9,7 @@ be read.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ramet.engine.base.claims import WorkerClaims
@@ -45,11 +45,14 @@ def log_outcomes(
         claims: know since when each was held.
         now: monotonic seconds.
     """
-    everything = log.isEnabledFor(logging.INFO)
-    for item, answer in zip(batch, answers, strict=True):
+    told: Iterable[tuple[Settlement, SettleResult]] = zip(batch, answers, strict=True)
+    if not log.isEnabledFor(logging.INFO):
+        plain = TaskState.SUCCESS.value
+        told = ((item, answer) for item, answer in told if answer.state != plain or answer.error is not None)
+    for item, answer in told:
         if answer.refused is not None:
             log.debug("task %s: settlement refused, %s", item.seq, answer.refused)
-        elif everything or answer.error is not None or answer.state == TaskState.FAILED:
+        else:
             work = works.get(item.seq)
             if work is not None and work.fence == item.fence:
                 log_outcome(work, item, answer, now - claims.taken_at(item.seq))

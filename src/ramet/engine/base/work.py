@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -74,14 +75,28 @@ def work_of(claimed: ClaimedTask) -> Work:
     return tuple.__new__(Work, _OF_GIVEN(claimed.standing + claimed[1:]))
 
 
-def works_out(works: Sequence[Work]) -> list[tuple[Any, ...]]:
-    """Claimed tasks as JSON values, field by field: a list of texts is written and read faster than many mixed rows."""
-    return list(zip(*works, strict=True))
+def _columns(rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Rows as JSON values, column by column: a list of texts is written and read faster than many mixed rows.
+
+    A column of equal values, as most are, has one of them; the first column has all, and tells how many rows there are.
+    """
+    first, *others = zip(*rows, strict=True)
+    return [first, *(each[:1] if each.count(each[0]) == len(each) else each for each in others)]
 
 
-def works_in(columns: Iterable[Sequence[Any]]) -> list[Work]:
+def _rows(columns: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    count = len(columns[0])
+    return zip(*(each if len(each) == count else repeat(each[0], count) for each in columns), strict=True)
+
+
+def works_out(works: Sequence[Work]) -> list[Sequence[Any]]:
+    """Claimed tasks, one or more, as JSON values."""
+    return _columns(works)
+
+
+def works_in(columns: Sequence[Sequence[Any]]) -> list[Work]:
     """Claimed tasks from JSON values."""
-    return [tuple.__new__(Work, row) for row in zip(*columns, strict=True)]
+    return [tuple.__new__(Work, row) for row in _rows(columns)]
 
 
 _EVENTS: dict[str, type[Any]] = {
@@ -111,15 +126,37 @@ def completed(fence: int) -> ev.Complete:
     return ev.Complete(fence)
 
 
-def settlement_out(item: Settlement) -> list[Any]:
-    """A settlement as JSON values; shorter for a task whose handler only returned, as most do."""
+def succeeded(seq: int, fence: int, result: str | None) -> Settlement:
+    """The settlement of a handler that only returned."""
+    return tuple.__new__(Settlement, (seq, fence, completed(fence), result, *_NOTHING_ELSE))
+
+
+def _only_returned(item: Settlement) -> bool:
     event = item.event
-    if type(event) is ev.Complete and event.reason is None and item.fence == event.fence and item[4:] == _NOTHING_ELSE:
-        return [item.seq, item.fence, item.result]
-    return _in_full(item)
+    return (
+        type(event) is ev.Complete and event.reason is None and item.fence == event.fence and item[4:] == _NOTHING_ELSE
+    )
 
 
-def _in_full(item: Settlement) -> list[Any]:
+def outcomes_out(items: Sequence[Settlement]) -> list[Any]:
+    """Outcomes as JSON values: task, fence and result of handlers that only returned, as most do, column by column;
+    then the others, each in full."""
+    returned = [(item.seq, item.fence, item.result) for item in items if _only_returned(item)]
+    others = [] if len(returned) == len(items) else [settlement_out(item) for item in items if not _only_returned(item)]
+    return [_columns(returned) if returned else [], others]
+
+
+def outcomes_in(columns: Sequence[Sequence[Any]], others: Iterable[Sequence[Any]]) -> list[Settlement]:
+    """Outcomes from JSON values; one that cannot be understood is that task's error."""
+    returned = [
+        tuple.__new__(Settlement, (seq, fence, completed(fence), result, *_NOTHING_ELSE))
+        for seq, fence, result in (_rows(columns) if columns else ())
+    ]
+    return returned + [outcome_in(row) for row in others]
+
+
+def settlement_out(item: Settlement) -> list[Any]:
+    """A settlement as JSON values."""
     event = item.event
     fields = [_field_out(getattr(event, name)) for name in type(event).__slots__]
     writes = [(write.sql, [_value_out(value) for value in write.parameters]) for write in item.writes]
@@ -131,9 +168,6 @@ def _in_full(item: Settlement) -> list[Any]:
 
 def settlement_in(row: Sequence[Any]) -> Settlement:
     """A settlement from JSON values."""
-    if len(row) == 3:
-        seq, fence, result = row
-        return Settlement(seq, fence, completed(fence), result)
     (
         seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items,
         hold_seconds, switch_off,

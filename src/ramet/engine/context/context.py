@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.forwarding import Answer, Blocking, blocking
 from ramet.engine.base.json_text import json_text
-from ramet.engine.base.work import Work, completed
+from ramet.engine.base.work import Work, completed, succeeded
 from ramet.engine.context.binding import bind, bound, item_settlement, settle_items
 from ramet.engine.context.data import Blob, check_own, put_blob, read_blob, run_transaction
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
@@ -282,6 +282,13 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
             self._held_for = self._held_for if held_for is None else None
         return settlement
 
+    def asks_for_nothing(self) -> bool:
+        """Whether :meth:`take_settlement` would take nothing that was buffered."""
+        # One after the other: this runs for every task, and most have none.
+        if self._spawns or self._writes or self._items or self._lower:
+            return False
+        return self._charged is None and self._held_for is None and self._switched_off is None
+
     def buffered(self) -> Mapping[str, Any]:
         """Return what :meth:`take_settlement` takes, by attribute, for :meth:`buffer_again`."""
         return {name: getattr(self, name) for name in _BUFFERS}
@@ -308,6 +315,8 @@ def settlement_of(context: BaseContext, result: Any) -> Settlement:
     text = None
     if result is not None:
         text = json_text("the result", result, context._kind.limits.payload_bytes_max)
+    if context.asks_for_nothing():
+        return succeeded(context._work.seq, context._work.fence, text)
     return context.take_settlement(completed, text)
 
 

@@ -182,9 +182,9 @@ class CallTime:
     def begin(self, clock: Clock, overdue_at: float) -> None:
         """The handler is called now; its time is over at this moment, in monotonic seconds."""
         self._clock, self._overdue_at = clock, overdue_at
-        deadline_at = self._work.deadline_at
-        by_time = self._kind.limits.max_attempts is None and self._work.ending is None
-        self._asked_once_more = by_time and deadline_at is not None and clock.now() >= deadline_at
+        work = self._work
+        by_time = work.max_attempts is None and work.ending is None
+        self._asked_once_more = by_time and work.deadline_at is not None and clock.now() >= work.deadline_at
 
     def cancel(self) -> None:
         """Tell the handler to stop."""

@@ -8,7 +8,7 @@ import math
 import os
 import random
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -100,6 +100,10 @@ class RunnerPort(HandlerPort, Protocol):
         ...
 
 
+async def _known(outcomes: list[Settlement]) -> list[Settlement]:
+    return outcomes
+
+
 class HandlerCalls:
     """Makes the calls of one runner.
 
@@ -129,8 +133,8 @@ class HandlerCalls:
         """Let the threads that have nothing to do end."""
         self._threads.stop()
 
-    async def run(self, works: Sequence[Work], slot: HandlerSlot) -> list[Settlement]:
-        """The outcomes of one call, one for each task; whatever the handler raises is one.
+    def run(self, works: Sequence[Work], slot: HandlerSlot) -> Coroutine[Any, Any, list[Settlement]]:
+        """The outcomes of one call, one for each task, to be awaited; whatever the handler raises is one.
 
         Raises:
             CancelledError: the call was cut short.
@@ -140,34 +144,34 @@ class HandlerCalls:
             kind = self._registry.get(work.kind)
         except UnknownKind as error:
             # The app that this process loaded is not the one that its supervisor has.
-            return [self.ends.error(work, *describe_error(error)) for work in works]
+            return _known([self.ends.error(work, *describe_error(error)) for work in works])
         if work.ending is not None:
             last = kind.at_end()
             if last is None:
-                return [Settlement(work.seq, work.fence, ev.HandBack(work.fence, ENDING_RETRY_SECONDS))]
+                return _known([Settlement(work.seq, work.fence, ev.HandBack(work.fence, ENDING_RETRY_SECONDS))])
             kind = last
         slot.overdue_at = self._clock.monotonic() + kind.limits.invocation_seconds
         if kind.how.batch > 1 and work.ending is None:
-            return await self._run_batch(works, kind, slot)
-        return [await self._run_one(work, kind, slot)]
+            return self._run_batch(works, kind, slot)
+        return self._run_one(work, kind, slot)
 
-    async def _run_one(self, work: Work, kind: Kind, slot: HandlerSlot) -> Settlement:
+    async def _run_one(self, work: Work, kind: Kind, slot: HandlerSlot) -> list[Settlement]:
         try:
             arguments: tuple[Any, ...] = ()
             if kind.payload is not None:
                 arguments = (kind.payload.validator.validate_json(work.payload),)
             context = self._context(work, kind, slot)
-            return settlement_of(context, await self._call(kind, context, arguments, slot))
+            return [settlement_of(context, await self._call(kind, context, arguments, slot))]
         except asyncio.CancelledError:
             raise
         except ClaimLost:
             slot.lost |= {(work.seq, work.fence)}
-            return Settlement(work.seq, work.fence, ev.HandBack(work.fence))
+            return [Settlement(work.seq, work.fence, ev.HandBack(work.fence))]
         except BaseException as error:
             # Also what is no Exception: leaving it to the loop would lose the neighbours' work.
             if slot.abandoned:
                 raise
-            return self._failed(work, kind, error)
+            return [self._failed(work, kind, error)]
 
     async def _run_batch(self, works: Sequence[Work], kind: Kind, slot: HandlerSlot) -> list[Settlement]:
         """One call for several tasks. Each has its own outcome; what the call raises is the outcome of all."""

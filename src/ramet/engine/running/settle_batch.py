@@ -27,14 +27,10 @@ def settled_together(outcomes: Sequence[Settlement], works: Mapping[int, Work]) 
         works: what is in hand, by number.
     """
     batch = outcomes[:SETTLE_BATCH]
-    on_paths = 0
-    for at, item in enumerate(batch):
-        work = works.get(item.seq)
-        if work is not None and work.path is not None:
-            on_paths += 1
-            if on_paths > SETTLE_BATCH_ON_PATHS:
-                return batch[:at]
-    return batch
+    on_paths = [
+        at for at, item in enumerate(batch) if (work := works.get(item.seq)) is not None and work.path is not None
+    ]
+    return batch[: on_paths[SETTLE_BATCH_ON_PATHS]] if len(on_paths) > SETTLE_BATCH_ON_PATHS else batch
 
 
 async def settled_or_error(store: Store, batch: Sequence[Settlement]) -> list[SettleResult]:

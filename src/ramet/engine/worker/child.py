@@ -27,7 +27,16 @@ from ramet.engine.base.current_tasks import PendingSlotNotes
 from ramet.engine.base.error_text import describe_error
 from ramet.engine.base.observe import observer
 from ramet.engine.base.retrying import AWAY
-from ramet.engine.base.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, unsettled, works_in
+from ramet.engine.base.work import (
+    FRAME_HEAD,
+    frame,
+    outcomes_out,
+    settled_in,
+    settlement_out,
+    unframe,
+    unsettled,
+    works_in,
+)
 from ramet.engine.client.client import Client
 from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
@@ -102,7 +111,7 @@ class _Supervised:
         delivered, self._delivered = self._delivered, []
         if delivered:
             try:
-                self.send(["done", [settlement_out(item) for item in delivered]])
+                self.send(["done", *outcomes_out(delivered)])
             except Exception:
                 # One of them cannot be sent, or not all at once: the others must not wait for ever because of it.
                 for item in delivered:
@@ -120,10 +129,10 @@ class _Supervised:
 
     def _send_alone(self, item: Settlement) -> None:
         try:
-            self.send(["done", [settlement_out(item)]])
+            self.send(["done", *outcomes_out([item])])
         except Exception as error:
             try:
-                self.send(["done", [settlement_out(unsettled(item, "what it asked for cannot be sent", error))]])
+                self.send(["done", *outcomes_out([unsettled(item, "what it asked for cannot be sent", error)])])
             except BaseException:
                 os._exit(1)  # Not even that: its note is left, and counts as a loss.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ramet.engine.base.current_tasks import SPARE_CALLS
-from ramet.engine.base.work import FRAME_HEAD, Work, frame, outcome_in, settlement_in, unframe, works_out
+from ramet.engine.base.work import FRAME_HEAD, Work, frame, outcomes_in, settlement_in, unframe, works_out
 from ramet.engine.settings.live import LiveSettings
 from ramet.store.answers import SettleResult
 from ramet.store.loggers import own_logger
@@ -210,8 +210,8 @@ class ChildProcess:
         match message:
             case ["pong"]:
                 pass
-            case ["done", rows]:
-                self._owner.done(self, [outcome_in(row) for row in rows])
+            case ["done", columns, others]:
+                self._owner.done(self, outcomes_in(columns, others))
             case ["call", number, row]:
                 self._answer_later(number, self._owner.call(settlement_in(row)))
             case ["ask", number, errand, arguments]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import random
 import socket
@@ -52,10 +53,14 @@ class SettleRate:
         self._count = 0
         self._since = clock.monotonic()
 
-    def settled(self, count: int) -> None:
-        """So many tasks were settled just now."""
+    def settled(self, count: int, taken_at: float = math.inf) -> None:
+        """Note that ``count`` tasks were settled just now, none of them claimed before this (monotonic seconds)."""
         self._count += count
-        elapsed = self._clock.monotonic() - self._since
+        now = self._clock.monotonic()
+        elapsed = now - self._since
+        if now > taken_at:
+            # At least so many were done in that time: known at once, however short it was.
+            self._per_second = max(self._per_second, count / (now - taken_at))
         if elapsed >= MEASURE_SECONDS:
             measured = self._count / elapsed
             # Up at once, down by halves: a backlog of fast tasks is half done before a slow average has noticed.
@@ -204,7 +209,8 @@ class Worker:
         self._outcomes: list[Settlement] = []
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
-        self._nudged = asyncio.Event()
+        self._nudged = False
+        self._resting: asyncio.Task[None] | None = None
         self._draining = asyncio.Event()
         self._stopped = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -267,7 +273,7 @@ class Worker:
         """Claim nothing more, let running handlers end, hand the rest back. Returns at once."""
         self._draining.set()
         self._room.set()
-        self._nudged.set()
+        self._nudge()
 
     def stop(self) -> None:
         """End now. Claims go back with their attempts; nothing is lost."""
@@ -308,6 +314,7 @@ class Worker:
             async with asyncio.timeout(END_SECONDS_MAX):
                 while self._outcomes:
                     await self._settle_batch()
+                await asyncio.sleep(0)  # The last batch is noted too.
         except (StoreError, TimeoutError) as error:
             log.warning("%d claims could not be handed back (%s): they return when their leases lapse",
                         len(self._claims), str(error) or "no answer")  # fmt: skip
@@ -338,15 +345,19 @@ class Worker:
 
     async def _rest(self, seconds: float) -> None:
         """Until there may be work, or the hand is empty, or it is time to drain."""
-        waiting = [asyncio.create_task(self._store.wait_for_work(seconds)), asyncio.create_task(self._nudged.wait())]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
-        if not self._draining.is_set():
-            self._nudged.clear()
+        if not self._nudged:
+            # One task and nothing to tidy up after it: from here to the claim a lone task waits.
+            self._resting = asyncio.create_task(self._store.wait_for_work(seconds))
+            try:
+                await asyncio.wait((self._resting,))
+            finally:
+                self._resting.cancel()
+        self._nudged = False
+
+    def _nudge(self) -> None:
+        self._nudged = True
+        if self._resting is not None:
+            self._resting.cancel()
 
     def _claim_plan(self) -> list[tuple[Sequence[str], int]]:
         """Which kinds to claim now, and how many tasks of them."""
@@ -376,7 +387,10 @@ class Worker:
             return True
         self._works.update((work.seq, work) for work in works)
         self._lanes.took(works)
-        self._handlers.run(works)
+        if len(works) < wanted:
+            self._handlers.run(works)
+        else:
+            asyncio.get_running_loop().call_soon(self._handlers.run, works)  # There is more: the next claim goes first.
         return True
 
     async def _is_drained(self) -> bool:
@@ -398,7 +412,7 @@ class Worker:
     def outcomes(self, settlements: Sequence[Settlement]) -> None:
         """Handlers ended (called by the place where they run)."""
         now = self._clock.monotonic()
-        self._queue_outcomes([item for item in settlements if self._claims.current(item.seq, item.fence, now)])
+        self._queue_outcomes(self._claims.still_current(settlements, now))
 
     def _queue_outcomes(self, settlements: Sequence[Settlement]) -> None:
         self._outcomes += settlements
@@ -437,13 +451,18 @@ class Worker:
             batch = settled_together(self._outcomes, self._works)
             answers = await settled_or_error(self._store, batch)
             del self._outcomes[: len(batch)]
+        # After the next batch is on its way: the database need not wait for what is noted here of this one.
+        asyncio.get_running_loop().call_soon(self._settled, batch, answers)
+
+    def _settled(self, batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
         log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
         for settled in answers:
             if settled.spawns or settled.items:
                 self._note(settled)
+        taken_at = self._claims.oldest_taken_at()
         beside = self._let_go([(item.seq, item.fence) for item in batch])
         self.settled += len(batch)
-        self._pace.settled(len(batch) - beside)
+        self._pace.settled(len(batch) - beside, taken_at)
 
     def _note(self, settled: SettleResult) -> None:
         if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
@@ -455,7 +474,7 @@ class Worker:
         beside = self._lanes.left(work for work in gone if work is not None)
         self._room.set()
         if not self._claims:
-            self._nudged.set()
+            self._nudge()
         return beside
 
     # --- losing claims, losing the child

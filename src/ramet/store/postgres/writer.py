@@ -327,9 +327,9 @@ class Writers:
         except BaseException as error:
             _deliver(item, None, error)
             return
-        _deliver(item, answer, None)
         if woken:
-            self._on_wake()
+            self._on_wake()  # First: of a lone submit a worker waits for the task, and nobody for the answer.
+        _deliver(item, answer, None)
 
     def _several(self, link: WriterConnection, taken: Sequence[_QueuedVerb]) -> None:
         together = taken[0].together
@@ -347,12 +347,12 @@ class Writers:
             for item in taken:
                 self._one(link, item)
             return
+        if woken:
+            self._on_wake()
         at = 0
         for item in taken:
             _deliver(item, answers[at : at + len(item.items)], None)
             at += len(item.items)
-        if woken:
-            self._on_wake()
 
 
 def _verb_of(item: _QueuedVerb) -> Verb:

@@ -194,7 +194,8 @@ class ProcessRegistry:
         """Return when somebody rang since the last call, or after the time-out."""
         rung = self._listen()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(rung.wait(), timeout_seconds)
+            async with asyncio.timeout(timeout_seconds):
+                await rung.wait()
         rung.clear()
 
     def _listen(self) -> asyncio.Event:

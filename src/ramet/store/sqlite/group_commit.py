@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,10 @@ from ramet.store.rows.tallies import EndsTold, report_ends
 from ramet.store.session import Session, TransactionRolledBack
 
 GATHER_SECONDS_MAX = 0.05
+BUSY_SECONDS = 30.0
+"""How long a transaction waits for those of other processes."""
+TURN_SECONDS = 0.001
+"""Between two looks whether another process has ended its transaction."""
 
 Answer = TypeVar("Answer")
 Verb = Callable[[Session], Any]
@@ -59,6 +64,26 @@ class InlineWriter:
         """Nothing to stop."""
 
 
+def begin(session: Transaction) -> None:
+    """Begin to write, as soon as other processes let it.
+
+    SQLite's own waiting grows to a tenth of a second between two looks, so that a process which always has something
+    to write keeps the others out for seconds: looking often, they take turns.
+
+    Raises:
+        sqlite3.OperationalError: another process has written for too long.
+    """
+    give_up_at = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return session.begin(write=True)
+        except sqlite3.OperationalError as error:
+            name = getattr(error, "sqlite_errorname", "")
+            if not name.startswith("SQLITE_BUSY") or time.monotonic() >= give_up_at:
+                raise
+        time.sleep(TURN_SECONDS)
+
+
 def run_alone(
     session: Transaction,
     verb: Callable[[Session], Answer],
@@ -66,7 +91,7 @@ def run_alone(
     on_ends: EndsTold | None = None,
 ) -> Answer:
     """One verb, one transaction, in the calling thread."""
-    session.begin(write=True)
+    begin(session)
     try:
         session.start_verb()
         answer = verb(session)
@@ -120,7 +145,7 @@ class ThreadWriter:
         taken: list[_QueuedVerb] = [first]
         answers: list[tuple[_QueuedVerb, Any, BaseException | None]] = []
         try:
-            self._session.begin(write=True)
+            begin(self._session)
             gather_until = time.monotonic() + GATHER_SECONDS_MAX
             answers.append((first, *self._run(first.verb)))
             while (following := self._gathered(gather_until)) is not None:
@@ -138,10 +163,10 @@ class ThreadWriter:
             # Nothing of this transaction is durable: everybody in it learns so.
             self._session.rollback()
             answers = [(item, None, error) for item in taken]
-        woken = self._session.woken
+        else:
+            if self._session.woken:
+                self._on_wake()  # First: of a lone submit a worker waits for the task, and nobody for the answer.
         _deliver(answers)
-        if woken:
-            self._on_wake()
         return self._waiting.get()
 
     def _one(self, item: _QueuedVerb) -> None:

@@ -73,6 +73,8 @@ class SqliteStore(Store):
         except StoreError:
             self._connection.close()
             raise
+        if not inline:
+            self._connection.execute("PRAGMA busy_timeout = 0")  # The writer waits by itself.
         self._fence_base = session.fence_base
         self._neighbours = ProcessRegistry(path)
         ring = self._neighbours.ring
