@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from ramet.model.task import lifecycle
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import Change, Transition, TransitionRefused
 from ramet.store.maintenance import sweep
-from ramet.store.rows import blocks
+from ramet.store.rows import blocks, lineages
 from ramet.store.session import Session
 from ramet.store.verbs import claim, settle, spawn, submit
 from ramet.store.verbs import reclaim as reclaiming
@@ -95,10 +95,29 @@ def test_without_the_identities_the_simulation_fails(on: str, tmp_path: Path, mo
 def test_without_the_budget_decrement_the_simulation_fails(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def not_counted(session: Session, tracking_id: str, count: int) -> None:
-        session.run("UPDATE ramet_lineages SET live = live + ? WHERE tracking_id = ?", (count, tracking_id))
+    add_tasks = lineages.add_tasks
+
+    def not_counted(session: Session, taken: Iterable[tuple[int, int, str, str]]) -> None:
+        add_tasks(session, [(0, live, turns, tracking_id) for _, live, turns, tracking_id in taken])
 
     monkeypatch.setattr(spawn, "add_tasks", not_counted)
+    must_be_found(on, tmp_path)
+
+
+@pytest.mark.nightly
+def test_spawns_that_are_counted_twice_are_found(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_tasks = lineages.add_tasks
+
+    def twice(session: Session, taken: Iterable[tuple[int, int, str, str]]) -> None:
+        add_tasks(session, [(tasks, 2 * live, turns, tracking_id) for tasks, live, turns, tracking_id in taken])
+
+    monkeypatch.setattr(spawn, "add_tasks", twice)
+    must_be_found(on, tmp_path)
+
+
+@pytest.mark.nightly
+def test_a_batch_that_is_allowed_unasked_is_found(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spawn, "all_allowed", lambda facts, news: True)
     must_be_found(on, tmp_path)
 
 
@@ -155,8 +174,10 @@ def test_a_spawn_that_is_answered_and_not_made_is_found(
 ) -> None:
     create = submit.create
 
-    def forgetful(session: Session, births: Sequence[Any]) -> None:
-        create(session, births[:-1] if len(births) > 3 else births)
+    def forgetful(session: Session, births: submit.Births) -> None:
+        for column in (births.news, births.places, births.turns) if len(births.news) > 3 else ():
+            column.pop()
+        create(session, births)
 
     monkeypatch.setattr(spawn, "create", forgetful)
     must_be_found(on, tmp_path)

@@ -25,7 +25,9 @@ NEWS = st.lists(
             "breadth": st.sampled_from([0, 1, BY_DUE]),
             "resource": st.sampled_from([None, "api"]),
         }
-    ).map(lambda fields: NewTask(id="t", key="k", payload="null", **fields)),
+    )
+    .map(NewTask("t", "page", "k", "null")._asdict().__or__)
+    .map(NewTask.restored),
     max_size=12,
 )
 

@@ -46,13 +46,13 @@ def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
     return {(row[0], row[1]): GlobalHolder(*row[2:]) for row in found if (row[0], row[1]) in wanted}
 
 
-IDENTITIES = ("ramet_identities", ("key", "tracking_id", "kind", "seq"))
-"""Table and columns."""
+IDENTITY_COLUMNS = ("key", "tracking_id", "kind", "seq")
+"""Of ``ramet_identities``."""
 
 
 def insert_identities(session: Session, rows: Sequence[tuple[str, str, str, int]]) -> None:
     """Let each (key, tracking_id, kind) name the task with this number. The database refuses one that is taken."""
-    session.insert("ramet_identities", IDENTITIES[1], rows)
+    session.insert("ramet_identities", IDENTITY_COLUMNS, rows)
 
 
 def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> None:

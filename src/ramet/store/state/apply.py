@@ -101,7 +101,7 @@ def _crosses(change: Change) -> bool:
     return (change.before.state in LIVE) != (change.after.state in LIVE)
 
 
-_BORN = (keys.IDENTITIES, ("ramet_tasks", BORN_COLUMNS), ("ramet_live", LIVE_COLUMNS))
+_BORN = (("ramet_identities", keys.IDENTITY_COLUMNS), ("ramet_tasks", BORN_COLUMNS), ("ramet_live", LIVE_COLUMNS))
 
 
 def enter(session: Session, tasks: Mapping[str, Sequence[object]]) -> None:
