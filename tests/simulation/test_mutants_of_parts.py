@@ -130,6 +130,7 @@ def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.Mo
         tmp_path,
         "spent or reserved",
         prepare=lambda store: store.execute("PRAGMA ignore_check_constraints = ON"),
+        first=41,
     )
 
 
