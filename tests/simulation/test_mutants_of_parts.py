@@ -75,7 +75,7 @@ def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(claim, "_under_tombstone", lambda session, standing, marks: False)
     for module in (settle, lineage_followup):
         monkeypatch.setattr(module, "tombstone_over", lambda marks, task_id, chain: None)
-    must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled")
+    must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled", first=25)
 
 
 @pytest.mark.nightly
