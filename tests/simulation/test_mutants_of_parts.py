@@ -75,7 +75,7 @@ def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(claim, "_under_tombstone", lambda session, standing, marks: False)
     for module in (settle, lineage_followup):
         monkeypatch.setattr(module, "tombstone_over", lambda marks, task_id, chain: None)
-    must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled", first=25)
+    must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled")
 
 
 @pytest.mark.nightly
@@ -130,7 +130,6 @@ def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.Mo
         tmp_path,
         "spent or reserved",
         prepare=lambda store: store.execute("PRAGMA ignore_check_constraints = ON"),
-        first=41,
     )
 
 
