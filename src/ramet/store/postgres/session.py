@@ -272,14 +272,15 @@ class PostgresSession(RowWriter):
         return count
 
     def _insert_columns(self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]]) -> None:
-        text = "; ".join(write.one_row for write in writes)
-        self._logged_error("before", text)
+        for write in writes:
+            self._logged_error("before", write.one_row)
         # Of a name that several tables have, their types differ at most in width.
         types = {
             name: kind for write in writes for name, kind in zip(write.columns, self._value_types(write), strict=True)
         }
         self._insert_together(writes, {name: values[name] for name in types}, [*types.values()])
-        self._logged_error("after", text)
+        for write in writes:
+            self._logged_error("after", write.one_row)
 
     def _insert_together(
         self, writes: tuple[Insert, ...], values: Mapping[str, Sequence[Any]], types: Sequence[int]
