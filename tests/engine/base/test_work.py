@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import types
 import typing
+import uuid
 from dataclasses import fields
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ramet.engine.base.clock import new_id
 from ramet.engine.base.work import (
     FRAME_HEAD,
     Work,
@@ -215,3 +217,17 @@ def test_a_state_is_compact_json_within_its_limit() -> None:
         state_json("ü" * 5, 11)
     with pytest.raises(ValueError, match="not JSON compliant"):
         state_json(float("nan"), 100)
+
+
+@pytest.mark.parametrize("bit", range(74))
+def test_every_random_bit_of_an_id_is_in_its_text(bit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bits that are not taken are the upper six of the first byte."""
+    monkeypatch.setattr("time.time_ns", lambda: 1_700_000_000_123_456_789)
+
+    def made(chance: int) -> uuid.UUID:
+        monkeypatch.setattr("os.urandom", lambda size: chance.to_bytes(size, "big"))
+        return uuid.UUID(new_id())
+
+    assert made(0) != made(1 << bit)
+    assert (made(1 << bit).version, made(1 << bit).variant) == (7, uuid.RFC_4122)
+    assert made(1 << bit).int >> 80 == 1_700_000_000_123
