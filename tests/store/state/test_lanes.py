@@ -15,6 +15,7 @@ from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import NewTask, Standing, Wait
 from ramet.model.task.transitions import Change
+from ramet.store.postgres import bulk
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.rows import tallies
 from ramet.store.rows.lineages import read_lineages, tombstones_of
@@ -371,3 +372,20 @@ def test_what_a_lane_leaves_is_held_in_order_from_the_next_batch_on(store: Simul
     undone = [sql for sql in told if sql.startswith("WITH i AS")]
     held = [sql for sql in told if sql.startswith("SELECT DISTINCT tracking_id")]
     assert (len(undone), len(held)) == ((2, 1) if isinstance(store, ServerStore) else (0, 0))
+
+
+@pytest.mark.server
+def test_long_results_are_ended_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ServerStore(tmp_path, SettableClock())
+    now(store.submit([NewLineage("line", [NewTask(f"t{n}", "page", f"k{n}", "{}") for n in range(5)])]))
+    claimed = now(store.claim(ClaimRequest("w", ("default",), ("page",), 5, 300.0)))
+    told: list[str] = []
+    store.hook(lambda when, sql: told.append(sql) if when == "before" else None)
+    monkeypatch.setattr(bulk, "CHARACTERS_MAX", 50)
+    batch = [Settlement(c.standing.seq, c.standing.fence, ev.Complete(c.standing.fence), '"long"' * 3) for c in claimed]
+    answers = now(store.settle(batch))
+    store.hook(None)
+    assert [answer.state for answer in answers] == ["success"] * 5
+    assert len([sql for sql in told if sql.startswith("WITH i AS")]) > 1
+    assert store.rows("SELECT success, live FROM ramet_lineages") == [(5, 0)]
+    store.close_now()

@@ -282,8 +282,8 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
             self._held_for = self._held_for if held_for is None else None
         return settlement
 
-    def asks_for_nothing(self) -> bool:
-        """Whether :meth:`take_settlement` would take nothing that was buffered."""
+    def _asks_for_nothing(self) -> bool:
+        """Return whether :meth:`take_settlement` would take nothing that was buffered."""
         # One after the other: this runs for every task, and most have none.
         if self._spawns or self._writes or self._items or self._lower:
             return False
@@ -315,7 +315,7 @@ def settlement_of(context: BaseContext, result: Any) -> Settlement:
     text = None
     if result is not None:
         text = json_text("the result", result, context._kind.limits.payload_bytes_max)
-    if context.asks_for_nothing():
+    if context._asks_for_nothing():
         return succeeded(context._work.seq, context._work.fence, text)
     return context.take_settlement(completed, text)
 

@@ -338,15 +338,18 @@ class PostgresSession(RowWriter):
         return [_checked(result) for result in self.connection.wait(generators.execute(self.connection.pgconn))][-1]
 
     def end_successes(self, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
-        groups: list[EndedGroup] = []
-        for table, part in self.parts("ramet_tasks", items, 0):
-            text, parameters = as_rows("i", ("seq", "fence", "result"), (20, 20, 25), [*zip(*part, strict=True)])
-            statement = f"WITH {text}, {ends_at_once(table, f'${len(parameters) + 1}')}"
-            found = self.rows(statement, (*parameters, self.now))
-            groups += [EndedGroup(*row[:-1]) for row in found]
-            ended, closed = sum(len(row[-2]) for row in found), found[0][-1] if found else 0
-            assert closed == ended, f"{closed} rows written of {ended} tasks that succeeded"
-        return groups
+        return [group for table, part in self.parts("ramet_tasks", items, 0) for group in self._end_part(table, part)]
+
+    def _end_part(self, table: str, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
+        text, parameters = as_rows("i", ("seq", "fence", "result"), (20, 20, 25), [*zip(*items, strict=True)])
+        half = len(items) // 2
+        if half and is_too_long(parameters):
+            return self._end_part(table, items[:half]) + self._end_part(table, items[half:])
+        statement = f"WITH {text}, {ends_at_once(table, f'${len(parameters) + 1}')}"
+        found = self.rows(statement, (*parameters, self.now))
+        ended, closed = sum(len(row[-2]) for row in found), found[0][-1] if found else 0
+        assert closed == ended, f"{closed} rows written of {ended} tasks that succeeded"
+        return [EndedGroup(*row[:-1]) for row in found]
 
     def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
         found: list[list[Row]] = [[] for _ in rows]
