@@ -214,6 +214,23 @@ async def test_delayed_retried_and_revived_tasks_go_through_their_resource_again
     assert waits == {"resource": 1}
 
 
+async def test_the_claim_that_finds_a_task_due_takes_it_through_its_resource(world: World) -> None:
+    await submit(world, 1, resource=HOST, delay_seconds=60.0)
+    assert await world.claim() == []
+    world.clock.advance(60.0)
+    assert len(await world.claim()) == 1
+
+
+async def test_the_claim_that_takes_a_stale_one_back_takes_it_through_its_resource(world: World) -> None:
+    await limited(world, concurrency=5)
+    await world.store.limit("queue", "default", 1, by="ada")
+    await submit(world, 1, resource=HOST)
+    [first] = await world.claim()
+    world.clock.advance(LEASE_SECONDS + 1)
+    [again] = await world.claim()
+    assert again.standing.fence == first.standing.fence + 1
+
+
 async def test_a_resource_of_another_workers_kind_holds_back_nobody(world: World) -> None:
     await submit(world, 3, resource=HOST, kind="image")
     await submit(world, 3, "second", resource="host:b")

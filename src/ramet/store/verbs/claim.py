@@ -193,14 +193,14 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
     if not look.anything:
         session.found_nothing = session.unchanged = True
         return []
-    if look.due:
-        promote_due(session)
+    promoted = promote_due(session) if look.due else 0
     limit = min(request.limit, CLAIM_LIMIT)
     bounds = Bounds(request.queues, request.kinds, None)
     if look.limited:
         bounds = bounds_of(session, request.queues, request.kinds)
     looked = NOTHING_READY
-    if look.ready:
+    # What has come due, and what was taken back where claims are counted, may wait for a resource now.
+    if look.ready or promoted or bounds.used is not None:
         looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used, pulled=request.pulled)
     taken: list[Standing] = []
     claims: list[Standing] = []
