@@ -152,7 +152,9 @@ async def dump(store: PostgresStore, table: str) -> list[str]:
     names = LOOSE.get(table) or [name for (name,) in await store.read(sql, (table,))]
     found = [
         ["deadline" if value in DEADLINES else value for value in row]
+        # How often workers were told to look at their claims is no more than a hint, and hangs on those two deadlines.
         for row in await store.read(f"SELECT {', '.join(names)} FROM {table}")
+        if "ends" not in row
     ]
     columns, rows = comparable(table, names, found)
     texts = [", ".join(f"{name}={value!r}" for name, value in zip(columns, row, strict=True)) for row in rows]
@@ -244,8 +246,8 @@ async def test_a_lost_commit_or_answer_changes_neither_what_is_told_nor_what_is_
     assert {told.verb for told in found.told} >= every_verb()
     assert differences(found.told, expected.told) == []
     assert found.rows.keys() == expected.rows.keys()
-    for table in expected.rows if name == ANSWER else ("effects",):
-        assert found.rows[table] == expected.rows[table], table
+    tables = expected.rows if name == ANSWER else ("effects",)
+    assert {table: found.rows[table] for table in tables} == {table: expected.rows[table] for table in tables}
 
 
 @pytest.mark.nightly
