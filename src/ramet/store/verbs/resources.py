@@ -113,10 +113,9 @@ NOTHING_READY = ReadyTasks([], {}, [])
 def ready(
     session: Session, queues: Sequence[str], kinds: Sequence[str], limit: int, used: ClaimUsage | None, *, pulled: bool
 ) -> ReadyTasks:
-    """Return tasks that wait for resources with room, each resource's in order; nothing is spent yet.
-
-    Called where a resource is due for a look.
-    """
+    """Return tasks that wait for resources with room, each resource's in order; nothing is spent yet."""
+    if not session.rows("SELECT 1 FROM ramet_resources WHERE ready_at <= ? LIMIT 1", (session.now,)):
+        return NOTHING_READY
     used = locked_usage(session) if used is None else used
     found = session.rows(
         f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE ready_at <= ? ORDER BY ready_at LIMIT ?",
