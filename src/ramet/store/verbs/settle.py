@@ -193,11 +193,13 @@ def _hold_rows(session: Session, batch: Sequence[Settlement]) -> None:
     hold_paths(session, batch, seqs)
     listed, values = session.members([*(item.seq for item in batch), *seqs])
     found = session.rows(
-        "SELECT DISTINCT tracking_id FROM (SELECT tracking_id FROM ramet_live "
+        "SELECT DISTINCT tracking_id, resource IS NOT NULL FROM (SELECT tracking_id, resource FROM ramet_live "
         f"WHERE seq {listed} ORDER BY seq{session.for_update}) AS held",
         (values,),
     )
-    lock_lineages(session, [tracking_id for (tracking_id,) in found])
+    lock_lineages(session, [tracking_id for tracking_id, _ in found])
+    if any(shared for _, shared in found):
+        session.lock(FLOW)  # Before the sums of money, which the others may write before the lane.
 
 
 def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:
