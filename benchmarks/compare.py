@@ -49,7 +49,7 @@ class Size(NamedTuple):
 QUICK = Size(3_000, 1, 5.0, 3, 30, 500, 20.0)
 USUAL = Size(10_000, 3, 10.0, 4, 100, 2_000, 60.0)
 REPEATED = ("drains_1", "drains_2", "trees", "mixed", "latency")
-"""What every turn measures anew."""
+"""Parts that every turn measures anew."""
 
 
 class Run:

@@ -30,7 +30,7 @@ PROGRAMS = ("engine/bare_loop*.py", "engine/app.py", "peers/*.py", "node/*.cjs",
 
 
 def found() -> dict[str, Any]:
-    """What stands in the files now, by topic and name."""
+    """Return the state of the files, by topic and name."""
     folder = PROJECT / "benchmarks"
     paths = sorted(path for pattern in PROGRAMS for path in folder.glob(pattern))
     return {
@@ -65,7 +65,7 @@ def _versions() -> dict[str, str]:
 
 
 def _settings(path: str, pattern: str) -> list[str]:
-    """Those that a file of the project makes."""
+    """Return the settings that a file of the project makes."""
     return sorted(set(re.findall(pattern, (PROJECT / path).read_text(encoding="utf-8"))))
 
 
@@ -76,7 +76,7 @@ def recorded() -> dict[str, Any]:
 
 
 def changed(record: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What is not as recorded, as ``topic: name``."""
+    """Return the names that differ from the record, as ``topic: name``."""
     return [
         f"{topic}: {name}"
         for topic in sorted((record.keys() | now.keys()) - {"changes"})

@@ -38,7 +38,7 @@ class Latency(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What is enqueued and drained."""
+    """A load to enqueue and drain."""
 
     role: str
     """That enqueues it, in a process of its own."""

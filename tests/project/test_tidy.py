@@ -28,9 +28,8 @@ LONG: dict[str, str] = {
 SLEEPS: dict[str, str] = {
     "src/ramet/testing/postgres_server/guard.py": "a server that is no child of ours ends, and only looking shows when",
     "src/ramet/testing/postgres_server/programs.py": "another program's state changes, and only looking shows when",
-    "src/ramet/store/sqlite/group_commit.py": "another process writes, and only trying tells when it has ended",
-    "src/ramet/store/sqlite/session.py": "another connection turns the file to the write-ahead log, and only trying "
-    "again shows when it has",
+    "src/ramet/store/sqlite/session.py": "another connection writes, or turns the file to the write-ahead log, and "
+    "only trying again shows when it has",
 }
 """File under src that may call time.sleep -> the reason."""
 

@@ -11,7 +11,7 @@ from ramet.model.lineage.limits import BALANCED, Limits
 from ramet.model.money import Charge
 from ramet.model.schedule import Schedule
 from ramet.model.task.binding import ItemSettlement
-from ramet.model.task.events import Event
+from ramet.model.task.events import Complete, Event
 from ramet.model.task.task import NewTask, TaskState
 from ramet.model.values import BY_CHARACTERS_MAX, REASON_CHARACTERS_MAX, InvalidText, NewBlob, check_text
 from ramet.store.errors import StoreError
@@ -75,6 +75,14 @@ class Settlement(NamedTuple):
     """With an end: how long a unique key stays held, at most the task's ``unique_seconds``."""
     switch_off: str | None = None
     """Opens the breaker of the task's resource, for this reason."""
+
+    @property
+    def only_returned(self) -> bool:
+        """True when the handler returned, perhaps with a result, and asked for nothing else."""
+        event = self.event
+        if type(event) is not Complete or event.reason is not None or event.fence != self.fence:
+            return False
+        return self.hold_seconds is None and not any(self[4:])
 
 
 class Statement(NamedTuple):

@@ -17,6 +17,7 @@ from ramet.store.errors import StoreBusy, StoreError
 from ramet.store.requests import NewLineage, Write
 from ramet.store.session import Session
 from ramet.store.sqlite import group_commit
+from ramet.store.sqlite import session as sqlite_session
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
 from tests.support.waiting import HANG_SECONDS
@@ -132,8 +133,9 @@ async def test_a_failing_verb_undoes_only_its_own_part(store: SqliteStore, gate:
 
 
 async def test_a_verb_whose_transaction_could_not_begin_is_told_so_and_never_run(
-    store: SqliteStore, gate: Gate
+    store: SqliteStore, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sqlite_session, "BUSY_SECONDS", 0.0)
     gate.fail_begin = True
     with pytest.raises(StoreBusy, match=r"another process has held .*: stop it or try again"):
         await store.submit([lineage(1)])
@@ -282,7 +284,7 @@ async def test_a_transaction_looks_again_and_again_until_another_process_has_wri
 async def test_a_process_that_writes_for_too_long_is_told_of(
     store: SqliteStore, neighbour: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_commit, "BUSY_SECONDS", 0.0)
+    monkeypatch.setattr(sqlite_session, "BUSY_SECONDS", 0.0)
     with pytest.raises(StoreBusy, match="another process has held"):
         await store.submit([lineage(1)])
     neighbour.execute("ROLLBACK")

@@ -66,7 +66,7 @@ class WorkerClaims:
         return held is not None and held.fence == fence and held.lapses_at > now
 
     def still_current(self, settlements: Sequence[Settlement], now: float) -> list[Settlement]:
-        """Those under claims that are :meth:`current`."""
+        """Return the settlements whose claims are :meth:`current`."""
         held = self._held
         return [
             item

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import repeat
+from itertools import repeat, starmap
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -116,10 +116,6 @@ _EVENTS: dict[str, type[Any]] = {
 }
 
 
-_NOTHING_ELSE = Settlement(0, 0, ev.Complete(0))[4:]
-"""The fields behind ``result`` of a handler that only returns. All are compared at once, for every task."""
-
-
 @lru_cache(maxsize=1_000)
 def completed(fence: int) -> ev.Complete:
     """A handler returned under this fence. Most tasks have the same low one, and the event never changes."""
@@ -127,32 +123,26 @@ def completed(fence: int) -> ev.Complete:
 
 
 def succeeded(seq: int, fence: int, result: str | None) -> Settlement:
-    """The settlement of a handler that only returned."""
-    return tuple.__new__(Settlement, (seq, fence, completed(fence), result, *_NOTHING_ELSE))
-
-
-def _only_returned(item: Settlement) -> bool:
-    event = item.event
-    return (
-        type(event) is ev.Complete and event.reason is None and item.fence == event.fence and item[4:] == _NOTHING_ELSE
-    )
+    """Return the settlement of a handler that only returned."""
+    return Settlement(seq, fence, completed(fence), result)
 
 
 def outcomes_out(items: Sequence[Settlement]) -> list[Any]:
-    """Outcomes as JSON values: task, fence and result of handlers that only returned, as most do, column by column;
+    """Return outcomes as JSON values: task, fence and result of handlers that only returned, as most do, by column;
     then the others, each in full."""
-    returned = [(item.seq, item.fence, item.result) for item in items if _only_returned(item)]
-    others = [] if len(returned) == len(items) else [settlement_out(item) for item in items if not _only_returned(item)]
+    returned: list[tuple[int, int, str | None]] = []
+    others: list[list[Any]] = []
+    for item in items:
+        if item.only_returned:
+            returned.append((item.seq, item.fence, item.result))
+        else:
+            others.append(settlement_out(item))
     return [_columns(returned) if returned else [], others]
 
 
 def outcomes_in(columns: Sequence[Sequence[Any]], others: Iterable[Sequence[Any]]) -> list[Settlement]:
-    """Outcomes from JSON values; one that cannot be understood is that task's error."""
-    returned = [
-        tuple.__new__(Settlement, (seq, fence, completed(fence), result, *_NOTHING_ELSE))
-        for seq, fence, result in (_rows(columns) if columns else ())
-    ]
-    return returned + [outcome_in(row) for row in others]
+    """Return outcomes from JSON values; one that cannot be understood is that task's error."""
+    return [*starmap(succeeded, _rows(columns) if columns else ()), *map(outcome_in, others)]
 
 
 def settlement_out(item: Settlement) -> list[Any]:

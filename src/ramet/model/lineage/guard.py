@@ -162,7 +162,7 @@ def check_spawn(facts: SpawnFacts) -> Verdict:
 
 
 def all_allowed(facts: SpawnFacts, news: Sequence[NewTask]) -> bool:
-    """Whether :func:`check_spawn` allows each of these, one after the other; False where only asking each tells.
+    """Return True when :func:`check_spawn` allows each of these in turn; False where each must be asked.
 
     For keys that no task of the lineage has and none of the others wants, of kinds that are not unique, trapped or
     covered by the stop list. Of equal askers the last one has the least room: what it gets, all get.

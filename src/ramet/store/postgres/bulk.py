@@ -79,7 +79,7 @@ def inserted_together(writes: tuple[Insert, ...], columns: Mapping[str, Sequence
 
 
 def _parameters(columns: Columns, types: Sequence[int]) -> tuple[tuple[str, ...], list[Any]]:
-    """How each column is written, and the parameters of those that need one."""
+    """Return the mode in which each column is written, and the parameters of those that need one."""
     modes, parameters = [], list[Any]()
     for column, kind in zip(columns, types, strict=True):
         first = column[0]
@@ -116,7 +116,7 @@ def _inserted_together(
 
 
 def _marks(modes: Iterable[str], types: Iterable[int]) -> tuple[list[str], str]:
-    """What stands for each value in SQL, and the rows, as a table ``v``, that those of the arrays come from."""
+    """Return the SQL for each value, and that of the table ``v`` of the arrays' rows."""
     marks, arrays, number = [], [], 0
     for mode, kind in zip(modes, types, strict=True):
         name = TYPES[kind]

@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import queue
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ramet.store.errors import StoreError
 from ramet.store.rows.tallies import EndsTold, report_ends
 from ramet.store.session import Session, TransactionRolledBack
+from ramet.store.sqlite.session import retry_while_busy
 
 GATHER_SECONDS_MAX = 0.05
-BUSY_SECONDS = 30.0
-"""How long a transaction waits for those of other processes."""
 TURN_SECONDS = 0.001
 """Between two looks whether another process has ended its transaction."""
 
@@ -73,15 +72,7 @@ def begin(session: Transaction) -> None:
     Raises:
         sqlite3.OperationalError: another process has written for too long.
     """
-    give_up_at = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            return session.begin(write=True)
-        except sqlite3.OperationalError as error:
-            name = getattr(error, "sqlite_errorname", "")
-            if not name.startswith("SQLITE_BUSY") or time.monotonic() >= give_up_at:
-                raise
-        time.sleep(TURN_SECONDS)
+    retry_while_busy(partial(session.begin, write=True), TURN_SECONDS)
 
 
 def run_alone(

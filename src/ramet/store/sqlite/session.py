@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -198,15 +198,24 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
     Of several that do it at once SQLite refuses all but one without the time-out that every other statement has:
     waiting might be a deadlock, so it says busy at once.
     """
+    retry_while_busy(partial(connection.execute, "PRAGMA journal_mode = WAL"), BUSY_PAUSE_SECONDS)
+
+
+def retry_while_busy(step: Callable[[], object], pause_seconds: float) -> None:
+    """Do a step, as often as it takes until no other connection holds the lock that it needs.
+
+    Raises:
+        sqlite3.OperationalError: another connection has held it for too long, or the step failed otherwise.
+    """
     give_up_at = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            step()
             return
         except sqlite3.OperationalError as error:
             if not is_busy(error) or time.monotonic() >= give_up_at:
                 raise
-        time.sleep(BUSY_PAUSE_SECONDS)
+        time.sleep(pause_seconds)
 
 
 def is_busy(error: sqlite3.Error) -> bool:

@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import OPEN, Lineage
-from ramet.model.task import events as ev
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PROCESSING, SUCCESS, Change
 from ramet.store.answers import SettleResult
@@ -106,7 +105,7 @@ class StepwiseEnds(NamedTuple):
     """The statements of a database that writes one table at a time, fed from ``ramet_settling``."""
 
     look: str
-    """What may be ended, by group, with the numbers as text; parameter: now."""
+    """SELECT of the tasks that may be ended, by group, with their numbers as text; parameter: now."""
     statements: Sequence[tuple[str, bool]]
     """Of what is in the table, each with whether it takes now as a parameter; all write as many rows."""
 
@@ -164,7 +163,7 @@ class LaneMissed(Exception):
 
 
 class LaneResult(NamedTuple):
-    """What a lane did."""
+    """The work of a lane of successes."""
 
     answers: Mapping[int, SettleResult]
     """By number, of the tasks that it ended."""
@@ -172,14 +171,6 @@ class LaneResult(NamedTuple):
     """As they were before."""
     resources: Mapping[int, str]
     """Of those that have one, by number."""
-
-
-def is_plain(item: Settlement) -> bool:
-    """Return whether a settlement says only that the handler returned, and perhaps with what."""
-    event = item.event
-    if type(event) is not ev.Complete:
-        return False
-    return event.reason is None and event.fence == item.fence and not any(item[4:])
 
 
 def is_plain_lineage(row: Lineage) -> bool:
@@ -192,7 +183,7 @@ def end_successes(session: Session, items: Sequence[Settlement]) -> LaneResult:
 
     Args:
         session: the transaction.
-        items: for which :func:`is_plain` is true, each of another task.
+        items: of handlers that only returned, each of another task.
 
     Raises:
         LaneMissed: another transaction changed a lineage meanwhile; undo this one, and go the usual way.

@@ -216,17 +216,14 @@ class ResourceSuccess(NamedTuple):
 
 def settled(session: Session, told: Sequence[ResourceOutcome | ResourceSuccess]) -> None:
     """Store what settlements say about resources, in order, in the transaction that settles (DESIGN §6)."""
-    named = {each.name for each in told if isinstance(each, ResourceSuccess)}
-    for each in told:
-        if isinstance(each, ResourceOutcome):
-            named.add(_named(each.change, each.event) or "")
-            named.add(_switched_off(each) or "")
-    named.discard("")
-    if not named:
+    outcomes = [each for each in told if isinstance(each, ResourceOutcome)]
+    wanted = {each.name for each in told if isinstance(each, ResourceSuccess)}
+    wanted |= {name for each in outcomes for name in (_named(each.change, each.event), _switched_off(each)) if name}
+    if not wanted:
         return
     session.lock(FLOW)
-    known, stand = policies(session), load(session, named)
-    of = {name: policy_of(name, known) for name in named}
+    known, stand = policies(session), load(session, wanted)
+    of = {name: policy_of(name, known) for name in wanted}
     for each in told:
         if isinstance(each, ResourceSuccess):
             stand[each.name] = _succeeded(stand[each.name], of[each.name])

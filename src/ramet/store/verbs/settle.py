@@ -30,7 +30,7 @@ from ramet.store.rows.turns import renew
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.state.apply import apply
-from ramet.store.state.lanes import LaneMissed, end_successes, is_plain
+from ramet.store.state.lanes import LaneMissed, end_successes
 from ramet.store.state.path_changes import release_claims
 from ramet.store.verbs import resources
 from ramet.store.verbs.bound import Items, numbers_of, settle_items
@@ -123,9 +123,14 @@ class _LockedRows(NamedTuple):
     lineages: dict[str, Lineage]
 
 
-def _hold(session: Session, batch: Sequence[Settlement]) -> _LockedRows:
+def _bound_numbers(session: Session, batch: Sequence[Settlement]) -> dict[str, int]:
+    """Return the numbers of the bound tasks that a batch names, by id."""
     named = [each.task_id for item in batch if item.items for each in item.items]
-    seqs = numbers_of(session, named) if named else {}
+    return numbers_of(session, named) if named else {}
+
+
+def _hold(session: Session, batch: Sequence[Settlement]) -> _LockedRows:
+    seqs = _bound_numbers(session, batch)
     if session.for_update:
         hold_paths(session, batch, seqs.values())
     standings = load_standings(session, [*(item.seq for item in batch), *seqs.values()])
@@ -151,7 +156,7 @@ Spoken = list[tuple[int, resources.ResourceOutcome | resources.ResourceSuccess]]
 def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bool) -> list[SettleResult]:
     answers: dict[int, SettleResult] = {}
     rounds = _rounds(batch)
-    plain = [(at, item) for at, item in rounds[0] if is_plain(item)] if lanes and len(rounds) == 1 else []
+    plain = [(at, item) for at, item in rounds[0] if item.only_returned] if lanes and len(rounds) == 1 else []
     if len(rounds) > 1:
         _hold(session, batch)  # In one order for all: what a later round wants is not waited for with rows in hand.
     elif plain:
@@ -188,8 +193,7 @@ def _settle_plain(
 
 def _hold_rows(session: Session, batch: Sequence[Settlement]) -> None:
     """Hold everything that a batch decides about, in the order of :func:`_hold`, and read none of it."""
-    named = [each.task_id for item in batch if item.items for each in item.items]
-    seqs = [*numbers_of(session, named).values()] if named else []
+    seqs = _bound_numbers(session, batch).values()
     hold_paths(session, batch, seqs)
     listed, values = session.members([*(item.seq for item in batch), *seqs])
     found = session.rows(
