@@ -34,7 +34,7 @@ class Greedy:
     def __init__(self, most: int) -> None:
         self.most = most
 
-    def settled(self, count: int) -> None: ...
+    def settled(self, count: int, taken_at: float = 0.0) -> None: ...
 
     def wanted(self, held: int) -> int:
         return max(0, self.most - held)

@@ -424,3 +424,21 @@ async def test_the_next_settlements_are_on_their_way_before_the_last_ones_are_no
         assert noted == [0], "the second batch was sent while the first was not noted"
         assert worker.in_hand == 0
         settling.cancel()
+
+
+async def test_an_error_while_settled_tasks_are_let_go_ends_the_worker(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop that makes the call would only log it, and the tasks would be in hand for ever."""
+
+    @app.task("work")
+    async def work(ctx: Context) -> None: ...
+
+    def faulty(*_: object) -> None:
+        raise TypeError("a fault of ours")
+
+    monkeypatch.setattr("ramet.engine.worker.worker.log_outcomes", faulty)
+    async with app.client(tmp_path / "own.db") as client:
+        await client.submit(work)
+        with pytest.raises(RuntimeError, match="a fault of ours"):
+            await Worker(app, client).run()

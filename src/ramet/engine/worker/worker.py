@@ -387,10 +387,7 @@ class Worker:
             return True
         self._works.update((work.seq, work) for work in works)
         self._lanes.took(works)
-        if len(works) < wanted:
-            self._handlers.run(works)
-        else:
-            asyncio.get_running_loop().call_soon(self._handlers.run, works)  # There is more: the next claim goes first.
+        self._handlers.run(works)
         return True
 
     async def _is_drained(self) -> bool:
@@ -452,7 +449,15 @@ class Worker:
             answers = await settled_or_error(self._store, batch)
             del self._outcomes[: len(batch)]
         # After the next batch is on its way: the database need not wait for what is noted here of this one.
-        asyncio.get_running_loop().call_soon(self._settled, batch, answers)
+        asyncio.get_running_loop().call_soon(self._note_settled, batch, answers)
+
+    def _note_settled(self, batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
+        """Let go of what was settled. The loop that calls this tells nobody of an error: it ends this worker."""
+        try:
+            self._settled(batch, answers)
+        except Exception as error:
+            log.exception("%d settled tasks could not be let go", len(batch))
+            self.broken(RuntimeError(f"settled tasks could not be let go ({error}): report this, and start it again"))
 
     def _settled(self, batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
         log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
