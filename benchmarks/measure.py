@@ -16,7 +16,7 @@ from benchmarks.arithmetic import Bodies, Drain, Kill, drained, killed
 from benchmarks.engine.pickup import resident_mb
 from benchmarks.engine.processes import cpu_seconds
 from benchmarks.entrants import Entrant, Failed
-from benchmarks.peers.ramet_mixed import SPAWNS_OF
+from benchmarks.peers.ramet_mixed import spawns
 from benchmarks.peers.record import COUNT, EFFECTS
 from benchmarks.peers.role import FAN_OUT
 from benchmarks.places import Database
@@ -59,7 +59,7 @@ def tree(levels: int) -> Load:
 
 def mixed(tasks: int) -> Load:
     """ramet's mixed load."""
-    return Load("submit", (str(tasks), "mixed"), tasks + len(range(1, tasks, SPAWNS_OF)))
+    return Load("submit", (str(tasks), "mixed"), tasks + sum(map(spawns, range(tasks))))
 
 
 def drain(

@@ -1,7 +1,8 @@
 """The mixed load, of ramet alone: what a plain drain leaves out. Two versions of ramet do it in the same run.
 
 Payloads and results of 1 KB; one of twenty tasks fails for good, so that nothing waits for another attempt; one of ten
-spawns a task; all use one resource, which is counted and never holds them back.
+spawns a task; all use one resource, which is counted and never holds them back. Lineages take turns, so those that fail
+are spread over the places of a lineage: five failures in a row would open the resource's breaker.
 """
 
 from __future__ import annotations
@@ -15,10 +16,21 @@ from benchmarks.peers.ramet_peer import Ramet, main
 from benchmarks.peers.role import Job
 from ramet import App, Context, Limits, Permanent
 
-FAILS_OF, SPAWNS_OF = 20, 10
+FAILS_OF, SPAWNS_OF, LINEAGE = 20, 10, 1_000
 TEXT = "x" * 1_000
 SPAWNED_FROM = 1_000_000
 """Numbers of the tasks that others spawned: they spawn nothing, and succeed."""
+
+
+def fails(number: int) -> bool:
+    """Whether the task fails, of those that no other spawned."""
+    return (number + number // LINEAGE) % FAILS_OF == 0
+
+
+def spawns(number: int) -> bool:
+    """Whether it spawns another, of those that no other spawned."""
+    return (number + number // LINEAGE) % SPAWNS_OF == 1
+
 
 app = App(limits=Limits(max_tasks=2_000_000, max_fan_out=2_000_000))
 app.resource("bench", concurrency=10_000)
@@ -36,9 +48,9 @@ async def mixed(context: Context, payload: Payload) -> str:
     """Fail, spawn, or just return 1 KB."""
     record().ran(payload.number)
     if payload.number < SPAWNED_FROM:
-        if payload.number % FAILS_OF == 0:
+        if fails(payload.number):
             raise Permanent("one of twenty")
-        if payload.number % SPAWNS_OF == 1:
+        if spawns(payload.number):
             context.spawn(mixed, Payload(number=SPAWNED_FROM + payload.number))
     return TEXT
 

@@ -461,7 +461,7 @@ def as_lineage_end(change: Change) -> Change:
 _WAIT_DUE, _WAIT_TICKET = Wait.DUE.value, Wait.TICKET.value
 
 
-_NEWBORN: Mapping[str, Any] = {
+NEWBORN: Mapping[str, Any] = {
     "state": PENDING, "fence": 0, "lease_until": 0.0, "worker": None, "claimed_at": 0.0, "started_at": None,
     "deadline_at": None, "attempts": 0, "losses": 0, "losses_alone": 0, "snoozes": 0, "chain_depth": 0, "progressed": 0,
     "fan_out": 0, "stage": None, "ending": None, "ending_reason": None, "ending_facts": None, "bound_to": None,
@@ -476,7 +476,7 @@ def new_standing(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now
     """The standing of a task just submitted or spawned: pending, never claimed."""
     available_at = now + new.delay_seconds if new.delay_seconds > 0 else now
     return Standing(
-        **_NEWBORN,
+        **NEWBORN,
         **{name: getattr(new, name) for name in _TAKEN_OVER},
         seq=seq,
         tracking_id=tracking_id,
@@ -519,7 +519,7 @@ def new_standings(
     none = [None] * count
     waiting = any(delays) or any(new[name].count(None) < count for name in ("path", "resource"))
     return {
-        **{name: [value] * count for name, value in _NEWBORN.items()},
+        **{name: [value] * count for name, value in NEWBORN.items()},
         **{name: new[name] for name in _TAKEN_OVER},
         "seq": range(first, first + count),
         "tracking_id": tracking_ids,

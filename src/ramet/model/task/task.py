@@ -6,9 +6,10 @@ new value that :mod:`ramet.model.task.lifecycle` decided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any, NamedTuple
 
 from ramet.model.paths import PathElements, PathRule
@@ -146,6 +147,9 @@ class Standing(NamedTuple):
     """None without a path; 1 when no task before it conflicts, so that it may be claimed; else 0."""
 
 
+standing_of: Callable[[Iterable[Any]], Standing] = partial(tuple.__new__, Standing)
+"""The standing of a row that has all columns: `Standing._make`, in a third of its time."""
+
 _PLACES = {name: place for place, name in enumerate(Standing._fields)}
 
 
@@ -154,7 +158,7 @@ def changed(task: Standing, **fields: Any) -> Standing:
     values = list(task)
     for name, value in fields.items():
         values[_PLACES[name]] = value
-    return tuple.__new__(Standing, values)
+    return standing_of(values)
 
 
 class NewTask(NamedTuple):

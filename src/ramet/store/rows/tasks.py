@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ramet.model.reasons import stored
+from ramet.model.task.lifecycle import NEWBORN
 from ramet.model.task.ordering import TurnClass, rank_of
-from ramet.model.task.task import Standing
+from ramet.model.task.task import Standing, standing_of
 from ramet.store.requests import SEQ_MAX
 from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.turns import Turns
-from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, WIDE_COLUMNS
+from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, WIDE_COLUMNS, picker
 from ramet.store.session import Session
 
 _BEGINS_AGAIN = {"attempts", "started_at", "deadline_at"}
@@ -99,3 +100,35 @@ def take_live(session: Session, where: str, parameters: Sequence[object], limit:
         f"SELECT {LIVE_LIST} FROM ramet_live {where} LIMIT ?{session.skip_locked}", (*parameters, limit)
     )
     return [Standing._make(row) for row in rows]
+
+
+_BORN_WITH = {name: value for name, value in NEWBORN.items() if name not in ("state", "fence")}
+_NEVER_CLAIMED = " AND ".join(
+    f"{name} IS NULL" if value is None else f"{name} = {value}" for name, value in _BORN_WITH.items()
+)
+_DIFFERENT = tuple(name for name in LIVE_COLUMNS if name not in _BORN_WITH)
+_DIFFERENT_LIST = ", ".join(_DIFFERENT)
+_never_claimed = picker((*_DIFFERENT, "never claimed", *_BORN_WITH), LIVE_COLUMNS)
+_BORN_VALUES = tuple(_BORN_WITH.values())
+
+
+def read_pending(session: Session, where: str, parameters: Sequence[object]) -> list[Standing]:
+    """Return the pending tasks that a condition finds, in its order.
+
+    Most were never claimed. Of those, what is the same in all is compared by the database and not read: reading a
+    column takes as long as comparing several.
+
+    Args:
+        session: the transaction.
+        where: what comes after the name of the table.
+        parameters: of it.
+    """
+    rows = session.rows(
+        f"SELECT {_DIFFERENT_LIST}, CASE WHEN {_NEVER_CLAIMED} THEN 1 ELSE 0 END FROM ramet_live {where}", parameters
+    )
+    found = [standing_of(_never_claimed(row + _BORN_VALUES)) for row in rows]
+    if claimed := {row[0]: at for at, row in enumerate(rows) if not row[-1]}:
+        listed, values = session.members(claimed)
+        for row in session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq {listed}", (values,)):
+            found[claimed[row[0]]] = standing_of(row)
+    return found

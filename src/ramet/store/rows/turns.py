@@ -37,6 +37,8 @@ _ADVANCE = (
 
 _ALIKE = itemgetter(*map(NewTask._fields.index, ("queue", "kind", "priority", "breadth", "resource")))
 """What makes the class of tasks of one depth."""
+_KIN = itemgetter(*map(Standing._fields.index, ("queue", "kind", "rank", "resource")))
+_TURN = itemgetter(*map(Standing._fields.index, ("turn", "seq")))
 
 
 class Turns:
@@ -99,15 +101,9 @@ class Turns:
 
 def advance(session: Session, taken: Sequence[Standing]) -> None:
     """Claims were made: move the levels of their classes."""
-    furthest: dict[tuple[object, ...], Standing] = {}
-    for standing in taken:
-        if is_pulled(standing.rank):
-            continue
-        kin = (standing.queue, standing.kind, standing.rank, standing.resource)
-        before = furthest.get(kin)
-        if before is None or (standing.turn, standing.seq) > (before.turn, before.seq):
-            furthest[kin] = standing
-    rows = [(*class_of_standing(standing), standing.turn, session.now, standing.seq) for standing in furthest.values()]
+    in_turn = sorted(taken, key=_TURN)
+    furthest = dict(zip(map(_KIN, in_turn), in_turn, strict=True)).values()
+    rows = [(*class_of_standing(s), s.turn, session.now, s.seq) for s in furthest if not is_pulled(s.rank)]
     # Looked at first: the statement would hold the class's row even where it changes nothing, and claims beside this
     # one would wait for its commit.
     session.run_many(_ADVANCE, [row for row in sorted(rows) if _may_advance(session, row)])

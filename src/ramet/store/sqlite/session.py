@@ -375,7 +375,7 @@ class SqliteSession(RowWriter):
     def end_successes(self, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
         ends = stepwise_ends()
         self.run(SETTLING)
-        self.run_many("INSERT INTO ramet_settling VALUES (?, ?, ?)", items)
+        self.insert("ramet_settling", ("seq", "fence", "result"), items)
         found = self.rows(ends.look, (self.now,))
         groups = [EndedGroup._make((*row[:-1], [*map(int, row[-1].split(","))])) for row in found]
         seqs = [seq for group in groups for seq in group.seqs]

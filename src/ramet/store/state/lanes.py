@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import OPEN, Lineage
-from ramet.model.task.task import Standing
+from ramet.model.task.task import Standing, standing_of
 from ramet.model.task.transitions import PROCESSING, SUCCESS, Change
 from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
@@ -48,7 +48,7 @@ def move_alike(session: Session, alike: Iterable[tuple[Change, Sequence[Standing
         listed, seqs = session.members([standing.seq for standing in standings])
         written = session.run(_move(columns, listed), (*values, seqs, state, fence))
         after = _after(columns)
-        moved = {standing.seq: Standing._make(after(standing + values)) for standing in standings}
+        moved = {standing[0]: standing_of(after(standing + values)) for standing in standings}
         if written != len(standings):
             for seq in misses(session, [*moved.items()]):
                 del moved[seq]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ramet.model.flow.resources import ClaimUsage
 from ramet.model.lineage.guard import tombstone_over
@@ -19,9 +20,10 @@ from ramet.model.task.transitions import PROCESSING, Change
 from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest
 from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
+from ramet.store.rows.tasks import read_pending
 from ramet.store.rows.turns import advance, in_order
 from ramet.store.scan_floor import Floor, Position, raised_floor
-from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, picker
+from ramet.store.schema.columns import LIVE_COLUMNS, picker
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, free
 from ramet.store.state.lanes import move_alike
@@ -29,7 +31,7 @@ from ramet.store.verbs.resources import NOTHING_READY, locked_usage, ready, spen
 from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
 
-_WAITING = f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' AND wait IS NULL "
+_WAITING = "WHERE queue = ? AND kind = ? AND state = 'pending' AND wait IS NULL "
 _BESIDE = f"AND rank < {PULLED_RANK} "
 
 
@@ -46,8 +48,7 @@ def waiting(session: Session, queue: str, kind: str, limit: int, *, pulled: bool
         return found
     begun = time.monotonic()
     which = _WAITING if pulled else _WAITING + _BESIDE
-    rows = session.rows(f"{which}ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}", (queue, kind, limit))
-    found = [*map(Standing._make, rows)]
+    found = read_pending(session, f"{which}ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}", (queue, kind, limit))
     if floors is not None and not (found and is_pulled(found[-1].rank)):
         seconds = time.monotonic() - begun
         if floors.is_slow(scan, seconds, len(found)):
@@ -61,11 +62,11 @@ def _from_floor(session: Session, queue: str, kind: str, limit: int, floor: Floo
     for rank, (turn, seq) in sorted(floor.items()):
         if len(found) == limit:
             break
-        rows = session.rows(
+        found += read_pending(
+            session,
             f"{_WAITING}AND rank = ? AND (turn, seq) >= (?, ?) ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
             (queue, kind, rank, int(turn), int(seq), limit - len(found)),
         )
-        found += map(Standing._make, rows)
     return found
 
 
@@ -151,6 +152,8 @@ class Bounds:
 
     def take(self, standings: Sequence[Standing]) -> None:
         """These were claimed."""
+        if not self._queue_room and not self._kind_room:
+            return
         for standing in standings:
             _book(self._queue_room, self._kind_room, standing)
 
@@ -286,10 +289,13 @@ def _candidates(session: Session, bounds: Bounds, limit: int, pulled: bool) -> l
 _DECISIVE = itemgetter(
     *map(
         LIVE_COLUMNS.index,
-        ("wait", "holds_path", "ending", "fence", "attempts", "started_at", "deadline_at", "task_seconds"),
+        (
+            "tracking_id", "task_seconds", "started_at", "available_at", "wait", "holds_path", "ending", "fence",
+            "attempts", "deadline_at",
+        ),
     )
-)
-"""Of a task that may be claimed: what :func:`decide` goes by, but for the times that it compares."""
+)  # fmt: skip
+"""Of a task that may be claimed: what :func:`decide` goes by, the times that it compares first."""
 
 
 def _decide(
@@ -300,26 +306,28 @@ def _decide(
     Returns:
         The claims, each with the standings that it is true of, and what cannot be claimed, with what it waits for.
     """
-    lineages.update(read_lineages(session, {s.tracking_id for s in candidates}))
+    equal: dict[tuple[Any, ...], list[Standing]] = defaultdict(list)
+    for standing in candidates:
+        equal[_DECISIVE(standing)].append(standing)
+    lineages.update(read_lineages(session, {values[0] for values in equal}))
     busy = _end_overdue(session, lineages)
     held_back: list[tuple[Standing, Wait]] = []
     alike: dict[tuple[object, ...], list[Standing]] = defaultdict(list)
     now = session.now
-    for standing in candidates:
-        lineage = lineages[standing.tracking_id]
-        if lineage.state != LineageState.RUNNING or lineage.tombstones or busy:
-            if standing.tracking_id in busy:
-                continue
-            if standing.ending is None and _is_over(session, standing, lineage):
-                held_back.append((standing, Wait.LINEAGE))
-                continue
-        seconds = standing.task_seconds
+    for (tracking_id, seconds, started_at, available_at, *others), several in equal.items():
+        if tracking_id in busy:
+            continue
+        lineage, standings = lineages[tracking_id], several
+        if lineage.state != LineageState.RUNNING or lineage.tombstones:
+            over = {each.seq for each in several if each.ending is None and _is_over(session, each, lineage)}
+            held_back += [(each, Wait.LINEAGE) for each in several if each.seq in over]
+            standings = [each for each in several if each.seq not in over]
         until: float | None = lineage.deadline_at
-        if seconds is not None and (standing.started_at or now) + seconds <= lineage.deadline_at:
+        if seconds is not None and (started_at or now) + seconds <= lineage.deadline_at:
             until = None  # It is no matter how much later the lineage's deadline is.
-        alike[(standing.available_at > now, until, *_DECISIVE(standing))].append(standing)
+        alike[(available_at > now, until, seconds, started_at, *others)] += standings
     changes: list[tuple[Change, list[Standing]]] = []
-    for standings in alike.values():
+    for standings in filter(None, alike.values()):
         first = standings[0]
         event = ev.Claim(request.worker, request.lease_seconds, lineages[first.tracking_id].deadline_at)
         change = decide(first, event, now)
@@ -382,6 +390,7 @@ _ELSEWHERE = {"pipeline_state": "c.pipeline_state", "path": _RULE}
 _WIDE = tuple(name for name in ClaimedTask._fields[1:] if name != "max_spawn_depth")
 _WIDE_LIST = ", ".join(_ELSEWHERE.get(name) or f"t.{name}" for name in _WIDE)
 _of_wide = picker(("max_spawn_depth", "seq", *_WIDE), ClaimedTask._fields[1:])
+_claimed_task: Callable[[Iterable[Any]], ClaimedTask] = partial(tuple.__new__, ClaimedTask)
 
 
 def _claimed(session: Session, standings: Sequence[Standing], lineages: Mapping[str, Lineage]) -> list[ClaimedTask]:
@@ -400,7 +409,7 @@ def _claimed(session: Session, standings: Sequence[Standing], lineages: Mapping[
     }
     depths = {tracking_id: (row.max_spawn_depth,) for tracking_id, row in lineages.items()}
     return [
-        ClaimedTask._make((standing, *_of_wide(depths[standing.tracking_id] + wide[standing.seq])))
+        _claimed_task((standing, *_of_wide(depths[standing.tracking_id] + wide[standing.seq])))
         for standing in standings
     ]
 
