@@ -11,6 +11,7 @@ import pytest
 from ramet.store.errors import StoreError, StoreUnreachable
 from ramet.store.postgres import connect as postgres_reader
 from ramet.store.postgres.store import PostgresStore
+from ramet.store.requests import ClaimRequest
 from ramet.testing.postgres import Cluster, terminate_backends
 from tests.store.sqlite.test_full_disk import lineage
 from tests.support.waiting import until
@@ -96,4 +97,17 @@ async def test_a_refused_question_is_not_asked_again(ramet_postgres_url: str) ->
     with pytest.raises(psycopg.errors.UndefinedTable):
         store._reader.run(wrong)
     assert asked == [1]
+    await store.close()
+
+
+async def test_what_is_planned_once_is_kept_from_question_to_question(ramet_postgres_url: str) -> None:
+    """Of a rollback the driver has the server forget every prepared statement."""
+    store = PostgresStore(ramet_postgres_url, inline=True)
+    prepared = "SELECT count(*) FROM pg_prepared_statements"
+    for _ in range(8):
+        await store.lineages()
+        await store.claim(ClaimRequest("w", ["default"], ["nothing"], 1, 60.0))  # It finds nothing, and ends as well.
+    of_writer = store._writer._link._connected().connection
+    assert (await store.read(prepared))[0][0] >= 1
+    assert of_writer.execute(prepared).fetchall()[0][0] >= 2
     await store.close()

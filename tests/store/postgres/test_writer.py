@@ -15,6 +15,7 @@ from ramet.store.postgres import writer
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.postgres.writer import WriterConnection
 from ramet.store.session import Session
+from tests.store.sqlite.test_full_disk import lineage
 from tests.support.waiting import until
 
 
@@ -104,3 +105,14 @@ def test_who_waits_for_a_database_that_stays_away_is_told_so(monkeypatch: pytest
     with pytest.raises(StoreUnreachable, match=r"the database is away \(no route to host\): see that it runs"):
         WriterConnection(away, None, None, 0).run(lambda session: None, "beside")
     assert len(tried) == 1
+
+
+async def test_what_the_server_has_forgotten_is_prepared_again(ramet_postgres_url: str) -> None:
+    """The driver lets it forget all that is prepared after a rollback."""
+    store = PostgresStore(ramet_postgres_url, inline=True)
+    connection = store._writer._link._connected().connection
+    for number in range(3):
+        await store.submit([lineage(number)])
+        connection.execute("DEALLOCATE ramet_known", prepare=False)
+    assert len(await store.lineages()) == 3
+    await store.close()

@@ -376,9 +376,7 @@ class Worker:
         request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds)
         async with self._asking:
             claimed = await self._store.claim(request)
-            await asyncio.sleep(
-                0
-            )  # The answer to a settle of the same transaction: the next batch goes first.
+            await asyncio.sleep(0)  # The answer to a settle of the same transaction: the next batch goes first.
             works = [work_of(item) for item in claimed]
             older = frozenset(work.seq for work in works if work.seq in self._claims)
             if older:  # Ended from outside and claimed for its end: no heartbeat will ask for the older claim any more.

@@ -151,8 +151,10 @@ class Reader:
         session.begin("look")
         try:
             answer = verb(session)
-        finally:
+        except BaseException:
             session.rollback()
+            raise
+        session.end()
         self._backoff.succeeded()
         return answer
 

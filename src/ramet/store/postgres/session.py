@@ -70,6 +70,13 @@ a number that is told as text is told whole."""
 _ON = "; ".join(f"SET LOCAL enable_{name} = on" for name in ("seqscan", "hashjoin", "mergejoin"))
 _OFF = _ON.replace("= on", "= off")
 
+_CLOCK = "extract(epoch FROM clock_timestamp())"
+_KNOWN = (
+    "(SELECT json_object_agg(name, paused_seconds) FROM ramet_queues WHERE paused_seconds > 0), "
+    "(SELECT value FROM ramet_counters WHERE name = 'stop_list')"
+)
+"""What nearly every verb asks for: :attr:`PostgresSession.offsets` and :attr:`PostgresSession.denied`."""
+
 _NO_VALUE = object()
 """Stands for the parameter of a list without members, which has none."""
 
@@ -150,6 +157,7 @@ class PostgresSession(RowWriter):
         self._cursor.adapters.register_dumper(int, Int8Dumper)
         self._cursor.adapters.register_loader("numeric", _WholeNumeric)
         self._plain = psycopg.Cursor(connection, row_factory=tuple_row)
+        self._knows = False
         # Behind a pooler nothing of a session stays: what others set once is set in every transaction.
         pooled = connection.prepare_threshold is None
         self._plans = f"SET LOCAL {_PLANS.replace('; ', '; SET LOCAL ')}; " if pooled else ""
@@ -157,6 +165,7 @@ class PostgresSession(RowWriter):
         self._slots: set[int] = set()
         self.looks_left = LOOKS_MAX
         self.offsets: dict[str, float] | None = None
+        self.denied: int | None = None
         self.found_nothing = self.rows_left = self.unchanged = False
         self.noted, self.written = list[TallyNotes](), list[TallyNotes]()
         self.words: dict[str, set[str]] = {}
@@ -169,38 +178,56 @@ class PostgresSession(RowWriter):
         With ``writer`` its lock is taken first, so that :meth:`Link._look` waits until this transaction has ended.
         """
         self.woken, self.looks_left = False, LOOKS_MAX
-        self.offsets, self.unchanged = None, False
+        self.offsets, self.denied, self.unchanged = None, None, False
         self._depth, self._waited = 0, False
         self._slots, self.noted, self.written = set(), [], []
+        asked = f"SELECT {_CLOCK}"
         if mode in ("look", "read"):
             planned = f"{_ON}; " if mode == "read" else self._plans
             text = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {planned}".removesuffix("; ")
         else:
             shared = "_shared" if mode == "beside" else ""
             own = "" if writer is None else f"SELECT pg_advisory_xact_lock({writer}); "
+            if writer is not None and not self._plans:
+                asked = self._prepared_known()
             text = (
                 "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
                 f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS_MAX}s'; {self._plans}"
                 f"{own}SELECT pg_advisory_xact_lock{shared}({WORLD})"
             )
-        now = self._last(f"{text}; SELECT extract(epoch FROM clock_timestamp())")
-        self.now = now if self._clock is None else self._clock()
+        try:
+            now, *known = self._last(f"{text}; {asked}")
+        except psycopg.errors.InvalidSqlStatementName:
+            # After a rollback the driver has everything forgotten that was prepared.
+            self.rollback()
+            self._knows = False
+            now, *known = self._last(f"{text}; {self._prepared_known()}")
+        if known:
+            self.offsets, self.denied = known[0] or {}, known[1]
+        self.now = float(now) if self._clock is None else self._clock()
+
+    def _prepared_known(self) -> str:
+        """Planning this would take as long as the rest of what begins a transaction."""
+        if not self._knows:
+            self._plain.execute(f"PREPARE ramet_known AS SELECT {_CLOCK}, {_KNOWN}".encode(), prepare=False)
+            self._knows = True
+        return "EXECUTE ramet_known"
 
     def begin_within(self) -> None:
         """The caller's own transaction: its lock is not ours to hold for as long as they like."""
-        self.noted, self.offsets = [], None
-        now = self._last("SELECT extract(epoch FROM clock_timestamp())")
-        self.now = now if self._clock is None else self._clock()
+        self.noted, self.offsets, self.denied = [], None, None
+        [now] = self._last(f"SELECT {_CLOCK}")
+        self.now = float(now) if self._clock is None else self._clock()
 
-    def _last(self, text: str) -> float:
-        """Run several statements in one round trip; the number that the last one gives."""
+    def _last(self, text: str) -> Row:
+        """Run several statements in one round trip; the row that the last one gives."""
         self._logged_error("before", text)
         self._plain.execute(text.encode(), prepare=False)
         while self._plain.nextset():
             pass
-        [(number,)] = self._plain.fetchall()
+        [row] = self._plain.fetchall()
         self._logged_error("after", text)
-        return float(number)
+        return row
 
     def commit(self, mark: str | None = None) -> None:
         """Make everything durable, in one round trip with the statement that marks it.
@@ -223,6 +250,14 @@ class PostgresSession(RowWriter):
     def in_transaction(self) -> bool:
         """False before the transaction and after it."""
         return self.connection.info.transaction_status not in (pq.TransactionStatus.IDLE, pq.TransactionStatus.UNKNOWN)
+
+    def end(self) -> None:
+        """End a transaction that has written nothing. Never raises.
+
+        With a rollback the driver would forget what it has prepared, and everything be planned anew.
+        """
+        with suppress(psycopg.Error):
+            self.connection.execute(b"COMMIT", prepare=False)
 
     def rollback(self) -> None:
         """Undo everything. Never raises: the connection may already be gone."""

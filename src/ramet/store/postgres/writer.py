@@ -114,7 +114,7 @@ class WriterConnection:
             raise self._meaning(error, session, last_try) from error
         woken = session.woken
         if session.unchanged:
-            session.rollback()
+            session.end()
             return answer, woken
         try:
             self._commit(session)

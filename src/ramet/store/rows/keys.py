@@ -167,8 +167,9 @@ def _host(new: NewTask) -> str | None:
 
 def matching_entries(session: Session, news: Iterable[NewTask]) -> StopList | None:
     """What of the stop list may concern these tasks; None while the list is empty."""
-    [(entries,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'stop_list'")
-    if not entries:
+    if session.denied is None:
+        [(session.denied,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'stop_list'")
+    if not session.denied:
         return None
     hosts = {host for new in news if (host := _host(new)) is not None}
     listed, values = session.members(sorted({name for host in hosts for name in names_above(host)}))
@@ -221,6 +222,7 @@ def remove(session: Session, entry_type: str, value: str, *, by: str = "client",
 
 def _count(session: Session, by: int) -> None:
     session.run("UPDATE ramet_counters SET value = value + ? WHERE name = 'stop_list'", (by,))
+    session.denied = None
 
 
 def entries(session: Session) -> list[StopEntry]:

@@ -24,10 +24,13 @@ LEVELS_IDLE_SECONDS = 3_600.0
 
 # A claimed task that was created after its level began shows that everybody who was waiting at that level has been
 # served: the next level begins, and newcomers queue behind those who wait for their second turn.
+# Looked at first: the insert would hold the class's row even where it changes nothing, and claims beside this one would
+# wait for its commit.
 _ADVANCE = (
     "INSERT INTO ramet_turns (queue, kind, rank, resource, turn, seq, moved_at) "
     "SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT), number, "
-    "CAST(? AS DOUBLE PRECISION) FROM ramet_next_number WHERE number > 0 "
+    "CAST(? AS DOUBLE PRECISION) FROM ramet_next_number WHERE number > 0 AND NOT EXISTS (SELECT 1 FROM ramet_turns "
+    "WHERE queue = ? AND kind = ? AND rank = ? AND resource = ? AND (turn > ? OR (turn = ? AND seq > ?))) "
     "ON CONFLICT (queue, kind, rank, resource) DO UPDATE SET "
     "turn = CASE WHEN excluded.turn > ramet_turns.turn THEN excluded.turn ELSE ramet_turns.turn + 1 END, "
     "seq = excluded.seq, moved_at = excluded.moved_at "
@@ -103,18 +106,10 @@ def advance(session: Session, taken: Sequence[Standing]) -> None:
     """Claims were made: move the levels of their classes."""
     in_turn = sorted(taken, key=_TURN)
     furthest = dict(zip(map(_KIN, in_turn), in_turn, strict=True)).values()
-    rows = [(*class_of_standing(s), s.turn, session.now, s.seq) for s in furthest if not is_pulled(s.rank)]
-    # Looked at first: the statement would hold the class's row even where it changes nothing, and claims beside this
-    # one would wait for its commit.
-    session.run_many(_ADVANCE, [row for row in sorted(rows) if _may_advance(session, row)])
-
-
-def _may_advance(session: Session, row: tuple[str, str, int, str, int, float, int]) -> bool:
-    *kin, turn, _, seq = row
-    found = session.rows(
-        "SELECT turn, seq FROM ramet_turns WHERE queue = ? AND kind = ? AND rank = ? AND resource = ?", kin
+    rows = [(*class_of_standing(s), s.turn, s.seq) for s in furthest if not is_pulled(s.rank)]
+    session.run_many(
+        _ADVANCE, [(*kin, turn, session.now, *kin, turn, turn, seq, seq) for *kin, turn, seq in sorted(rows)]
     )
-    return not found or (turn, seq) >= tuple(found[0])
 
 
 def in_order(session: Session, standings: Sequence[Standing]) -> list[Standing]:

@@ -280,6 +280,7 @@ class SqliteSession(RowWriter):
         self.floors: ScanFloors | None = None
         self.looks_left = LOOKS_MAX
         self.offsets: dict[str, float] | None = None
+        self.denied: int | None = None
         self.found_nothing = self.rows_left = self.unchanged = False
         self.woken = False
         self.noted: list[TallyNotes] = []
@@ -300,7 +301,7 @@ class SqliteSession(RowWriter):
 
     def start_verb(self) -> None:
         """Read the clock for the verb that begins."""
-        self.now, self.offsets = self._clock(), None
+        self.now, self.offsets, self.denied = self._clock(), None, None
 
     def commit(self) -> None:
         """Make everything durable.
