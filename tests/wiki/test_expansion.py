@@ -126,6 +126,18 @@ async def test_steps_that_fail_once_change_nothing(
     assert what_is_left(tmp_path) == undisturbed
 
 
+async def test_rules_that_were_dropped_with_the_first_attempt_are_stored_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later stages, in processes of their own, read them."""
+    called = break_once(article, "_fetched", monkeypatch, after=True)
+    world = write_world(tmp_path / "world.jsonl", articles=60)
+    await expand_in_process(tmp_path, settings_for(tmp_path, world, max_depth=0))
+    assert called() > 1
+    with closing(sqlite3.connect(tmp_path / "wiki.db")) as database:
+        assert database.execute("SELECT COUNT(*) FROM wiki_rules").fetchone() == (1,)
+
+
 def left_pages(folder: Path) -> list[tuple[str]]:
     with closing(sqlite3.connect(folder / "wiki.db")) as database:
         return database.execute("SELECT title_key FROM wiki_pages").fetchall()

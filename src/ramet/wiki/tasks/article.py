@@ -180,6 +180,8 @@ article = app.pipeline(
 
 _rules: dict[str, Rules] = {}
 """Of the passes that this process has met. They never change within one."""
+_stored: set[str] = set()
+"""Those whose rules are in the database: what a task wrote may have been dropped with its attempt."""
 
 
 @article.stage(
@@ -206,9 +208,11 @@ async def _fetch(members: Sequence[tuple[Context, ArticlePayload]]) -> list[Any]
     with host_gate.through(first.transaction):
         pages = await source.pages([payload.title for _, payload in members])
         if first.tracking_id not in _rules:
-            _rules[first.tracking_id] = rules = Rules(await source.site(), options_of(settings))
-            for ctx, _ in members:  # Any of them may be the first to end well.
-                ctx.write(tables.PUT_RULES, (run_of(ctx.tracking_id), rules_json(rules)))
+            _rules[first.tracking_id] = Rules(await source.site(), options_of(settings))
+    if first.tracking_id not in _stored and await first.read(tables.RULES, (run_of(first.tracking_id),)):
+        _stored.add(first.tracking_id)
+    for ctx, _ in members if first.tracking_id not in _stored else ():  # Any of them may be the first to end well.
+        ctx.write(tables.PUT_RULES, (run_of(ctx.tracking_id), rules_json(_rules[ctx.tracking_id])))
     return [await _fetched(ctx, payload, pages[payload.title]) for ctx, payload in members]
 
 
