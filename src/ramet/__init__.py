@@ -19,6 +19,7 @@ from ramet.engine.context.batch import BatchContext, SyncBatchContext
 from ramet.engine.context.binding import item_settlement
 from ramet.engine.context.context import Context, SyncContext
 from ramet.engine.context.data import Blob, BlobTooLarge
+from ramet.engine.context.joined import Joined
 from ramet.engine.context.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.context.outcome import Outcome
 from ramet.engine.context.ports import ClaimLost, InvokeResult
@@ -50,6 +51,7 @@ from ramet.model.operations import AuditEntry, BulkAction, BulkResult, BulkSelec
 from ramet.model.paths import InvalidPath, PathChain, PathImpact, PathPage, PathTask, path_key
 from ramet.model.schedule import Schedule, ScheduleSlot, schedule_slot
 from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSettlement, StageCount
+from ramet.model.task.joined import JoinedTask
 from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
 from ramet.model.task.task import Attempt, Block, Task, TaskHistory, TaskState
 from ramet.model.values import InvalidText
@@ -127,6 +129,8 @@ __all__ = [
     "InvokeResult",
     "ItemResult",
     "ItemSettlement",
+    "Joined",
+    "JoinedTask",
     "KeyExplanation",
     "KindLimit",
     "KindStateCount",

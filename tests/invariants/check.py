@@ -31,6 +31,7 @@ from tests.invariants.money import money
 from tests.invariants.paths import paths
 from tests.invariants.rows import BlockRow, TaskRow, in_snapshot
 from tests.invariants.tallies import ends, tallies
+from tests.invariants.waits import waits
 
 TERMINAL = ("success", "filtered", "skipped", "failed", "cancelled")
 OUTCOMES = {"success", "filtered", "skipped", "error", "snooze", "continue", "lost", "returned", "ended"}
@@ -146,6 +147,7 @@ async def _look(store: Store, rows: Rows, clock_set_back: bool) -> list[str]:
     found += [f"ends: {line}" for line in await ends(store, rows.lineages)]
     found += await paths(store)
     found += [f"tallies: {line}" for line in await tallies(store, rows.tasks, rows.live)]
+    found += [f"waits: {line}" for line in await waits(store, rows.lineages)]
     return found + [f"money: {line}" for line in await money(store, rows.lineages)]
 
 

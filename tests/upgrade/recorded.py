@@ -58,7 +58,8 @@ async def _fill(path: Path) -> list[str]:
     await world.store.ensure_tables([EFFECTS])
     for part in (every_verb.submit_and_settle, every_verb.commit_at_once, every_verb.spend, every_verb.bind_and_settle,
                  every_verb.go_through_stages, every_verb.follow_an_end, every_verb.end_from_outside,
-                 every_verb.flow_control, every_verb.guard, every_verb.ask, every_verb.stand_in_line):  # fmt: skip
+                 every_verb.flow_control, every_verb.guard, every_verb.ask, every_verb.stand_in_line,
+                 every_verb.join_and_go_on):  # fmt: skip
         await part(world)
     await Schedules(Registry(Limits()), world.store, Limits()).add("page", every_seconds=60.0)
     clock.advance(61.0)

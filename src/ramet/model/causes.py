@@ -66,6 +66,7 @@ WAITING: Mapping[str, str] = {
     "path": "a task before it on its path has to end first",
     "ticket": "it takes its place on its path later",
     "bound": "another task settles it",
+    "tasks": "tasks that it waits for have to end first",
     "breaker": "the breaker of its resource is open, and tries again by itself",
     "source_off": "its resource is switched off until a person closes the breaker",
     "resource_paused": "its resource named the time to come back",

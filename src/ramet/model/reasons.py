@@ -116,6 +116,7 @@ _ENDS: Mapping[str, Callable[[_Facts], str]] = {
     "dependency_failed": "{task}".format_map,
     "import_duplicate": "of task {task}".format_map,
     "imported": "imported as {status}".format_map,
+    "joined": "{tasks} tasks".format_map,
     "on_end_overdue": "not done within {seconds:.0f} s".format_map,
     "over_before_import": "the lineage was {state} before the import".format_map,
     "poison": "{losses} claims lost, {alone} of them alone".format_map,

@@ -84,6 +84,8 @@ class ClaimedTask(NamedTuple):
     max_spawn_depth: int
     path: str | None = None
     """JSON list: path, scope, ``on_dependency_failure`` (:meth:`ramet.model.paths.PathRule.restored`)."""
+    round: int = 0
+    """How often it has joined, and been called again since."""
 
 
 class SweepResult(NamedTuple):

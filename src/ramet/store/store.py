@@ -24,7 +24,7 @@ from ramet.store.maintenance import monitor, notification_outbox, path_followup
 from ramet.store.maintenance import monitor as alert_verbs
 from ramet.store.maintenance import prune as prune_verbs
 from ramet.store.processes.registry import ProcessRegistry
-from ramet.store.reads import details, flow, live, path_reach, tree
+from ramet.store.reads import details, flow, joined, live, path_reach, tree
 from ramet.store.reads import history as history_reads
 from ramet.store.reads import history as key
 from ramet.store.reads import lineages as lineage_reads
@@ -448,6 +448,9 @@ class Store(ABC):
     next_due_at = reads(task_reads.next_due_at)
     known = reads(key.known)
     edges = reads(spawns.edges)
+    join_page = reads(joined.join_page)
+    join_totals = reads(joined.join_totals)
+    join_wait = reads(joined.join_wait)
     bound = reads(fenced.bound)
     claimable = reads(fenced.claimable)
     bound_counts = reads(fenced.bound_counts)

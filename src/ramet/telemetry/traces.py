@@ -63,6 +63,7 @@ _OUTCOMES: dict[type[object], str] = {
     ev.Fail: "error",
     ev.Error: "error",
     ev.Snooze: "snooze",
+    ev.Join: "snooze",
     ev.Continue: "continue",
     ev.HandBack: "returned",
 }

@@ -35,6 +35,7 @@ _OUTCOMES: dict[type[Any], str] = {
     ev.Fail: "failed",
     ev.Error: "error",
     ev.Snooze: "snooze",
+    ev.Join: "join",
     ev.Continue: "continue",
 }
 
@@ -58,7 +59,7 @@ class TaskRun:
     """Result of one handler call."""
 
     outcome: str
-    """success, filtered, skipped, failed, error, snooze or continue."""
+    """success, filtered, skipped, failed, error, snooze, join or continue."""
     result: Any
     reason: str | None
     error: str | None

@@ -124,6 +124,17 @@ async def in_line(world: World) -> str:
     return child
 
 
+async def joined(world: World) -> str:
+    [task] = await world.submit(world.task())
+    claimed = await world.claim_one()
+    await world.settle(claimed, ev.Join(1), spawns=[world.task(key) for key in ("a", "b", "c", "d", "e")])
+    first = await world.claim_one()
+    await world.settle(first)
+    await world.claim_one()
+    world.clock.advance(10.0)
+    return task
+
+
 WAITING: list[tuple[Script, str, str, dict[str, Any]]] = [
     (free, "no_worker", "it waits for a worker that serves kind 'page' on queue 'default'", {"workers_alive": 0}),
     (unserved, "unserved", "it waits for a worker that serves kind 'page' on queue 'default': no living one does",
@@ -147,6 +158,9 @@ WAITING: list[tuple[Script, str, str, dict[str, Any]]] = [
      "breaker of api open since +0 by ada: gone, next try +60", {"cooldown_seconds": 60.0}),
     (in_line, "path", "it waits for task t1 (page a) on path doc, which is pending: it waits for a worker",
      {"task": "t1", "path": "doc:x"}),
+    (joined, "tasks",
+     "it waits for 4 of 5 tasks since -10: page 'b', page 'c', page 'd' and 1 more; the first is processing since -10",
+     {"remaining": 4, "total": 5}),
 ]  # fmt: skip
 
 

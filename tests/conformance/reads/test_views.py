@@ -45,23 +45,27 @@ async def test_every_wait_is_counted(world: World) -> None:
     await world.submit(world.task(delay_seconds=80.0, path=PathRule(("doc",))), tracking_id="late in line")
     await world.submit(world.task(resource="slow"), world.task(resource="slow"), tracking_id="slow")
     await world.submit(*(world.task() for _ in range(4)), tracking_id="free")
+    [asks] = await world.submit(world.task(), tracking_id="asks")
+    asking = await world.claim_task(asks)
+    await world.settle(asking, ev.Join(1), spawns=[world.task(delay_seconds=90.0)])
     await world.sweep()
     present = await store.present()
     live = (await store.tasks(TaskQuery(states=LIVE, limit=1_000))).tasks
     assert present.waits == {
         "": BoundedCount(5),
-        "due": BoundedCount(1),
+        "due": BoundedCount(2),
         "ticket": BoundedCount(1),
         "path": BoundedCount(2),
         "resource": BoundedCount(2),
         "lineage": BoundedCount(2),
         "bound": BoundedCount(0),
+        "tasks": BoundedCount(1),
     }
     assert Counter(task.wait or "" for task in live) == {
         wait: count.number for wait, count in present.waits.items() if count.number
     }
     assert present.next_due_at == world.clock.now + 80.0
-    assert present.lineages["running"] == BoundedCount(5)
+    assert present.lineages["running"] == BoundedCount(6)
     assert present.lineages["paused"] == BoundedCount(1)
 
 

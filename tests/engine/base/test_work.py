@@ -52,6 +52,7 @@ FROM_HANDLERS = (
     ev.Fail,
     ev.Error,
     ev.Snooze,
+    ev.Join,
     ev.Continue,
     ev.Checkpoint,
     ev.Progress,

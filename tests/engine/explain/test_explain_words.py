@@ -13,7 +13,7 @@ from ramet.model.lineage.guard import BlockReason
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task import lifecycle
 
-AGAIN = {"retry_storm", "retry_in", "lease_expired", "handed_back"}
+AGAIN = {"retry_storm", "retry_in", "lease_expired", "handed_back", "joined"}
 """Reasons of attempts after which the task is pending: told as what the task waits for."""
 
 

@@ -130,6 +130,26 @@ OUTCOMES: dict[str, Case] = {
         {**FREE, "wait": "due", "available_at": NOW + 30.0, "rank": due(30.0), "attempts": 1, "snoozes": 4},
         {"outcome": "snooze", "reason": "not yet"},
     ),
+    "join": (
+        standing(**OWN), ev.Join(FENCE, live=2),
+        {
+            **FREE, "wait": "tasks", "available_at": NOW, "rank": due(0.0), "attempts": 1, "deadline_at": None,
+            "holds_path": 0,
+        },
+        {"outcome": "snooze", "reason": "joined: 2 tasks"},
+    ),
+    "join with nothing to wait for": (
+        standing(**OWN), ev.Join(FENCE, idle_rounds=1),
+        {**FREE, "wait": "resource", "available_at": NOW, "rank": due(0.0), "attempts": 1},
+        {"outcome": "snooze", "reason": "joined: 0 tasks"},
+    ),
+    "join with nothing to wait for, again": (
+        standing(**OWN), ev.Join(FENCE, idle_rounds=2), {**OVER, "state": "failed"},
+        {
+            "outcome": "error", "reason": "no_progress",
+            "error": "a join with nothing to wait for, again",
+        },
+    ),
     "continue": (
         standing(**OWN), ev.Continue(FENCE, progressed=False),
         {**FREE, "wait": "resource", "available_at": NOW, "rank": due(0.0), "attempts": 0, "chain_depth": 2},

@@ -32,6 +32,8 @@ TABLE: dict[str, tuple[str, str, str, str, str, str, str]] = {
     "fail": (NO, "failed cancelled !stale", NO, NO, NO, NO, NO),
     "error": (NO, "pending failed cancelled !stale", NO, NO, NO, NO, NO),
     "snooze": (NO, "pending failed cancelled !stale", NO, NO, NO, NO, NO),
+    "join": (NO, "pending failed cancelled !stale", NO, NO, NO, NO, NO),
+    "wake": ("pending !not_waiting", NO, NO, NO, NO, NO, NO),
     "continue": (NO, "pending success failed cancelled !stale", NO, NO, NO, NO, NO),
     "reclaim": (NO, "pending failed cancelled !lease_current", NO, NO, NO, NO, NO),
     "hand_back": (NO, "pending !stale", NO, NO, NO, NO, NO),
@@ -70,6 +72,8 @@ def pending() -> list[Standing]:
         {"wait": "bound", "bound_to": "settler"},
         {"wait": "path", "holds_path": 0},
         {"wait": "ticket", "holds_path": 0, "available_at": NOW + 1.0},
+        {"wait": "tasks"},
+        {"wait": "tasks", "holds_path": 0},
         {"holds_path": 1},
         {"max_attempts": None},
     )
@@ -132,6 +136,7 @@ def events() -> dict[str, list[ev.Event]]:
             )
         ],
         "lineage_ended": [ev.LineageEnded("failed", "lineage_deadline"), ev.LineageEnded("cancelled", "cancel_tree")],
+        "wake": [ev.Wake(NOW + 60.0), ev.Wake(NOW + 60.0, 30.0)],
         "over_ceiling": [ev.OverCeiling("cost: too much")],
         "cancel": [ev.Cancel("person", "enough"), ev.Cancel("person")],
         "source_disabled": [ev.SourceDisabled("source_disabled: host")],
@@ -157,6 +162,9 @@ def fenced(fence: int) -> list[tuple[str, ev.Event]]:
         ("skip", ev.Skip(fence, "known")),
         ("fail", ev.Fail(fence, "no data")),
         ("snooze", ev.Snooze(fence, 60.0, "busy")),
+        ("join", ev.Join(fence, live=3)),
+        ("join", ev.Join(fence, idle_rounds=1)),
+        ("join", ev.Join(fence, idle_rounds=2)),
         ("continue", ev.Continue(fence, progressed=True)),
         ("continue", ev.Continue(fence, progressed=False)),
         ("hand_back", ev.HandBack(fence)),
@@ -181,7 +189,7 @@ def test_the_table_has_every_state_and_every_event() -> None:
     assert list(STATES) == [state.value for state in TaskState]
     assert {"pending", "processing"} == LIVE
     assert set(STATES) - LIVE == TERMINAL
-    assert len(TABLE) == len(get_args(ev.Event)) == 23
+    assert len(TABLE) == len(get_args(ev.Event)) == 25
     assert set(TABLE) == set(events()) == {row.name for row in TRANSITIONS}
     assert {type(variants[0]) for variants in events().values()} == set(get_args(ev.Event))
 

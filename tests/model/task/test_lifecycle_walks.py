@@ -37,6 +37,7 @@ OUTSIDE = st.one_of(
     st.builds(ev.Cancel, st.just("person")),
     st.builds(ev.OverCeiling, st.just("cost: too much")),
     st.builds(ev.SourceDisabled, st.just("source_disabled: host")),
+    st.builds(ev.Wake, st.just(NOW + LINEAGE_SECONDS), st.sampled_from([None, 50.0])),
     st.builds(ev.DependencyFailed, st.just("dependency_failed: task-1")),
     st.builds(ev.Exclude, st.just("person")),
     st.builds(ev.Revive, st.just("person")),
@@ -66,6 +67,7 @@ def worker_events(fence: st.SearchStrategy[int]) -> st.SearchStrategy[ev.Event]:
             st.sampled_from([None, NOW + 40.0]),
         ),
         st.builds(ev.Snooze, fence, st.floats(-5.0, 60.0)),
+        st.builds(ev.Join, fence, st.booleans(), st.booleans(), st.sampled_from([0, 3]), st.sampled_from([0, 1, 2])),
         st.builds(ev.Continue, fence, st.booleans()),
         st.builds(ev.HandBack, fence),
     )

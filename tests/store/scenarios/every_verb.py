@@ -136,6 +136,7 @@ async def run_everything(world: World) -> None:
     await look_at_paths(world)
     await ask(world)
     await stand_in_line(world)
+    await join_and_go_on(world)
     await rates(world)
     world.clock.advance(10_000_000.0)
     await world.sweep()
@@ -227,6 +228,26 @@ async def go_through_stages(world: World) -> None:
     await world.settle(await world.claim_task(second))
     await world.store.stage_counts("page")
     await world.store.stage_counts("page", "stages")
+
+
+async def join_and_go_on(world: World) -> None:
+    [root] = await world.submit(world.task("asks"), tracking_id="joins")
+    for branch in (False, True):
+        claimed = await world.claim_task(root)
+        wanted = [world.task(f"{branch} {at}") for at in range(3)]
+        answer = await world.settle(claimed, ev.Join(claimed.standing.fence, branch, True), spawns=[*wanted, wanted[0]])
+        names = [str(told.id) for told in answer.spawns[:3]]
+        await world.store.join_wait(root)
+        below = await world.grow(await world.claim_task(names[0]), world.task(f"below {branch}"))
+        failed = await world.claim_task(names[1])
+        await world.settle(failed, failing(failed))
+        await world.store.revive([names[1]], by="w")
+        for name in (*names[1:], *below):
+            await world.settle(await world.claim_task(name))
+        await world.store.sweep()
+        await world.store.join_page(claimed.standing.seq, claimed.round + 1)
+        await world.store.join_totals(claimed.standing.seq, claimed.round + 1)
+    await world.settle(await world.claim_task(root))
 
 
 async def bind_and_settle(world: World) -> None:

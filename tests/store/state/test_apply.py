@@ -118,10 +118,16 @@ async def test_no_changes_are_no_work(place: Place) -> None:
 @pytest.mark.parametrize("transition", [row for row in TRANSITIONS if row.fields], ids=lambda row: row.name)
 def test_a_transition_that_names_its_fields_changes_no_other(transition: Transition) -> None:
     """Only these are written: a field that a rule began to change beside them would never reach the database."""
-    event: ev.Event = ev.Claim("w", 300.0, 9_000.0) if transition.event is ev.Claim else ev.Heartbeat(3, 600.0)
+    events: dict[type[Any], ev.Event] = {
+        ev.Claim: ev.Claim("w", 300.0, 9_000.0), ev.Heartbeat: ev.Heartbeat(3, 600.0), ev.Wake: ev.Wake(9_000.0, 5.0),
+    }  # fmt: skip
+    event = events[transition.event]
+    wait = "tasks" if transition.event is ev.Wake else None
     [state] = transition.sources
     for ending, started_at in ((None, None), (None, 5.0), ("failed", 5.0)):
-        before = standing(state, fence=3, ending=ending, started_at=started_at, deadline_at=None, progressed=1)
+        before = standing(
+            state, wait=wait, fence=3, ending=ending, started_at=started_at, deadline_at=None, progressed=1
+        )
         change = decide(before, event, NOW)
         assert isinstance(change, Change)
         touched = {name for name in Standing._fields if getattr(before, name) != getattr(change.after, name)}

@@ -63,6 +63,8 @@ class Work(NamedTuple):
     ending_facts: str | None = None
     unique_seconds: float | None = None
     resource: str | None = None
+    round: int = 0
+    """How often it has joined."""
 
 
 _GIVEN = (*Standing._fields, *ClaimedTask._fields[1:])
@@ -108,6 +110,7 @@ _EVENTS: dict[str, type[Any]] = {
         ev.Fail,
         ev.Error,
         ev.Snooze,
+        ev.Join,
         ev.Continue,
         ev.Checkpoint,
         ev.Progress,

@@ -24,7 +24,7 @@ from ramet.engine.base.observe import observer
 from ramet.engine.base.task_log import log_outcome
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.context.context import AsyncContext, BaseContext, HandlerPort, settlement_of
-from ramet.engine.context.outcome import Outcome, error_event, named_error_event
+from ramet.engine.context.outcome import OnDependencyFailure, Outcome, error_event, named_error_event
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.model.lineage.limits import HEARTBEAT_SECONDS
@@ -419,6 +419,14 @@ class Claim(BaseClaim, AsyncContext):
             return Settlement(*self.pair, event)
 
         return await self._end(make)
+
+    async def join(
+        self: BaseClaim, *, branch: bool = False, on_dependency_failure: OnDependencyFailure = "run"
+    ) -> ClaimResult:
+        """Wait for this task's own children, see :meth:`ramet.Context.join`; it is claimed again when they have ended,
+        with ``joined``."""
+        outcome = Outcome.join(branch=branch, on_dependency_failure=on_dependency_failure)
+        return await self._end(lambda: self.settlement_for(outcome))
 
     async def snooze(self: BaseClaim, seconds: float, reason: str | None = None) -> ClaimResult:
         """Back to pending for so many seconds (at least 1); the attempt is given back. Keeps what was buffered."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from ramet.engine.base import current_tasks
 from ramet.engine.base.clock import Clock, new_id
 from ramet.engine.client.claim import BaseClaim, Claim, ClaimEnvironment, ClaimId, ClaimResult, LeaseKeeper
-from ramet.engine.context.context import HandlerPort
+from ramet.engine.context.context import HandlerPort, load_joined
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.context.supervisor_calls import run_supervisor_call
 from ramet.engine.kinds.registry import Handler, Kind, Registry
@@ -95,7 +95,10 @@ class PullVerbs:
         Raises:
             ValueError: no kind, a number that makes no sense, or a kind with a task per stage: its stages are claimed.
         """
-        return await self.take(Claim, kinds, n, queues=queues, lease_seconds=lease_seconds, wait_seconds=wait_seconds)
+        claims = await self.take(Claim, kinds, n, queues=queues, lease_seconds=lease_seconds, wait_seconds=wait_seconds)
+        for claim in claims:
+            await load_joined(claim)
+        return claims
 
     async def take(
         self,

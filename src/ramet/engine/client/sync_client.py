@@ -21,7 +21,7 @@ from ramet.engine.client.claim import BaseClaim, Claim
 from ramet.engine.client.client import Client
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.client.settings import Settings
-from ramet.engine.context.context import SyncVerbs
+from ramet.engine.context.context import SyncVerbs, load_joined
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Handler
 from ramet.engine.settings.setting import SETTINGS_SECONDS
@@ -46,6 +46,7 @@ class SyncClaim(SyncVerbs, BaseClaim):
     filter = blocking(Claim.filter)
     skip = blocking(Claim.skip)
     fail = blocking(Claim.fail)
+    join = blocking(Claim.join)
     snooze = blocking(Claim.snooze)
     continue_later = blocking(Claim.continue_later)
     release = blocking(Claim.release)
@@ -331,7 +332,7 @@ class SyncClient(Blocking):
         wait_seconds: float = 0.0,
     ) -> list[SyncClaim]:
         """See :meth:`ramet.engine.client.client.Client.claim`."""
-        return self.wait_for(
+        claims = self.wait_for(
             self.asynchronous.take(
                 partial(SyncClaim, self.wait_for),
                 kinds,
@@ -341,6 +342,9 @@ class SyncClient(Blocking):
                 wait_seconds=wait_seconds,
             )
         )
+        for claim in claims:
+            self.wait_for(load_joined(claim))
+        return claims
 
     @contextmanager
     def keep(self, claims: Iterable[BaseClaim]) -> Iterator[None]:

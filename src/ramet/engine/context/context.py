@@ -19,6 +19,7 @@ from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work, completed, succeeded
 from ramet.engine.context.binding import bind, bound, item_settlement, settle_items
 from ramet.engine.context.data import Blob, check_own, put_blob, read_blob, run_transaction
+from ramet.engine.context.joined import Joined, joined_tasks
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX, Endings, Outcome, outcome_event
 from ramet.engine.context.ports import ClaimLost, ContextParts, InvokeResult, SupervisorPort
@@ -79,6 +80,8 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
     _items: tuple[ItemSettlement, ...] | list[ItemSettlement] = ()
     _held_for: float | None = None
     _switched_off: str | None = None
+    joined: Joined | None = None
+    """The tasks that this one has waited for, when it is called again after a join; None before its first join."""
 
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: HandlerPort, lease_seconds: float) -> None:
         self._work = work
@@ -306,6 +309,12 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         if settled.state != "processing":
             raise ClaimLost(f"task {self.id} is {settled.state}: {settled.reason}")
         return settled
+
+
+async def load_joined(context: BaseContext) -> None:
+    """Fetch what a task that has joined finds, before its handler is called."""
+    if context._work.round:
+        context.joined = await joined_tasks(context._desk, context._work.seq, context._work.round)
 
 
 def settlement_of(context: BaseContext, result: Any) -> Settlement:

@@ -6,9 +6,9 @@ API both come here with what a handler returned or raised.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, NoReturn
 
 from pydantic import ValidationError
 
@@ -34,11 +34,13 @@ from ramet.model.task.retry import (
 from ramet.model.values import REASON_CHARACTERS_MAX, InvalidNumber, InvalidText, seconds_from_now, storable
 from ramet.store.errors import StoreUncertain, StoreUnreachable
 
+OnDependencyFailure = Literal["run", "skip"]
+
 ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX
 NEVER_FITS = (ValidationError, PayloadTooLarge, InvalidNumber, InvalidText, InvalidKey, InvalidPath)
 """What was asked for cannot be taken, now or later: invalid input (DESIGN §6), unless an app's table says otherwise."""
 
-_EVENTS = frozenset({"filter", "skip", "fail", "snooze", "continue"})
+_EVENTS = frozenset({"filter", "skip", "fail", "snooze", "join", "continue"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,13 @@ class Outcome:
     """An end other than a result. Handlers make it with their context's methods, pullers with the ones here."""
 
     event: str
-    """``filter``, ``skip``, ``fail``, ``snooze`` or ``continue``."""
+    """``filter``, ``skip``, ``fail``, ``snooze``, ``join`` or ``continue``."""
     reason: str | None = None
     seconds: float = 0.0
+    branch: bool = False
+    """Of a join: wait for all that grows below, too."""
+    skip_on_failure: bool = False
+    """Of a join: be skipped where one of them does not succeed."""
 
     def __post_init__(self) -> None:
         # Here it is the handler's error; later it would be one of the worker.
@@ -79,9 +85,27 @@ class Outcome:
         return cls("snooze", reason, seconds)
 
     @classmethod
+    def join(cls, *, branch: bool = False, on_dependency_failure: OnDependencyFailure = "run") -> Outcome:
+        """Wait for this task's own children and run again, see :meth:`Endings.join`."""
+        if on_dependency_failure not in ("run", "skip"):
+            raise ValueError(f"on_dependency_failure is {on_dependency_failure!r}: give 'run' or 'skip'")
+        return _Join("join", branch=branch, skip_on_failure=on_dependency_failure == "skip")
+
+    @classmethod
     def continue_later(cls) -> Outcome:
         """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
         return cls("continue")
+
+
+class _Join(Outcome):
+    """A join, which one is tempted to await."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Any, Any, NoReturn]:
+        raise TypeError(
+            "`return ctx.join(...)` instead of awaiting it: the task is called again when its children have ended"
+        )
 
 
 class Endings:
@@ -103,6 +127,20 @@ class Endings:
         """Come back in so many seconds (at least 1); the attempt is given back."""
         return Outcome.snooze(seconds, reason)
 
+    def join(self, *, branch: bool = False, on_dependency_failure: OnDependencyFailure = "run") -> Outcome:
+        """Wait for this task's own children, then run again with ``ctx.joined``; the attempt is given back.
+
+        It waits for every child granted since the task was created, or since its last join, in whatever attempt.
+        Meanwhile it holds neither slot nor lease nor path, and its own time stands still. A second join in a row with
+        nothing live to wait for ends it as failed, ``no_progress``.
+
+        Args:
+            branch: wait for all that grows below those children, too.
+            on_dependency_failure: ``skip`` ends this task as skipped as soon as one of them fails, is cancelled, or is
+                skipped for such a reason; ``run`` runs it whatever became of them.
+        """
+        return Outcome.join(branch=branch, on_dependency_failure=on_dependency_failure)
+
     def continue_later(self) -> Outcome:
         """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
         return Outcome.continue_later()
@@ -120,6 +158,8 @@ def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
             return ev.Fail(fence, reason or "failed")
         case "snooze":
             return ev.Snooze(fence, outcome.seconds, reason)
+        case "join":
+            return ev.Join(fence, outcome.branch, outcome.skip_on_failure)
         case _:
             return ev.Continue(fence, progressed=False)
 

@@ -14,6 +14,7 @@ from ramet.engine.base.claims import WorkerClaims
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.retrying import AWAY, DatabaseReachability
 from ramet.engine.context.data import keep_blob, transact
+from ramet.engine.context.joined import page_out, totals_out
 from ramet.engine.context.rates import adapt, take
 from ramet.model.money import ActualCost, ReserveRequest
 from ramet.store.answers import SettleResult
@@ -56,6 +57,8 @@ _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     "adapt": adapt,
     "bind": _bind,
     "bound": _bound,
+    "join_page": page_out,
+    "join_totals": totals_out,
     "reserve": _reserve,
     "settle_reserved": _settle_reserved,
     "put_blob": keep_blob,

@@ -9,6 +9,7 @@ from ramet.engine.explain.ends import ended, why_ended
 from ramet.engine.explain.paths import PathExplanation, explain_path, place_cause
 from ramet.engine.explain.pending import obstacles, spent, waits_for_worker
 from ramet.model.causes import Cause, CauseSubject, Sentence
+from ramet.model.keys import display_key
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.reasons import Fact, code_of
 from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
@@ -82,7 +83,7 @@ async def _why(store: Store, history: TaskHistory, lineage: Lineage, path: PathE
     if task.reason is not None:  # Of a live task only an end that has begun has a reason.
         return [_ending(task)]
     held = [cause async for cause in obstacles(store, task, lineage)]
-    own = place_cause(task, path) or _own_wait(history)
+    own = place_cause(task, path) or _own_wait(history) or await _others(store, task)
     # What ends or stops its whole lineage comes before its own wait, and that before what it shares with others.
     first = [cause for cause in held if cause.about is not None and cause.code in _OF_LINEAGE]
     later = [cause for cause in held if cause not in first]
@@ -127,6 +128,23 @@ def _own_wait(history: TaskHistory) -> Cause | None:
     if task.wait in (Wait.DUE, Wait.TICKET):
         return _scheduled(history)
     return None
+
+
+async def _others(store: Store, task: Task) -> Cause | None:
+    """The tasks that it waits for."""
+    waits = await store.join_wait(task.id) if task.wait == Wait.TASKS else None
+    if waits is None:
+        return None
+    facts: dict[str, Fact] = {"remaining": waits.remaining, "total": waits.total, "since": waits.since}
+    words: Sentence = (f"it waits for {waits.remaining:,} of {waits.total:,} tasks since ", waits.since)
+    if not waits.oldest:
+        return Cause("tasks", words, facts)
+    first, more = waits.oldest[0], waits.remaining - len(waits.oldest)
+    named = ", ".join(f"{each.kind} {display_key(each.key)!r}" for each in waits.oldest)
+    said = "is processing since " if first.state is TaskState.PROCESSING else "may be claimed since "
+    facts |= {"oldest": first.id, "oldest_state": first.state, "oldest_since": first.since}
+    words = (*words, f": {named}{f' and {more:,} more' if more else ''}; the first {said}", first.since)
+    return Cause("tasks", words, facts, CauseSubject("task", first.id), f"ramet explain {first.id}")
 
 
 def _scheduled(history: TaskHistory) -> Cause:

@@ -21,7 +21,7 @@ from ramet.store.store import Store
 
 NAMED_MAX = 20
 """So many living workers are named."""
-LATER = frozenset({Wait.DUE, Wait.TICKET, Wait.PATH})
+LATER = frozenset({Wait.DUE, Wait.TICKET, Wait.PATH, Wait.TASKS})
 """Waits of tasks that could not be claimed whatever else is free."""
 
 

@@ -17,7 +17,14 @@ from ramet.engine.base.clock import Clock
 from ramet.engine.base.error_text import describe_error
 from ramet.engine.base.work import Work
 from ramet.engine.context.batch import batch_of, results_of
-from ramet.engine.context.context import BaseContext, Context, HandlerPort, SyncContext, settlement_of
+from ramet.engine.context.context import (
+    BaseContext,
+    Context,
+    HandlerPort,
+    SyncContext,
+    load_joined,
+    settlement_of,
+)
 from ramet.engine.context.outcome import error_event
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Kind, Registry, UnknownKind
@@ -161,6 +168,8 @@ class HandlerCalls:
             if kind.payload is not None:
                 arguments = (kind.payload.validator.validate_json(work.payload),)
             context = self._context(work, kind, slot)
+            if work.round:
+                await load_joined(context)
             return [settlement_of(context, await self._call(kind, context, arguments, slot))]
         except asyncio.CancelledError:
             raise
@@ -185,6 +194,8 @@ class HandlerCalls:
         contexts = [self._context(work, kind, slot) for work in called]
         arguments = () if kind.payload is None else (payloads,)
         try:
+            for context in contexts:
+                await load_joined(context)
             returned = await self._call(kind, batch_of(contexts), arguments, slot) if called else None
             results = results_of(returned, len(called))
         except asyncio.CancelledError:

@@ -152,6 +152,8 @@ class Lineage(NamedTuple):
     number; empty string when there is none."""
     generation: int = 0
     """How many lineages led to it, each of which began the next by a handler or by its end."""
+    waits: int = 0
+    """Tasks of it that have waited for others, or do: where there is none, nobody asks who waits."""
 
     @property
     def shapes_allowed(self) -> dict[str, int | None]:

@@ -110,6 +110,33 @@ class Snooze:
 
 
 @dataclass(frozen=True, slots=True)
+class Join:
+    """The handler waits for tasks of its lineage and is called again when they have ended; the attempt is given back.
+
+    It waits for every child granted since the task was created, or since its last join.
+    """
+
+    fence: int
+    branch: bool = False
+    """True to wait for all that grows below those children, too."""
+    skip_on_failure: bool = False
+    """True where the task is skipped when one of them fails, is cancelled, or is skipped for such a reason."""
+    live: int = 0
+    """How many of them have not ended; the store says."""
+    idle_rounds: int = 0
+    """Rounds in a row, this one included, in which there was nothing live to wait for; the store says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """The tasks that it waits for have ended."""
+
+    lineage_deadline_at: float
+    seconds_left: float | None = None
+    """Of its own time, when it began to wait; None where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Continue:
     """The handler did part of the work and wants another invocation."""
 
@@ -238,6 +265,8 @@ Event = (
     | Fail
     | Error
     | Snooze
+    | Join
+    | Wake
     | Continue
     | LeaseExpired
     | HandBack

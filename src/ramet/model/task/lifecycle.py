@@ -36,6 +36,7 @@ from ramet.model.task.transitions import (
 
 _DUE = Wait.DUE.value
 _RESOURCE = Wait.RESOURCE.value
+_TASKS = Wait.TASKS.value
 _IN_LINE = (Wait.PATH.value, Wait.TICKET.value)
 
 
@@ -206,6 +207,34 @@ def _snooze(row: Transition, task: Standing, event: ev.Snooze, now: float) -> Ch
     return _again(row, task, now, available_at, fields, outcome="snooze", reason=event.reason)
 
 
+IDLE_ROUNDS_MAX = 2
+"""Joins in a row with nothing live to wait for: a handler that goes on so would never end."""
+
+
+def _join(row: Transition, task: Standing, event: ev.Join, now: float) -> Change:
+    if task.ending is None and event.idle_rounds >= IDLE_ROUNDS_MAX:
+        reason = Reason("no_progress", rounds=event.idle_rounds)
+        return _ended(row, task, FAILED, outcome="error", reason=reason, error="a join with nothing to wait for, again")
+    reason = Reason("joined", tasks=event.live)
+    change = _again(row, task, now, now, {"attempts": _given_back(task)}, outcome="snooze", reason=reason)
+    after = change.after
+    if after.state != PENDING or after.ending is not None:
+        return change
+    if event.live:  # Its own time stands still meanwhile; that of its lineage bounds the wait.
+        after = after._replace(wait=_TASKS, deadline_at=None, holds_path=None if after.holds_path is None else 0)
+    return change._replace(after=after)
+
+
+def _wake(row: Transition, task: Standing, event: ev.Wake, now: float) -> Change | TransitionRefused:
+    if task.wait != _TASKS:
+        return TransitionRefused("not_waiting")
+    deadline_at = event.lineage_deadline_at
+    if event.seconds_left is not None:
+        deadline_at = min(now + event.seconds_left, deadline_at)
+    wait = free_wait(task.resource) if task.holds_path is None else Wait.TICKET.value
+    return Change(task, changed(task, wait=wait, available_at=now, deadline_at=deadline_at), row)
+
+
 def _continue(row: Transition, task: Standing, event: ev.Continue, now: float) -> Change:
     if not (task.progressed or event.progressed):
         return _ended(row, task, SUCCESS, outcome="success", reason=Reason("no_progress"))
@@ -328,7 +357,7 @@ def _dependency_failed(
 ) -> Change | TransitionRefused:
     if task.ending is not None:
         return TransitionRefused("ending")
-    if task.holds_path != 0:
+    if task.holds_path != 0 and task.wait != _TASKS:
         return TransitionRefused("not_waiting")
     return _ended(row, task, SKIPPED, reason=event.reason, by="engine")
 
@@ -386,6 +415,8 @@ _RULES: dict[type[Any], tuple[Transition, _Rule]] = {
     ev.Fail: (rows.FAIL, _fail),
     ev.Error: (rows.ERROR, _error),
     ev.Snooze: (rows.SNOOZE, _snooze),
+    ev.Join: (rows.JOIN, _join),
+    ev.Wake: (rows.WAKE, _wake),
     ev.Continue: (rows.CONTINUE, _continue),
     ev.LeaseExpired: (rows.LEASE_EXPIRED, _lease_expired),
     ev.HandBack: (rows.HAND_BACK, _hand_back),

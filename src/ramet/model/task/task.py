@@ -76,6 +76,8 @@ class Wait(StrEnum):
     """A task before it on a conflicting path has to end first."""
     BOUND = "bound"
     """It was bound to a settling task, and only that one may settle it."""
+    TASKS = "tasks"
+    """Other tasks of its lineage have to end first: a join."""
 
 
 def free_wait(resource: str | None) -> str | None:

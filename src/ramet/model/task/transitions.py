@@ -97,6 +97,8 @@ SKIP = Transition("skip", ev.Skip, _states(PROCESSING), _states(SKIPPED, FAILED,
 FAIL = Transition("fail", ev.Fail, _states(PROCESSING), _states(FAILED, CANCELLED))
 ERROR = Transition("error", ev.Error, _states(PROCESSING), _states(PENDING, FAILED, CANCELLED))
 SNOOZE = Transition("snooze", ev.Snooze, _states(PROCESSING), _states(PENDING, FAILED, CANCELLED))
+JOIN = Transition("join", ev.Join, _states(PROCESSING), _states(PENDING, FAILED, CANCELLED))
+WAKE = Transition("wake", ev.Wake, _states(PENDING), _states(PENDING), fields=("wait", "available_at", "deadline_at"))
 CONTINUE = Transition("continue", ev.Continue, _states(PROCESSING), _states(PENDING, SUCCESS, FAILED, CANCELLED))
 LEASE_EXPIRED = Transition("reclaim", ev.LeaseExpired, _states(PROCESSING), _states(PENDING, FAILED, CANCELLED))
 HAND_BACK = Transition("hand_back", ev.HandBack, _states(PROCESSING), _states(PENDING))
@@ -130,6 +132,8 @@ TRANSITIONS: tuple[Transition, ...] = (
     FAIL,
     ERROR,
     SNOOZE,
+    JOIN,
+    WAKE,
     CONTINUE,
     LEASE_EXPIRED,
     HAND_BACK,

@@ -20,6 +20,8 @@ PRUNED_BY_TASK = (
     "ramet_holds",
     "ramet_stages",
     "ramet_unsuccessful",
+    "ramet_waits",
+    "ramet_awaited",
 )
 """Tables with a ``seq``, whose rows go with their task."""
 PRUNED_BY_LINEAGE: dict[str, str] = {

@@ -20,11 +20,13 @@ from ramet.store.rows.lineages import BOUND, DEADLINE_REASON, LEFT, end_lineage,
 from ramet.store.rows.tallies import ADD, ADD_REASON, ALL_TIME, FOLDED, HOUR, MINUTE
 from ramet.store.rows.tasks import take_live
 from ramet.store.rows.turns import LEVELS_IDLE_SECONDS, forget_levels
+from ramet.store.rows.waits import OVER
 from ramet.store.session import Session
 from ramet.store.state.path_changes import release_lapsed
 from ramet.store.verbs import over_ceiling
 from ramet.store.verbs.bound import ended_settlers, expire_polled, unbind_orphans
 from ramet.store.verbs.claim import promote_due
+from ramet.store.verbs.join import wake_waiting
 from ramet.store.verbs.lineage_end import start_ends
 from ramet.store.verbs.lineage_followup import follow_ends
 from ramet.store.verbs.rates import forget_shares
@@ -204,6 +206,13 @@ def _due(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult
     return SweepResult(due=due)
 
 
+def _woken(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
+    woken = wake_waiting(session, limit)
+    if woken:
+        session.wake()
+    return SweepResult(due=woken)
+
+
 def _stale(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
     reclaimed, poisoned = reclaim(session, limit, dead_workers)
     if reclaimed:
@@ -254,6 +263,7 @@ def _stale_there(session: Session, dead_workers: DeadWorkers) -> bool:
 _STALE = _any_row("SELECT 1 FROM ramet_live WHERE state = 'processing' AND lease_until <= ?")
 PARTS = (
     SweepStep(_any_row("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _due),
+    SweepStep(_any_row(f"SELECT 1 FROM ramet_waits WHERE {OVER}"), _woken),
     SweepStep(_stale_there, _stale),
     SweepStep(
         lambda session, _: path_followup.has_due_tasks(session) or path_followup.at_breakers(session), _due_on_paths

@@ -25,6 +25,8 @@ NOT_CLAIMABLE: dict[str, str] = {
     Wait.TICKET: f"{_LIVE} WHERE wait = 'ticket' ORDER BY available_at",
     Wait.LINEAGE: f"{_LIVE} WHERE wait = 'lineage'",
     Wait.BOUND: f"{_LIVE} WHERE bound_to IS NOT NULL AND wait = 'bound'",
+    Wait.TASKS: "SELECT l.queue, l.kind FROM (SELECT seq FROM ramet_waits INDEXED BY ramet_waits_open "
+    "WHERE waiting = 1 LIMIT ?) w JOIN ramet_live l ON l.seq = w.seq",
     Wait.RESOURCE: f"{_LIVE} INDEXED BY ramet_live_by_resource WHERE wait = 'resource' AND state = 'pending'",
     Wait.PATH: "SELECT l.queue, l.kind FROM (SELECT seq FROM ramet_paths INDEXED BY ramet_paths_waiting "
     "WHERE waits_on IS NOT NULL LIMIT ?) p JOIN ramet_live l ON l.seq = p.seq AND l.wait || '' = 'path'",

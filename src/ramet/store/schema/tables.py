@@ -267,10 +267,52 @@ _V2 = (
     "DROP INDEX ramet_live_by_lineage",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1, _V2)
+_V3 = (
+    # Joins (DESIGN §4, "Waiting for other tasks"): a row for each task that waits or has waited, and one for each task
+    # of each of its rounds.
+    """
+    CREATE TABLE ramet_waits (
+        seq INTEGER PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        round INTEGER NOT NULL,
+        first INTEGER NOT NULL,
+        remaining INTEGER NOT NULL CHECK (remaining >= 0),
+        waiting INTEGER NOT NULL,
+        branch INTEGER NOT NULL,
+        skips INTEGER NOT NULL,
+        failed INTEGER,
+        idle_rounds INTEGER NOT NULL,
+        seconds_left REAL,
+        since REAL NOT NULL
+    )
+    """,
+    # Those that may go on, or are to be skipped.
+    "CREATE INDEX ramet_waits_over ON ramet_waits (seq) WHERE waiting = 1 AND (remaining = 0 OR failed IS NOT NULL)",
+    "CREATE INDEX ramet_waits_open ON ramet_waits (tracking_id, seq) WHERE waiting = 1",
+    """
+    CREATE TABLE ramet_awaited (
+        seq INTEGER NOT NULL,
+        round INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        behind INTEGER NOT NULL DEFAULT 0,
+        tracking_id TEXT NOT NULL,
+        awaited INTEGER,
+        live INTEGER NOT NULL,
+        kind TEXT,
+        key TEXT,
+        reason TEXT,
+        facts TEXT,
+        PRIMARY KEY (seq, round, place, behind)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX ramet_awaited_live ON ramet_awaited (awaited) WHERE live = 1",
+    "ALTER TABLE ramet_lineages ADD COLUMN waits INTEGER NOT NULL DEFAULT 0",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1, _V2, _V3)
 """Statements that lead from version n to n + 1, at index n. Forward only, by one process under a lock."""
 
-COMPATIBLE_FROM: tuple[int, ...] = (1, 1)
+COMPATIBLE_FROM: tuple[int, ...] = (1, 1, 3)
 """The oldest version whose programs may go on writing to version n + 1, at index n: steps add what older ones need not
 know, and whatever cannot be done so raises this (docs/decisions/0037)."""
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from ramet.model.lineage.lineage import Lineage, finished_if_empty, reopened
 from ramet.model.reasons import stored
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
-from ramet.model.task.transitions import Change, Transition
-from ramet.store.rows import keys, tallies
+from ramet.model.task.transitions import DEPENDENCY_FAILED, Change, Transition
+from ramet.store.rows import keys, tallies, waits
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
 from ramet.store.rows.retained_slots import FLOW, hold, resources_to_wake, wake_resources
@@ -92,6 +92,8 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
         wake_resources(session, names)
     if unique := [c for c in done if c.before.unique_seconds is not None]:
         keys.follow_ends(session, unique)
+    if waited := [c.before.seq for c in done if c.before.wait == Wait.TASKS and c.after.wait != Wait.TASKS]:
+        waits.left(session, waited)
     if pathed := [c for c in done if c.before.holds_path is not None]:
         path_changes.follow(session, pathed)
     return ApplyResult(frozenset(lost))
@@ -249,6 +251,23 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
     lineages = lock_lineages(session, deltas)
     _close_reservations(session, changes, lineages)
     count_ends(session, deltas, lineages, revived)
+    if any(row.waits for row in lineages.values()):
+        _tell_waiting(session, changes, lineages)
+
+
+_FAILED = (TaskState.FAILED, TaskState.CANCELLED)
+
+
+def _tell_waiting(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
+    """Ends and revives, to those that wait for these tasks."""
+    ended: dict[str, list[int]] = defaultdict(list)
+    for c in changes:
+        if c.before.state in LIVE and c.after.state in TERMINAL:
+            ended[c.before.tracking_id].append(c.before.seq)
+    failed = {c.before.seq for c in changes if c.after.state in _FAILED or c.transition is DEPENDENCY_FAILED}
+    waits.ended(session, lineages, ended, failed)
+    if again := [c.before.seq for c in changes if c.before.state in TERMINAL and c.after.state in LIVE]:
+        waits.live_again(session, again)
 
 
 def count_ends(

@@ -18,7 +18,7 @@ from ramet.model.task.task import Standing, standing_of
 from ramet.model.task.transitions import PROCESSING, SUCCESS, Change
 from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
-from ramet.store.rows import tallies
+from ramet.store.rows import tallies, waits
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.retained_slots import wake_resources
 from ramet.store.schema.columns import CLOSED_COLUMNS, LIVE_COLUMNS, picker
@@ -173,6 +173,13 @@ class LaneResult(NamedTuple):
     """Of those that have one, by number."""
 
 
+def _by_lineage(groups: Sequence[EndedGroup]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for group in groups:
+        found[group.tracking_id] += group.seqs
+    return found
+
+
 def is_plain_lineage(row: Lineage) -> bool:
     """Return whether the success of a plain task concerns nothing of its lineage but the counters."""
     return row.state in OPEN and not row.tombstones and not row.reserved
@@ -199,6 +206,7 @@ def end_successes(session: Session, items: Sequence[Settlement]) -> LaneResult:
         counts[group.tracking_id]["live"] -= len(group.seqs)
         counts[group.tracking_id][SUCCESS] += len(group.seqs)
     count_ends(session, counts, lineages)
+    waits.ended(session, lineages, _by_lineage(groups))
     tallies.succeeded(session, groups)
     shared = {seq: group.resource for group in groups if group.resource is not None for seq in group.seqs}
     wake_resources(session, {*shared.values()})

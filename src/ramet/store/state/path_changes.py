@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ramet.model.lineage.limits import PATH_HOLD_SECONDS_MAX, PATH_HOLD_SETTING
-from ramet.model.task.task import LIVE, TERMINAL, TaskState
-from ramet.model.task.transitions import DEPENDENCY_FAILED, PENDING, Change
+from ramet.model.task.task import LIVE, TERMINAL, TaskState, Wait
+from ramet.model.task.transitions import DEPENDENCY_FAILED, PENDING, WAKE, Change
 from ramet.store.rows import paths as rows
 from ramet.store.rows.paths import PathRow, load_lines
 from ramet.store.rows.retained_slots import acknowledge, lapsed, may_still_run
@@ -32,7 +32,13 @@ def follow(session: Session, changes: Sequence[Change]) -> None:
         lines = load_lines(session, lines)
     ended = [change for change in turned if change.before.state in LIVE and change.after.state in TERMINAL]
     _end(session, ended, lines)
-    _keep_or_give_up(session, [c for c in turned if c.before.state in LIVE and c.after.state == PENDING], lines)
+    # Who waits for other tasks leaves the line, as if it had ended well, and stands in it anew afterwards.
+    if left := [lines[c.before.seq] for c in turned if c.after.wait == Wait.TASKS]:
+        end(session, left, frozenset())
+    if awake := [c.before.seq for c in turned if c.transition is WAKE]:
+        rows.insert(session, load_rules(session, awake))
+    back = [c for c in turned if c.before.state in LIVE and c.after.state == PENDING and c.transition is not WAKE]
+    _keep_or_give_up(session, [c for c in back if c.after.wait != Wait.TASKS], lines)
     _come_back(session, [c for c in turned if c.before.state in TERMINAL and c.after.state == PENDING], lines)
 
 
@@ -40,6 +46,8 @@ def _matters(change: Change) -> bool:
     came, went = change.before, change.after
     if went.state in TERMINAL or came.state in TERMINAL:
         return came.state != went.state
+    if change.transition is WAKE:
+        return True
     # Back from a worker, or from a settler.
     return went.state == PENDING and (came.state != PENDING or came.bound_to is not None)
 

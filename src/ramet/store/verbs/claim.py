@@ -22,11 +22,13 @@ from ramet.store.requests import ClaimRequest
 from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
 from ramet.store.rows.tasks import read_pending
 from ramet.store.rows.turns import advance, in_order
+from ramet.store.rows.waits import OVER, rounds
 from ramet.store.scan_floor import Floor, Position, raised_floor
 from ramet.store.schema.columns import LIVE_COLUMNS, picker
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, free
 from ramet.store.state.lanes import move_alike
+from ramet.store.verbs.join import wake_waiting
 from ramet.store.verbs.resources import NOTHING_READY, locked_usage, ready, spend
 from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
@@ -197,6 +199,8 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
         session.found_nothing = session.unchanged = True
         return []
     promoted = promote_due(session) if look.due else 0
+    if look.joined:
+        promoted += wake_waiting(session)
     limit = min(request.limit, CLAIM_LIMIT)
     bounds = Bounds(request.queues, request.kinds, None)
     if look.limited:
@@ -239,12 +243,14 @@ class Look(NamedTuple):
     """A queue is paused, or a queue or kind is limited."""
     ready: bool
     """A resource with room has tasks that wait for it."""
+    joined: bool
+    """What a task has waited for has ended."""
     waiting: bool
 
     @property
     def anything(self) -> bool:
         """Return whether there may be something to claim."""
-        return self.due or self.ready or self.waiting
+        return self.due or self.ready or self.joined or self.waiting
 
 
 def _look(session: Session, request: ClaimRequest) -> Look:
@@ -260,6 +266,7 @@ def _look(session: Session, request: ClaimRequest) -> Look:
         "SELECT CASE WHEN ? = 1 THEN TRUE ELSE "
         "EXISTS (SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?) END, "
         f"EXISTS ({_LIMITED}), EXISTS (SELECT 1 FROM ramet_resources WHERE ready_at <= ?), "
+        f"EXISTS (SELECT 1 FROM ramet_waits WHERE {OVER}), "
         "CASE WHEN ? = 1 THEN TRUE ELSE EXISTS (SELECT 1 FROM ramet_live INDEXED BY ramet_live_claimable "
         f"WHERE queue {in_queues} AND kind {in_kinds} AND state = 'pending' AND wait IS NULL"
         f"{'' if request.pulled else f' AND rank < {PULLED_RANK}'}) END",
@@ -387,9 +394,9 @@ _RULE = (
 
 
 _ELSEWHERE = {"pipeline_state": "c.pipeline_state", "path": _RULE}
-_WIDE = tuple(name for name in ClaimedTask._fields[1:] if name != "max_spawn_depth")
+_WIDE = tuple(name for name in ClaimedTask._fields[1:] if name not in ("max_spawn_depth", "round"))
 _WIDE_LIST = ", ".join(_ELSEWHERE.get(name) or f"t.{name}" for name in _WIDE)
-_of_wide = picker(("max_spawn_depth", "seq", *_WIDE), ClaimedTask._fields[1:])
+_of_wide = picker(("max_spawn_depth", "seq", *_WIDE, "round"), ClaimedTask._fields[1:])
 _claimed_task: Callable[[Iterable[Any]], ClaimedTask] = partial(tuple.__new__, ClaimedTask)
 
 
@@ -408,8 +415,19 @@ def _claimed(session: Session, standings: Sequence[Standing], lineages: Mapping[
         )
     }
     depths = {tracking_id: (row.max_spawn_depth,) for tracking_id, row in lineages.items()}
+    joined: Mapping[int, int] = rounds(session, seqs) if any(row.waits for row in lineages.values()) else {}
+    none = (0,)
     return [
-        _claimed_task((standing, *_of_wide(depths[standing.tracking_id] + wide[standing.seq])))
+        _claimed_task(
+            (
+                standing,
+                *_of_wide(
+                    depths[standing.tracking_id]
+                    + wide[standing.seq]
+                    + (none if not joined else (joined.get(standing.seq, 0),))
+                ),
+            )
+        )
         for standing in standings
     ]
 

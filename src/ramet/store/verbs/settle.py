@@ -34,6 +34,7 @@ from ramet.store.state.lanes import LaneMissed, end_successes
 from ramet.store.state.path_changes import release_claims
 from ramet.store.verbs import resources
 from ramet.store.verbs.bound import Items, numbers_of, settle_items
+from ramet.store.verbs.join import join
 from ramet.store.verbs.lineage_end import start_ends
 from ramet.store.verbs.spawn import RequiredRefused, check_required, hold_paths, load_parents, spawn
 
@@ -287,6 +288,8 @@ def _settle_accepted(
             standing = read._replace(fan_out=read.fan_out + granted, progressed=1)
         if type(event) is ev.Error:
             change = _decide_error(session, standing, event, lineages)
+        elif type(event) is ev.Join:
+            change = join(session, standing, item, told, lineages)
         else:
             change = _decided(standing, event, now, item.hold_seconds)
         if type(event) is ev.Continue and change.after.state == PENDING:

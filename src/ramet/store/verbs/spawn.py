@@ -30,7 +30,7 @@ from ramet.store.answers import SettleResult, SpawnResult
 from ramet.store.requests import Settlement
 from ramet.store.rows import keys as deny_list
 from ramet.store.rows import keys as uniqueness
-from ramet.store.rows import spawns
+from ramet.store.rows import spawns, waits
 from ramet.store.rows.blocks import NewBlock, Parent, store_blocks
 from ramet.store.rows.lineages import add_tasks, forget_refusals, lock_lineages, tombstones_of
 from ramet.store.rows.paths import lock_stripes
@@ -178,13 +178,26 @@ def spawn(
     add_tasks(session, [(*taken, texts[tracking_id], tracking_id) for tracking_id, taken in batch.taken.items()])
     for tracking_id, turns in texts.items():
         lineages[tracking_id] = lineages[tracking_id]._replace(turns=turns)
-    create(session, batch.births)
+    first = create(session, batch.births)
+    if any(row.waits for row in lineages.values()):
+        _tell_waiting(session, first, batch.births, lineages)
     batch.screen.save(session)
     _take_back(session, batch.births, lineages)
     if record:
         store_blocks(session, _without_granted(batch.refusals, batch.births), lineages)
     keep_edges(session, batch.refusals)
     return answers
+
+
+def _tell_waiting(session: Session, first: int, births: Births, lineages: Mapping[str, Lineage]) -> None:
+    """Tell those that wait for a branch what grows there, and those that wait for a stage which is the next."""
+    born = [
+        (seq, new, place)
+        for seq, (new, place) in enumerate(zip(births.news, births.places, strict=True), first)
+        if lineages[place.tracking_id].waits
+    ]
+    waits.handed_on(session, [(seq, place.parent_id) for seq, new, place in born if not new.places])
+    waits.born(session, [(seq, place.tracking_id, place.ancestry_chain) for seq, new, place in born if new.places])
 
 
 def _without_granted(refusals: Sequence[NewBlock], births: Births) -> Sequence[NewBlock]:

@@ -51,14 +51,16 @@ _RESOURCE, _PATH, _UNIQUE = (itemgetter(NewTask._fields.index(name)) for name in
 _NAME = itemgetter(NewTask._fields.index("kind"), NewTask._fields.index("key"))
 
 
-def create(session: Session, births: Births, *, in_line: bool = True) -> None:
-    """Insert the rows of new tasks. A taken identity is refused by the database itself (promise I4).
+def create(session: Session, births: Births, *, in_line: bool = True) -> int:
+    """Insert the rows of new tasks; return the number of the first, 0 where there is none.
+
+    A taken identity is refused by the database itself (promise I4).
 
     Without ``in_line`` rows are held already, so no slot may be waited for: maintenance gives paths their places.
     """
     news, places, turns = births.news, births.places, births.turns
     if not news:
-        return
+        return 0
     resources = set() if session.borrowed else {*map(_RESOURCE, news)} - {None}
     whole = {*map(_PATH, news)} != {None}
     if session.borrowed or (whole and not in_line):
@@ -77,6 +79,7 @@ def create(session: Session, births: Births, *, in_line: bool = True) -> None:
     tallies.created(session, ((new.kind, place.spawn_depth) for new, place in zip(news, places, strict=True)))
     wake_resources(session, resources)
     session.wake()
+    return first
 
 
 def _insert(

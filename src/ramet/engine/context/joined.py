@@ -1,0 +1,103 @@
+"""What a handler that joined has of those it has waited for: ``ctx.joined``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, overload
+
+from ramet.engine.context.ports import SupervisorPort
+from ramet.model.task.joined import JoinedTask, JoinPlace, joined_task
+from ramet.store.store import Store
+
+
+class Joined(Sequence[JoinedTask]):
+    """The tasks of a round, in the order of their spawns, refused ones among them.
+
+    The first thousand are at hand, as a sequence; ``async for`` reads on, a page at a time, through as many as there
+    are.
+    """
+
+    def __init__(
+        self, desk: SupervisorPort, seq: int, round_: int, *, rows: list[JoinedTask], after: JoinPlace | None,
+        states: Mapping[str, int], refused: int,
+    ) -> None:  # fmt: skip
+        self._desk, self._seq, self._rows, self._after = desk, seq, rows, after
+        self.round = round_
+        """Which of the task's joins this was, from 1."""
+        self.states = states
+        """How many tasks were granted, by state."""
+        self.refused = refused
+        """How many spawns the guard refused."""
+
+    @property
+    def total(self) -> int:
+        """How many there are, refused ones included."""
+        return sum(self.states.values()) + self.refused
+
+    @property
+    def complete(self) -> bool:
+        """True where all of them are at hand: then it can be read without ``async``."""
+        return self._after is None
+
+    def __len__(self) -> int:
+        return len(self._at_hand())
+
+    @overload
+    def __getitem__(self, at: int) -> JoinedTask: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[JoinedTask]: ...
+    def __getitem__(self, at: int | slice) -> JoinedTask | list[JoinedTask]:
+        return self._at_hand()[at]
+
+    def __iter__(self) -> Iterator[JoinedTask]:
+        return iter(self._at_hand())
+
+    def _at_hand(self) -> list[JoinedTask]:
+        if self._after is not None:
+            raise LookupError(
+                f"{self.total:,} tasks were joined, and {len(self._rows):,} are at hand: read them with "
+                "`async for task in ctx.joined`, in a plain handler with `for task in ctx.joined.all()`"
+            )
+        return self._rows
+
+    @property
+    def first(self) -> Sequence[JoinedTask]:
+        """Those that are at hand."""
+        return self._rows
+
+    async def __aiter__(self) -> AsyncIterator[JoinedTask]:
+        for task in self._rows:
+            yield task
+        after = self._after
+        while after is not None:
+            rows, after = await read_page(self._desk, self._seq, self.round, after)
+            for task in rows:
+                yield task
+
+
+async def read_page(
+    desk: SupervisorPort, seq: int, round_: int, after: JoinPlace | None
+) -> tuple[list[JoinedTask], JoinPlace | None]:
+    """Return a page of a round, and where the next begins."""
+    rows, following = await desk.ask("join_page", seq, round_, None if after is None else list(after))
+    return [*map(joined_task, rows)], None if following is None else JoinPlace(*following)
+
+
+async def joined_tasks(desk: SupervisorPort, seq: int, round_: int) -> Joined:
+    """Return what a task finds when it is called again after a join."""
+    rows, after = await read_page(desk, seq, round_, None)
+    states, refused = await desk.ask("join_totals", seq, round_)
+    return Joined(desk, seq, round_, rows=rows, after=after, states=states, refused=refused)
+
+
+async def page_out(store: Store, seq: int, round_: int, after: Sequence[int] | None) -> list[Any]:
+    """For the supervisor: :func:`read_page` as JSON values."""
+    page = await store.join_page(seq, round_, None if after is None else JoinPlace(*after))
+    return [[asdict(row) for row in page.rows], None if page.next is None else list(page.next)]
+
+
+async def totals_out(store: Store, seq: int, round_: int) -> list[Any]:
+    """For the supervisor: how many tasks a round has, as JSON values."""
+    totals = await store.join_totals(seq, round_)
+    return [dict(totals.states), totals.refused]

@@ -1,0 +1,89 @@
+"""What a task that joined finds: the tasks that it has waited for, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ramet.model.task.task import Json, TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTask:
+    """A task of a round, or a spawn of it that the guard refused."""
+
+    kind: str
+    key: str
+    id: str | None
+    """Of a refused spawn, that of the task that was there already; None where there is none."""
+    state: TaskState | None
+    """None where there is no such task. Of a refused spawn, that of the task that was there already: it may be live."""
+    result: Json = None
+    """What its handler returned."""
+    error: str | None = None
+    reason: str | None = None
+    """Why it is in this state, where that is not plain success."""
+    refused: str | None = None
+    """Why the guard refused the spawn: the reason in words; None for a task that was granted."""
+    refused_code: str | None = None
+    """A :class:`ramet.model.lineage.guard.BlockReason`."""
+
+    @property
+    def ok(self) -> bool:
+        """True where it succeeded."""
+        return self.state is TaskState.SUCCESS
+
+
+class JoinPlace(NamedTuple):
+    """A place in a round, to read on behind it."""
+
+    place: int
+    behind: int
+
+
+class JoinPage(NamedTuple):
+    """Some of a round, in the order of their spawns."""
+
+    rows: tuple[JoinedTask, ...]
+    next: JoinPlace | None
+    """Where to read on; None at the end."""
+
+
+class JoinTotals(NamedTuple):
+    """How many tasks a round has."""
+
+    states: Mapping[str, int]
+    """Tasks that were granted, by state."""
+    refused: int
+    """Spawns that the guard refused."""
+
+
+class AwaitedTask(NamedTuple):
+    """A task that another one waits for."""
+
+    id: str
+    kind: str
+    key: str
+    state: TaskState
+    since: float
+    """Unix seconds: of its claim while it is processing, else when it may be claimed."""
+
+
+class JoinWait(NamedTuple):
+    """What a task waits for now."""
+
+    since: float
+    """Unix seconds of the join."""
+    remaining: int
+    """Tasks that have not ended."""
+    total: int
+    """Tasks of the round."""
+    oldest: tuple[AwaitedTask, ...]
+    """The first of those that have not ended, in the order of their spawns."""
+
+
+def joined_task(row: Mapping[str, Any]) -> JoinedTask:
+    """Return a joined task from JSON values by field."""
+    state = row["state"]
+    return JoinedTask(**{**row, "state": None if state is None else TaskState(state)})

@@ -1,0 +1,234 @@
+"""Random lineages with joins, failures, cancels, excludes, revives and lost claims, beside a plain model of them."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass, field
+
+import pytest
+
+from ramet.model.task import events as ev
+from ramet.model.task.lifecycle import IDLE_ROUNDS_MAX
+from ramet.store.answers import ClaimedTask
+from tests.support.world import LEASE_SECONDS, World, failing, hand_back, settlement
+
+WALKS = int(os.environ.get("RAMET_JOIN_WALKS", "25"))
+STEPS = 40
+TASKS_MAX = 60
+
+
+@dataclass(eq=False)
+class Node:
+    """A task, as the model has it."""
+
+    id: str
+    parent: Node | None
+    state: str = "pending"
+    children: list[Node] = field(default_factory=list)
+    joined: int = 0
+    """So many of its children belong to earlier rounds."""
+    rounds: int = 0
+    waits_for: list[Node] | None = None
+    branch: bool = False
+    skips: bool = False
+    failed: bool = False
+    idle_rounds: int = 0
+
+    @property
+    def live(self) -> bool:
+        return self.state in ("pending", "processing")
+
+    def below(self) -> list[Node]:
+        return [each for child in self.children for each in (child, *child.below())]
+
+    def ancestors(self) -> list[Node]:
+        return [] if self.parent is None else [self.parent, *self.parent.ancestors()]
+
+
+class Model:
+    """What joins mean, with no thought of how they are stored."""
+
+    def __init__(self, root: str) -> None:
+        self.nodes = [Node(root, None)]
+
+    def of(self, task_id: str) -> Node:
+        return next(node for node in self.nodes if node.id == task_id)
+
+    def spawn(self, parent: Node, task_id: str) -> None:
+        node = Node(task_id, parent)
+        self.nodes.append(node)
+        parent.children.append(node)
+        for above in node.ancestors():
+            if above.waits_for is not None and above.branch:
+                above.waits_for.append(node)
+
+    def join(self, node: Node, *, branch: bool, skips: bool) -> None:
+        wanted = node.children[node.joined :]
+        if branch:
+            wanted = [each for child in wanted for each in (child, *child.below())]
+        node.joined, node.rounds = len(node.children), node.rounds + 1
+        node.branch, node.skips, node.state = branch, skips, "pending"
+        node.failed = skips and any(each.state in ("failed", "cancelled") for each in wanted)
+        if node.failed or any(each.live for each in wanted):
+            node.waits_for, node.idle_rounds = wanted, 0
+            return
+        node.idle_rounds += 1
+        if node.idle_rounds >= IDLE_ROUNDS_MAX:
+            self.end(node, "failed")
+
+    def end(self, node: Node, state: str, *, because: bool = False) -> None:
+        node.state, node.waits_for = state, None
+        if state in ("failed", "cancelled") or because:
+            for other in self.nodes:
+                if other.waits_for is not None and node in other.waits_for and other.skips:
+                    other.failed = True
+
+    def revive(self, node: Node) -> None:
+        node.state = "pending"
+        for other in self.nodes:
+            if other.waits_for is not None and node in other.waits_for:
+                other.failed = other.skips and any(each.state in ("failed", "cancelled") for each in other.waits_for)
+
+    def let_go_on(self) -> int:
+        """What a claim does first; returns how many it was about."""
+        over = [
+            node
+            for node in self.nodes
+            if node.waits_for is not None and (node.failed or not any(each.live for each in node.waits_for))
+        ]
+        for node in over:
+            if node.failed:
+                self.end(node, "skipped", because=True)
+            else:
+                node.waits_for = None
+        return len(over)
+
+    def claimable(self) -> set[str]:
+        return {node.id for node in self.nodes if node.state == "pending" and node.waits_for is None}
+
+
+class Walk:
+    """One history, on a store and in the model."""
+
+    def __init__(self, world: World, rng: random.Random) -> None:
+        self.world, self.rng = world, rng
+        self.in_hand: dict[str, ClaimedTask] = {}
+
+    async def run(self) -> None:
+        [root] = await self.world.submit(self.world.task(max_attempts=50))
+        self.model = Model(root)
+        for _ in range(STEPS):
+            await self.step()
+            await self.compare()
+        await self.finish()
+
+    async def compare(self) -> None:
+        for node in self.model.nodes:
+            task = await self.world.get(node.id)
+            waits = task.wait == "tasks"
+            assert (task.state.value, waits) == (node.state, node.waits_for is not None), node.id
+
+    async def step(self) -> None:
+        act = self.rng.choice(("claim", "claim", "end", "end", "end", "act", "lose"))
+        if act == "claim" or not self.in_hand:
+            await self.claim()
+        elif act == "end":
+            await self.end(self.in_hand.pop(self.rng.choice(sorted(self.in_hand))))
+        elif act == "act":
+            await self.act()
+        else:
+            self.world.clock.advance(LEASE_SECONDS + 1.0)
+            await self.world.sweep()
+            while self.model.let_go_on():
+                pass
+            for task_id in self.in_hand:
+                self.model.of(task_id).state = "pending"
+            self.in_hand.clear()
+
+    async def claim(self) -> None:
+        self.model.let_go_on()
+        taken = await self.world.claim(1_000)
+        assert {claimed.id for claimed in taken} == self.model.claimable()
+        for claimed in taken:
+            assert claimed.round == self.model.of(claimed.id).rounds
+            if claimed.round and self.rng.random() < 0.2:
+                await self.compare_round(claimed)
+        self.rng.shuffle(taken)
+        keep = taken[: self.rng.randint(0, 3)]
+        await self.world.store.settle([settlement(each, hand_back(each)) for each in taken if each not in keep])
+        for claimed in keep:
+            self.in_hand[claimed.id] = claimed
+            self.model.of(claimed.id).state = "processing"
+
+    async def compare_round(self, claimed: ClaimedTask) -> None:
+        node = self.model.of(claimed.id)
+        page = await self.world.store.join_page(claimed.standing.seq, claimed.round)
+        found = {self.model.of(str(row.id)): row.state for row in page.rows}
+        assert all(node in each.ancestors() for each in found)
+        # Of live ones it is not said whether they are in hand: those of this claim are, here.
+        ended = {each.id: state for each, state in found.items() if state not in ("pending", "processing")}
+        assert ended == {each.id: each.state for each in found if not each.live}
+
+    async def end(self, claimed: ClaimedTask) -> None:
+        node = self.model.of(claimed.id)
+        room = TASKS_MAX - len(self.model.nodes)
+        spawns = [self.world.task(max_attempts=50) for _ in range(min(room, self.rng.choice((0, 0, 1, 2, 3))))]
+        fence = claimed.standing.fence
+        how = self.rng.choice(("success", "join", "join", "join", "failed", "snooze"))
+        branch, skips = self.rng.random() < 0.3, self.rng.random() < 0.3
+        event: ev.Event = ev.Complete(fence)
+        if how == "join":
+            event = ev.Join(fence, branch, skips)
+        elif how == "snooze":
+            event = ev.Snooze(fence, 1.0)
+        elif how == "failed":
+            event, spawns = failing(claimed), []
+        answer = await self.world.settle(claimed, event, spawns=spawns)
+        assert answer.refused is None
+        for told in answer.spawns:
+            assert told.id is not None
+            self.model.spawn(node, told.id)
+        if how == "join":
+            self.model.join(node, branch=branch, skips=skips)
+        elif how == "snooze":
+            node.state = "pending"
+            self.world.clock.advance(1.0)
+        else:
+            self.model.end(node, how)
+
+    async def act(self) -> None:
+        node = self.rng.choice(self.model.nodes)
+        match self.rng.choice(("cancel", "exclude", "revive", "revive")):
+            case "cancel" if node.live:
+                assert await self.world.store.cancel(node.id, by="me")
+                self.in_hand.pop(node.id, None)
+                self.model.end(node, "cancelled")
+            case "exclude" if node.state == "pending":
+                assert await self.world.store.exclude([node.id], by="me") == [node.id]
+                self.model.end(node, "skipped")
+            case "revive" if node.state in ("failed", "cancelled", "skipped"):
+                assert await self.world.store.revive([node.id], by="me") == [node.id]
+                self.model.revive(node)
+            case _:
+                pass
+
+    async def finish(self) -> None:
+        """Nobody waits for ever: what is left ends when everything in hand does."""
+        for claimed in self.in_hand.values():
+            await self.world.settle(claimed)
+            self.model.end(self.model.of(claimed.id), "success")
+        for _ in range(2 * TASKS_MAX):
+            self.model.let_go_on()
+            taken = await self.world.claim(1_000)
+            assert {claimed.id for claimed in taken} == self.model.claimable()
+            for claimed in taken:
+                await self.world.settle(claimed)
+                self.model.end(self.model.of(claimed.id), "success")
+        assert not any(node.live for node in self.model.nodes)
+        await self.compare()
+
+
+@pytest.mark.parametrize("seed", range(WALKS))
+async def test_joins_are_as_the_plain_model_has_them(world: World, seed: int) -> None:
+    await Walk(world, random.Random(seed)).run()
