@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import Lineage
-from ramet.store.session import Session
+from ramet.store.session import Row, Session
 
 OVER = "waiting = 1 AND (remaining = 0 OR failed IS NOT NULL)"
 """SQL of those that may go on, or are to be skipped."""
@@ -191,19 +191,26 @@ def ended(
     if not awaited:
         return
     listed, values = session.members(awaited)
-    found = session.rows(
-        f"UPDATE ramet_awaited SET live = 0 WHERE live = 1 AND awaited {listed} RETURNING seq, round, awaited",
+    waited = f"live = 1 AND awaited {listed}"
+    fewer = session.rows(
+        f"SELECT COUNT(*), seq, round FROM ramet_awaited WHERE {waited} GROUP BY seq, round ORDER BY seq", (values,)
+    )
+    if not fewer:
+        return
+    because = _because(session, failed) if failed else []
+    session.run(f"UPDATE ramet_awaited SET live = 0 WHERE {waited}", (values,))
+    if session.update("ramet_waits", ("remaining = remaining - ?",), ("seq", "round", "waiting = 1"), fewer):
+        session.wake()  # There may be something to claim.
+    session.update("ramet_waits", ("failed",), ("seq", "round", "waiting = 1", "skips = 1", "failed IS NULL"), because)
+
+
+def _because(session: Session, failed: Collection[int]) -> list[Row]:
+    """Return of each round that waits for tasks that did not succeed the first of these, with its task and number."""
+    listed, values = session.members(failed)
+    return session.rows(
+        f"SELECT MIN(awaited), seq, round FROM ramet_awaited WHERE live = 1 AND awaited {listed} GROUP BY seq, round",
         (values,),
     )
-    fewer = Counter((seq, round_) for seq, round_, _ in found)
-    rows = [(by, seq, round_) for (seq, round_), by in sorted(fewer.items())]
-    if session.update("ramet_waits", ("remaining = remaining - ?",), ("seq", "round", "waiting = 1"), rows):
-        session.wake()  # There may be something to claim.
-    because = {(seq, round_): on for seq, round_, on in sorted(found, reverse=True) if on in failed}
-    session.update(
-        "ramet_waits", ("failed",), ("seq", "round", "waiting = 1", "skips = 1", "failed IS NULL"),
-        [(on, seq, round_) for (seq, round_), on in sorted(because.items())],
-    )  # fmt: skip
 
 
 def left(session: Session, seqs: Collection[int]) -> None:
