@@ -96,12 +96,19 @@ WITH RECURSIVE walk (n, id, lineage, depth, chain, bound) AS (
 UPDATE staged SET lineage = w.lineage, depth = w.depth, chain = w.chain, bound = w.bound, hue = 2
 FROM walk w WHERE w.n = staged.n
 """
-_ROOT = (
-    "UPDATE staged SET lineage = COALESCE(tracking, new_lineage(id)), depth = floor, chain = '', hue = 1, "
-    "parent = NULL, "
-    "bound = COALESCE((SELECT bound FROM bounds b WHERE b.lineage = COALESCE(tracking, new_lineage(id))), depth_max, "
-    "(SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind))"
-)
+
+
+def _root(lineage: str) -> str:
+    """SQL that makes rows roots of a lineage. One that is in the database already has its bound from there."""
+    return (
+        f"UPDATE staged SET lineage = {lineage}, depth = floor, chain = '', hue = 1, parent = NULL, "
+        f"bound = COALESCE((SELECT bound FROM bounds b WHERE b.lineage = {lineage}), depth_max, "
+        "(SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind))"
+    )
+
+
+_ROOT = _root("COALESCE(tracking, new_lineage(id))")
+_ROOT_OF_CIRCLE = f"{_root('COALESCE(tracking, ?1)')}, verdict = ?2, detail = ?3 WHERE n = ?4"
 
 
 class UnplacedRow(NamedTuple):
@@ -313,12 +320,7 @@ class Staging:
         # All of a circle are one lineage: that of its first row, or the one that the row names.
         lineage = _new_lineage(self._db.execute("SELECT id FROM staged WHERE n = ?", (min(circle),)).fetchone()[0])
         for n in circle:
-            self._db.execute(
-                "UPDATE staged SET lineage = COALESCE(tracking, ?), depth = floor, chain = '', parent = NULL, hue = 1, "
-                "bound = COALESCE(depth_max, (SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind)), "
-                "verdict = ?, detail = ? WHERE n = ?",
-                (lineage, CYCLE, detail, n),
-            )
+            self._db.execute(_ROOT_OF_CIRCLE, (lineage, CYCLE, detail, n))
 
     def _find_duplicates(self) -> None:
         """Of rows with one identity the most advanced wins, then the one with more tries, then the first.
