@@ -104,11 +104,11 @@ def test_any_rows_arrive_whole_and_once(file: tuple[list[str], list[dict[str, An
 
 def test_a_row_that_is_its_own_parent_gives_a_lineage_that_is_there_no_other_depth() -> None:
     of = {"type": "job", "url": "three", "status": "pending"}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {**of, "id": "t2", "parent_item_id": "t0"},
         {**of, "id": "t0", "parent_item_id": "t0", "tracking_id": "T"},
         {**of, "id": "t1", "parent_item_id": "t1", "tracking_id": "T", "max_spawn_depth": 1},
         {**of, "id": "t8", "parent_item_id": "t2", "spawn_depth": 2},
     ]
-    every = {**dict.fromkeys(("tracking_id", "max_spawn_depth", "spawn_depth", "retry_count"), None), "retry_count": 0}
+    every: dict[str, Any] = {**dict.fromkeys(("tracking_id", "max_spawn_depth", "spawn_depth", "retry_count"), None), "retry_count": 0}
     asyncio.run(check([{**every, **row} for row in rows], 2))

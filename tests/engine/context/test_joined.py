@@ -75,6 +75,6 @@ async def test_thousands_are_read_a_page_at_a_time(client: Client) -> None:
 
 async def test_a_join_is_returned_and_not_awaited() -> None:
     with pytest.raises(TypeError, match=r"`return ctx.join\(...\)` instead of awaiting it: the task is called again"):
-        await Outcome.join()
+        await Outcome.join()  # type: ignore[misc]
     with pytest.raises(ValueError, match="on_dependency_failure is 'wait': give 'run' or 'skip'"):
         Outcome.join(on_dependency_failure="wait")  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import pytest
 from ramet.store.errors import StoreError, StoreUnreachable
 from ramet.store.postgres import connect as postgres_reader
 from ramet.store.postgres.store import PostgresStore
+from ramet.store.postgres.writer import InlineConnection
 from ramet.store.requests import ClaimRequest
 from ramet.testing.postgres import Cluster, terminate_backends
 from tests.store.sqlite.test_full_disk import lineage
@@ -107,6 +108,7 @@ async def test_what_is_planned_once_is_kept_from_question_to_question(ramet_post
     for _ in range(8):
         await store.lineages()
         await store.claim(ClaimRequest("w", ["default"], ["nothing"], 1, 60.0))  # It finds nothing, and ends as well.
+    assert isinstance(store._writer, InlineConnection)
     of_writer = store._writer._link._connected().connection
     assert (await store.read(prepared))[0][0] >= 1
     assert of_writer.execute(prepared).fetchall()[0][0] >= 2

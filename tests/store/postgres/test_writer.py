@@ -13,7 +13,7 @@ import pytest
 from ramet.store.errors import StoreError, StoreUnreachable
 from ramet.store.postgres import writer
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.postgres.writer import WriterConnection
+from ramet.store.postgres.writer import InlineConnection, WriterConnection
 from ramet.store.session import Session
 from tests.store.sqlite.test_full_disk import lineage
 from tests.support.waiting import until
@@ -110,6 +110,7 @@ def test_who_waits_for_a_database_that_stays_away_is_told_so(monkeypatch: pytest
 async def test_what_the_server_has_forgotten_is_prepared_again(ramet_postgres_url: str) -> None:
     """The driver lets it forget all that is prepared after a rollback."""
     store = PostgresStore(ramet_postgres_url, inline=True)
+    assert isinstance(store._writer, InlineConnection)
     connection = store._writer._link._connected().connection
     for number in range(3):
         await store.submit([lineage(number)])
