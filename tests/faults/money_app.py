@@ -18,7 +18,7 @@ AMOUNT_MAX = 100
 DEATHS = ("reserved", "called", "settled")
 """After which step a handler may take its whole process with it."""
 DIES = {81: "reserved", 84: "called", 87: "settled"}
-"""Of every 160 items these do: early ones of the lineage whose money suffices, so that each comes to its step."""
+"""Of every 160 items these do, of the lineage whose money suffices."""
 
 app = App(limits=Limits(max_attempts=4))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet import Client, Limits
+from ramet import Client, Limits, TaskOptions
 from ramet.model.money import ActualCost
 from tests.crash.process import WorkerProcess
 from tests.faults import paid_calls
@@ -76,7 +76,8 @@ class Run:
         for name, value in (QUICK | {"cost.global_max": self.global_max}).items():
             await client.settings.set(name, value)
         for at, (numbers, limits) in enumerate(zip(self.parts_of(self.items), self.limits, strict=True)):
-            items = [("pay", number) for number in numbers]
+            # Those that die come first: later ones may be refused, and never come to their step.
+            items = [("pay", number, TaskOptions(priority=int(dies_after(number) is not None))) for number in numbers]
             await client.submit_many(items, one_lineage=True, tracking_id=f"line-{at}", limits=limits)
         watch(self.address)
         for _ in range(self.crew):

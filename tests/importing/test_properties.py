@@ -110,5 +110,8 @@ def test_a_row_that_is_its_own_parent_gives_a_lineage_that_is_there_no_other_dep
         {**of, "id": "t1", "parent_item_id": "t1", "tracking_id": "T", "max_spawn_depth": 1},
         {**of, "id": "t8", "parent_item_id": "t2", "spawn_depth": 2},
     ]
-    every: dict[str, Any] = {**dict.fromkeys(("tracking_id", "max_spawn_depth", "spawn_depth", "retry_count"), None), "retry_count": 0}
+    every: dict[str, Any] = {
+        **dict.fromkeys(("tracking_id", "max_spawn_depth", "spawn_depth", "retry_count"), None),
+        "retry_count": 0,
+    }
     asyncio.run(check([{**every, **row} for row in rows], 2))
