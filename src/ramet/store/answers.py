@@ -85,7 +85,7 @@ class ClaimedTask(NamedTuple):
     path: str | None = None
     """JSON list: path, scope, ``on_dependency_failure`` (:meth:`ramet.model.paths.PathRule.restored`)."""
     round: int = 0
-    """How often it has joined, and been called again since."""
+    """Number of its joins so far."""
 
 
 class SweepResult(NamedTuple):

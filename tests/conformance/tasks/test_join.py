@@ -184,11 +184,17 @@ async def test_one_who_waits_can_be_cancelled_and_its_children_go_on(world: Worl
 
 async def test_a_revived_child_is_waited_for_again_by_who_has_not_gone_on(world: World) -> None:
     [root] = await world.submit()
-    [first, _] = await joined(world, await world.claim_one(), "a", "b")
+    [first, second] = await joined(world, await world.claim_one(), "a", "b")
     claimed = await world.claim_task(first)
     await world.settle(claimed, failing(claimed))
     assert await world.store.revive([first], by="me") == [first]
-    await world.run_all()
+    revived, other = sorted(await world.claim(3), key=lambda claimed: claimed.id == second)
+    assert (revived.id, other.id) == (first, second)
+    await world.settle(other)
+    assert await world.claim(3) == []
+    assert (await world.get(root)).wait == "tasks"
+    await world.settle(revived)
+    await world.settle(await world.claim_task(root))
     task = await world.get(root)
     assert (task.state, task.attempts) == ("success", 1)
 

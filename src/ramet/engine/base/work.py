@@ -64,7 +64,7 @@ class Work(NamedTuple):
     unique_seconds: float | None = None
     resource: str | None = None
     round: int = 0
-    """How often it has joined."""
+    """Number of its joins so far."""
 
 
 _GIVEN = (*Standing._fields, *ClaimedTask._fields[1:])

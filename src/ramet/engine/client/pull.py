@@ -96,8 +96,7 @@ class PullVerbs:
             ValueError: no kind, a number that makes no sense, or a kind with a task per stage: its stages are claimed.
         """
         claims = await self.take(Claim, kinds, n, queues=queues, lease_seconds=lease_seconds, wait_seconds=wait_seconds)
-        for claim in claims:
-            await load_joined(claim)
+        await load_joined(claims)
         return claims
 
     async def take(

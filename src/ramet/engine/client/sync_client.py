@@ -342,8 +342,7 @@ class SyncClient(Blocking):
                 wait_seconds=wait_seconds,
             )
         )
-        for claim in claims:
-            self.wait_for(load_joined(claim))
+        self.wait_for(load_joined(claims))
         return claims
 
     @contextmanager

@@ -311,10 +311,11 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         return settled
 
 
-async def load_joined(context: BaseContext) -> None:
-    """Fetch what a task that has joined finds, before its handler is called."""
-    if context._work.round:
-        context.joined = await joined_tasks(context._desk, context._work.seq, context._work.round)
+async def load_joined(contexts: Iterable[BaseContext]) -> None:
+    """Fetch what tasks that have joined find, before their handler is called."""
+    for context in contexts:
+        if context._work.round:
+            context.joined = await joined_tasks(context._desk, context._work.seq, context._work.round)
 
 
 def settlement_of(context: BaseContext, result: Any) -> Settlement:

@@ -1,4 +1,4 @@
-"""What a handler that joined has of those it has waited for: ``ctx.joined``."""
+"""The tasks that a handler has waited for: ``ctx.joined``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Joined(Sequence[JoinedTask]):
     """The tasks of a round, in the order of their spawns, refused ones among them.
 
     The first thousand are at hand, as a sequence; ``async for`` reads on, a page at a time, through as many as there
-    are.
+    are. A plain handler reads no further than ``first``.
     """
 
     def __init__(
@@ -24,20 +24,20 @@ class Joined(Sequence[JoinedTask]):
     ) -> None:  # fmt: skip
         self._desk, self._seq, self._rows, self._after = desk, seq, rows, after
         self.round = round_
-        """Which of the task's joins this was, from 1."""
+        """Number of the join, from 1."""
         self.states = states
-        """How many tasks were granted, by state."""
+        """Number of granted tasks, by state."""
         self.refused = refused
-        """How many spawns the guard refused."""
+        """Number of spawns that the guard refused."""
 
     @property
     def total(self) -> int:
-        """How many there are, refused ones included."""
+        """Number of tasks, refused spawns included."""
         return sum(self.states.values()) + self.refused
 
     @property
     def complete(self) -> bool:
-        """True where all of them are at hand: then it can be read without ``async``."""
+        """True if all of them are at hand, and can be read without ``async``."""
         return self._after is None
 
     def __len__(self) -> int:
@@ -57,13 +57,13 @@ class Joined(Sequence[JoinedTask]):
         if self._after is not None:
             raise LookupError(
                 f"{self.total:,} tasks were joined, and {len(self._rows):,} are at hand: read them with "
-                "`async for task in ctx.joined`, in a plain handler with `for task in ctx.joined.all()`"
+                "`async for task in ctx.joined`"
             )
         return self._rows
 
     @property
     def first(self) -> Sequence[JoinedTask]:
-        """Those that are at hand."""
+        """The tasks at hand: the first thousand, fewer where results are large."""
         return self._rows
 
     async def __aiter__(self) -> AsyncIterator[JoinedTask]:

@@ -18,7 +18,7 @@ from ramet.engine.context.money import CostRefused
 from ramet.engine.kinds.registry import UnknownKind
 from ramet.model.flow.resources import NAME_LENGTH_MAX
 from ramet.model.keys import InvalidKey
-from ramet.model.paths import InvalidPath
+from ramet.model.paths import ON_DEPENDENCY_FAILURE, InvalidPath
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.retry import (
@@ -87,8 +87,9 @@ class Outcome:
     @classmethod
     def join(cls, *, branch: bool = False, on_dependency_failure: OnDependencyFailure = "run") -> Outcome:
         """Wait for this task's own children and run again, see :meth:`Endings.join`."""
-        if on_dependency_failure not in ("run", "skip"):
-            raise ValueError(f"on_dependency_failure is {on_dependency_failure!r}: give 'run' or 'skip'")
+        if on_dependency_failure not in ON_DEPENDENCY_FAILURE:
+            either = " or ".join(map(repr, sorted(ON_DEPENDENCY_FAILURE)))
+            raise ValueError(f"on_dependency_failure is {on_dependency_failure!r}: give {either}")
         return _Join("join", branch=branch, skip_on_failure=on_dependency_failure == "skip")
 
     @classmethod

@@ -169,7 +169,7 @@ class HandlerCalls:
                 arguments = (kind.payload.validator.validate_json(work.payload),)
             context = self._context(work, kind, slot)
             if work.round:
-                await load_joined(context)
+                await load_joined((context,))
             return [settlement_of(context, await self._call(kind, context, arguments, slot))]
         except asyncio.CancelledError:
             raise
@@ -194,8 +194,7 @@ class HandlerCalls:
         contexts = [self._context(work, kind, slot) for work in called]
         arguments = () if kind.payload is None else (payloads,)
         try:
-            for context in contexts:
-                await load_joined(context)
+            await load_joined(contexts)
             returned = await self._call(kind, batch_of(contexts), arguments, slot) if called else None
             results = results_of(returned, len(called))
         except asyncio.CancelledError:

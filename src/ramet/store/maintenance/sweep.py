@@ -199,18 +199,14 @@ def added(told: Iterable[SweepResult]) -> SweepResult:
     return SweepResult(*map(sum, zip(SweepResult(), *told, strict=True)))
 
 
-def _due(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
-    due = promote_due(session, limit)
-    if due:
-        session.wake()
-    return SweepResult(due=due)
+def _made_claimable(step: Callable[[Session, int], int]) -> Callable[[Session, int, DeadWorkers], SweepResult]:
+    def run(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
+        due = step(session, limit)
+        if due:
+            session.wake()
+        return SweepResult(due=due)
 
-
-def _woken(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
-    woken = wake_waiting(session, limit)
-    if woken:
-        session.wake()
-    return SweepResult(due=woken)
+    return run
 
 
 def _stale(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResult:
@@ -262,8 +258,10 @@ def _stale_there(session: Session, dead_workers: DeadWorkers) -> bool:
 
 _STALE = _any_row("SELECT 1 FROM ramet_live WHERE state = 'processing' AND lease_until <= ?")
 PARTS = (
-    SweepStep(_any_row("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _due),
-    SweepStep(_any_row(f"SELECT 1 FROM ramet_waits WHERE {OVER}"), _woken),
+    SweepStep(
+        _any_row("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _made_claimable(promote_due)
+    ),
+    SweepStep(_any_row(f"SELECT 1 FROM ramet_waits WHERE {OVER}"), _made_claimable(wake_waiting)),
     SweepStep(_stale_there, _stale),
     SweepStep(
         lambda session, _: path_followup.has_due_tasks(session) or path_followup.at_breakers(session), _due_on_paths

@@ -207,7 +207,7 @@ class PostgresSession(RowWriter):
         self.now = float(now) if self._clock is None else self._clock()
 
     def _prepared_known(self) -> str:
-        """Planning this would take as long as the rest of what begins a transaction."""
+        """Return the statement, prepared: planning it would take as long as the rest of what begins a transaction."""
         if not self._knows:
             self._plain.execute(f"PREPARE ramet_known AS SELECT {_CLOCK}, {_KNOWN}".encode(), prepare=False)
             self._knows = True

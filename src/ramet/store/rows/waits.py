@@ -233,9 +233,3 @@ def live_again(session: Session, seqs: Collection[int]) -> None:
     session.update(
         "ramet_waits", ("remaining = remaining + ?", _OTHER_FAILED), ("seq",), [(by, seq) for seq, by in more.items()]
     )
-
-
-def rounds(session: Session, seqs: Collection[int]) -> dict[int, int]:
-    """Return how often these tasks have joined, by number; those that never did are absent."""
-    listed, values = session.members(seqs)
-    return dict(session.rows(f"SELECT seq, round FROM ramet_waits WHERE seq {listed}", (values,)))

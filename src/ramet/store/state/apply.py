@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ramet.model.lineage.lineage import Lineage, finished_if_empty, reopened
 from ramet.model.reasons import stored
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
-from ramet.model.task.transitions import DEPENDENCY_FAILED, Change, Transition
+from ramet.model.task.transitions import Change, Transition
 from ramet.store.rows import keys, tallies, waits
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
@@ -255,16 +255,13 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
         _tell_waiting(session, changes, lineages)
 
 
-_FAILED = (TaskState.FAILED, TaskState.CANCELLED)
-
-
 def _tell_waiting(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
     """Ends and revives, to those that wait for these tasks."""
     ended: dict[str, list[int]] = defaultdict(list)
     for c in changes:
         if c.before.state in LIVE and c.after.state in TERMINAL:
             ended[c.before.tracking_id].append(c.before.seq)
-    failed = {c.before.seq for c in changes if c.after.state in _FAILED or c.transition is DEPENDENCY_FAILED}
+    failed = {c.before.seq for c in changes if path_changes.skips_followers(c)}
     waits.ended(session, lineages, ended, failed)
     if again := [c.before.seq for c in changes if c.before.state in TERMINAL and c.after.state in LIVE]:
         waits.live_again(session, again)

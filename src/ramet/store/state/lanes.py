@@ -48,7 +48,7 @@ def move_alike(session: Session, alike: Iterable[tuple[Change, Sequence[Standing
         listed, seqs = session.members([standing.seq for standing in standings])
         written = session.run(_move(columns, listed), (*values, seqs, state, fence))
         after = _after(columns)
-        moved = {standing[0]: standing_of(after(standing + values)) for standing in standings}
+        moved = {standing.seq: standing_of(after(standing + values)) for standing in standings}
         if written != len(standings):
             for seq in misses(session, [*moved.items()]):
                 del moved[seq]

@@ -61,10 +61,11 @@ def _end(session: Session, changes: Sequence[Change], lines: dict[int, PathRow])
             rows.update(session, [line._replace(ended=change.after.state)])
         else:
             over.append(line)
-    end(session, over, frozenset(change.before.seq for change in changes if _skips_followers(change)))
+    end(session, over, frozenset(change.before.seq for change in changes if skips_followers(change)))
 
 
-def _skips_followers(change: Change) -> bool:
+def skips_followers(change: Change) -> bool:
+    """Return whether who depends on the task may be skipped for this: it failed, was cancelled, or was skipped so."""
     return change.after.state in _FAILED or change.transition is DEPENDENCY_FAILED
 
 

@@ -19,10 +19,10 @@ from ramet.model.task.task import Standing, Wait
 from ramet.model.task.transitions import PROCESSING, Change
 from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest
+from ramet.store.rows import waits
 from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
 from ramet.store.rows.tasks import read_pending
 from ramet.store.rows.turns import advance, in_order
-from ramet.store.rows.waits import OVER, rounds
 from ramet.store.scan_floor import Floor, Position, raised_floor
 from ramet.store.schema.columns import LIVE_COLUMNS, picker
 from ramet.store.session import Session
@@ -266,7 +266,7 @@ def _look(session: Session, request: ClaimRequest) -> Look:
         "SELECT CASE WHEN ? = 1 THEN TRUE ELSE "
         "EXISTS (SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?) END, "
         f"EXISTS ({_LIMITED}), EXISTS (SELECT 1 FROM ramet_resources WHERE ready_at <= ?), "
-        f"EXISTS (SELECT 1 FROM ramet_waits WHERE {OVER}), "
+        f"EXISTS (SELECT 1 FROM ramet_waits WHERE {waits.OVER}), "
         "CASE WHEN ? = 1 THEN TRUE ELSE EXISTS (SELECT 1 FROM ramet_live INDEXED BY ramet_live_claimable "
         f"WHERE queue {in_queues} AND kind {in_kinds} AND state = 'pending' AND wait IS NULL"
         f"{'' if request.pulled else f' AND rank < {PULLED_RANK}'}) END",
@@ -415,20 +415,11 @@ def _claimed(session: Session, standings: Sequence[Standing], lineages: Mapping[
         )
     }
     depths = {tracking_id: (row.max_spawn_depth,) for tracking_id, row in lineages.items()}
-    joined: Mapping[int, int] = rounds(session, seqs) if any(row.waits for row in lineages.values()) else {}
-    none = (0,)
+    rows = waits.load(session, seqs) if any(row.waits for row in lineages.values()) else {}
+    rounds = {seq: (row.round,) for seq, row in rows.items()}
+    never = (0,)
     return [
-        _claimed_task(
-            (
-                standing,
-                *_of_wide(
-                    depths[standing.tracking_id]
-                    + wide[standing.seq]
-                    + (none if not joined else (joined.get(standing.seq, 0),))
-                ),
-            )
-        )
-        for standing in standings
+        _claimed_task((s, *_of_wide(depths[s.tracking_id] + wide[s.seq] + rounds.get(s.seq, never)))) for s in standings
     ]
 
 

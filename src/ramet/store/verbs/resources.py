@@ -20,8 +20,7 @@ from ramet.model.task.transitions import ERROR, FAIL, Change
 from ramet.store.requests import Settlement
 from ramet.store.rows.retained_slots import FLOW
 from ramet.store.rows.settings import record_audit_entry
-from ramet.store.rows.tasks import take_live
-from ramet.store.schema.columns import LIVE_LIST
+from ramet.store.rows.tasks import read_pending, take_live
 from ramet.store.session import Session
 from ramet.store.state.apply import apply
 from ramet.store.verbs.reclaim import reclaim
@@ -133,14 +132,14 @@ def ready(
             until = session.now + LOOK_SECONDS if space.until is None else space.until
             looked_at[resource.name] = resource._replace(ready_at=until)
             continue
-        rows = session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_by_resource "
-            "WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
+        rows = read_pending(
+            session,
+            "INDEXED BY ramet_live_by_resource WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
             f"AND queue {in_queues} AND kind {in_kinds} {beside}"
             f"ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
             (resource.name, queue_values, kind_values, limit if space.claims is None else min(limit, space.claims)),
         )
-        candidates += map(Standing._make, rows)
+        candidates += rows
         looked_at[resource.name] = resource._replace(ready_at=session.now if rows else _later(session, resource.name))
     return ReadyTasks(candidates, looked_at, known)
 
