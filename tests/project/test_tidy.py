@@ -359,6 +359,17 @@ def second_state_writers(root: Path) -> Iterator[str]:
             yield f"{name}:{line}: writes a task's state: only {STATE_WRITER} may (or name no state here)"
 
 
+POSSESSIVE_GROUP = re.compile(r"(?<![\\(])\)(?:[*+?]|\{\d*,?\d*\})\+")
+
+
+def possessive_groups(root: Path) -> Iterator[str]:
+    """Patterns that Python before 3.11.5 matches wrongly; `()*+` is no pattern, but characters in a row."""
+    for name, tree in python_files(root, "src"):
+        for line, text in built_strings(tree):
+            if POSSESSIVE_GROUP.search(text):
+                yield f"{name}:{line}: a possessive group: Python 3.11.0 to 3.11.4 lose it; write (?>(?:...)*)"
+
+
 BAD: list[tuple[Check, str, str]] = [
     (too_long, "src/a.py", "x = 1\n" * 601),
     (too_long, "tests/a.py", "def f():\n" + "    x = 1\n" * 60),
@@ -429,6 +440,9 @@ BAD: list[tuple[Check, str, str]] = [
     (second_state_writers, "src/a.py", "session.insert_columns(tables, columns)\n"),
     (second_state_writers, "src/a.py", 'X = Update("ramet_live", ("state",), ("seq",))\n'),
     (second_state_writers, "src/a.py", 'X = session.Insert("ramet_live", Standing._fields)\n'),
+    (possessive_groups, "src/a.py", 'X = re.compile(r"(?:-\\w++)' + '*+x")\n'),
+    (possessive_groups, "src/a.py", 'X = re.compile(rf"(?:{A}|b)' + '++x")\n'),
+    (possessive_groups, "src/a.py", 'X = r"(?P<plus>a)' + '{2,3}+"\n'),
     (
         second_state_writers,
         "src/ramet/store/2.sql",
@@ -446,6 +460,7 @@ GOOD: list[tuple[Check, str, str]] = [
     (model_imports, "src/ramet/model/a.py", "import json\nimport idna\nfrom ramet.model.task.task import Task\n"),
     (machine_traces, "docs/a.md", "http://example.com" + "/work" + "/1 and a/" + "root/b\n"),
     (unknown_decisions, "src/a.py", "# A decision is the model's; so are 2 decisions.\n"),
+    (possessive_groups, "src/a.py", 'X = re.compile(r"(?>(?:-\\w++)*)[()*+]*+\\)++")\n'),
     (
         second_state_writers,
         "src/ramet/store/state/apply.py",

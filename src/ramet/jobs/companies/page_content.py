@@ -20,7 +20,7 @@ PROSE_LENGTH_MIN = 60
 
 _MARK = "\ufdd0"
 """Stands before a heading's level while the page is made to text. A noncharacter: no text has it."""
-_HEADING_TAG = re.compile(r"<h([1-6])(?=[\s/>])(?:[^\"'>]++|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*+>?", re.IGNORECASE)
+_HEADING_TAG = re.compile(r"<h([1-6])(?=[\s/>])(?>(?:[^\"'>]++|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*)>?", re.IGNORECASE)
 _APART_NAMES = ("nav", "footer", "form", "template", "noscript", "dialog")
 _APART = re.compile(rf"<({'|'.join(_APART_NAMES)})(?=[\s/>])", re.IGNORECASE)
 _ENDS = {name: re.compile(rf"</{name}\b[^>]*+>?", re.IGNORECASE) for name in _APART_NAMES}
@@ -217,7 +217,7 @@ def _joined(lines: Sequence[str], length_max: int) -> str:
 
 
 # None of the two can fail once its name is read, so a page is gone over once, whatever is in it.
-_REST = r"""(?P<attributes>(?:[^"'>]++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*+)>?"""
+_REST = r"""(?P<attributes>(?>(?:[^"'>]++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*))>?"""
 _SCRIPT = re.compile(rf"<script(?=[\s/>]){_REST}(?P<body>.*?)(?:</script|\Z)", re.IGNORECASE | re.DOTALL)
 _META = re.compile(rf"<meta(?=[\s/>]){_REST}", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([a-zA-Z:_\-]{1,40}+)\s{0,20}+=\s{0,20}+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))")

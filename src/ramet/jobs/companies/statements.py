@@ -164,7 +164,7 @@ EMPLOYEES_MAX = 5_000_000
 _GROUPED = r"\d{1,3}(?:[,.\u2019' ]\d{3}){1,2}(?!\d|[,.]\d)"
 _NUMBER = rf"(?<![\w$€£.,/#])\+?(?P<least>(?>{_GROUPED}|\d{{1,7}}(?:\.\d)?[ ]?k(?!\w)|\d{{1,7}}(?!\d|[,.]\d)))"
 _MOST = rf"(?:\s{{0,2}}(?:-|\u2013|\u2014|to|and)\s{{0,2}}(?P<most>{_GROUPED}|\d{{1,7}}[ ]?k?(?!\w)))?"
-_COUNT = rf"{_NUMBER}{_MOST}(?P<plus>\s?\++| plus)?+"
+_COUNT = rf"{_NUMBER}{_MOST}(?>(?P<plus>\s?\++| plus)?)"
 
 _ADJECTIVES = (
     r"(?:\s(?:full-time|full time|part-time|talented|passionate|dedicated|amazing|skilled|experienced|remote|global"

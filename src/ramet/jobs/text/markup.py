@@ -28,7 +28,7 @@ _UNCLOSED = frozenset("p li dt dd tr td th option thead tbody tfoot".split())
 _UNREAD = "script|style|title|template|noscript|svg|iframe|object|select|textarea|noembed|noframes|xmp"
 """Elements whose content is no text of the page."""
 
-_ATTRIBUTES = r"""(?:[^"'>]++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*+"""
+_ATTRIBUTES = r"""(?>(?:[^"'>]++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*)"""
 _TOKEN = re.compile(
     rf"""<(?:(?P<unread>{_UNREAD})(?=[\s/>])(?P<of_unread>{_ATTRIBUTES})>?.*?(?:</(?P=unread)\b[^>]*+>?|\Z)"""
     rf"""|!--.*?(?:-->|\Z)"""

@@ -213,7 +213,7 @@ _FILES = (6, -2)
 _NESTED_MAX = 8
 """Pictures whose captions have pictures; one within another is all that people write."""
 _LINE_START_MAX = 200
-_OPTION = re.compile(r"[^\W\d]++=.*|[0-9]{0,5}x?[0-9]{1,5} ?px|[^\W\dA-Z][^\WA-Z]*+(?:-\w++)*+|", re.DOTALL)
+_OPTION = re.compile(r"[^\W\d]++=.*|[0-9]{0,5}x?[0-9]{1,5} ?px|[^\W\dA-Z][^\WA-Z]*+(?>(?:-\w++)*)|", re.DOTALL)
 _IN_BRACKETS = re.compile(r"[ _]*[(\uff08][^()]*[)\uff09]\s*$")
 
 

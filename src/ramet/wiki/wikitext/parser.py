@@ -22,10 +22,10 @@ from ramet.wiki.wikitext.site import CATEGORIES, Site
 from ramet.wiki.wikitext.titles import WikiTitle, read_title, redirect_target
 
 # Brackets count in pairs, and what begins like an address makes no link. A link's text ends at the first `]]` and has
-# no other link in it. Possessive, so that no text is gone through twice.
+# no other link in it. Possessive or atomic, so that no text is gone through twice.
 _LINK = re.compile(
-    rf"(?<!\[)(?:\[\[)++(?! *+(?:{SCHEMES}))"
-    r"([^\[\]{}|<>\n\x02-\x05]++)(?:\|(?:[^\[\]]|\[(?!\[)|\](?!\]))*+)?\]\]"
+    rf"(?<!\[)(?>(?:\[\[)+)(?! *+(?:{SCHEMES}))"
+    r"([^\[\]{}|<>\n\x02-\x05]++)(?:\|(?>(?:[^\[\]]|\[(?!\[)|\](?!\]))*))?\]\]"
 )
 
 

@@ -66,7 +66,7 @@ _INLINE = (
     " nowiki onlyinclude poem ref references score source syntaxhighlight templatedata templatestyles timeline"
 ).split()
 _TAG = re.compile(rf"</?({'|'.join([*_BREAKS, *_CELLS, *_INLINE])})(?![\w.:@-])[^<>]*+>", re.IGNORECASE)
-_SWITCH = re.compile(r"__([^\W\d_]++(?:_[^\W\d_]++)*+)__")
+_SWITCH = re.compile(r"__([^\W\d_]++(?>(?:_[^\W\d_]++)*))__")
 _LINE_MARKS = re.compile(rf"^[ {GONE}]*+(?:[*#:;]++|-{{4,}}+)[ ]*+", re.MULTILINE)
 # A run is looked at from its first character alone: from each of them would take a square of its length.
 _EMPTY_BRACKETS = re.compile(rf"\((?=[\s,;:/\u2013{GONE}]*+\))[^()]*{GONE}[^()]*\)")
