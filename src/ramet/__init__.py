@@ -25,7 +25,7 @@ from ramet.engine.context.outcome import Outcome
 from ramet.engine.context.ports import ClaimLost, InvokeResult
 from ramet.engine.explain.explain import Explanation
 from ramet.engine.explain.key import KeyExplanation
-from ramet.engine.kinds.options import PathArguments, TaskOptions
+from ramet.engine.kinds.options import PathArguments, SpawnHandle, TaskOptions
 from ramet.engine.kinds.registry import UnknownKind
 from ramet.engine.settings.setting import Setting
 from ramet.engine.worker.worker import Worker
@@ -42,6 +42,7 @@ from ramet.model.flow.resources import (
     WorkerStatus,
 )
 from ramet.model.keys import InvalidKey, display_key, text_key, title_key, url_key
+from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.lineage.limits import PRESETS, Limits
@@ -106,6 +107,7 @@ __all__ = [
     "BlockReason",
     "BoundTask",
     "BoundedCount",
+    "Budget",
     "BulkAction",
     "BulkResult",
     "BulkSelection",
@@ -167,6 +169,7 @@ __all__ = [
     "ScheduleSlot",
     "Setting",
     "Spawn",
+    "SpawnHandle",
     "SpawnResult",
     "StageCount",
     "StateCount",

@@ -19,6 +19,7 @@ from ramet.model.task.task import Standing
 from ramet.store.session import FENCES_PER_EPOCH
 from ramet.store.store import Store
 from tests.invariants.blobs import blobs
+from tests.invariants.branches import Aside, count_branches
 from tests.invariants.flow import FLOW_CHECKS, FlowRows
 from tests.invariants.guard import (
     UniqueRow,
@@ -113,6 +114,7 @@ class Rows:
             found = await store.read(f"SELECT seq, tracking_id FROM {name}")
             self.owned += [(name, seq, of) for seq, of in found if of not in gone]
         await self.flow.load(store)
+        self.branches = await count_branches(store)
         self.places = {row.seq: row.places for row in self.flow.stages.values()}
         self.bases = {row.seq: row.base for row in self.flow.stages.values()}
 
@@ -147,8 +149,9 @@ async def _look(store: Store, rows: Rows, clock_set_back: bool) -> list[str]:
     found += [f"ends: {line}" for line in await ends(store, rows.lineages)]
     found += await paths(store)
     found += [f"tallies: {line}" for line in await tallies(store, rows.tasks, rows.live)]
+    found += [f"branches: {line}" for line in rows.branches.wrong(rows.lineages)]
     found += [f"waits: {line}" for line in await waits(store, rows.lineages)]
-    return found + [f"money: {line}" for line in await money(store, rows.lineages)]
+    return found + [f"money: {line}" for line in await money(store, rows.lineages, rows.branches.aside())]
 
 
 def one_place_and_one_end(rows: Rows) -> Iterator[str]:
@@ -175,6 +178,7 @@ def one_place_and_one_end(rows: Rows) -> Iterator[str]:
 def counters_equal_a_recount(rows: Rows) -> Iterator[str]:
     """I5: counters change in the transaction that changes what they count."""
     counted: dict[str, Counter[str]] = defaultdict(Counter)
+    aside = rows.branches.aside()
     for task in rows.tasks.values():
         counted[task.tracking_id]["tasks"] += rows.places.get(task.seq, 1)
         counted[task.tracking_id][task.state or "live"] += 1
@@ -182,6 +186,7 @@ def counters_equal_a_recount(rows: Rows) -> Iterator[str]:
         counted[block.tracking_id]["blocks"] += 1
     for tracking_id, lineage in rows.lineages.items():
         counted[tracking_id]["tasks"] += lineage.on_end is not None
+        counted[tracking_id]["tasks"] += aside.get(tracking_id, Aside()).tasks
         for name in ("tasks", "live", *TERMINAL, "blocks"):
             if getattr(lineage, name) != counted[tracking_id][name]:
                 yield f"lineage {tracking_id} counts {getattr(lineage, name)} {name}, not {counted[tracking_id][name]}"

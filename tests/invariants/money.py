@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import Lineage
 from ramet.store.store import Store
+from tests.invariants.branches import Aside
 
 
 class ReservationRow(NamedTuple):
@@ -31,13 +32,13 @@ class ReservationRow(NamedTuple):
         return self.amount if self.actual is None and self.closed_at is None else 0
 
 
-async def money(store: Store, lineages: dict[str, Lineage]) -> list[str]:
+async def money(store: Store, lineages: dict[str, Lineage], aside: Mapping[str, Aside]) -> list[str]:
     """One line for everything that is wrong."""
     columns = ", ".join(ReservationRow._fields)
     found = [ReservationRow._make(row) for row in await store.read(f"SELECT {columns} FROM ramet_reservations")]
     days = {day: (spent, reserved) for day, spent, reserved in await store.read("SELECT * FROM ramet_spend")}
     live = {seq for (seq,) in await store.read("SELECT seq FROM ramet_live")}
-    return [*_rows(found, live), *_lineages(found, lineages), *_days(found, days)]
+    return [*_rows(found, live), *_lineages(found, lineages, aside), *_days(found, days)]
 
 
 def _rows(found: list[ReservationRow], live: set[int]) -> Iterator[str]:
@@ -48,12 +49,14 @@ def _rows(found: list[ReservationRow], live: set[int]) -> Iterator[str]:
             yield f"reservation {row.id} is open, and its task {row.seq} is over"
 
 
-def _lineages(found: list[ReservationRow], lineages: dict[str, Lineage]) -> Iterator[str]:
+def _lineages(found: list[ReservationRow], lineages: dict[str, Lineage], aside: Mapping[str, Aside]) -> Iterator[str]:
     spent: Counter[str] = Counter()
     reserved: Counter[str] = Counter()
     for row in found:
         spent[row.tracking_id] += row.spent
         reserved[row.tracking_id] += row.reserved
+    for name, each in aside.items():
+        reserved[name] += each.reserved
     for name, lineage in lineages.items():
         if (lineage.spent, lineage.reserved) != (spent[name], reserved[name]):
             yield (

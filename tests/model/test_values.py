@@ -12,7 +12,6 @@ import pytest
 from ramet import App, Context, Limits, dollars
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, amount_of
 from ramet.model.schedule import Timing
-from ramet.model.task.task import Json
 from ramet.model.values import (
     NAME_BYTES_MAX,
     PRIORITY_MAX,
@@ -20,6 +19,7 @@ from ramet.model.values import (
     SECONDS_MAX,
     InvalidNumber,
     InvalidText,
+    Json,
     NewBlob,
     blob_of,
     check_name,

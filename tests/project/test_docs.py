@@ -26,7 +26,7 @@ from tests.docs.pages import DOCS, PAGES, PROJECT, README, blocks_of, prose_of, 
 from tests.support.waiting import HANG_SECONDS
 
 TRACEABILITY = DOCS / "traceability.md"
-CONCEPT_LINES_MAX = 130
+CONCEPT_LINES_MAX = 140
 DECISION_LINES_MAX = 80
 
 

@@ -138,7 +138,7 @@ class Ceiling(NamedTuple):
     """One of the sums that bound a reservation."""
 
     name: str
-    """``lineage``, ``day`` or ``global``."""
+    """``branch``, ``lineage``, ``day`` or ``global``."""
     spent: int
     reserved: int
     most: int | None

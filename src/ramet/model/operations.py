@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from ramet.model.task.task import LIVE, TERMINAL, Json, Task, TaskState
-from ramet.model.values import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, check_text
+from ramet.model.task.task import LIVE, TERMINAL, Task, TaskState
+from ramet.model.values import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, Json, check_text
 
 
 class BulkAction(StrEnum):

@@ -124,6 +124,7 @@ _ENDS: Mapping[str, Callable[[_Facts], str]] = {
     "retry_in": "{seconds:.3f} s".format_map,
     "source_disabled": "{resource}, {text}".format_map,
     "spawn_refused": "{refused}".format_map,
+    "wait_cycle": "task {task} waits for this one".format_map,
     "task_deadline": lambda facts: outer(facts["own"]),
 }
 """What reasons of ends say beyond their code; those that are not here say no more, or the text that they were given."""
@@ -176,13 +177,31 @@ def _elsewhere(facts: _Facts) -> str:
 def _budget(facts: _Facts) -> str:
     if "unreadable" in facts:
         return f"{', '.join(facts['unreadable'])} cannot be read, so the budget counts as spent"
+    if "edges" in facts:
+        return f"tasks of the lineage come after {facts['edges']} others, and {facts['limit']} are its limit"
     more = f", and this takes {facts['places']}: one for each stage" if "places" in facts else ""
+    more += f", and the budget of the task takes {facts['set_aside']}" if "set_aside" in facts else ""
     return f"the lineage has created {facts['value']} of {facts['limit']} tasks{more}"
+
+
+def _branch_budget(facts: _Facts) -> str:
+    branch, name, value, limit = (facts[key] for key in ("branch", "name", "value", "limit"))
+    match name:
+        case "max_tasks":
+            return f"the branch of task {branch} has {value} of {limit} tasks"
+        case "max_cost":
+            return f"the branch of task {branch} has spent and reserved {as_usd(value)} of {as_usd(limit)}"
+        case "max_spawn_depth":
+            return f"depth {value} is over {limit}, the deepest of the branch of task {branch}"
+    return f"the time of the branch of task {branch} is over"
 
 
 def _cost(facts: _Facts) -> str:
     if not facts:
         return "a task without max_attempts needs a lineage with max_cost"
+    if "wanted" in facts:
+        used, most, wanted = (as_usd(facts[name]) for name in ("value", "limit", "wanted"))
+        return f"the lineage has spent and reserved {used} of {most}, and the budget of the task takes {wanted}"
     return f"the lineage has spent {as_usd(facts['value'])} of {as_usd(facts['limit'])}"
 
 
@@ -204,11 +223,14 @@ _BLOCKS: Mapping[str, Callable[[_Facts], str]] = {
     "in_flight": _in_flight,
     "done": _done,
     "elsewhere": _elsewhere,
+    "branch_budget": _branch_budget,
     "budget": _budget,
     "fan_out": "the parent has created {value} of {limit} children".format_map,
     "deadline": "the deadline of the lineage has passed".format_map,
     "cost": _cost,
     "stop_list": "{entry} is on the stop list".format_map,
     "trap": "the lineage has {value} keys of the shape {shape}: if they are honest, allow the shape".format_map,
+    "wait_cycle": "it comes after {wanted}, task {task}, which waits for it".format_map,
+    "dependency": "it comes after {wanted}, which is not a task of this lineage".format_map,
     "reserve": _reserve,
 }

@@ -13,8 +13,8 @@ import re
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from ramet.model.task.task import Json
-
+Json = Any
+"""A JSON value: None, bool, int, float, str, list or dict of such."""
 NAME_BYTES_MAX = 255
 """Of the name of a kind or a queue and of a tracking_id, in UTF-8: beside the longest key they fit an index entry."""
 BY_CHARACTERS_MAX = 200
@@ -88,6 +88,8 @@ INTEGER_DIGITS_MAX = 4_300
 """Of a whole number in a JSON value: what Python itself, and every reader here, takes."""
 INTEGER_BITS_MAX = 14_280
 """Of one that surely has no more digits than that."""
+SECONDS_LEAST = 0.001
+"""Shortest deadline of a task."""
 SECONDS_MAX = 100 * 365.25 * 86_400.0
 """No delay, deadline, limit of time or extension is longer: a century. Such moments can still be written as dates."""
 RESERVED_DELAY_SECONDS_MAX = 30 * 86_400.0

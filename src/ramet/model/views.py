@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.task.task import Block, Json, Task
+from ramet.model.task.task import Block, Task
+from ramet.model.values import Json
 
 CLAIMABLE = ""
 """Among waits: tasks that wait for nothing but a worker."""

@@ -86,6 +86,8 @@ class ClaimedTask(NamedTuple):
     """JSON list: path, scope, ``on_dependency_failure`` (:meth:`ramet.model.paths.PathRule.restored`)."""
     round: int = 0
     """Number of its joins so far."""
+    after: int = 0
+    """Number of tasks that it was created after."""
 
 
 class SweepResult(NamedTuple):

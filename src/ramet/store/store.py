@@ -46,6 +46,7 @@ from ramet.store.verbs import raise_limits as raise_verbs
 from ramet.store.verbs import reoffer as reoffer_verbs
 from ramet.store.verbs import resources as resource_verbs
 from ramet.store.verbs import settle as settle_verbs
+from ramet.store.verbs import spawn as spawn_verbs
 from ramet.store.verbs import submit as submit_verbs
 from ramet.store.verbs.reclaim import DeadWorkers
 
@@ -320,6 +321,7 @@ class Store(ABC):
     act_on_tasks = writes(
         operate.act_on_tasks, follows=lambda *, act, task_ids, **_: (task_ids, ()) if act is BulkAction.RETRY else None
     )
+    add = writes(spawn_verbs.add, follows=lambda *, tracking_id, **_: ((), [tracking_id]))
     reoffer = writes(reoffer_verbs.reoffer, follows=lambda *, tracking_id, **_: ((), [tracking_id]))
     raise_limits = writes(raise_verbs.raise_limits)
     pause_lineage = writes(pause.pause_lineage)

@@ -16,10 +16,11 @@ from ramet.model.causes import CODES, REFUSED
 from ramet.model.flow.resources import WorkerStatus
 from ramet.model.importing import Rules
 from ramet.model.keys import shape_of
+from ramet.model.lineage.branches import Budget
 from ramet.model.money import Charge, ReserveRequest
 from ramet.model.paths import PathRule
 from ramet.model.task.binding import ItemSettlement
-from ramet.model.task.task import NewTask
+from ramet.model.task.task import After, NewTask
 from tests.conformance.explain import test_explained, test_explained_ends
 from tests.support.world import LEASE_SECONDS, World, checkpoint
 
@@ -125,6 +126,21 @@ async def trap(world: World) -> str:
     return await refused_by(world, *(world.task(key, shape=shape_of(key)) for key in keys), max_shape=2)
 
 
+async def branch_budget(world: World) -> str:
+    await world.submit()
+    [first] = await world.grow(await world.claim_one(), world.task("first", budget=Budget(max_tasks=1)))
+    await world.spawn(await world.claim_one(), world.task("x"))
+    return first
+
+
+async def wait_cycle(world: World) -> str:
+    return await refused_by(world, world.task("x", "image", after=After((("page", "root"),))))
+
+
+async def dependency(world: World) -> str:
+    return await refused_by(world, world.task("x", "image", after=After((("page", "y"),))))
+
+
 async def reserve(world: World) -> str:
     [root] = await world.submit(max_cost=5)
     standing = (await world.claim_one()).standing
@@ -150,6 +166,11 @@ REFUSALS: list[tuple[Script, str, str, str | None]] = [
      "ramet deny-list remove, then ramet blocks reoffer line --blocked-by stop_list"),
     (trap, "trap", "the lineage has 2 keys of the shape example.com/list?page: if they are honest, allow the shape",
      AGAIN.format("allow-shape 'example.com/list?page'", "trap --shape 'example.com/list?page'")),
+    (branch_budget, "branch_budget", "the branch of task t2 has 1 of 1 tasks",
+     "ramet blocks reoffer line --blocked-by branch_budget"),
+    (wait_cycle, "wait_cycle", "it comes after page, task t2, which waits for it", None),
+    (dependency, "dependency", "it comes after page 'y', which is not a task of this lineage",
+     "ramet blocks reoffer line --blocked-by dependency"),
     (reserve, "reserve", "the ceiling of the lineage is $0.000000005: $0.00 spent, $0.00 reserved, $0.000000005 left, "
      "$0.000000006 wanted", "ramet lineage raise line --max-cost DOLLARS"),
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.ordering import BY_DUE
+from ramet.model.task.task import After
 from tests.support.world import LEASE_SECONDS, World, failing
 
 Script = Callable[[World], Awaitable[str]]
@@ -74,6 +75,27 @@ async def dependency_failed(world: World) -> str:
     return child
 
 
+async def skipped_in_turn(world: World) -> str:
+    first = world.task("first")
+    second = world.task("second", after=After((("page", "first"),)))
+    _, _, third = await world.submit(first, second, world.task("third", after=After((("page", "second"),))))
+    await world.settle(claimed := await world.claim_one(), failing(claimed))
+    await world.sweep()
+    return third
+
+
+async def wait_cycle(world: World) -> str:
+    await world.submit(world.task("root"), world.task("other"))
+    taken = {claimed.key: claimed for claimed in await world.claim(2)}
+    root, other = taken["root"], taken["other"]
+    await world.settle(root, ev.Join(root.standing.fence), spawns=[world.task("a")])
+    await world.settle(other, spawns=[world.task("behind", after=After(((root.id,),)))])
+    claimed = await world.claim_one()
+    child = world.task("child", after=After((("page", "behind"),)))
+    await world.settle(claimed, ev.Join(claimed.standing.fence), spawns=[child])
+    return claimed.id
+
+
 async def source_disabled(world: World) -> str:
     [task] = await world.submit(world.task(resource="api"))
     await world.store.open_breaker("api", by="ada", reason="gone")
@@ -129,7 +151,10 @@ ENDS: list[tuple[Script, str, str]] = [
     (lineage_deadline, "lineage_deadline", "the time of the lineage was over -5"),
     (cost, "cost", "more was spent than a hard ceiling allows while its call was in flight "
      "(the ceiling of the lineage is $0.00000005, $0.00000006 spent)"),
-    (dependency_failed, "dependency_failed", "a task before it on its path did not succeed (task t1 is failed)"),
+    (dependency_failed, "dependency_failed", "a task that it waited for did not succeed (task t1 is failed)"),
+    (skipped_in_turn, "dependency_failed",
+     "a task that it waited for did not succeed (task t2 is skipped, for task t1 is failed)"),
+    (wait_cycle, "wait_cycle", "a task that it joined with waits for it (task t5)"),
     (source_disabled, "source_disabled", "its resource is switched off until a person closes the breaker (api, gone)"),
     (cancel_tree, "cancel_tree", "a person cancelled a task above it, with all below (task t1 is success)"),
     (chain_depth, "chain_depth", "it continued itself as often as it may (1 times)"),
@@ -138,7 +163,7 @@ ENDS: list[tuple[Script, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "code", "sentence"), ENDS, ids=[row[1] for row in ENDS])
+@pytest.mark.parametrize(("script", "code", "sentence"), ENDS, ids=[row[0].__name__ for row in ENDS])
 async def test_why_a_task_ended(world: World, script: Script, code: str, sentence: str) -> None:
     headline, cause, *rest = await causes(world, await script(world))
     assert (headline.code, cause.code, relative(world, cause)) == ("ended", code, sentence)
@@ -173,7 +198,7 @@ async def test_an_earlier_failure_whose_lineage_was_pruned_is_said_to_be_pruned(
     await world.sweep()
     await world.store.prune(before=world.clock.now - 5.0)
     cause = (await causes(world, task))[1]
-    assert cause.said() == "a task before it on its path did not succeed (task t1, which was pruned)"
+    assert cause.said() == "a task that it waited for did not succeed (task t1, which was pruned)"
     assert cause.facts["pruned"] is True
 
 

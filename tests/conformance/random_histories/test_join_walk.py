@@ -1,4 +1,4 @@
-"""Random lineages with joins, failures, cancels, excludes, revives and lost claims, beside a plain model of them."""
+"""Random lineages with joins, edges, failures, cancels, excludes, revives and lost claims, beside a plain model."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import IDLE_ROUNDS_MAX
+from ramet.model.task.task import After, NewTask
 from ramet.store.answers import ClaimedTask
 from tests.support.world import LEASE_SECONDS, World, failing, hand_back, settlement
 
@@ -30,14 +31,23 @@ class Node:
     """So many of its children belong to earlier rounds."""
     rounds: int = 0
     waits_for: list[Node] | None = None
+    ended_waiting: list[Node] | None = None
+    """What it waited for when it ended."""
     branch: bool = False
     skips: bool = False
-    failed: bool = False
+    failed: Node | None = None
+    """The one because of which it is to be skipped, or was."""
+    for_dependency: bool = False
+    """It was skipped for one that it waited for."""
     idle_rounds: int = 0
 
     @property
     def live(self) -> bool:
         return self.state in ("pending", "processing")
+
+    @property
+    def unsuccessful(self) -> bool:
+        return self.state in ("failed", "cancelled") or (self.state == "skipped" and self.for_dependency)
 
     def below(self) -> list[Node]:
         return [each for child in self.children for each in (child, *child.below())]
@@ -51,14 +61,34 @@ class Model:
 
     def __init__(self, root: str) -> None:
         self.nodes = [Node(root, None)]
+        self.revived: list[Node] = []
+        """Those because of which others were skipped that are to come back."""
 
     def of(self, task_id: str) -> Node:
         return next(node for node in self.nodes if node.id == task_id)
 
-    def spawn(self, parent: Node, task_id: str) -> None:
+    def first_failed(self, among: list[Node]) -> Node | None:
+        return next((node for node in self.nodes if node in among and node.unsuccessful), None)
+
+    def waiting_for(self, *nodes: Node) -> list[Node]:
+        """Those that wait for one of these, or for one that does."""
+        found = [each for each in self.nodes if each.waits_for is not None and {*nodes} & {*each.waits_for}]
+        new = [each for each in found if each not in nodes]
+        return [*nodes] if not new else self.waiting_for(*nodes, *new)
+
+    def circle(self, parent: Node, after: list[Node]) -> bool:
+        """Whether a child of this one cannot come after these."""
+        above = [parent, *parent.ancestors()]
+        branches = [each for each in above if each.waits_for is not None and each.branch]
+        return bool({*above, *self.waiting_for(*branches)} & {*after})
+
+    def spawn(self, parent: Node, task_id: str, after: list[Node], *, skips: bool) -> None:
         node = Node(task_id, parent)
         self.nodes.append(node)
         parent.children.append(node)
+        if after:
+            node.waits_for, node.skips = [*after], skips
+            node.failed = self.first_failed(after) if skips else None
         for above in node.ancestors():
             if above.waits_for is not None and above.branch:
                 above.waits_for.append(node)
@@ -69,7 +99,10 @@ class Model:
             wanted = [each for child in wanted for each in (child, *child.below())]
         node.joined, node.rounds = len(node.children), node.rounds + 1
         node.branch, node.skips, node.state = branch, skips, "pending"
-        node.failed = skips and any(each.state in ("failed", "cancelled") for each in wanted)
+        node.failed = self.first_failed(wanted) if skips else None
+        if any(each.live and each in self.waiting_for(node) for each in wanted):
+            self.end(node, "failed")
+            return
         if node.failed or any(each.live for each in wanted):
             node.waits_for, node.idle_rounds = wanted, 0
             return
@@ -78,20 +111,37 @@ class Model:
             self.end(node, "failed")
 
     def end(self, node: Node, state: str, *, because: bool = False) -> None:
-        node.state, node.waits_for = state, None
-        if state in ("failed", "cancelled") or because:
+        if node.waits_for is not None:
+            node.ended_waiting = node.waits_for
+        node.state, node.waits_for, node.for_dependency = state, None, because
+        if node.unsuccessful:
             for other in self.nodes:
                 if other.waits_for is not None and node in other.waits_for and other.skips:
-                    other.failed = True
+                    other.failed = other.failed or node
 
     def revive(self, node: Node) -> None:
-        node.state = "pending"
+        node.state, node.for_dependency = "pending", False
+        node.waits_for, node.ended_waiting = node.ended_waiting, None
         for other in self.nodes:
-            if other.waits_for is not None and node in other.waits_for:
-                other.failed = other.skips and any(each.state in ("failed", "cancelled") for each in other.waits_for)
+            if other.waits_for is not None and (node in other.waits_for or other is node):
+                other.failed = self.first_failed(other.waits_for) if other.skips else None
+        if any(other.ended_waiting is not None and other.failed is node for other in self.nodes):
+            self.revived.append(node)
+
+    def bring_back(self) -> int:
+        """What a claim does before all else, for one that was revived; returns how many it was about."""
+        self.revived.sort(key=self.nodes.index)
+        for cause in self.revived[:1]:
+            self.revived.remove(cause)
+            for node in self.nodes:
+                if node.failed is cause and node.ended_waiting is not None and node.state == "skipped":
+                    self.revive(node)
+            return 1
+        return 0
 
     def let_go_on(self) -> int:
         """What a claim does first; returns how many it was about."""
+        back = self.bring_back()
         over = [
             node
             for node in self.nodes
@@ -102,7 +152,7 @@ class Model:
                 self.end(node, "skipped", because=True)
             else:
                 node.waits_for = None
-        return len(over)
+        return back + len(over)
 
     def claimable(self) -> set[str]:
         return {node.id for node in self.nodes if node.state == "pending" and node.waits_for is None}
@@ -114,6 +164,7 @@ class Walk:
     def __init__(self, world: World, rng: random.Random) -> None:
         self.world, self.rng = world, rng
         self.in_hand: dict[str, ClaimedTask] = {}
+        self.edges = rng.random() < 0.7
 
     async def run(self) -> None:
         [root] = await self.world.submit(self.world.task(max_attempts=50))
@@ -164,7 +215,7 @@ class Walk:
     async def compare_round(self, claimed: ClaimedTask) -> None:
         node = self.model.of(claimed.id)
         page = await self.world.store.join_page(claimed.standing.seq, claimed.round)
-        found = {self.model.of(str(row.id)): row.state for row in page.rows}
+        found = {self.model.of(str(row.id)): row.state for row in page.rows if row.refused is None}
         assert all(node in each.ancestors() for each in found)
         # Of live ones it is not said whether they are in hand: those of this claim are, here.
         ended = {each.id: state for each, state in found.items() if state not in ("pending", "processing")}
@@ -173,7 +224,7 @@ class Walk:
     async def end(self, claimed: ClaimedTask) -> None:
         node = self.model.of(claimed.id)
         room = TASKS_MAX - len(self.model.nodes)
-        spawns = [self.world.task(max_attempts=50) for _ in range(min(room, self.rng.choice((0, 0, 1, 2, 3))))]
+        wanted = [self.wanted() for _ in range(min(room, self.rng.choice((0, 0, 1, 2, 3))))]
         fence = claimed.standing.fence
         how = self.rng.choice(("success", "join", "join", "join", "failed", "snooze"))
         branch, skips = self.rng.random() < 0.3, self.rng.random() < 0.3
@@ -183,12 +234,15 @@ class Walk:
         elif how == "snooze":
             event = ev.Snooze(fence, 1.0)
         elif how == "failed":
-            event, spawns = failing(claimed), []
-        answer = await self.world.settle(claimed, event, spawns=spawns)
+            event, wanted = failing(claimed), []
+        answer = await self.world.settle(claimed, event, spawns=[new for new, _ in wanted])
         assert answer.refused is None
-        for told in answer.spawns:
-            assert told.id is not None
-            self.model.spawn(node, told.id)
+        for told, (new, after) in zip(answer.spawns, wanted, strict=True):
+            if self.model.circle(node, after):
+                assert told.reason == "wait_cycle"
+            else:
+                assert told.id is not None, told
+                self.model.spawn(node, told.id, after, skips=new.after is not None and new.after.skips)
         if how == "join":
             self.model.join(node, branch=branch, skips=skips)
         elif how == "snooze":
@@ -196,6 +250,13 @@ class Walk:
             self.world.clock.advance(1.0)
         else:
             self.model.end(node, how)
+
+    def wanted(self) -> tuple[NewTask, list[Node]]:
+        """A task, and what it comes after."""
+        count = self.rng.choice((0, 0, 1, 2)) if self.edges else 0
+        after = self.rng.sample(self.model.nodes, min(count, len(self.model.nodes)))
+        rule = After(tuple((node.id,) for node in after), self.rng.random() < 0.6) if after else None
+        return self.world.task(max_attempts=50, after=rule), after
 
     async def act(self) -> None:
         node = self.rng.choice(self.model.nodes)

@@ -30,6 +30,7 @@ from ramet.engine.base.work import (
     works_in,
     works_out,
 )
+from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.money import Charge
 from ramet.model.paths import PathRule
@@ -37,7 +38,7 @@ from ramet.model.reasons import Reason, code_of
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.retry import Waits
-from ramet.model.task.task import NewTask, Standing
+from ramet.model.task.task import After, NewTask, Standing
 from ramet.store.answers import ClaimedTask, SettleResult, SpawnResult
 from ramet.store.requests import Settlement, Write
 
@@ -67,6 +68,8 @@ OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     type(None): st.none(),
     Waits: st.tuples(SECONDS, SECONDS, SECONDS, SECONDS),
+    After: st.builds(After, st.lists(st.lists(TEXT, max_size=2).map(tuple), max_size=3).map(tuple), st.booleans()),
+    Budget: st.tuples(st.none() | NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.none() | SECONDS).map(Budget._make),
     PathRule: st.builds(PathRule, st.lists(TEXT, max_size=3).map(tuple), TEXT, TEXT, st.booleans()),
 }
 

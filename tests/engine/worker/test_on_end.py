@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ async def test_an_on_end_handler_spawns_nothing(app: App, client: Client) -> Non
         for ask in (lambda: ctx.spawn("poll"), lambda: ctx.spawn_now("poll")):
             try:
                 asked = ask()
-                if asked is not None:
+                if isawaitable(asked):
                     await asked
             except ValueError as error:
                 refused.append(str(error))

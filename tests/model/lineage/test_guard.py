@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ramet.model.lineage.branches import Booking, Branch, book
 from ramet.model.lineage.guard import (
     ORDINARY,
     REOFFERABLE,
@@ -86,6 +87,8 @@ def test_a_spawn_that_nothing_speaks_against_is_allowed() -> None:
 
 # --- the order
 
+FULL = book([Branch("above", "lineage", None, 1, None, 0, None, None, tasks=1, live=1)], Booking(tasks=1, live=1))
+"""A task too many for a branch."""
 TROUBLE: list[tuple[BlockReason, dict[str, Any], dict[str, Any]]] = [
     (BlockReason.CANCELLED, {}, {"tombstones": {"middle": 1}}),
     (BlockReason.ENDED, {"state": "failed"}, {}),
@@ -95,12 +98,15 @@ TROUBLE: list[tuple[BlockReason, dict[str, Any], dict[str, Any]]] = [
     (BlockReason.IN_FLIGHT, {}, {"holders": (Holder("other", "company", "pending"),)}),
     (BlockReason.DONE, {}, {"holders": (Holder("other", "company", "success"),)}),
     (BlockReason.ELSEWHERE, {}, {"elsewhere": GlobalHolder("far", "other", None, None)}),
+    (BlockReason.BRANCH_BUDGET, {}, {"booked": FULL}),
     (BlockReason.BUDGET, {"tasks": 100}, {}),
     (BlockReason.FAN_OUT, {}, {"parent_fan_out": 50}),
     (BlockReason.DEADLINE, {"deadline_at": NOW}, {}),
     (BlockReason.COST, {"max_cost": 10, "spent": 10}, {}),
     (BlockReason.STOP_LIST, {}, {"stopped_by": "host example.com"}),
     (BlockReason.TRAP, {"max_shape": 7}, {"shape": "example.com/#", "shape_count": 7}),
+    (BlockReason.WAIT_CYCLE, {}, {"waits_for_it": ("job", "above")}),
+    (BlockReason.DEPENDENCY, {}, {"missing": "job 'x'"}),
 ]
 """One cause for each reason, in the order of DESIGN §5: (reason, changes of the lineage, changes of the facts)."""
 
@@ -121,7 +127,7 @@ def test_the_reasons_are_those_of_the_design_in_its_order() -> None:
     assert [reason for reason, _, _ in TROUBLE] == [reason for reason in BlockReason if reason != BlockReason.RESERVE]
     assert [reason.value for reason in BlockReason] == (
         "cancelled ended stale depth cycle in_flight done elsewhere".split()
-        + "budget fan_out deadline cost stop_list trap reserve".split()
+        + "branch_budget budget fan_out deadline cost stop_list trap wait_cycle dependency reserve".split()
     )
 
 
@@ -383,7 +389,8 @@ def test_a_mistake_in_the_guard_itself_is_not_taken_for_a_damaged_row() -> None:
 
 def test_duplicates_are_ordinary_and_what_a_person_may_change_can_be_offered_again() -> None:
     assert {"in_flight", "done", "elsewhere"} == ORDINARY
-    assert {"depth", "budget", "fan_out", "deadline", "cost", "stop_list", "trap"} == REOFFERABLE
+    limits = {"depth", "branch_budget", "budget", "fan_out", "deadline", "cost"}
+    assert limits | {"stop_list", "trap", "dependency"} == REOFFERABLE
 
 
 # --- what a refusal leaves undone

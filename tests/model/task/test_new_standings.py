@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ramet.model.paths import PathRule
 from ramet.model.task.lifecycle import new_standing, new_standings
 from ramet.model.task.ordering import BY_DUE
-from ramet.model.task.task import NewTask, Standing
+from ramet.model.task.task import After, NewTask, Standing
 
 NOW = 1_000_000.5
 
@@ -30,6 +30,7 @@ ALL = {
     "unique_seconds": st.sampled_from([None, 0.0, 60.0]),
     "resource": st.sampled_from([None, None, "api"]),
     "path": st.sampled_from([None, None, PathRule(("a",)), PathRule(("a", "b"), reserved=True)]),
+    "after": st.sampled_from([None, None, After((("t0",),))]),
 }
 
 
@@ -37,25 +38,30 @@ def new(fields: dict[str, Any]) -> NewTask:
     return NewTask(id="t", key="key", payload="null", **fields)
 
 
-PLACES = st.tuples(st.sampled_from(["line", "other"]), st.integers(0, 3), st.sampled_from([0, 7, 10_000_500]))
+PLACES = st.tuples(
+    st.sampled_from(["line", "other"]),
+    st.integers(0, 3),
+    st.sampled_from([0, 7, 10_000_500]),
+    st.sampled_from([None, NOW + 60.0]),
+)
+Place = tuple[str, int, int, float | None]
+"""Lineage, depth, turn, and the deadline of a branch."""
 
 
-def some(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[list[tuple[NewTask, tuple[str, int, int]]]]:
+def some(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[list[tuple[NewTask, Place]]]:
     return st.lists(st.tuples(st.fixed_dictionaries(fields).map(new), PLACES), min_size=1, max_size=8)
 
 
 @given(some(PLAIN) | some(ALL), st.integers(1, 2**40))
-def test_many_new_tasks_stand_where_each_of_them_would(
-    wanted: list[tuple[NewTask, tuple[str, int, int]]], first: int
-) -> None:
+def test_many_new_tasks_stand_where_each_of_them_would(wanted: list[tuple[NewTask, Place]], first: int) -> None:
     news, places = zip(*wanted, strict=True)
-    tracking_ids, depths, turns = zip(*places, strict=True)
+    tracking_ids, depths, turns, deadlines = zip(*places, strict=True)
     columns = new_standings(
         dict(zip(NewTask._fields, zip(*news, strict=True), strict=True)),
-        tracking_ids, depths, NOW, first=first, turns=turns,
+        tracking_ids, depths, NOW, first=first, turns=turns, deadlines=deadlines,
     )  # fmt: skip
     assert set(columns) == set(Standing._fields)
     assert [*map(Standing._make, zip(*map(columns.__getitem__, Standing._fields), strict=True))] == [
-        new_standing(seq, tracking_id, new, depth, NOW, turn=turn)
-        for seq, (new, (tracking_id, depth, turn)) in enumerate(wanted, first)
+        new_standing(seq, tracking_id, new, depth, NOW, turn=turn, deadline_at=deadline_at)
+        for seq, (new, (tracking_id, depth, turn, deadline_at)) in enumerate(wanted, first)
     ]

@@ -65,6 +65,8 @@ class Work(NamedTuple):
     resource: str | None = None
     round: int = 0
     """Number of its joins so far."""
+    after: int = 0
+    """Number of tasks that it was created after."""
 
 
 _GIVEN = (*Standing._fields, *ClaimedTask._fields[1:])

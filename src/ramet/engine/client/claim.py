@@ -26,7 +26,9 @@ from ramet.engine.base.work import Work, work_of
 from ramet.engine.context.context import AsyncContext, BaseContext, HandlerPort, settlement_of
 from ramet.engine.context.outcome import OnDependencyFailure, Outcome, error_event, named_error_event
 from ramet.engine.context.ports import ClaimLost
+from ramet.engine.kinds.options import Dependency
 from ramet.engine.kinds.registry import Handler, Kind, Registry
+from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.limits import HEARTBEAT_SECONDS
 from ramet.model.task import events as ev
 from ramet.model.task.retry import ErrorClass
@@ -134,6 +136,8 @@ class Spawn(NamedTuple):
     on_dependency_failure: str | None = None
     task_seconds: float | None = None
     required: bool = False
+    after: Iterable[Dependency] = ()
+    budget: Budget | None = None
 
 
 _OPTIONS = Spawn._fields[2:]

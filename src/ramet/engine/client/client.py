@@ -18,13 +18,14 @@ from ramet.engine.client.watched import watched
 from ramet.engine.context.data import blobs_taken
 from ramet.engine.kinds.options import PathArguments, TaskOptions
 from ramet.engine.kinds.registry import Handler, Registry
+from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.limits import GENERATIONS_MAX, Limits
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.retry import Permanent
 from ramet.model.task.task import NewTask
 from ramet.model.values import NewBlob, check_name
 from ramet.store.address import shown
-from ramet.store.answers import ReofferResult, SubmitResult
+from ramet.store.answers import ReofferResult, SpawnResult, SubmitResult
 from ramet.store.requests import NewLineage
 from ramet.store.store import Store
 
@@ -44,6 +45,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         self.registry = registry
         self.store = watched(store)
         self.clock = clock or SystemClock(store.ahead_seconds)
+        self._limits = limits
         self._decide = LineageLimits(registry, store, limits)
         self._tables = tables
         self.settings = Settings(store, registry.live)
@@ -91,6 +93,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         priority: int | None = None,
         delay_seconds: float = 0.0,
         task_seconds: float | None = None,
+        budget: Budget | None = None,
         tracking_id: str | None = None,
         limits: LimitsGiven | None = None,
         may_raise: bool = False,
@@ -108,6 +111,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
             payload: fits the handler's type; JSON in the database.
             key: instead of the kind's own key function.
             task_seconds: a deadline of this task, where it is stricter than its kind's.
+            budget: a part of the lineage for the root and what grows below it; its ``keep_cost`` is the root's alone.
             tracking_id: names the lineage; submitting the same again changes nothing.
             limits: of this lineage: those of a :class:`ramet.Limits` that differ from the default, or of a mapping. One
                 that is looser than kind or app declare changes nothing, unless ``may_raise``: for operators.
@@ -127,7 +131,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         await self.settings.refresh()
         with blobs_taken() as blobs:
             new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds,
-                            task_seconds=task_seconds, **path)  # fmt: skip
+                            task_seconds=task_seconds, budget=budget, **path)  # fmt: skip
         bounds = await self._bounds([kind], limits, may_raise, connection)
         lineage = self._lineage([new], tracking_id, bounds, blobs.values(), on_lineage_end)
         return (await self._submit([lineage], connection))[0]
@@ -147,12 +151,16 @@ class Client(Reading, Operating, Waiting, PullVerbs):
 
         Args:
             items: kind and payload of each, and where it has options of its own a mapping of them:
-                ``("edit", payload, {"path": ["doc1"]})``. Tasks on one path run in the order of the items.
+                ``("edit", payload, {"path": ["doc1"]})``. Tasks on one path run in the order of the items. With
+                ``{"after": [("fetch", key)]}`` a task waits for others of the same call, which are then one lineage.
             limits, may_raise, connection: as for :meth:`submit`. Of several roots of one lineage the strictest kind
                 holds.
 
         Returns:
             One answer per item. Roots of one lineage with the same kind and key are one task.
+
+        Raises:
+            StoreError: as for :meth:`submit`; or tasks come after each other, or after one that is not among them.
         """
         await self.settings.refresh()
         news: list[NewTask] = []
@@ -166,7 +174,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
                 taken.clear()
         if not news:
             return []
-        if one_lineage:
+        if one_lineage or any(new.after is not None for new in news):
             together = [blob for some in blobs for blob in some]
             bounds = await self._bounds(dict.fromkeys(kinds), limits, may_raise, connection)
             return await self._submit([self._lineage(news, tracking_id, bounds, together, on_lineage_end)], connection)
@@ -178,6 +186,33 @@ class Client(Reading, Operating, Waiting, PullVerbs):
             for new, kind, some in zip(news, kinds, blobs, strict=True)
         ]
         return await self._submit(each, connection)
+
+    async def add(
+        self,
+        tracking_id: str,
+        items: Iterable[tuple[str | Handler, Any] | tuple[str | Handler, Any, TaskOptions]],
+    ) -> list[SpawnResult]:
+        """Add roots to a running lineage, under its limits and its guard. Durable when it returns.
+
+        Args:
+            tracking_id: of the lineage.
+            items: as for :meth:`submit_many`; ``after`` may also name tasks of the lineage that are there already.
+
+        Returns:
+            The guard's answer to each: its id, or the reason of the refusal, which is recorded nowhere else.
+
+        Raises:
+            StoreError: there is no such lineage; nothing was created.
+            OwnLineageRefused: a handler adds to its own lineage: it spawns.
+            pydantic.ValidationError, PayloadTooLarge: a payload does not fit.
+        """
+        await self.settings.refresh()
+        with blobs_taken() as blobs:
+            news = [self._new(kind, payload, **(options[0] if options else {})) for kind, payload, *options in items]
+        if not news:
+            return []
+        most = self.settings.live.limits(self._limits).lineage_blob_bytes_max
+        return await self.store.add(tracking_id, news, blobs=tuple(blobs.values()), bytes_max=most)
 
     async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[SubmitResult]:
         if connection is not None:
@@ -225,6 +260,11 @@ class OwnClient(Client):
     def _refuse_act(self, act: str, tracking_id: str) -> None:
         if tracking_id == self._own:
             raise OwnLineageRefused(f"a handler cannot {act} its own lineage {tracking_id}: an operator does")
+
+    async def add(self, tracking_id: str, items: Iterable[Any]) -> list[SpawnResult]:
+        if tracking_id == self._own:
+            raise OwnLineageRefused(f"a handler adds no roots to its own lineage {tracking_id}: use ctx.spawn")
+        return await super().add(tracking_id, items)
 
     async def raise_limits(self, tracking_id: str, **options: Any) -> Lineage:
         self._refuse_act("raise limits of", tracking_id)

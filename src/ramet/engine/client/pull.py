@@ -13,7 +13,8 @@ from typing import Any, TypeVar, cast
 from ramet.engine.base import current_tasks
 from ramet.engine.base.clock import Clock, new_id
 from ramet.engine.client.claim import BaseClaim, Claim, ClaimEnvironment, ClaimId, ClaimResult, LeaseKeeper
-from ramet.engine.context.context import HandlerPort, load_joined
+from ramet.engine.context.context import HandlerPort
+from ramet.engine.context.joined import load_joined
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.context.supervisor_calls import run_supervisor_call
 from ramet.engine.kinds.registry import Handler, Kind, Registry

@@ -21,7 +21,8 @@ from ramet.engine.client.claim import BaseClaim, Claim
 from ramet.engine.client.client import Client
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.client.settings import Settings
-from ramet.engine.context.context import SyncVerbs, load_joined
+from ramet.engine.context.context import SyncVerbs
+from ramet.engine.context.joined import load_joined
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Handler
 from ramet.engine.settings.setting import SETTINGS_SECONDS
@@ -218,6 +219,7 @@ class SyncClient(Blocking):
 
     submit = blocking(Client.submit)
     submit_many = blocking(Client.submit_many)
+    add = blocking(Client.add)
 
     get = blocking(Client.get)
     history = blocking(Client.history)

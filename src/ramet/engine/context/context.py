@@ -19,16 +19,17 @@ from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work, completed, succeeded
 from ramet.engine.context.binding import bind, bound, item_settlement, settle_items
 from ramet.engine.context.data import Blob, check_own, put_blob, read_blob, run_transaction
-from ramet.engine.context.joined import Joined, joined_tasks
+from ramet.engine.context.joined import Joined
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX, Endings, Outcome, outcome_event
 from ramet.engine.context.ports import ClaimLost, ContextParts, InvokeResult, SupervisorPort
 from ramet.engine.context.rates import adapt_rate, take_units
 from ramet.engine.context.task import CallTime, OwnTask, PipelineStateMixin
-from ramet.engine.kinds.options import PathArguments
+from ramet.engine.kinds.options import Dependency, PathArguments, SpawnHandle
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.engine.kinds.signatures import FirstArgument
 from ramet.model.flow.resources import ResponseLimits
+from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.limits import LOWERABLE
 from ramet.model.money import Charge, amount_of
 from ramet.model.task import events as ev
@@ -82,6 +83,8 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
     _switched_off: str | None = None
     joined: Joined | None = None
     """The tasks that this one has waited for, when it is called again after a join; None before its first join."""
+    after: Joined | None = None
+    """The tasks that it was created after, as a join shows them; None where there are none."""
 
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: HandlerPort, lease_seconds: float) -> None:
         self._work = work
@@ -126,9 +129,12 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         keep_edge: bool = False,
         task_seconds: float | None = None,
         required: bool = False,
+        after: Iterable[Dependency] = (),
+        budget: Budget | None = None,
         **path: Unpack[PathArguments],
-    ) -> None:
-        """Ask for a child task. The guard decides when this task ends or reaches its next checkpoint.
+    ) -> SpawnHandle:
+        """Ask for a child task; return a name for ``after`` of a later one. The guard decides at this task's next
+        checkpoint or its end.
 
         Args:
             keep_edge: a spawn that is refused because its task exists already leaves the edge to that task, which
@@ -137,9 +143,12 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
             required: this task's work is not done without the child. A refusal other than ``in_flight`` and ``done``
                 (the child is there already) ends this task with the permanent error ``spawn_refused``, and nothing
                 that was buffered is kept.
+            after: tasks of this lineage that have to end first: what an earlier ``spawn`` returned, ``(kind, key)``, or
+                an id. The child finds them in ``ctx.after``, and is skipped when one of them does not succeed, unless
+                ``on_dependency_failure="run"``.
+            budget: a part of what the lineage has, for the child and all that grows below it (:class:`ramet.Budget`).
             path: where the child stands in line: below this task's own path, beside it, or on it. One that conflicts
-                with this task begins after its end; spawned last, on a prefix of the others' paths, one begins when
-                all of them have ended.
+                with this task begins after its end.
 
         Raises:
             UnknownKind: nobody registered that kind.
@@ -150,9 +159,10 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         target = self._registry.get(kind)
         new = target.new_task(
             payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge,
-            task_seconds=task_seconds, required=required, **path,
+            task_seconds=task_seconds, required=required, after=after, budget=budget, **path,
         )  # fmt: skip
         self.spawn_next(new)
+        return SpawnHandle(target.name, new.key)
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         """A statement on your own tables that commits with the task, under its fence. ``?`` stands for parameters.
@@ -309,13 +319,6 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         if settled.state != "processing":
             raise ClaimLost(f"task {self.id} is {settled.state}: {settled.reason}")
         return settled
-
-
-async def load_joined(contexts: Iterable[BaseContext]) -> None:
-    """Fetch what tasks that have joined find, before their handler is called."""
-    for context in contexts:
-        if context._work.round:
-            context.joined = await joined_tasks(context._desk, context._work.seq, context._work.round)
 
 
 def settlement_of(context: BaseContext, result: Any) -> Settlement:

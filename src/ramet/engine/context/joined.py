@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
+from ramet.engine.base.work import Work
 from ramet.engine.context.ports import SupervisorPort
 from ramet.model.task.joined import JoinedTask, JoinPlace, joined_task
 from ramet.store.store import Store
@@ -24,7 +25,7 @@ class Joined(Sequence[JoinedTask]):
     ) -> None:  # fmt: skip
         self._desk, self._seq, self._rows, self._after = desk, seq, rows, after
         self.round = round_
-        """Number of the join, from 1."""
+        """Number of the join, from 1; 0 for the tasks that it was created after."""
         self.states = states
         """Number of granted tasks, by state."""
         self.refused = refused
@@ -89,6 +90,27 @@ async def joined_tasks(desk: SupervisorPort, seq: int, round_: int) -> Joined:
     rows, after = await read_page(desk, seq, round_, None)
     states, refused = await desk.ask("join_totals", seq, round_)
     return Joined(desk, seq, round_, rows=rows, after=after, states=states, refused=refused)
+
+
+class WaitedContext(Protocol):
+    """A context of a task that may have waited for others."""
+
+    joined: Joined | None
+    after: Joined | None
+    _work: Work
+
+    @property
+    def _desk(self) -> SupervisorPort: ...
+
+
+async def load_joined(contexts: Iterable[WaitedContext]) -> None:
+    """Fetch what tasks that have waited for others find, before their handler is called."""
+    for context in contexts:
+        work, desk = context._work, context._desk
+        if work.round:
+            context.joined = await joined_tasks(desk, work.seq, work.round)
+        if work.after:
+            context.after = await joined_tasks(desk, work.seq, 0)
 
 
 async def page_out(store: Store, seq: int, round_: int, after: Sequence[int] | None) -> list[Any]:

@@ -96,6 +96,8 @@ def _remedy(reason: BlockReason, block: Block, winner: Task | None) -> str | Non
         raised = f"ramet lineage raise {tracking_id} {BOUNDS[reason].option}"
         return f"{raised}, then {again}" if reason in REOFFERABLE else raised
     match reason:
+        case BlockReason.BRANCH_BUDGET | BlockReason.DEPENDENCY:
+            return again
         case BlockReason.STOP_LIST:
             return f"ramet deny-list remove, then {again}"
         case BlockReason.CYCLE if winner is not None and winner.kind != block.kind:

@@ -27,6 +27,10 @@ def ended(task: Task) -> Cause:
     return Cause("ended", (f"it ended as {task.state}{reason}{error}",), facts)
 
 
+CHAIN_MAX = 20
+"""Skipped tasks that are named, from one that was skipped for another to the one that did not succeed."""
+
+
 async def why_ended(store: Store, history: TaskHistory) -> list[Cause]:
     """What lies behind the reason of an end; for a failed task why no retry was made."""
     task = history.task
@@ -186,16 +190,35 @@ async def _cancelled(store: Store, history: TaskHistory, rest: str) -> Cause:
 
 
 async def _by_another(store: Store, history: TaskHistory, rest: str) -> Cause:
-    """Ends that another task brought: a cancelled tree above, a failed one before it on its path."""
+    """Ends that another task brought: a cancelled tree above, one that it waited for and that did not succeed."""
     task = history.task
     code, other_id = end_code(history), rest
     other = await store.get(other_id)
     facts: dict[str, Fact] = {"task": other_id, "pruned": other is None}
-    words = f"{ENDED[code]} (task {other_id}" + (", which was pruned)" if other is None else f" is {other.state})")
+    words = f"{ENDED[code]} (task {other_id}"
+    chain: list[str] = []
+    while other is not None and code == other.reason_code == "dependency_failed" and len(chain) < CHAIN_MAX:
+        words += " is skipped, for task "
+        chain.append(other.id)
+        following = str(facts_of(other.reason)["task"])
+        other_id, other = following, await store.get(following)
+        words += following
+    words += ", which was pruned)" if other is None else f" is {other.state})"
+    if chain:
+        facts |= {"chain": (*chain, other_id)}
     if other is not None:
         facts |= {"kind": other.kind, "key": other.key, "state": other.state.value, "reason": other.reason}
     whom = other_id if other is not None and other.state.terminal else task.id
     return Cause(code, (words,), facts, CauseSubject("task", other_id), f"ramet retry {quote(whom)}")
+
+
+async def _circle(store: Store, history: TaskHistory, rest: str) -> Cause:
+    task = history.task
+    other_id = str(facts_of(task.reason)["task"])
+    facts: dict[str, Fact] = {"task": other_id}
+    return Cause(
+        "wait_cycle", (f"{ENDED['wait_cycle']} (task {other_id})",), facts, CauseSubject("task", other_id), _retry(task)
+    )
 
 
 async def _source(store: Store, history: TaskHistory, rest: str) -> Cause:
@@ -244,6 +267,7 @@ _FOUND: Mapping[str, _Finder] = {
     "cancelled": _cancelled,
     "cancel_tree": _by_another,
     "dependency_failed": _by_another,
+    "wait_cycle": _circle,
     "source_disabled": _source,
     "excluded": _excluded,
     "chain_depth": _chain,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import resource
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypedDict, Unpack
+from typing import Any, NamedTuple, Protocol, Self, TypedDict, Unpack
 
 from ramet.model.flow.resources import NAME_LENGTH_MAX, ResourcePolicy
+from ramet.model.keys import text_key
+from ramet.model.lineage.branches import Budget
 from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES, InvalidPath, PathElements, PathRule, path_of
-from ramet.model.values import check_text
+from ramet.model.task.task import EDGES_MAX, After
+from ramet.model.values import check_name, check_text
 
 BATCH_MAX = 1_000
 BATCH_SECONDS = 0.05
@@ -177,8 +180,33 @@ class PathArguments(TypedDict, total=False):
 _NAMES = frozenset(PathArguments.__annotations__)
 
 
+class SpawnHandle(NamedTuple):
+    """A spawn that was asked for, to be named in ``after=`` of a later one."""
+
+    kind: str
+    key: str
+
+
+class Named(Protocol):
+    """An answer that names a task by its id."""
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+        ...
+
+
+Dependency = str | tuple[str, str] | SpawnHandle | Named
+"""A task of the same lineage: its id, its kind and key, what ``ctx.spawn`` returned, or an answer with its id."""
+
+
 class TaskOptions(PathArguments, total=False):
     """What one item of :meth:`ramet.Client.submit_many` says besides its kind and payload."""
+
+    after: Iterable[Dependency]
+    """Tasks of the same lineage that have to end first (:meth:`ramet.Context.spawn`)."""
+    budget: Budget | None
+    """A part of the lineage for the task and what grows below it (:class:`ramet.Budget`)."""
 
     key: str | None
     queue: str | None
@@ -232,8 +260,37 @@ class PathOptions(NamedTuple):
             elements = () if self.path is None else path_of(self.path(typed))
         return PathRule(elements, scope, failure, bool(given.get("reserve_path"))) if elements else None
 
+    def after(self, after: Iterable[Dependency], **given: Unpack[PathArguments]) -> After | None:
+        """Return what a new task comes after; None where that is no task.
+
+        Raises:
+            ValueError: one of them is not named in one of the possible ways, or there are too many.
+        """
+        on = tuple(dict.fromkeys(map(_dependency, _listed(after))))
+        if len(on) > EDGES_MAX:
+            raise ValueError(f"a task is to come after {len(on):,} others: {EDGES_MAX:,} are the limit")
+        if on and given.get("reserve_path"):
+            raise InvalidPath("reserve_path goes not with after: a task that waits for others holds no path")
+        failure = given.get("on_dependency_failure") or self.on_dependency_failure
+        return After(on, _one_of("on_dependency_failure", failure, ON_DEPENDENCY_FAILURE) == "skip") if on else None
+
 
 PLAIN = PathOptions()
+
+
+def _listed(after: Iterable[Dependency]) -> Iterable[Dependency]:
+    if isinstance(after, str | SpawnHandle) or hasattr(after, "id"):
+        raise ValueError(f"after={after!r}: give a list of tasks, after=[...]")
+    return after
+
+
+def _dependency(named: object) -> tuple[str, ...]:
+    task_id = getattr(named, "id", named)
+    if isinstance(task_id, str) and task_id:
+        return (check_text("a task id of after", task_id),)
+    if isinstance(named, tuple) and len(named) == 2 and all(isinstance(part, str) for part in named):
+        return (check_name("a kind of after", named[0]), text_key(named[1]))
+    raise ValueError(f"after has {named!r}: give a task id, (kind, key), what ctx.spawn returned, or a submit's answer")
 
 
 def _elements(path: Sequence[str] | None, document_id: str | None) -> PathElements | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Unpack
 
@@ -12,19 +12,29 @@ from pydantic_core import from_json
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work
-from ramet.engine.kinds.options import ALONE, IN_COMPANY, PLAIN, Execution, PathArguments, PathOptions, Sharing
+from ramet.engine.kinds.options import (
+    ALONE,
+    IN_COMPANY,
+    PLAIN,
+    Dependency,
+    Execution,
+    PathArguments,
+    PathOptions,
+    Sharing,
+)
 from ramet.engine.kinds.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
 from ramet.engine.settings.declared import DeclaredSettings
 from ramet.engine.settings.live import LiveSettings
 from ramet.engine.settings.setting import RETRY_SETTING
-from ramet.model.keys import InvalidKey, PlaceKey, json_key, shape_of, text_key, title_key, url_key
+from ramet.model.keys import InvalidKey, PlaceKey, display_key, json_key, shape_of, text_key, title_key, url_key
+from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.guard import FOR_GOOD_SECONDS
 from ramet.model.lineage.limits import Limits
 from ramet.model.paths import PathRule
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.retry import DEFAULT_RETRY, ERRORS, ErrorTable, Retry
-from ramet.model.task.task import NewTask
-from ramet.model.values import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, check_name, seconds
+from ramet.model.task.task import After, NewTask
+from ramet.model.values import RESERVED_DELAY_SECONDS_MAX, SECONDS_LEAST, SECONDS_MAX, check_name, seconds
 from ramet.model.values import priority as checked_priority
 
 Handler = Callable[..., Any]
@@ -33,8 +43,6 @@ UrlOf = Callable[[Any], str | None]
 LimitsOf = Callable[[Mapping[str, Any]], Limits]
 
 QUEUE = "default"
-SECONDS_LEAST = 0.001
-"""Shortest deadline of a task."""
 
 
 class UnknownKind(LookupError):
@@ -195,6 +203,8 @@ class Kind:
         keep_edge: bool = False,
         task_seconds: float | None = None,
         required: bool = False,
+        after: Iterable[Dependency] = (),
+        budget: Budget | None = None,
         **path: Unpack[PathArguments],
     ) -> NewTask:
         """A task of this kind, ready to be submitted or spawned. The options are those of :meth:`ramet.Context.spawn`.
@@ -204,6 +214,7 @@ class Kind:
             PayloadTooLarge: it is over ``payload_bytes_max``.
             InvalidText: it is no JSON, or the queue's name cannot be one.
             InvalidNumber: priority or a number of seconds is not one, or out of range.
+            ValueError: ``after`` names a task in no possible way, or the task itself.
         """
         # Of a model that is one already nothing is validated: the adapter's own verb would be most of it.
         typed = payload if self.payload is None else self.payload.validator.validate_python(payload)
@@ -232,7 +243,15 @@ class Kind:
             keep_edge=int(keep_edge),
             path=self.paths.rule(typed, **path) if path or self.paths.path is not None else None,
             required=int(required),
+            after=self._after(str(key), after, path) if after else None,
+            budget=None if budget is None else budget.checked(),
         )
+
+    def _after(self, key: str, after: Iterable[Dependency], path: PathArguments) -> After | None:
+        rule = self.paths.after(after, **path)
+        if rule is not None and (self.name, key) in rule.on:
+            raise ValueError(f"{self.name} {display_key(key)!r} comes after itself: take it out of after")
+        return rule
 
 
 def _delay_max(path: PathArguments) -> float:

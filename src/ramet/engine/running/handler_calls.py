@@ -22,9 +22,9 @@ from ramet.engine.context.context import (
     Context,
     HandlerPort,
     SyncContext,
-    load_joined,
     settlement_of,
 )
+from ramet.engine.context.joined import load_joined
 from ramet.engine.context.outcome import error_event
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Kind, Registry, UnknownKind
@@ -168,7 +168,7 @@ class HandlerCalls:
             if kind.payload is not None:
                 arguments = (kind.payload.validator.validate_json(work.payload),)
             context = self._context(work, kind, slot)
-            if work.round:
+            if work.round or work.after:
                 await load_joined((context,))
             return [settlement_of(context, await self._call(kind, context, arguments, slot))]
         except asyncio.CancelledError:

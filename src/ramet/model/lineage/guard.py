@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from ramet.model.lineage.branches import Booked, Branch, beyond_limit, over_limit
 from ramet.model.lineage.lineage import OPEN, Lineage
 from ramet.model.reasons import NO_FACTS, Fact, block_words, code_of, winner_of
 from ramet.model.task.task import LIVE, NewTask
@@ -37,12 +38,17 @@ class BlockReason(StrEnum):
     IN_FLIGHT = "in_flight"
     DONE = "done"
     ELSEWHERE = "elsewhere"
+    BRANCH_BUDGET = "branch_budget"
     BUDGET = "budget"
     FAN_OUT = "fan_out"
     DEADLINE = "deadline"
     COST = "cost"
     STOP_LIST = "stop_list"
     TRAP = "trap"
+    WAIT_CYCLE = "wait_cycle"
+    """It comes after a task that would wait for it."""
+    DEPENDENCY = "dependency"
+    """It comes after a task that is not there."""
     RESERVE = "reserve"
     """No spawn: a task asked for money that a ceiling did not leave. Stored under the task's own kind and key."""
 
@@ -52,19 +58,25 @@ ORDINARY = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE, BlockReason.ELSEW
 REOFFERABLE = frozenset(
     {
         BlockReason.DEPTH,
+        BlockReason.BRANCH_BUDGET,
         BlockReason.BUDGET,
         BlockReason.FAN_OUT,
         BlockReason.DEADLINE,
         BlockReason.COST,
         BlockReason.STOP_LIST,
         BlockReason.TRAP,
+        BlockReason.DEPENDENCY,
     }
 )
 """Blocks by something that a person may change: what was wanted is kept, to be offered again."""
 
 
-LEAVES_OUT = REOFFERABLE | {BlockReason.CYCLE}
+LEAVES_OUT = REOFFERABLE | {BlockReason.CYCLE, BlockReason.WAIT_CYCLE}
 """Blocks that may leave work undone (:func:`leaves_work_undone`), so that their lineage is no clean one."""
+
+
+EDGES_PER_TASK = 10
+"""Edges to tasks that others come after, for each task that a lineage may have."""
 
 
 class Allowed(NamedTuple):
@@ -98,6 +110,8 @@ class Holder(NamedTuple):
     id: str
     kind: str
     state: str
+    seq: int = 0
+    """Its number; 0 for one that the same transaction is about to create."""
 
 
 class GlobalHolder(NamedTuple):
@@ -140,6 +154,16 @@ class SpawnFacts(NamedTuple):
     """The candidate's base kind, where it is a stage."""
     places: int = 1
     """What the candidate takes of the budget; 0 for a later stage, whose place was taken with the first."""
+    edges: int = 0
+    """Tasks that the candidate comes after."""
+    missing: str | None = None
+    """One of them that is not there, in words."""
+    waits_for_it: tuple[str, str] | None = None
+    """Kind and id of one of them that would wait for the candidate."""
+    around: tuple[Branch, ...] = ()
+    """The branches that the candidate would be in, from the inside, without one of its own."""
+    booked: Booked | None = None
+    """What it takes of them, and of the lineage, with its own budget; None where there is no branch."""
 
 
 def check_spawn(facts: SpawnFacts) -> Verdict:
@@ -170,7 +194,7 @@ def all_allowed(facts: SpawnFacts, news: Sequence[NewTask]) -> bool:
     Args:
         facts: of the parent, as the first of them meets them.
     """
-    if any(new.base is not None or new.places != 1 for new in news):
+    if any(new.base is not None or new.places != 1 or new.after is not None or new.budget for new in news):
         return False
     unbounded = any(new.max_attempts is None for new in news)
     more, lineage = len(news) - 1, facts.lineage
@@ -288,11 +312,25 @@ def _elsewhere(facts: SpawnFacts) -> Blocked | None:
     return Blocked(BlockReason.ELSEWHERE, found)
 
 
+def _branch_budget(facts: SpawnFacts) -> Blocked | None:
+    if facts.booked is None:
+        return None
+    limit = beyond_limit(facts.around, facts.parent_depth + 1, facts.now) or over_limit(facts.booked)
+    if limit is None:
+        return None
+    found: dict[str, Fact] = {"name": limit.name, "value": limit.value, "limit": limit.limit}
+    return Blocked(BlockReason.BRANCH_BUDGET, {"branch": limit.branch.id, **found})
+
+
 def _budget(facts: SpawnFacts) -> Blocked | None:
     lineage = facts.lineage
-    if lineage.tasks + facts.places > lineage.max_tasks:
-        more: dict[str, Fact] = {} if facts.places == 1 else {"places": facts.places}
+    places = facts.places if facts.booked is None else facts.booked.rest.tasks
+    if lineage.tasks + places > lineage.max_tasks:
+        more: dict[str, Fact] = {} if places == 1 else {"places" if facts.booked is None else "set_aside": places}
         return Blocked(BlockReason.BUDGET, {"value": lineage.tasks, "limit": lineage.max_tasks, **more})
+    most = lineage.max_tasks * EDGES_PER_TASK
+    if facts.edges and lineage.edges + facts.edges > most:
+        return Blocked(BlockReason.BUDGET, {"edges": lineage.edges, "limit": most})
     return None
 
 
@@ -310,6 +348,9 @@ def _deadline(facts: SpawnFacts) -> Blocked | None:
 
 def _cost(facts: SpawnFacts) -> Blocked | None:
     most, spent = facts.lineage.cost_ceiling.reservable, facts.lineage.spent
+    wanted = 0 if facts.booked is None else facts.booked.rest.reserved
+    if most is not None and wanted and spent + facts.lineage.reserved + wanted > most:
+        return Blocked(BlockReason.COST, {"value": spent + facts.lineage.reserved, "limit": most, "wanted": wanted})
     if most is not None and 0 < spent >= most:
         return Blocked(BlockReason.COST, {"value": spent, "limit": most})
     if facts.lineage.max_cost is None and facts.max_attempts is None:
@@ -331,6 +372,17 @@ def _trap(facts: SpawnFacts) -> Blocked | None:
     return None
 
 
+def _wait_cycle(facts: SpawnFacts) -> Blocked | None:
+    if facts.waits_for_it is None:
+        return None
+    wanted, task_id = facts.waits_for_it
+    return Blocked(BlockReason.WAIT_CYCLE, {"wanted": wanted, "task": task_id})
+
+
+def _dependency(facts: SpawnFacts) -> Blocked | None:
+    return None if facts.missing is None else Blocked(BlockReason.DEPENDENCY, {"wanted": facts.missing})
+
+
 def _allowed(lineage: Lineage, shape: str, count: int) -> bool:
     """Whether a person allowed this shape, and more keys of it than there are."""
     shapes = lineage.shapes_allowed
@@ -344,12 +396,15 @@ _CHECKS: tuple[Callable[[SpawnFacts], Blocked | None], ...] = (
     _cycle,
     _duplicate,
     _elsewhere,
+    _branch_budget,
     _budget,
     _fan_out,
     _deadline,
     _cost,
     _stop_list,
     _trap,
+    _wait_cycle,
+    _dependency,
 )
 
 _NEXT_STAGE_CHECKS: tuple[Callable[[SpawnFacts], Blocked | None], ...] = (_over, _cycle, _duplicate, _deadline)

@@ -99,7 +99,8 @@ class Lineage(NamedTuple):
     max_tasks: int
     max_fan_out: int
     tasks: int
-    """Places taken: those of all tasks ever created, and one for the task of its end where that is wanted."""
+    """Places taken: those of all tasks ever created, what branches have set aside, and one for the task of its end
+    where that is wanted."""
     live: int
     success: int
     filtered: int
@@ -128,7 +129,7 @@ class Lineage(NamedTuple):
     spent: int = 0
     """Nano-dollars booked, open reservations of ended tasks included (DESIGN §1, I2)."""
     reserved: int = 0
-    """Nano-dollars that live tasks keep for calls under way."""
+    """Nano-dollars that live tasks keep for calls under way, and what branches have set aside."""
     under_reserved: int = 0
     """Nano-dollars that were spent beyond what had been reserved: the only way past the ceiling."""
     queue: str = "default"
@@ -154,6 +155,10 @@ class Lineage(NamedTuple):
     """How many lineages led to it, each of which began the next by a handler or by its end."""
     waits: int = 0
     """Tasks of it that have waited for others, or do: where there is none, nobody asks who waits."""
+    edges: int = 0
+    """Tasks that its tasks were created after, all together."""
+    branches: int = 0
+    """Branches that it ever had (:mod:`ramet.model.lineage.branches`)."""
 
     @property
     def shapes_allowed(self) -> dict[str, int | None]:
@@ -191,6 +196,8 @@ class Placement(NamedTuple):
     parent_id: str | None
     ancestry_chain: tuple[str, ...]
     spawn_depth: int
+    deadline_at: float | None = None
+    """Where a branch gives it one, Unix seconds."""
 
 
 def root_of(tracking_id: str) -> Placement:

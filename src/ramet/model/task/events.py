@@ -125,6 +125,8 @@ class Join:
     """How many of them have not ended; the store says."""
     idle_rounds: int = 0
     """Rounds in a row, this one included, in which there was nothing live to wait for; the store says."""
+    circle: str | None = None
+    """Id of one of them that waits for this task itself, by whatever other tasks; the store says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +235,7 @@ class SourceDisabled:
 
 @dataclass(frozen=True, slots=True)
 class DependencyFailed:
-    """A task that it waited for, at a proper prefix of its path, ended failed or cancelled."""
+    """A task that it waited for (on its path, in a join, or as one that it comes after) did not succeed."""
 
     reason: str
 
@@ -252,6 +254,8 @@ class Revive:
 
     by: str
     reason: str | None = None
+    waits: bool = False
+    """True for a task that ended while it waited for other tasks: it waits for the rest of them."""
 
 
 Event = (

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ramet.model.task.task import Json, TaskState
+from ramet.model.task.task import TaskState
+from ramet.model.values import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ramet.model.task import transitions as rows
 from ramet.model.task.binding import bind
 from ramet.model.task.ordering import due_rank, initial_rank, is_pulled, rank_of
 from ramet.model.task.retry import ErrorClass, backoff_seconds
-from ramet.model.task.task import NewTask, Standing, Wait, changed, free_wait
+from ramet.model.task.task import After, NewTask, Standing, Wait, changed, free_wait
 from ramet.model.task.transitions import (
     CANCELLED,
     FAILED,
@@ -70,10 +70,9 @@ def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Chan
         return TransitionRefused("not_due")
     started_at = now if task.started_at is None else task.started_at
     deadline_at = task.deadline_at
-    if deadline_at is None:
-        deadline_at = event.lineage_deadline_at
-        if task.task_seconds is not None:
-            deadline_at = min(started_at + task.task_seconds, deadline_at)
+    if deadline_at is None or task.started_at is None:
+        until = event.lineage_deadline_at if deadline_at is None else min(deadline_at, event.lineage_deadline_at)
+        deadline_at = until if task.task_seconds is None else min(started_at + task.task_seconds, until)
     after = changed(
         task,
         state=PROCESSING,
@@ -215,6 +214,11 @@ def _join(row: Transition, task: Standing, event: ev.Join, now: float) -> Change
     if task.ending is None and event.idle_rounds >= IDLE_ROUNDS_MAX:
         reason = Reason("no_progress", rounds=event.idle_rounds)
         return _ended(row, task, FAILED, outcome="error", reason=reason, error="a join with nothing to wait for, again")
+    if task.ending is None and event.circle is not None:
+        reason = Reason("wait_cycle", task=event.circle)
+        return _ended(
+            row, task, FAILED, outcome="error", reason=reason, error=f"a join that would wait for itself: {reason}"
+        )
     reason = Reason("joined", tasks=event.live)
     change = _again(row, task, now, now, {"attempts": _given_back(task)}, outcome="snooze", reason=reason)
     after = change.after
@@ -228,11 +232,16 @@ def _join(row: Transition, task: Standing, event: ev.Join, now: float) -> Change
 def _wake(row: Transition, task: Standing, event: ev.Wake, now: float) -> Change | TransitionRefused:
     if task.wait != _TASKS:
         return TransitionRefused("not_waiting")
-    deadline_at = event.lineage_deadline_at
-    if event.seconds_left is not None:
-        deadline_at = min(now + event.seconds_left, deadline_at)
-    wait = free_wait(task.resource) if task.holds_path is None else Wait.TICKET.value
-    return Change(task, changed(task, wait=wait, available_at=now, deadline_at=deadline_at), row)
+    available_at, deadline_at = max(now, task.available_at), task.deadline_at
+    if task.started_at is not None:  # A task that never ran has no time of its own yet.
+        deadline_at = event.lineage_deadline_at
+        if event.seconds_left is not None:
+            deadline_at = min(now + event.seconds_left, deadline_at)
+    if task.holds_path is not None:
+        wait: str | None = Wait.TICKET.value
+    else:
+        wait = _DUE if available_at > now else free_wait(task.resource)
+    return Change(task, changed(task, wait=wait, available_at=available_at, deadline_at=deadline_at), row)
 
 
 def _continue(row: Transition, task: Standing, event: ev.Continue, now: float) -> Change:
@@ -372,7 +381,7 @@ def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Ch
     in_line = task.holds_path is not None
     after = task._replace(
         state=PENDING,
-        wait=Wait.TICKET.value if in_line else free_wait(task.resource),
+        wait=_TASKS if event.waits else Wait.TICKET.value if in_line else free_wait(task.resource),
         holds_path=0 if in_line else None,
         rank=due_rank(task.rank, now),
         available_at=now,
@@ -503,24 +512,35 @@ _TAKEN_OVER = ("kind", "queue", "task_seconds", "max_attempts", "max_chain_depth
 """As the new task says."""
 
 
-def new_standing(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float, *, turn: int = 0) -> Standing:
+def new_standing(
+    seq: int,
+    tracking_id: str,
+    new: NewTask,
+    spawn_depth: int,
+    now: float,
+    *,
+    turn: int = 0,
+    deadline_at: float | None = None,
+) -> Standing:
     """The standing of a task just submitted or spawned: pending, never claimed."""
     available_at = now + new.delay_seconds if new.delay_seconds > 0 else now
     return Standing(
-        **NEWBORN,
+        **{**NEWBORN, "deadline_at": deadline_at},
         **{name: getattr(new, name) for name in _TAKEN_OVER},
         seq=seq,
         tracking_id=tracking_id,
         rank=initial_rank(rank_of(new.priority, new.breadth, spawn_depth), available_at, turn),
         spawn_depth=spawn_depth,
-        wait=_first_wait(new.path, new.delay_seconds, new.resource),
+        wait=_first_wait(new.path, new.delay_seconds, new.resource, new.after),
         available_at=available_at,
         turn=turn,
         holds_path=None if new.path is None else 0,
     )
 
 
-def _first_wait(path: PathRule | None, delay_seconds: float, resource: str | None) -> str | None:
+def _first_wait(path: PathRule | None, delay_seconds: float, resource: str | None, after: After | None) -> str | None:
+    if after is not None:
+        return _TASKS  # Also where all of them have ended: the next claim lets it go on.
     # One with a path takes its place in line when it is due; the store sees to that, at once or by maintenance.
     return _WAIT_TICKET if path is not None else _WAIT_DUE if delay_seconds > 0 else free_wait(resource)
 
@@ -533,12 +553,14 @@ def new_standings(
     *,
     first: int,
     turns: Sequence[int],
+    deadlines: Sequence[float | None],
 ) -> dict[str, Sequence[Any]]:
     """Return the standings of many new tasks with consecutive numbers: :func:`new_standing` of each, as columns.
 
     Args:
         new: the fields of :class:`NewTask` as columns.
         first: number of the first task.
+        deadlines: where branches give them one, Unix seconds.
     """
     count, delays = len(turns), new["delay_seconds"]
     available_at = [now + delay if delay > 0 else now for delay in delays] if any(delays) else [now] * count
@@ -548,7 +570,8 @@ def new_standings(
     if any(map(is_pulled, ranks_of.values())):
         ranks = [*map(initial_rank, ranks, available_at, turns)]
     none = [None] * count
-    waiting = any(delays) or any(new[name].count(None) < count for name in ("path", "resource"))
+    held = ("path", "resource", "after")
+    waiting = any(delays) or any(new[name].count(None) < count for name in held)
     return {
         **{name: [value] * count for name, value in NEWBORN.items()},
         **{name: new[name] for name in _TAKEN_OVER},
@@ -556,8 +579,9 @@ def new_standings(
         "tracking_id": tracking_ids,
         "rank": ranks,
         "spawn_depth": spawn_depths,
-        "wait": [*map(_first_wait, new["path"], delays, new["resource"])] if waiting else none,
+        "wait": [*map(_first_wait, new["path"], delays, new["resource"], new["after"])] if waiting else none,
         "available_at": available_at,
         "turn": turns,
+        "deadline_at": deadlines,
         "holds_path": [None if rule is None else 0 for rule in new["path"]] if waiting else none,
     }

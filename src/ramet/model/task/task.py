@@ -6,17 +6,16 @@ new value that :mod:`ramet.model.task.lifecycle` decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
+from ramet.model.lineage.branches import Budget
 from ramet.model.paths import PathElements, PathRule
 from ramet.model.reasons import Fact, code_of
-
-Json = Any
-"""A JSON value: None, bool, int, float, str, list or dict of such."""
+from ramet.model.values import Json
 
 
 class TaskState(StrEnum):
@@ -77,7 +76,7 @@ class Wait(StrEnum):
     BOUND = "bound"
     """It was bound to a settling task, and only that one may settle it."""
     TASKS = "tasks"
-    """Other tasks of its lineage have to end first: a join."""
+    """Other tasks of its lineage have to end first: it joined, or was created after them."""
 
 
 def free_wait(resource: str | None) -> str | None:
@@ -163,6 +162,25 @@ def changed(task: Standing, **fields: Any) -> Standing:
     return standing_of(values)
 
 
+EDGES_MAX = 100_000
+"""Tasks that one task may come after."""
+
+
+class After(NamedTuple):
+    """The tasks of its lineage that a new task comes after (DESIGN §4, "Waiting for other tasks")."""
+
+    on: tuple[tuple[str, ...], ...]
+    """Of each its id, ``(id,)``, or its kind and key, ``(kind, key)``; the kind of a pipeline means any stage of it."""
+    skips: bool = True
+    """Whether the task is skipped when one of them did not succeed."""
+
+    @classmethod
+    def restored(cls, values: Sequence[Any]) -> After:
+        """Return one from what JSON made of it."""
+        on, skips = values
+        return cls(tuple(map(tuple, on)), skips)
+
+
 class NewTask(NamedTuple):
     """A task somebody wants: what a submit or a spawn asks for, before the guard has spoken.
 
@@ -207,6 +225,10 @@ class NewTask(NamedTuple):
     """Where it stands in line; None constrains nothing (:mod:`ramet.model.paths`)."""
     required: int = 0
     """1 where the parent's work is not done without it: refused, but for a duplicate, it fails the parent's claim."""
+    after: After | None = None
+    """The tasks that have to end before it is claimed."""
+    budget: Budget | None = None
+    """The part of its lineage that is set aside for it and for what grows below it."""
 
     @classmethod
     def restored(cls, fields: Mapping[str, Any]) -> NewTask:
@@ -226,6 +248,10 @@ class NewTask(NamedTuple):
 
 
 def _with_rule(new: NewTask) -> NewTask:
+    if new.after is not None:
+        new = new._replace(after=After.restored(new.after))
+    if new.budget is not None:
+        new = new._replace(budget=Budget(*new.budget))
     return new if new.path is None else new._replace(path=PathRule.restored(new.path))
 
 

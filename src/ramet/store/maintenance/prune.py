@@ -22,6 +22,8 @@ PRUNED_BY_TASK = (
     "ramet_unsuccessful",
     "ramet_waits",
     "ramet_awaited",
+    "ramet_wakes",
+    "ramet_branch_tasks",
 )
 """Tables with a ``seq``, whose rows go with their task."""
 PRUNED_BY_LINEAGE: dict[str, str] = {
@@ -35,6 +37,7 @@ PRUNED_BY_LINEAGE: dict[str, str] = {
     "ramet_reservations": "id",
     "ramet_blobs": "tracking_id, sha256",
     "ramet_path_skips": "because, seq",
+    "ramet_branches": "id",
 }
 """Tables with a ``tracking_id`` whose rows go with their lineage -> the columns of their primary key."""
 OPEN_SECONDS = 86_400.0

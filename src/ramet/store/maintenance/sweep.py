@@ -20,18 +20,17 @@ from ramet.store.rows.lineages import BOUND, DEADLINE_REASON, LEFT, end_lineage,
 from ramet.store.rows.tallies import ADD, ADD_REASON, ALL_TIME, FOLDED, HOUR, MINUTE
 from ramet.store.rows.tasks import take_live
 from ramet.store.rows.turns import LEVELS_IDLE_SECONDS, forget_levels
-from ramet.store.rows.waits import OVER
 from ramet.store.session import Session
 from ramet.store.state.path_changes import release_lapsed
 from ramet.store.verbs import over_ceiling
 from ramet.store.verbs.bound import ended_settlers, expire_polled, unbind_orphans
 from ramet.store.verbs.claim import promote_due
-from ramet.store.verbs.join import wake_waiting
 from ramet.store.verbs.lineage_end import start_ends
 from ramet.store.verbs.lineage_followup import follow_ends
 from ramet.store.verbs.rates import forget_shares
 from ramet.store.verbs.reclaim import DeadWorkers, apply_events, reclaim
 from ramet.store.verbs.resources import forget_idle, idle_names, skip_disabled
+from ramet.store.verbs.wake import WANTED, wake_waiting
 
 CLOSED_SECONDS = 120.0
 """A minute that began so long ago is over, and so are the transactions that began in it, but for few."""
@@ -261,7 +260,7 @@ PARTS = (
     SweepStep(
         _any_row("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _made_claimable(promote_due)
     ),
-    SweepStep(_any_row(f"SELECT 1 FROM ramet_waits WHERE {OVER}"), _made_claimable(wake_waiting)),
+    SweepStep(_any_row(WANTED), _made_claimable(wake_waiting)),
     SweepStep(_stale_there, _stale),
     SweepStep(
         lambda session, _: path_followup.has_due_tasks(session) or path_followup.at_breakers(session), _due_on_paths

@@ -7,7 +7,7 @@ looks at the task, the claim or the lineage: what was spent is booked (promise I
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ramet.model.lineage.lineage import Lineage
@@ -27,6 +27,7 @@ from ramet.model.money import (
     TaskCost,
     day_of,
 )
+from ramet.store.rows.branches import book_money
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.session import Session
 
@@ -51,11 +52,18 @@ def _move(session: Session, rows: Sequence[Sequence[int]]) -> None:
 class _Sums:
     """What a batch adds to sums, by lineage and by day."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: Mapping[str, Lineage]) -> None:
+        self._branched_lineages = {name for name, row in held.items() if row.branches}
+        self._branched: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+        """By number, of tasks in lineages with branches: spent and reserved."""
         self.lineages: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         self.days: dict[int, list[int]] = defaultdict(lambda: [0, 0])
 
-    def add(self, tracking_id: str, day: int, spent: int, reserved: int, over: int = 0) -> None:
+    def add(self, row: _Row, spent: int, reserved: int, over: int = 0) -> None:
+        tracking_id, day = row.tracking_id, row.day
+        if tracking_id in self._branched_lineages:
+            before = self._branched[row.seq]
+            self._branched[row.seq] = (before[0] + spent, before[1] + reserved)
         for at, amount in enumerate((spent, reserved, over)):
             self.lineages[tracking_id][at] += amount
         for name in (day, ALL_DAYS):
@@ -63,6 +71,9 @@ class _Sums:
             self.days[name][1] += reserved
 
     def write(self, session: Session) -> None:
+        if self._branched:
+            for tracking_id, more in book_money(session, self._branched).items():
+                self.lineages[tracking_id][1] += more
         session.update(
             "ramet_lineages",
             ("spent = spent + ?", "reserved = reserved + ?", "under_reserved = under_reserved + ?"),
@@ -77,6 +88,7 @@ class _Sums:
 class _Row(NamedTuple):
     id: str
     tracking_id: str
+    seq: int
     day: int
     amount: int
     actual: int | None
@@ -112,8 +124,8 @@ def settle_reserved(session: Session, actuals: Sequence[ActualCost]) -> list[Boo
     nothing. An amount above the reserved one is booked in full and raises the lineage's ``under_reserved`` (promise
     I2).
     """
-    rows = _hold(session, {item.id for item in actuals})
-    sums, settled, answers = _Sums(), [], []
+    lineages, rows = _hold(session, {item.id for item in actuals})
+    sums, settled, answers = _Sums(lineages), [], []
     for item in actuals:
         row = rows.get(item.id)
         if row is None:
@@ -123,7 +135,7 @@ def settle_reserved(session: Session, actuals: Sequence[ActualCost]) -> list[Boo
             # Closed by the end of its task, it counts as spent already.
             spent, reserved = (row.amount, 0) if row.closed_at is not None else (0, row.amount)
             over = max(0, item.amount - row.amount)
-            sums.add(row.tracking_id, row.day, item.amount - spent, -reserved, over)
+            sums.add(row, item.amount - spent, -reserved, over)
             rows[item.id] = row = row._replace(actual=item.amount, settled_at=session.now)
             settled.append((item.amount, session.now, item.id))
         assert row.actual is not None
@@ -133,30 +145,36 @@ def settle_reserved(session: Session, actuals: Sequence[ActualCost]) -> list[Boo
     return answers
 
 
-def _hold(session: Session, ids: Iterable[str]) -> dict[str, _Row]:
-    """Reservations by id, held together with the rows of their lineages, which come first in the order of locks."""
+def _hold(session: Session, ids: Iterable[str]) -> tuple[dict[str, Lineage], dict[str, _Row]]:
+    """Hold reservations and their lineages, which come first in the order of locks; return both, by id."""
     listed, values = session.members(sorted(ids))
     of = session.rows(f"SELECT tracking_id FROM ramet_reservations WHERE id {listed}", (values,))
-    lock_lineages(session, {tracking_id for (tracking_id,) in of})
+    lineages = lock_lineages(session, {tracking_id for (tracking_id,) in of})
     found = session.rows(
-        "SELECT id, tracking_id, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
+        "SELECT id, tracking_id, seq, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
         f"WHERE id {listed} ORDER BY id{session.for_update}",
         (values,),
     )
-    return {row[0]: _Row._make(row) for row in found}
+    return lineages, {row[0]: _Row._make(row) for row in found}
 
 
-def close_open(session: Session, seqs: Iterable[int]) -> None:
-    """The open reservations of tasks that end count as spent until somebody settles them."""
+def close_open(session: Session, seqs: Iterable[int], lineages: Mapping[str, Lineage]) -> None:
+    """Count the open reservations of tasks that end as spent until they are settled.
+
+    Args:
+        session: the transaction.
+        seqs: numbers of the tasks.
+        lineages: of the tasks, as their rows are, which are held.
+    """
     listed, values = session.members(seqs)
     found = session.rows(
-        "SELECT id, tracking_id, day, amount FROM ramet_reservations "
+        "SELECT id, tracking_id, seq, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
         f"WHERE seq {listed} AND settled_at IS NULL AND closed_at IS NULL",
         (values,),
     )
-    sums = _Sums()
-    for _, tracking_id, day, amount in found:
-        sums.add(tracking_id, day, amount, -amount)
+    sums = _Sums(lineages)
+    for row in map(_Row._make, found):
+        sums.add(row, row.amount, -row.amount)
     session.update("ramet_reservations", ("closed_at",), ("id",), [(session.now, row[0]) for row in found])
     sums.write(session)
 
@@ -180,15 +198,21 @@ def book_charges(
     by_lineage: dict[str, int] = defaultdict(int)
     for _, _, tracking_id, charge in charges:
         by_lineage[tracking_id] += charge.amount
+    branched: dict[int, tuple[int, int]] = {}
+    for seq, _, tracking_id, charge in charges:
+        if lineages[tracking_id].branches:
+            branched[seq] = (branched.get(seq, (0, 0))[0] + charge.amount, 0)
+    set_aside = book_money(session, branched) if branched else {}
     for tracking_id, amount in sorted(by_lineage.items()):
         row = lineages[tracking_id]
+        row = row._replace(reserved=row.reserved + set_aside.get(tracking_id, 0))
         under = row.under_reserved
         if row.max_cost is not None:
             under = max(under, row.spent + amount + row.reserved - row.max_cost)
         lineages[tracking_id] = row = row._replace(spent=row.spent + amount, under_reserved=under)
         session.run(
-            "UPDATE ramet_lineages SET spent = ?, under_reserved = ? WHERE tracking_id = ?",
-            (row.spent, row.under_reserved, tracking_id),
+            "UPDATE ramet_lineages SET spent = ?, reserved = ?, under_reserved = ? WHERE tracking_id = ?",
+            (row.spent, row.reserved, row.under_reserved, tracking_id),
         )
     return sum(by_lineage.values())
 

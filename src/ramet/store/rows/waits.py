@@ -1,8 +1,10 @@
-"""Tasks that wait for others: their rounds, and whom they wait for (DESIGN §4, "Waiting for other tasks").
+"""Tasks that wait for others: their rounds, and the tasks that each waits for (DESIGN §4, "Waiting for other tasks").
 
-A row of ``ramet_waits`` says how many of the tasks of a round have not ended. The transaction that ends one of them
-takes it off; at zero the next claim lets the waiting task go on (:func:`ramet.store.verbs.join.wake_waiting`). All of
-them hold the row of the lineage, so nobody sees half of it.
+A row of ``ramet_waits`` counts the tasks of a round that have not ended. The transaction that ends one of them takes it
+off; at zero the next claim lets the waiting task go on (:func:`ramet.store.verbs.wake.wake_waiting`). Round 0 is what a
+task was created after, each later one a join. Beyond :data:`TOGETHER_MAX` waiting tasks the transaction leaves a row of
+``ramet_wakes`` instead, from which claims and maintenance take them off, so many at a time. Every change is made under
+the lock of the lineage's row, so that it is seen whole.
 """
 
 from __future__ import annotations
@@ -14,6 +16,11 @@ from typing import NamedTuple
 from ramet.model.lineage.lineage import Lineage
 from ramet.store.session import Row, Session
 
+TOGETHER_MAX = 500
+"""Waiting tasks that one transaction writes."""
+WAITS, ENDED = 1, 2
+"""Of the column ``waiting``: it waits; it ended while it waited, so that it waits again when it is revived."""
+
 OVER = "waiting = 1 AND (remaining = 0 OR failed IS NOT NULL)"
 """SQL of those that may go on, or are to be skipped."""
 
@@ -24,13 +31,13 @@ class WaitRow(NamedTuple):
     seq: int
     tracking_id: str
     round: int
-    """Of its joins the last one, from 1."""
+    """Of its joins the last one, from 1; 0 before the first, of one that was created after others."""
     first: int
     """Its children from this number on are of the next round."""
     remaining: int
     """How many of the round have not ended."""
     waiting: int
-    """1 from the join until it may go on."""
+    """1 (:data:`WAITS`) from the join until it may go on, 2 (:data:`ENDED`) where it ended meanwhile, else 0."""
     branch: int
     """1 where what grows below the children is waited for, too."""
     skips: int
@@ -42,7 +49,9 @@ class WaitRow(NamedTuple):
     seconds_left: float | None
     """Of its own time, when it began to wait."""
     since: float
-    """Unix seconds of the join."""
+    """Unix seconds of the join, or of its creation."""
+    after: int
+    """Tasks that it was created after."""
 
 
 WAIT_LIST = ", ".join(WaitRow._fields)
@@ -65,12 +74,25 @@ class RefusedSpawn(NamedTuple):
     """Number of the task that is there already."""
 
 
+def first_row(seq: int, tracking_id: str) -> WaitRow:
+    """Return the row of a task that waits for the first time."""
+    return WaitRow(
+        seq=seq, tracking_id=tracking_id, round=0, first=0, remaining=0, waiting=0, branch=0, skips=0, failed=None,
+        idle_rounds=0, seconds_left=None, since=0.0, after=0,
+    )  # fmt: skip
+
+
 def load(session: Session, seqs: Collection[int]) -> dict[int, WaitRow]:
     """Return the rows of these tasks, by number; those that never joined are absent."""
     listed, values = session.members(seqs)
     return {row[0]: WaitRow._make(row) for row in session.rows(
         f"SELECT {WAIT_LIST} FROM ramet_waits WHERE seq {listed}", (values,)
     )}  # fmt: skip
+
+
+def ended_waiting(session: Session, seq: int) -> bool:
+    """Return True for a task that ended while it waited for others: revived, it waits for them again."""
+    return bool(session.rows("SELECT 1 FROM ramet_waits WHERE seq = ? AND waiting = ?", (seq, ENDED)))
 
 
 def save(session: Session, rows: Sequence[WaitRow]) -> None:
@@ -82,13 +104,12 @@ def _failed_of(seq: str, round_: str) -> str:
     """SQL of the first task of a round that did not succeed."""
     return (
         "(SELECT MIN(a.awaited) FROM ramet_awaited a JOIN ramet_unsuccessful u ON u.seq = a.awaited "
-        f"WHERE a.seq = {seq} AND a.round = {round_} AND a.behind = 0 AND u.state IN ('failed', 'cancelled'))"
+        f"WHERE a.seq = {seq} AND a.round = {round_} AND a.behind = 0 AND (u.state IN ('failed', 'cancelled') "
+        "OR EXISTS (SELECT 1 FROM ramet_tasks f WHERE f.seq = a.awaited AND f.reason = 'dependency_failed')))"
     )
 
 
-_OTHER_FAILED = (
-    f"failed = CASE WHEN failed IS NULL THEN NULL ELSE {_failed_of('ramet_waits.seq', 'ramet_waits.round')} END"
-)
+_FAILED_NOW = f"failed = CASE WHEN skips = 0 THEN NULL ELSE {_failed_of('ramet_waits.seq', 'ramet_waits.round')} END"
 _INTO = (
     "INSERT INTO ramet_awaited (seq, round, place, tracking_id, awaited, live) "
     "SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), t.seq, t.tracking_id, t.seq, "
@@ -131,6 +152,84 @@ def begin_round(session: Session, row: WaitRow, task_id: str, refused: Sequence[
     if row.skips:
         [(failed,)] = session.rows(f"SELECT {_failed_of('?', '?')}", (row.seq, row.round))
     return row._replace(remaining=int(count), failed=failed, first=row.first if last is None else int(last) + 1)
+
+
+def begin_after(session: Session, born: Sequence[tuple[int, str, bool, Sequence[int]]]) -> None:
+    """Write down what new tasks come after.
+
+    Args:
+        session: the transaction, which holds the rows of the lineages and has created all of these tasks.
+        born: of each its number, tracking_id, whether it is skipped when one of them did not succeed, and the numbers
+            of those that it comes after.
+    """
+    rows = [
+        (seq, 0, place, 0, tracking_id, awaited, 0, None, None, None, None)
+        for seq, tracking_id, _, on in born
+        for place, awaited in enumerate(on)
+    ]
+    session.insert("ramet_awaited", _AWAITED, rows)
+    listed, values = session.members([seq for seq, *_ in born])
+    session.run(
+        f"UPDATE ramet_awaited SET live = 1 WHERE seq {listed} AND round = 0 "
+        "AND EXISTS (SELECT 1 FROM ramet_live l WHERE l.seq = ramet_awaited.awaited)",
+        (values,),
+    )
+    found: dict[int, tuple[int, int | None]] = {
+        seq: (int(live), failed)
+        for seq, live, failed in session.rows(
+            f"SELECT seq, SUM(live), {_failed_of('b.seq', '0')} FROM ramet_awaited b WHERE seq {listed} AND round = 0 "
+            "GROUP BY seq",
+            (values,),
+        )
+    }
+    waiting = []
+    for seq, tracking_id, skips, on in born:
+        live, failed = found.get(seq, (0, None))
+        row = first_row(seq, tracking_id)._replace(
+            remaining=live, waiting=WAITS, skips=int(skips), failed=failed if skips else None, since=session.now,
+            after=len(on),
+        )  # fmt: skip
+        waiting.append(row)
+    save(session, waiting)
+
+
+_WAITS_FOR_THESE = (
+    "UNION SELECT a.seq FROM up JOIN ramet_awaited a ON a.awaited = up.seq AND a.live = 1 "
+    "JOIN ramet_waits w ON w.seq = a.seq AND w.round = a.round AND w.waiting = 1) SELECT up.seq FROM up"
+)
+
+
+def waiting_for_branch(session: Session, tracking_id: str, chain: Sequence[str]) -> frozenset[int]:
+    """Return the numbers of the tasks that would wait for a new one below these: by a join of a branch, and in turn.
+
+    Args:
+        session: the transaction, which holds the row of the lineage.
+        tracking_id: of the lineage.
+        chain: ids of its ancestors.
+    """
+    listed, values = session.members(chain)
+    found = session.rows(
+        "WITH RECURSIVE up (seq) AS (SELECT w.seq FROM ramet_waits w JOIN ramet_tasks t ON t.seq = w.seq "
+        f"WHERE w.tracking_id = ? AND w.waiting = 1 AND w.branch = 1 AND t.id {listed} {_WAITS_FOR_THESE}",
+        (tracking_id, values),
+    )
+    return frozenset(seq for (seq,) in found)
+
+
+def circle_of(session: Session, row: WaitRow) -> str | None:
+    """Return the id of a task of the round that waits for the waiting task itself, by whatever others; None for none.
+
+    Tasks that come after others lead to it: a join waits for what grew below, and only they wait sideways.
+    """
+    found = session.rows(
+        f"WITH RECURSIVE up (seq) AS (SELECT CAST(? AS BIGINT) {_WAITS_FOR_THESE} JOIN ramet_awaited m "
+        "ON m.seq = ? AND m.round = ? AND m.awaited = up.seq AND m.live = 1 LIMIT 1",
+        (row.seq, row.seq, row.round),
+    )
+    if not found:
+        return None
+    [(task_id,)] = session.rows("SELECT id FROM ramet_tasks WHERE seq = ?", found[0])
+    return str(task_id)
 
 
 def born(session: Session, births: Iterable[tuple[int, str, Sequence[str]]]) -> None:
@@ -179,13 +278,13 @@ def ended(
     seqs: Mapping[str, Collection[int]],
     failed: Collection[int] = (),
 ) -> None:
-    """Tasks ended: those that waited for them wait for so many less.
+    """Tasks ended: each task that waited for some of them waits for so many less.
 
     Args:
         session: the transaction, which holds the rows of the lineages.
         lineages: as their rows are.
         seqs: numbers of the tasks that ended, by tracking_id.
-        failed: those of them for which who waits may be skipped.
+        failed: those of them for which a waiting task may be skipped.
     """
     awaited = [seq for tracking_id, several in seqs.items() if lineages[tracking_id].waits for seq in several]
     if not awaited:
@@ -193,43 +292,132 @@ def ended(
     listed, values = session.members(awaited)
     waited = f"live = 1 AND awaited {listed}"
     fewer = session.rows(
-        f"SELECT COUNT(*), seq, round FROM ramet_awaited WHERE {waited} GROUP BY seq, round ORDER BY seq", (values,)
+        f"SELECT COUNT(*), seq, round FROM ramet_awaited WHERE {waited} GROUP BY seq, round ORDER BY seq LIMIT ?",
+        (values, TOGETHER_MAX + 1),
     )
-    if not fewer:
-        return
-    because = _because(session, failed) if failed else []
+    if len(fewer) > TOGETHER_MAX:
+        _leave(session, waited, values, failed)
+    elif fewer:
+        _take_off(session, waited, values, fewer, failed)
+
+
+def _leave(session: Session, waited: str, values: object, failed: Collection[int]) -> None:
+    """Too many wait for these: claims and maintenance take them off, some at a time."""
+    ends = session.rows(f"SELECT DISTINCT awaited, tracking_id FROM ramet_awaited WHERE {waited}", (values,))
+    rows = [(seq, FAILURE if seq in failed else END, tracking_id) for seq, tracking_id in ends]
+    session.insert("ramet_wakes", ("seq", "what", "tracking_id"), rows)
+    session.wake()
+
+
+def _take_off(session: Session, waited: str, values: object, fewer: Sequence[Row], failed: Collection[int]) -> None:
+    because = _because(session, waited, values, failed) if failed else []
     session.run(f"UPDATE ramet_awaited SET live = 0 WHERE {waited}", (values,))
-    if session.update("ramet_waits", ("remaining = remaining - ?",), ("seq", "round", "waiting = 1"), fewer):
+    if session.update("ramet_waits", ("remaining = remaining - ?",), ("seq", "round", "waiting <> 0"), fewer):
         session.wake()  # There may be something to claim.
     session.update("ramet_waits", ("failed",), ("seq", "round", "waiting = 1", "skips = 1", "failed IS NULL"), because)
 
 
-def _because(session: Session, failed: Collection[int]) -> list[Row]:
+def _because(session: Session, waited: str, values: object, failed: Collection[int]) -> list[Row]:
     """Return of each round that waits for tasks that did not succeed the first of these, with its task and number."""
-    listed, values = session.members(failed)
+    listed, unsuccessful = session.members(failed)
     return session.rows(
-        f"SELECT MIN(awaited), seq, round FROM ramet_awaited WHERE live = 1 AND awaited {listed} GROUP BY seq, round",
-        (values,),
+        f"SELECT MIN(awaited), seq, round FROM ramet_awaited WHERE {waited} AND awaited {listed} GROUP BY seq, round",
+        (values, unsuccessful),
     )
 
 
-def left(session: Session, seqs: Collection[int]) -> None:
-    """Tasks that wait ended themselves, or were revived: they wait for nobody."""
-    listed, values = session.members(seqs)
-    session.run(f"UPDATE ramet_waits SET waiting = 0 WHERE seq {listed} AND waiting = 1", (values,))
+END, FAILURE, REVIVAL = "end", "failure", "revival"
+"""Of a row of ``ramet_wakes``: what happened to the task that others wait for."""
 
 
-def live_again(session: Session, seqs: Collection[int]) -> None:
-    """Ended tasks were revived: who has not gone on waits for them again."""
-    listed, values = session.members(seqs)
+class WakeRow(NamedTuple):
+    """Something that more waiting tasks have to learn of than one transaction writes."""
+
+    seq: int
+    """Number of the task to which it happened."""
+    what: str
+    tracking_id: str
+    by: str | None
+    """Of a revival: the person."""
+    reason: str | None
+
+
+WAKE_LIST = ", ".join(WakeRow._fields)
+
+
+def take_off_some(session: Session, wake: WakeRow) -> int:
+    """Take an ended task off the next :data:`TOGETHER_MAX` tasks that wait for it; return how many there were.
+
+    Args:
+        session: the transaction, which holds the row of the lineage.
+        wake: of the end.
+    """
+    part = [
+        seq
+        for (seq,) in session.rows(
+            "SELECT DISTINCT seq FROM ramet_awaited WHERE live = 1 AND awaited = ? ORDER BY seq LIMIT ?",
+            (wake.seq, TOGETHER_MAX),
+        )
+    ]
+    if part:
+        listed, values = session.members(part)
+        waited = f"live = 1 AND awaited = {int(wake.seq)} AND seq {listed}"
+        fewer = session.rows(
+            f"SELECT COUNT(*), seq, round FROM ramet_awaited WHERE {waited} GROUP BY seq, round ORDER BY seq", (values,)
+        )
+        _take_off(session, waited, values, fewer, (wake.seq,) if wake.what == FAILURE else ())
+    if len(part) < TOGETHER_MAX:
+        session.delete("ramet_wakes", ("seq", "what"), [(wake.seq, wake.what)])
+    return max(1, len(part))
+
+
+def skipped_for(session: Session, seq: int) -> list[int]:
+    """Return the numbers of the next tasks that were skipped because this one did not succeed, and still are."""
+    found = session.rows(
+        "SELECT w.seq FROM ramet_waits w JOIN ramet_unsuccessful u ON u.seq = w.seq AND u.state = 'skipped' "
+        "WHERE w.failed = ? AND w.waiting = 2 ORDER BY w.seq LIMIT ?",
+        (seq, TOGETHER_MAX),
+    )
+    return [skipped for (skipped,) in found]
+
+
+def left(session: Session, went_on: Collection[int], ended_: Collection[int]) -> None:
+    """Tasks wait no longer: some may go on, others ended themselves. A revive lets the latter wait again."""
+    for waiting, seqs in ((0, went_on), (ENDED, ended_)):
+        if seqs:
+            listed, values = session.members(seqs)
+            session.run(f"UPDATE ramet_waits SET waiting = {waiting} WHERE seq {listed} AND waiting = 1", (values,))
+
+
+def live_again(session: Session, revived: Mapping[int, tuple[str, str | None, str | None]]) -> None:
+    """Ended tasks were revived: tasks that have not gone on wait for them again, and those skipped for them come back.
+
+    Args:
+        session: the transaction, which holds the rows of the lineages.
+        revived: tracking_id, the person and the reason, by number.
+    """
+    listed, values = session.members(revived)
     found = session.rows(
         "SELECT a.seq, a.round, a.place, a.behind FROM ramet_awaited a JOIN ramet_waits w ON w.seq = a.seq "
-        f"AND w.round = a.round WHERE a.awaited {listed} AND a.live = 0 AND a.behind = 0 AND w.waiting = 1",
+        f"AND w.round = a.round WHERE a.awaited {listed} AND a.live = 0 AND a.behind = 0 AND w.waiting <> 0",
         (values,),
     )
     session.update("ramet_awaited", ("live = 1",), ("seq", "round", "place", "behind"), found)
     more = Counter(row[0] for row in found)
-    # Who was to be skipped for one of them is so only for another one that failed.
+    # One that was to be skipped for one of them is so only for another one that failed.
     session.update(
-        "ramet_waits", ("remaining = remaining + ?", _OTHER_FAILED), ("seq",), [(by, seq) for seq, by in more.items()]
+        "ramet_waits",
+        ("remaining = remaining + ?", _FAILED_NOW),
+        ("seq", "waiting = 1"),
+        [(by, seq) for seq, by in more.items()],
     )
+    session.update(
+        "ramet_waits", ("remaining = remaining + ?",), ("seq", "waiting = 2"), [(by, seq) for seq, by in more.items()]
+    )
+    session.run(f"UPDATE ramet_waits SET waiting = 1, {_FAILED_NOW} WHERE seq {listed} AND waiting = 2", (values,))
+    session.run(f"DELETE FROM ramet_wakes WHERE seq {listed}", (values,))
+    skipped = session.rows(f"SELECT DISTINCT failed FROM ramet_waits WHERE failed {listed} AND waiting = 2", (values,))
+    rows = [WakeRow(seq, REVIVAL, *revived[seq]) for (seq,) in skipped]
+    session.insert("ramet_wakes", WakeRow._fields, rows)
+    if rows:
+        session.wake()

@@ -283,11 +283,14 @@ _V3 = (
         failed INTEGER,
         idle_rounds INTEGER NOT NULL,
         seconds_left REAL,
-        since REAL NOT NULL
+        since REAL NOT NULL,
+        after INTEGER NOT NULL
     )
     """,
     # Those that may go on, or are to be skipped.
     "CREATE INDEX ramet_waits_over ON ramet_waits (seq) WHERE waiting = 1 AND (remaining = 0 OR failed IS NOT NULL)",
+    # Those that were skipped for a task, to come back with it.
+    "CREATE INDEX ramet_waits_failed ON ramet_waits (failed) WHERE failed IS NOT NULL",
     "CREATE INDEX ramet_waits_open ON ramet_waits (tracking_id, seq) WHERE waiting = 1",
     """
     CREATE TABLE ramet_awaited (
@@ -306,7 +309,45 @@ _V3 = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX ramet_awaited_live ON ramet_awaited (awaited) WHERE live = 1",
+    """
+    CREATE TABLE ramet_wakes (
+        seq INTEGER NOT NULL,
+        what TEXT NOT NULL,
+        tracking_id TEXT NOT NULL,
+        by TEXT,
+        reason TEXT,
+        PRIMARY KEY (seq, what)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_branches (
+        id TEXT PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        parent TEXT,
+        max_tasks INTEGER,
+        max_cost INTEGER,
+        keep_cost INTEGER NOT NULL,
+        max_spawn_depth INTEGER,
+        deadline_at REAL,
+        tasks INTEGER NOT NULL,
+        live INTEGER NOT NULL CHECK (live >= 0),
+        spent INTEGER NOT NULL,
+        reserved INTEGER NOT NULL,
+        CHECK (max_tasks IS NULL OR tasks <= max_tasks)
+    )
+    """,
+    "CREATE INDEX ramet_branches_of ON ramet_branches (tracking_id)",
+    """
+    CREATE TABLE ramet_branch_tasks (
+        seq INTEGER PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        branch TEXT NOT NULL,
+        first INTEGER NOT NULL
+    )
+    """,
     "ALTER TABLE ramet_lineages ADD COLUMN waits INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE ramet_lineages ADD COLUMN edges INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE ramet_lineages ADD COLUMN branches INTEGER NOT NULL DEFAULT 0",
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1, _V2, _V3)

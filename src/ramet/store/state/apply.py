@@ -16,8 +16,8 @@ from typing import NamedTuple
 from ramet.model.lineage.lineage import Lineage, finished_if_empty, reopened
 from ramet.model.reasons import stored
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
-from ramet.model.task.transitions import Change, Transition
-from ramet.store.rows import keys, tallies, waits
+from ramet.model.task.transitions import WAKE, Change, Transition
+from ramet.store.rows import branches, keys, tallies, waits
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
 from ramet.store.rows.retained_slots import FLOW, hold, resources_to_wake, wake_resources
@@ -92,8 +92,9 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
         wake_resources(session, names)
     if unique := [c for c in done if c.before.unique_seconds is not None]:
         keys.follow_ends(session, unique)
-    if waited := [c.before.seq for c in done if c.before.wait == Wait.TASKS and c.after.wait != Wait.TASKS]:
-        waits.left(session, waited)
+    if waited := [c for c in done if c.before.wait == Wait.TASKS and c.after.wait != Wait.TASKS]:
+        went_on = [c.before.seq for c in waited if c.transition is WAKE]
+        waits.left(session, went_on, [c.before.seq for c in waited if c.transition is not WAKE])
     if pathed := [c for c in done if c.before.holds_path is not None]:
         path_changes.follow(session, pathed)
     return ApplyResult(frozenset(lost))
@@ -251,20 +252,32 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
     lineages = lock_lineages(session, deltas)
     _close_reservations(session, changes, lineages)
     count_ends(session, deltas, lineages, revived)
+    if any(row.branches for row in lineages.values()):
+        _count_branches(session, changes, lineages)
     if any(row.waits for row in lineages.values()):
         _tell_waiting(session, changes, lineages)
 
 
+def _count_branches(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
+    counts = {
+        c.before.seq: 1 if c.after.state in LIVE else -1
+        for c in changes
+        if _crosses(c) and lineages[c.before.tracking_id].branches
+    }
+    branches.count_live(session, counts, lineages)
+
+
 def _tell_waiting(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
-    """Ends and revives, to those that wait for these tasks."""
+    """Count ends and revives for the tasks that wait for these."""
     ended: dict[str, list[int]] = defaultdict(list)
     for c in changes:
         if c.before.state in LIVE and c.after.state in TERMINAL:
             ended[c.before.tracking_id].append(c.before.seq)
     failed = {c.before.seq for c in changes if path_changes.skips_followers(c)}
     waits.ended(session, lineages, ended, failed)
-    if again := [c.before.seq for c in changes if c.before.state in TERMINAL and c.after.state in LIVE]:
-        waits.live_again(session, again)
+    again = [c for c in changes if c.before.state in TERMINAL and c.after.state in LIVE]
+    if again:
+        waits.live_again(session, {c.before.seq: (c.before.tracking_id, c.by, c.reason) for c in again})
 
 
 def count_ends(
@@ -295,7 +308,7 @@ def _close_reservations(session: Session, changes: Sequence[Change], lineages: M
         if resources_to_wake(changes):
             session.lock(FLOW)  # Before the sums of money, as everywhere.
         ended = [c for c in changes if c.before.state in LIVE and c.after.state in TERMINAL]
-        close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved])
+        close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved], lineages)
 
 
 _COUNTS = ("live", "success", "filtered", "skipped", "failed", "cancelled")

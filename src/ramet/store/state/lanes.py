@@ -81,7 +81,7 @@ PLAIN_ROW = (
 """SQL of a hot row ``l`` and of what is asked for, ``i``, at a time that is filled in: the claim is current, and its
 success concerns nothing but itself, its lineage and its resource."""
 
-PLAIN_LINEAGE = ("n.state IN ('running', 'paused')", "n.tombstones = ''", "n.reserved = 0")
+PLAIN_LINEAGE = ("n.state IN ('running', 'paused')", "n.tombstones = ''", "n.reserved = 0", "n.branches = 0")
 """SQL of a lineage's row ``n`` of which such a success concerns nothing but the counters; :func:`is_plain_lineage`."""
 
 _ELSEWHERE = {"state": f"'{SUCCESS}'", "result": "i.result", "finished_at": "{now}"}
@@ -182,7 +182,7 @@ def _by_lineage(groups: Sequence[EndedGroup]) -> dict[str, list[int]]:
 
 def is_plain_lineage(row: Lineage) -> bool:
     """Return whether the success of a plain task concerns nothing of its lineage but the counters."""
-    return row.state in OPEN and not row.tombstones and not row.reserved
+    return row.state in OPEN and not (row.tombstones or row.reserved or row.branches)
 
 
 def end_successes(session: Session, items: Sequence[Settlement]) -> LaneResult:

@@ -32,14 +32,15 @@ def follow(session: Session, changes: Sequence[Change]) -> None:
         lines = load_lines(session, lines)
     ended = [change for change in turned if change.before.state in LIVE and change.after.state in TERMINAL]
     _end(session, ended, lines)
-    # Who waits for other tasks leaves the line, as if it had ended well, and stands in it anew afterwards.
-    if left := [lines[c.before.seq] for c in turned if c.after.wait == Wait.TASKS]:
+    # A task that waits for others leaves the line, as if it had ended well, and takes a new place afterwards.
+    if left := [lines[c.before.seq] for c in turned if c.after.wait == Wait.TASKS and c.before.state in LIVE]:
         end(session, left, frozenset())
     if awake := [c.before.seq for c in turned if c.transition is WAKE]:
         rows.insert(session, load_rules(session, awake))
     back = [c for c in turned if c.before.state in LIVE and c.after.state == PENDING and c.transition is not WAKE]
     _keep_or_give_up(session, [c for c in back if c.after.wait != Wait.TASKS], lines)
-    _come_back(session, [c for c in turned if c.before.state in TERMINAL and c.after.state == PENDING], lines)
+    revived = [c for c in turned if c.before.state in TERMINAL and c.after.state == PENDING]
+    _come_back(session, [c for c in revived if c.after.wait != Wait.TASKS], lines)
 
 
 def _matters(change: Change) -> bool:

@@ -28,7 +28,7 @@ from ramet.store.schema.columns import LIVE_COLUMNS, picker
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, free
 from ramet.store.state.lanes import move_alike
-from ramet.store.verbs.join import wake_waiting
+from ramet.store.verbs import wake
 from ramet.store.verbs.resources import NOTHING_READY, locked_usage, ready, spend
 from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
@@ -200,7 +200,7 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
         return []
     promoted = promote_due(session) if look.due else 0
     if look.joined:
-        promoted += wake_waiting(session)
+        promoted += wake.wake_waiting(session)
     limit = min(request.limit, CLAIM_LIMIT)
     bounds = Bounds(request.queues, request.kinds, None)
     if look.limited:
@@ -266,7 +266,7 @@ def _look(session: Session, request: ClaimRequest) -> Look:
         "SELECT CASE WHEN ? = 1 THEN TRUE ELSE "
         "EXISTS (SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?) END, "
         f"EXISTS ({_LIMITED}), EXISTS (SELECT 1 FROM ramet_resources WHERE ready_at <= ?), "
-        f"EXISTS (SELECT 1 FROM ramet_waits WHERE {waits.OVER}), "
+        f"EXISTS ({wake.WANTED}), "
         "CASE WHEN ? = 1 THEN TRUE ELSE EXISTS (SELECT 1 FROM ramet_live INDEXED BY ramet_live_claimable "
         f"WHERE queue {in_queues} AND kind {in_kinds} AND state = 'pending' AND wait IS NULL"
         f"{'' if request.pulled else f' AND rank < {PULLED_RANK}'}) END",
@@ -394,9 +394,9 @@ _RULE = (
 
 
 _ELSEWHERE = {"pipeline_state": "c.pipeline_state", "path": _RULE}
-_WIDE = tuple(name for name in ClaimedTask._fields[1:] if name not in ("max_spawn_depth", "round"))
+_WIDE = tuple(name for name in ClaimedTask._fields[1:] if name not in ("max_spawn_depth", "round", "after"))
 _WIDE_LIST = ", ".join(_ELSEWHERE.get(name) or f"t.{name}" for name in _WIDE)
-_of_wide = picker(("max_spawn_depth", "seq", *_WIDE, "round"), ClaimedTask._fields[1:])
+_of_wide = picker(("max_spawn_depth", "seq", *_WIDE, "round", "after"), ClaimedTask._fields[1:])
 _claimed_task: Callable[[Iterable[Any]], ClaimedTask] = partial(tuple.__new__, ClaimedTask)
 
 
@@ -416,8 +416,8 @@ def _claimed(session: Session, standings: Sequence[Standing], lineages: Mapping[
     }
     depths = {tracking_id: (row.max_spawn_depth,) for tracking_id, row in lineages.items()}
     rows = waits.load(session, seqs) if any(row.waits for row in lineages.values()) else {}
-    rounds = {seq: (row.round,) for seq, row in rows.items()}
-    never = (0,)
+    rounds = {seq: (row.round, row.after) for seq, row in rows.items()}
+    never = (0, 0)
     return [
         _claimed_task((s, *_of_wide(depths[s.tracking_id] + wide[s.seq] + rounds.get(s.seq, never)))) for s in standings
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ramet.model.lineage.branches import Booked, Booking, book, over_limit
 from ramet.model.lineage.guard import Blocked, BlockReason
 from ramet.model.lineage.lineage import Lineage, LineageState
-from ramet.model.money import ALL_DAYS, USED, ReserveRequest, ReserveResult, day_of, refusal
+from ramet.model.money import ALL_DAYS, USED, Ceiling, ReserveRequest, ReserveResult, day_of, refusal
 from ramet.model.reasons import Fact
 from ramet.model.task import events as ev
 from ramet.model.task.binding import BindResult, BoundTask
@@ -20,6 +21,7 @@ from ramet.store.errors import TransactionRefused
 from ramet.store.requests import Settlement, Statement
 from ramet.store.rows.blobs import keep
 from ramet.store.rows.blocks import NewBlock, Parent, store_blocks
+from ramet.store.rows.branches import BranchBook, book_money, members
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import ceilings, ensure_days, enter
 from ramet.store.schema.columns import live_of_lineage
@@ -124,8 +126,11 @@ def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, tupl
 def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> ReserveResult:
     day = day_of(session.now)
     ensure_days(session, day)
+    booked, limit = _in_branches(session, item, lineage)
     bounds = [lineage.cost_ceiling, *ceilings(session, day)]
-    refused = refusal(item.amount, bounds, session.now)
+    refused = refusal(booked.rest.reserved, bounds[:1], session.now) or refusal(item.amount, bounds[1:], session.now)
+    if limit is not None:
+        refused = refusal(item.amount, [limit], session.now)
     if refused is not None:
         facts, retry_seconds = refused
         _store_refusal(session, item, facts, lineages)
@@ -136,7 +141,7 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
         "UPDATE ramet_lineages SET reserved = reserved + ? WHERE tracking_id = ? "
         "AND (max_cost IS NULL OR spent + reserved + ? <= max_cost) "
         "AND (soft_cost IS NULL OR spent + reserved + ? <= soft_cost)",
-        (item.amount, tracking_id, item.amount, item.amount),
+        (booked.rest.reserved, tracking_id, booked.rest.reserved, booked.rest.reserved),
     )
     taken += session.update(
         "ramet_spend",
@@ -149,8 +154,26 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
     )
     assert taken == 3, f"a ceiling of {tracking_id} changed inside the transaction that read it"
     enter(session, [(item.id, tracking_id, item.seq, item.fence, day, item.amount, None, now, None)])
-    lineages[tracking_id] = lineage._replace(reserved=lineage.reserved + item.amount)
+    if booked.after:
+        book_money(session, {item.seq: (0, item.amount)})
+    lineages[tracking_id] = lineage._replace(reserved=lineage.reserved + booked.rest.reserved)
     return ReserveResult(item.id)
+
+
+def _in_branches(session: Session, item: ReserveRequest, lineage: Lineage) -> tuple[Booked, Ceiling | None]:
+    """Return what a reservation takes of branches and of the lineage, and the branch's ceiling that has no room."""
+    wanted = Booking(reserved=item.amount)
+    member = members(session, [item.seq]).get(item.seq) if lineage.branches else None
+    if member is None:
+        return Booked((), (), wanted), None
+    branches = BranchBook(session)
+    branches.load([member.branch])
+    booked = book(branches.chain(member.branch), wanted)
+    limit = over_limit(booked, first=member.first)
+    if limit is None:
+        return booked, None
+    [before] = [branch for branch in booked.before if branch.id == limit.branch.id]
+    return booked, Ceiling("branch", before.spent, before.reserved, limit.limit)
 
 
 def _store_refusal(

@@ -1,4 +1,4 @@
-"""Joins: a task waits for those that grew from it, and is claimed again when they have ended."""
+"""Joins: a task waits for those that grew from it, and is claimed again when they have ended (docs/decisions/0059)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import NewTask, Standing, Wait
@@ -15,11 +14,8 @@ from ramet.model.task.transitions import Change
 from ramet.store.answers import SpawnResult
 from ramet.store.requests import Settlement
 from ramet.store.rows import waits
-from ramet.store.rows.lineages import read_lineages
-from ramet.store.rows.waits import RefusedSpawn, WaitRow
-from ramet.store.schema.columns import LIVE_LIST
+from ramet.store.rows.waits import RefusedSpawn
 from ramet.store.session import Session
-from ramet.store.state.apply import apply
 from ramet.store.verbs.spawn import load_parents
 
 
@@ -30,27 +26,28 @@ def join(
     told: Sequence[SpawnResult],
     lineages: dict[str, Lineage],
 ) -> Change:
-    """Decide a join, and write down whom it waits for.
+    """Decide a join, and write down the tasks that it waits for.
 
     Args:
         session: the transaction, which holds the rows of task and lineage.
         standing: of the task that joins.
         item: what its handler asked for, a join; spawns that were granted are there already.
         told: the guard's answers to its spawns.
-        lineages: brought up to date with that somebody waits in this one.
+        lineages: brought up to date: a task of this one waits.
     """
     event = item.event
     assert isinstance(event, ev.Join)
-    before = waits.load(session, [standing.seq]).get(standing.seq)
-    if before is None:
-        before = WaitRow(standing.seq, standing.tracking_id, 0, 0, 0, 0, 0, 0, None, 0, None, 0.0)
-    own = standing.task_seconds is not None and standing.deadline_at is not None
+    known = waits.load(session, [standing.seq]).get(standing.seq)
+    before = known or waits.first_row(standing.seq, standing.tracking_id)
+    seconds_left = None
+    if standing.task_seconds is not None and standing.deadline_at is not None:
+        seconds_left = standing.deadline_at - session.now
     row = before._replace(
         round=before.round + 1,
         branch=int(event.branch),
         skips=int(event.skip_on_failure),
         failed=None,
-        seconds_left=standing.deadline_at - session.now if own and standing.deadline_at is not None else None,
+        seconds_left=seconds_left,
         since=session.now,
     )
     [(task_id, _, _, _)] = load_parents(session, [standing.seq]).values()
@@ -58,10 +55,12 @@ def join(
     # One that failed already has it skipped by the next claim, as one that fails later does.
     live = row.remaining or int(row.failed is not None)
     row = row._replace(idle_rounds=0 if live else before.idle_rounds + 1)
-    change = decide(standing, replace(event, live=live, idle_rounds=row.idle_rounds), session.now)
+    circle = waits.circle_of(session, row) if row.remaining else None
+    event = replace(event, live=live, idle_rounds=row.idle_rounds, circle=circle)
+    change = decide(standing, event, session.now)
     assert isinstance(change, Change), f"a current claim refused a join: {change}"
     waits.save(session, [row._replace(waiting=int(change.after.wait == Wait.TASKS))])
-    if not before.round:
+    if known is None:
         lineage = lineages[standing.tracking_id]
         lineages[standing.tracking_id] = lineage._replace(waits=lineage.waits + 1)
         session.run("UPDATE ramet_lineages SET waits = waits + 1 WHERE tracking_id = ?", (standing.tracking_id,))
@@ -88,34 +87,3 @@ def _refused(
         winner = None if answer.winner is None else seqs.get(answer.winner)
         found.append(RefusedSpawn(place, behind, new.kind, new.key, answer.reason.value, facts, winner))
     return found
-
-
-WAKE_LIMIT = 500
-"""Tasks of one transaction."""
-
-
-def wake_waiting(session: Session, limit: int = WAKE_LIMIT) -> int:
-    """Let tasks go on whose round is over; return how many there were. What somebody else holds is passed over."""
-    over = session.rows(f"SELECT seq FROM ramet_waits WHERE {waits.OVER} LIMIT ?", (min(limit, WAKE_LIMIT),))
-    if not over:
-        return 0
-    listed, values = session.members([seq for (seq,) in over])
-    found = session.rows(
-        f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq {listed} AND wait = 'tasks' ORDER BY seq{session.skip_locked}",
-        (values,),
-    )
-    standings = [*map(Standing._make, found)]
-    rows = waits.load(session, [standing.seq for standing in standings])
-    names = load_parents(session, [row.failed for row in rows.values() if row.failed is not None])
-    lineages = read_lineages(session, {standing.tracking_id for standing in standings})
-    changes = []
-    for standing in standings:
-        row, until = rows[standing.seq], lineages[standing.tracking_id].deadline_at
-        event: ev.Event = ev.Wake(until, row.seconds_left)
-        if row.failed is not None:
-            event = ev.DependencyFailed(Reason("dependency_failed", task=names[row.failed][0]))
-        change = decide(standing, event, session.now)
-        assert isinstance(change, Change), f"task {standing.seq} waits, and cannot go on: {change}"
-        changes.append(change)
-    apply(session, changes)
-    return len(changes)

@@ -19,6 +19,7 @@ from ramet.store.rows import keys
 from ramet.store.rows.lineages import PRUNING, count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
 from ramet.store.rows.settings import record_audit_entry
 from ramet.store.rows.tasks import ended_standing
+from ramet.store.rows.waits import ended_waiting
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, release
@@ -136,7 +137,7 @@ def revive(
         standing, print_ = ended_standing(session, seq)
         if standing is None:
             continue
-        change = decide(standing, ev.Revive(by, reason), session.now)
+        change = decide(standing, ev.Revive(by, reason, ended_waiting(session, seq)), session.now)
         if not isinstance(change, Change):
             continue
         if standing.unique_seconds is not None:

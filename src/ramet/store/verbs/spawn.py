@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ramet.model.keys import display_key
+from ramet.model.lineage.branches import Booking, book, deadline_of, new_branch
 from ramet.model.lineage.guard import (
     Blocked,
     BlockReason,
@@ -20,24 +21,31 @@ from ramet.model.lineage.guard import (
     check_spawn,
     leaves_work_undone,
 )
-from ramet.model.lineage.lineage import Lineage, Placement, child_of
+from ramet.model.lineage.lineage import Lineage, Placement, child_of, root_of
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.retry import ErrorClass, fingerprint
 from ramet.model.task.task import NewTask
-from ramet.model.values import REASON_CHARACTERS_MAX, storable
+from ramet.model.values import REASON_CHARACTERS_MAX, NewBlob, storable
 from ramet.store.answers import SettleResult, SpawnResult
+from ramet.store.errors import StoreError
 from ramet.store.requests import Settlement
 from ramet.store.rows import keys as deny_list
 from ramet.store.rows import keys as uniqueness
 from ramet.store.rows import spawns, waits
+from ramet.store.rows.blobs import keep as keep_blobs
 from ramet.store.rows.blocks import NewBlock, Parent, store_blocks
-from ramet.store.rows.lineages import add_tasks, forget_refusals, lock_lineages, tombstones_of
+from ramet.store.rows.branches import BranchBook, add_members, add_to_lineages, members_by_id
+from ramet.store.rows.lineages import PRUNING, add_tasks, forget_refusals, lock_lineages, tombstones_of
 from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.spawns import keep_edges
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
+from ramet.store.verbs.after import Dependencies, Holders
 from ramet.store.verbs.submit import Births, create
+
+OUTSIDE = ""
+"""Stands for the parent of a root that is added."""
 
 
 class SpawnScreening:
@@ -145,9 +153,6 @@ def _failed(item: Settlement, refusals: Sequence[NewBlock]) -> Settlement:
     return Settlement(item.seq, item.fence, event)
 
 
-Holders = dict[tuple[str, str], list[Holder]]
-
-
 def load_parents(session: Session, seqs: Sequence[int]) -> dict[int, tuple[str, str, tuple[str, ...], int]]:
     """Id, tracking_id, ancestry and depth of the given tasks, by number."""
     listed, values = session.members(seqs)
@@ -172,13 +177,15 @@ def spawn(
     Returns:
         One list of answers per parent, in the order asked.
     """
-    batch = _Batch(session, wanted)
+    batch = _Batch(session, wanted, lineages)
     answers = [batch.decide(parent, news, lineages) for parent, news in wanted]
     texts = {tracking_id: batch.turns.text(tracking_id) for tracking_id in batch.taken}
     add_tasks(session, [(*taken, texts[tracking_id], tracking_id) for tracking_id, taken in batch.taken.items()])
     for tracking_id, turns in texts.items():
         lineages[tracking_id] = lineages[tracking_id]._replace(turns=turns)
     first = create(session, batch.births)
+    batch.branches.save(first, batch.births.news)
+    batch.dependencies.save(first, batch.births.news, batch.births.places)
     if any(row.waits for row in lineages.values()):
         _tell_waiting(session, first, batch.births, lineages)
     batch.screen.save(session)
@@ -189,8 +196,35 @@ def spawn(
     return answers
 
 
+def add(
+    session: Session, tracking_id: str, news: Sequence[NewTask], *, blobs: Sequence[NewBlob] = (), bytes_max: int = 0
+) -> list[SpawnResult]:
+    """Add roots to a lineage, under its limits and its guard; durable when it returns.
+
+    Args:
+        session: the transaction.
+        tracking_id: of the lineage.
+        news: the roots.
+        blobs: that their payloads refer to.
+        bytes_max: largest sum of the lineage's blobs.
+
+    Returns:
+        The guard's answer to each. Of one that is there already its reason names that task.
+
+    Raises:
+        StoreError: there is no such lineage, or its blobs would be too large together; nothing was written.
+    """
+    lineages = lock_lineages(session, [tracking_id])
+    if tracking_id not in lineages:
+        raise StoreError(f"no lineage {tracking_id}: submit one, or look it up with `ramet status`")
+    outside = Parent(OUTSIDE, tracking_id, (), -1, 0, claim_current=lineages[tracking_id].sweep != PRUNING)
+    [answers] = spawn(session, [(outside, news)], lineages, record=False)
+    keep_blobs(session, tracking_id, blobs, bytes_max)
+    return answers
+
+
 def _tell_waiting(session: Session, first: int, births: Births, lineages: Mapping[str, Lineage]) -> None:
-    """Tell those that wait for a branch what grows there, and those that wait for a stage which is the next."""
+    """Tasks that wait for a branch wait for what grows there, and those that wait for a stage for the next one."""
     born = [
         (seq, new, place)
         for seq, (new, place) in enumerate(zip(births.news, births.places, strict=True), first)
@@ -245,15 +279,94 @@ class GrantedTotals(NamedTuple):
     """What granted spawns take of a lineage."""
 
     tasks: int = 0
-    """Places of its budget."""
+    """Places of its budget, those that branches set aside included."""
     live: int = 0
+
+
+class _Branches:
+    """The branches of the parents of one transaction, and those that its spawns begin."""
+
+    def __init__(self, session: Session, parents: Iterable[Parent], lineages: Mapping[str, Lineage]) -> None:
+        self._session = session
+        ids = {parent.id for parent in parents if lineages[parent.tracking_id].branches}
+        self._members = members_by_id(session, ids) if ids else {}
+        self._book = BranchBook(session)
+        self._book.load({member.branch for member in self._members.values()})
+        self._of: dict[str, tuple[str, str, bool]] = {}
+        """By id of a new task: its tracking_id, its branch, whether it is the first task."""
+        self._sums: dict[str, Booking] = {}
+        self._begun: Counter[str] = Counter()
+
+    def concern(self, parent: Parent) -> bool:
+        """Return whether a parent is in a branch."""
+        return parent.id in self._members
+
+    def facts(self, facts: SpawnFacts, parent: Parent, new: NewTask) -> SpawnFacts:
+        """Return the facts with the branches that a new task would be in."""
+        member = self._members.get(parent.id)
+        around = self._book.chain(member.branch) if member is not None else ()
+        if not around and new.budget is None:
+            return facts
+        chain = around
+        if new.budget is not None:
+            own = new_branch(
+                new.id, parent.tracking_id, around[0].id if around else None, new.budget,
+                spawn_depth=parent.spawn_depth + 1, available_at=facts.now + new.delay_seconds,
+            )  # fmt: skip
+            chain = (own, *around)
+        return facts._replace(around=around, booked=book(chain, Booking(tasks=new.places, live=1)))
+
+    def granted(
+        self, parent: Parent, new: NewTask, facts: SpawnFacts, place: Placement, lineages: dict[str, Lineage]
+    ) -> tuple[Placement, int]:
+        """Book a new task; return where it hangs, and the places that it takes of the lineage.
+
+        What it takes of the lineage's money is booked in ``lineages``.
+        """
+        booked = facts.booked
+        if booked is None:
+            return place, new.places
+        self._book.keep(booked)
+        tracking_id, member = parent.tracking_id, self._members.get(parent.id)
+        first = new.budget is not None or (not new.places and member is not None and member.first)
+        self._of[new.id] = (tracking_id, booked.after[0].id, first)
+        self._begun[tracking_id] += new.budget is not None
+        row = lineages[tracking_id]
+        lineages[tracking_id] = row._replace(
+            reserved=row.reserved + booked.rest.reserved, branches=row.branches + (new.budget is not None)
+        )
+        before = self._sums.get(tracking_id, Booking())
+        self._sums[tracking_id] = before._replace(reserved=before.reserved + booked.rest.reserved)
+        # The first task itself has the time of what is around its branch; so has a later stage of it.
+        around = facts.around[1:] if first and new.budget is None else facts.around
+        return place._replace(deadline_at=deadline_of(around)), booked.rest.tasks
+
+    def save(self, first: int, news: Sequence[NewTask]) -> None:
+        """Write what was booked.
+
+        Args:
+            first: number of the first of the tasks that were created.
+            news: these tasks.
+        """
+        if not self._of:
+            return
+        self._book.save()
+        rows = [(seq, *self._of[new.id]) for seq, new in enumerate(news, first) if new.id in self._of]
+        add_members(self._session, [(seq, name, branch, int(is_first)) for seq, name, branch, is_first in rows])
+        add_to_lineages(self._session, self._sums, self._begun)
 
 
 class _Batch:
     """The decisions of one transaction; each sees what those before it took."""
 
-    def __init__(self, session: Session, wanted: Sequence[tuple[Parent, Sequence[NewTask]]]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        wanted: Sequence[tuple[Parent, Sequence[NewTask]]],
+        lineages: Mapping[str, Lineage],
+    ) -> None:
         self.births = Births()
+        self.branches = _Branches(session, [parent for parent, _ in wanted], lineages)
         self.refusals: list[NewBlock] = []
         self.taken: dict[str, GrantedTotals] = defaultdict(GrantedTotals)
         """By lineage."""
@@ -261,8 +374,12 @@ class _Batch:
         self.turns.expect((news, parent.spawn_depth + 1) for parent, news in wanted)
         self.screen = SpawnScreening(session, [(parent.tracking_id, new) for parent, news in wanted for new in news])
         names = [(parent.tracking_id, new.key) for parent, news in wanted for new in news]
-        self._holders = _load_holders(session, {*names})
-        self._open = {name for name, times in Counter(names).items() if times == 1} - self._holders.keys()
+        self.dependencies = Dependencies(
+            session, [(parent.tracking_id, new) for parent, news in wanted for new in news]
+        )
+        self._holders = _load_holders(session, {*names, *self.dependencies.names})
+        once = {name for name, times in Counter(names).items() if times == 1}
+        self._open = once - self._holders.keys() - self.dependencies.names
         """Wanted once and not there yet: no spawn of the batch changes what the guard says of these."""
         self._now = session.now
 
@@ -273,9 +390,11 @@ class _Batch:
             lineage, tombstones_of(lineage), parent.id, parent.ancestry_chain, parent.spawn_depth, parent.fan_out,
             parent.claim_current, "", "", (), self._now,
         )  # fmt: skip
-        place = child_of(parent.tracking_id, parent.id, parent.ancestry_chain, parent.spawn_depth)
+        place = root_of(parent.tracking_id)
+        if parent.id != OUTSIDE:
+            place = child_of(parent.tracking_id, parent.id, parent.ancestry_chain, parent.spawn_depth)
         told: list[SpawnResult] = []
-        for alone, run in groupby(news, lambda new: self._alone(parent.tracking_id, new)):
+        for alone, run in groupby(news, lambda new: self._alone(parent, new)):
             several = [*run]
             facts = facts._replace(lineage=lineages[parent.tracking_id])
             if alone and all_allowed(facts, several):
@@ -289,8 +408,10 @@ class _Batch:
                     facts = facts._replace(parent_fan_out=facts.parent_fan_out + 1)
         return told
 
-    def _alone(self, tracking_id: str, new: NewTask) -> bool:
-        return self.screen.idle and (tracking_id, new.key) in self._open
+    def _alone(self, parent: Parent, new: NewTask) -> bool:
+        if new.after is not None or new.budget is not None or self.branches.concern(parent):
+            return False
+        return self.screen.idle and (parent.tracking_id, new.key) in self._open
 
     def _decide_one(
         self, parent: Parent, new: NewTask, place: Placement, facts: SpawnFacts, lineages: dict[str, Lineage]
@@ -300,19 +421,32 @@ class _Batch:
             lineage=lineages[parent.tracking_id], kind=new.kind, cycle_on=new.cycle_on, holders=tuple(there),
             max_attempts=new.max_attempts, base=new.base, places=new.places,
         )  # fmt: skip
+        on: Sequence[Holder] = ()
+        if new.after is not None:
+            on, missing = self.dependencies.find(parent.tracking_id, new.after, self._holders)
+            circle = self.dependencies.waits_for_it(facts.lineage, on, place.ancestry_chain)
+            facts = facts._replace(edges=len(on), missing=missing, waits_for_it=circle)
+        facts = self.branches.facts(facts, parent, new)
         verdict = check_spawn(facts if self.screen.idle else self.screen.look(facts, new))
         if isinstance(verdict, Blocked):
             self.refusals.append(NewBlock(parent, new, verdict, leaves_work_undone(facts, verdict)))
             return SpawnResult(None, new.kind, new.key, *verdict)
         there.append(Holder(new.id, new.kind, "pending"))
+        if new.after is not None:
+            self.dependencies.granted(new, on)
+            row = lineages[parent.tracking_id]
+            lineages[parent.tracking_id] = row._replace(waits=row.waits + 1, edges=row.edges + len(on))
         if not self.screen.idle:
             self.screen.granted(parent.tracking_id, new)
         where = place if new.places else place._replace(spawn_depth=parent.spawn_depth)
-        return self._grant([new], where, lineages)[0]
+        where, places = self.branches.granted(parent, new, facts, where, lineages)
+        return self._grant([new], where, lineages, places)[0]
 
-    def _grant(self, news: Sequence[NewTask], place: Placement, lineages: dict[str, Lineage]) -> list[SpawnResult]:
+    def _grant(
+        self, news: Sequence[NewTask], place: Placement, lineages: dict[str, Lineage], places: int | None = None
+    ) -> list[SpawnResult]:
         lineage = lineages[place.tracking_id]
-        places, live = sum(new.places for new in news), len(news)
+        places, live = sum(new.places for new in news) if places is None else places, len(news)
         taken = self.taken[place.tracking_id]
         self.taken[place.tracking_id] = GrantedTotals(taken.tasks + places, taken.live + live)
         lineages[place.tracking_id] = lineage._replace(tasks=lineage.tasks + places, live=lineage.live + live)
@@ -326,12 +460,12 @@ def _load_holders(session: Session, names: Collection[tuple[str, str]]) -> Holde
     if not names:
         return holders
     pairs, values = session.pairs(sorted(names))
-    for tracking_id, key, kind, task_id, state in session.rows(
+    for tracking_id, key, kind, task_id, state, seq in session.rows(
         # In this order: the probes, then what little they found.
-        f"SELECT i.tracking_id, i.key, i.kind, t.id, COALESCE(t.state, l.state) FROM {pairs} "
+        f"SELECT i.tracking_id, i.key, i.kind, t.id, COALESCE(t.state, l.state), i.seq FROM {pairs} "
         "CROSS JOIN ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq LEFT JOIN ramet_live l ON l.seq = i.seq "
         "WHERE i.key = v.b AND i.tracking_id = v.a ORDER BY i.seq",
         values,
     ):
-        holders.setdefault((tracking_id, key), []).append(Holder(task_id, kind, state))
+        holders.setdefault((tracking_id, key), []).append(Holder(task_id, kind, state, seq))
     return holders

@@ -8,8 +8,10 @@ from operator import itemgetter
 from typing import Any
 
 from ramet.model.keys import allowed_shapes, display_key
+from ramet.model.lineage.branches import Booking, Branch, book, new_branch
 from ramet.model.lineage.guard import GlobalHolder
 from ramet.model.lineage.lineage import Lineage, LineageState, Placement, root_of, shapes_text
+from ramet.model.money import as_usd
 from ramet.model.paths import PathRule, path_text
 from ramet.model.task.lifecycle import new_standings
 from ramet.model.task.task import NewTask, Standing
@@ -18,6 +20,7 @@ from ramet.store.errors import LineageExists, StopListed, StoreError
 from ramet.store.requests import NewLineage
 from ramet.store.rows import keys, tallies
 from ramet.store.rows.blobs import put_submitted
+from ramet.store.rows.branches import add_members
 from ramet.store.rows.lineages import insert_lineages, read_lineages
 from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.retained_slots import FLOW, wake_resources
@@ -25,6 +28,7 @@ from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
 from ramet.store.state import path_enter
 from ramet.store.state.apply import enter
+from ramet.store.verbs.after import Dependencies, order_roots
 
 PART = 5_000
 """Tasks whose rows are in memory at once."""
@@ -88,11 +92,13 @@ def _insert(
     """The rows of tasks with consecutive numbers, written column by column."""
     count = len(news)
     new = dict(zip(NewTask._fields, zip(*news, strict=True), strict=True))
-    tracking_ids, parent_ids, chains, spawn_depths = zip(*places, strict=True)
+    tracking_ids, parent_ids, chains, spawn_depths, deadlines = zip(*places, strict=True)
     chain_texts = {chain: json.dumps(chain) for chain in {*chains}}
     pathed = any(rule is not None for rule in new["path"])
     paths = dict(zip(_PATH_COLUMNS, zip(*map(_path_columns, new["path"]), strict=True), strict=True))
-    standings = new_standings(new, tracking_ids, spawn_depths, session.now, first=first, turns=turns)
+    standings = new_standings(
+        new, tracking_ids, spawn_depths, session.now, first=first, turns=turns, deadlines=deadlines
+    )
     _take_keys(session, first, news, places)
     staged = [at for at, base in enumerate(new["base"]) if base is not None]
     if staged:
@@ -147,7 +153,7 @@ def _lined_up(
     """The standings after those with a path took their places in line."""
     rows = map(Standing._make, zip(*map(standings.__getitem__, Standing._fields), strict=True))
     standing_of = {row.seq: row for row in rows}
-    pathed = [seq for seq, new in enumerate(news, first) if new.path is not None]
+    pathed = [seq for seq, new in enumerate(news, first) if new.path is not None and new.after is None]
     born = [(seq, standing_of[seq].tracking_id, news[seq - first]) for seq in pathed]
     standing_of |= path_enter.enter(session, born, standing_of)
     return dict(zip(Standing._fields, zip(*standing_of.values(), strict=True), strict=True))
@@ -177,36 +183,83 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[SubmitResul
 
     Raises:
         LineageExists: a tracking_id is taken by a lineage with other roots.
-        Stopped: the deny list covers a root.
+        StopListed: the deny list covers a root.
+        StoreError: a root comes after a task that is not a root of its lineage, or after itself.
     """
     present = read_lineages(session, [item.tracking_id for item in lineages])
     _refuse_stopped(session, [new for item in lineages if item.tracking_id not in present for new in item.roots])
     unique = {(new.unique_kind, new.key) for item in lineages for new in item.roots if new.unique_seconds is not None}
     held = keys.holders(session, unique) if unique else {}
     answers: list[SubmitResult] = []
-    births, rows = Births(), list[Lineage]()
+    births, rows, branches = Births(), list[Lineage](), list[Branch]()
     turns = Turns(session)
     turns.expect((item.roots, 0) for item in lineages)
+    dependencies = Dependencies(session, [(item.tracking_id, new) for item in lineages for new in item.roots])
     for item in lineages:
         if item.tracking_id in present:
             # The lineage may have come earlier in this very batch.
-            insert_lineages(session, rows)
-            create(session, births)
-            births, rows = Births(), []
+            _create(session, rows, births, dependencies, branches)
+            births, rows, branches = Births(), [], []
             answers += _repeated(session, item)
             continue
         distinct, told = _distinct(item, held)
         answers += told
         if not distinct:
             continue
-        present[item.tracking_id] = row = _row(item, distinct, session.now)
+        order_roots(dependencies, item.tracking_id, distinct)
+        row, begun = _with_branches(_row(item, distinct, session.now), distinct, session.now)
+        branches += begun
+        present[item.tracking_id] = row
         births.add(distinct, root_of(row.tracking_id), turns.take(row, distinct, 0))
         rows.append(row._replace(turns=turns.text(item.tracking_id)) if len(distinct) > 1 else row)
-    insert_lineages(session, rows)
-    create(session, births)
+    _create(session, rows, births, dependencies, branches)
     if any(item.blobs for item in lineages):
         put_submitted(session, lineages)
     return answers
+
+
+def _create(
+    session: Session,
+    rows: Sequence[Lineage],
+    births: Births,
+    dependencies: Dependencies,
+    branches: Sequence[Branch],
+) -> None:
+    insert_lineages(session, rows)
+    first = create(session, births)
+    dependencies.save(first, births.news, births.places)
+    if branches:
+        session.insert("ramet_branches", Branch._fields, branches)
+        seqs = {new.id: seq for seq, new in enumerate(births.news, first)}
+        add_members(session, [(seqs[row.id], row.tracking_id, row.id, 1) for row in branches])
+
+
+def _with_branches(row: Lineage, roots: Sequence[NewTask], now: float) -> tuple[Lineage, list[Branch]]:
+    """Set aside what the budgets of roots ask for; return the lineage and its branches.
+
+    Raises:
+        StoreError: the lineage does not have that much.
+    """
+    begun: list[Branch] = []
+    for new in roots:
+        if new.budget is not None:
+            own = new_branch(
+                new.id, row.tracking_id, None, new.budget, spawn_depth=0, available_at=now + new.delay_seconds
+            )
+            booked = book([own], Booking(tasks=new.places, live=1))
+            row = row._replace(
+                tasks=row.tasks + booked.rest.tasks - new.places,
+                reserved=row.reserved + booked.rest.reserved,
+                branches=row.branches + 1,
+            )
+            begun += booked.after
+    most = row.cost_ceiling.reservable
+    if row.tasks > row.max_tasks or (most is not None and row.reserved > most):
+        raise StoreError(
+            f"the budgets of the roots take {row.tasks} tasks and {as_usd(row.reserved)}, more than the lineage's "
+            "limits: lower the budgets or raise max_tasks and max_cost"
+        )
+    return row, begun
 
 
 def start(session: Session, item: NewLineage, *, in_line: bool = True) -> None:
