@@ -17,7 +17,6 @@ class AwaitedRow(NamedTuple):
     place: int
     behind: int
     awaited: int | None
-    live: int
 
 
 async def waits(store: Store, lineages: dict[str, Lineage]) -> list[str]:
@@ -26,7 +25,10 @@ async def waits(store: Store, lineages: dict[str, Lineage]) -> list[str]:
     columns = ", ".join(AwaitedRow._fields)
     awaited = [AwaitedRow._make(row) for row in await store.read(f"SELECT {columns} FROM ramet_awaited")]
     live = dict(await store.read("SELECT seq, wait FROM ramet_live"))
-    late = {seq for (seq,) in await store.read("SELECT seq FROM ramet_wakes WHERE what <> 'revival'")}
+    late = {
+        seq: (done, last)
+        for seq, done, last in await store.read("SELECT seq, done, last FROM ramet_wakes WHERE what <> 'revival'")
+    }
     kept = [row for row in rows if row.tracking_id in lineages and lineages[row.tracking_id].sweep >= 0]
     return [*_lineages(rows, lineages), *_rounds(kept, awaited, live, late), *_waits_for_ever(kept, live)]
 
@@ -42,16 +44,14 @@ def _lineages(rows: list[WaitRow], lineages: dict[str, Lineage]) -> Iterator[str
 
 
 def _rounds(
-    rows: list[WaitRow], awaited: list[AwaitedRow], live: dict[int, str | None], late: set[int]
+    rows: list[WaitRow], awaited: list[AwaitedRow], live: dict[int, str | None], late: dict[int, tuple[int, int]]
 ) -> Iterator[str]:
     by_round: dict[tuple[int, int], int] = Counter()
-    waiting = {(row.seq, row.round) for row in rows if row.waiting}
     for each in awaited:
-        by_round[each.seq, each.round] += each.live
-        if each.awaited in late:
-            continue  # More tasks wait for it than one transaction writes.
-        if (each.seq, each.round) in waiting and not each.behind and each.live != (each.awaited in live):
-            yield f"task {each.seq} waits for {each.awaited}, which is {'live' if each.awaited in live else 'over'}"
+        done, last = late.get(each.awaited or 0, (0, 0))
+        # More tasks may wait for one than a transaction writes: its end is taken off the others later.
+        counts = each.awaited in live or done < each.seq <= last
+        by_round[each.seq, each.round] += counts and not each.behind
     for row in rows:
         if row.waiting and row.remaining != by_round[row.seq, row.round]:
             yield f"task {row.seq} waits for {row.remaining} tasks, not {by_round[row.seq, row.round]}"

@@ -68,7 +68,7 @@ OLDEST = 3
 _WAITS_FOR = (
     "SELECT t.id, t.kind, t.key, l.state, CASE WHEN l.state = 'processing' THEN l.claimed_at ELSE l.available_at END "
     "FROM ramet_awaited a JOIN ramet_live l ON l.seq = a.awaited JOIN ramet_tasks t ON t.seq = a.awaited "
-    "WHERE a.seq = ? AND a.round = ? AND a.live = 1 ORDER BY a.place LIMIT ?"
+    "WHERE a.seq = ? AND a.round = ? AND a.behind = 0 ORDER BY a.place LIMIT ?"
 )
 
 

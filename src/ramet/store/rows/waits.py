@@ -2,9 +2,10 @@
 
 A row of ``ramet_waits`` counts the tasks of a round that have not ended. The transaction that ends one of them takes it
 off; at zero the next claim lets the waiting task go on (:func:`ramet.store.verbs.wake.wake_waiting`). Round 0 is what a
-task was created after, each later one a join. Beyond :data:`TOGETHER_MAX` waiting tasks the transaction leaves a row of
-``ramet_wakes`` instead, from which claims and maintenance take them off, so many at a time. Every change is made under
-the lock of the lineage's row, so that it is seen whole.
+task was created after, each later one a join. Edges (``ramet_awaited``) are never written again: an end costs one count.
+Beyond :data:`TOGETHER_MAX` waiting tasks the transaction leaves a row of ``ramet_wakes`` instead, by which claims and
+maintenance take it off the others, so many at a time. Every change is made under the lock of the lineage's row, so that
+it is seen whole.
 """
 
 from __future__ import annotations
@@ -111,9 +112,8 @@ def _failed_of(seq: str, round_: str) -> str:
 
 _FAILED_NOW = f"failed = CASE WHEN skips = 0 THEN NULL ELSE {_failed_of('ramet_waits.seq', 'ramet_waits.round')} END"
 _INTO = (
-    "INSERT INTO ramet_awaited (seq, round, place, tracking_id, awaited, live) "
-    "SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), t.seq, t.tracking_id, t.seq, "
-    "CASE WHEN EXISTS (SELECT 1 FROM ramet_live l WHERE l.seq = t.seq) THEN 1 ELSE 0 END FROM "
+    "INSERT INTO ramet_awaited (seq, round, place, tracking_id, awaited) "
+    "SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), t.seq, t.tracking_id, t.seq FROM "
 )
 _CHILDREN = f"{_INTO}ramet_tasks t WHERE t.parent_id = ? AND t.seq >= ?"
 _BRANCH = (
@@ -121,7 +121,16 @@ _BRANCH = (
     "WHERE parent_id = ? AND seq >= ? UNION ALL SELECT c.id, c.seq, c.tracking_id FROM below b "
     f"JOIN ramet_tasks c ON c.parent_id = b.id) {_INTO}below t"
 )
-_AWAITED = ("seq", "round", "place", "behind", "tracking_id", "awaited", "live", "kind", "key", "reason", "facts")
+_AWAITED = ("seq", "round", "place", "behind", "tracking_id", "awaited", "kind", "key", "reason", "facts")
+
+
+_NOT_TAKEN_OFF = "(SELECT 1 FROM ramet_wakes k WHERE k.seq = a.awaited AND k.what <> 'revival' AND a.seq > k.done AND a.seq <= k.last)"
+"""SQL that finds an end which is still to be taken off a waiting task."""
+_COUNTED = (
+    "COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM ramet_live l WHERE l.seq = a.awaited) "
+    f"OR EXISTS {_NOT_TAKEN_OFF} THEN 1 ELSE 0 END), 0)"
+)
+"""SQL of the edges that a count is about: to tasks that have not ended, or whose end is still to be taken off."""
 
 
 def begin_round(session: Session, row: WaitRow, task_id: str, refused: Sequence[RefusedSpawn]) -> WaitRow:
@@ -140,12 +149,10 @@ def begin_round(session: Session, row: WaitRow, task_id: str, refused: Sequence[
         session.run(_BRANCH, (task_id, row.first, row.seq, row.round))
     else:
         session.run(_CHILDREN, (row.seq, row.round, task_id, row.first))
-    told = [
-        (row.seq, row.round, each.place, each.behind, row.tracking_id, each.winner, 0, *each[2:6]) for each in refused
-    ]
+    told = [(row.seq, row.round, each.place, each.behind, row.tracking_id, each.winner, *each[2:6]) for each in refused]
     session.insert("ramet_awaited", _AWAITED, told)
     [(count, last)] = session.rows(
-        "SELECT COALESCE(SUM(live), 0), MAX(place) FROM ramet_awaited WHERE seq = ? AND round = ? AND behind = 0",
+        f"SELECT {_COUNTED}, MAX(place) FROM ramet_awaited a WHERE a.seq = ? AND a.round = ? AND a.behind = 0",
         (row.seq, row.round),
     )
     failed = None
@@ -163,22 +170,17 @@ def begin_after(session: Session, born: Sequence[tuple[int, str, bool, Sequence[
             of those that it comes after.
     """
     rows = [
-        (seq, 0, place, 0, tracking_id, awaited, 0, None, None, None, None)
+        (seq, 0, place, 0, tracking_id, awaited, None, None, None, None)
         for seq, tracking_id, _, on in born
         for place, awaited in enumerate(on)
     ]
     session.insert("ramet_awaited", _AWAITED, rows)
     listed, values = session.members([seq for seq, *_ in born])
-    session.run(
-        f"UPDATE ramet_awaited SET live = 1 WHERE seq {listed} AND round = 0 "
-        "AND EXISTS (SELECT 1 FROM ramet_live l WHERE l.seq = ramet_awaited.awaited)",
-        (values,),
-    )
     found: dict[int, tuple[int, int | None]] = {
         seq: (int(live), failed)
         for seq, live, failed in session.rows(
-            f"SELECT seq, SUM(live), {_failed_of('b.seq', '0')} FROM ramet_awaited b WHERE seq {listed} AND round = 0 "
-            "GROUP BY seq",
+            f"SELECT b.seq, b.live, {_failed_of('b.seq', '0')} FROM (SELECT a.seq, {_COUNTED} AS live "
+            f"FROM ramet_awaited a WHERE a.seq {listed} AND a.round = 0 GROUP BY a.seq) b",
             (values,),
         )
     }
@@ -194,7 +196,7 @@ def begin_after(session: Session, born: Sequence[tuple[int, str, bool, Sequence[
 
 
 _WAITS_FOR_THESE = (
-    "UNION SELECT a.seq FROM up JOIN ramet_awaited a ON a.awaited = up.seq AND a.live = 1 "
+    "UNION SELECT a.seq FROM up JOIN ramet_awaited a ON a.awaited = up.seq AND a.behind = 0 "
     "JOIN ramet_waits w ON w.seq = a.seq AND w.round = a.round AND w.waiting = 1) SELECT up.seq FROM up"
 )
 
@@ -223,7 +225,7 @@ def circle_of(session: Session, row: WaitRow) -> str | None:
     """
     found = session.rows(
         f"WITH RECURSIVE up (seq) AS (SELECT CAST(? AS BIGINT) {_WAITS_FOR_THESE} JOIN ramet_awaited m "
-        "ON m.seq = ? AND m.round = ? AND m.awaited = up.seq AND m.live = 1 LIMIT 1",
+        "ON m.seq = ? AND m.round = ? AND m.awaited = up.seq AND m.behind = 0 LIMIT 1",
         (row.seq, row.seq, row.round),
     )
     if not found:
@@ -254,7 +256,7 @@ def born(session: Session, births: Iterable[tuple[int, str, Sequence[str]]]) -> 
     if not waiting:
         return
     found = [(waiting[above], seq) for seq, _, chain in below for above in chain if above in waiting]
-    rows = [(*waits[:2], seq, 0, waits[2], seq, 1, None, None, None, None) for waits, seq in found]
+    rows = [(*waits[:2], seq, 0, waits[2], seq, None, None, None, None) for waits, seq in found]
     session.insert("ramet_awaited", _AWAITED, rows)
     more = Counter(waits[0] for waits, _ in found)
     session.update("ramet_waits", ("remaining = remaining + ?",), ("seq",), [(by, seq) for seq, by in more.items()])
@@ -268,7 +270,7 @@ def handed_on(session: Session, stages: Sequence[tuple[int, str | None]]) -> Non
         stages: number of each, and the id of the one before, which has not ended yet.
     """
     session.update(
-        "ramet_awaited", ("awaited",), ("awaited = (SELECT seq FROM ramet_tasks WHERE id = ?)", "live = 1"), stages
+        "ramet_awaited", ("awaited",), ("awaited = (SELECT seq FROM ramet_tasks WHERE id = ?)", "behind = 0"), stages
     )
 
 
@@ -290,28 +292,42 @@ def ended(
     if not awaited:
         return
     listed, values = session.members(awaited)
-    waited = f"live = 1 AND awaited {listed}"
-    fewer = session.rows(
-        f"SELECT COUNT(*), seq, round FROM ramet_awaited WHERE {waited} GROUP BY seq, round ORDER BY seq LIMIT ?",
-        (values, TOGETHER_MAX + 1),
-    )
+    waited = f"a.behind = 0 AND a.awaited {listed}"
+    fewer = _fewer(session, waited, values, TOGETHER_MAX + 1)
     if len(fewer) > TOGETHER_MAX:
         _leave(session, waited, values, failed)
     elif fewer:
-        _take_off(session, waited, values, fewer, failed)
+        _take_off(session, fewer, _because(session, waited, values, failed) if failed else [])
+
+
+_OPEN_ROUND = "JOIN ramet_waits w ON w.seq = a.seq AND w.round = a.round AND w.waiting <> 0"
+
+
+def _fewer(session: Session, waited: str, values: object, limit: int) -> list[Row]:
+    """Return by how many fewer tasks waiting ones wait, each with its number and round."""
+    return session.rows(
+        f"SELECT COUNT(*), a.seq, a.round FROM ramet_awaited a {_OPEN_ROUND} WHERE {waited} "
+        "GROUP BY a.seq, a.round ORDER BY a.seq LIMIT ?",
+        (values, limit),
+    )
 
 
 def _leave(session: Session, waited: str, values: object, failed: Collection[int]) -> None:
     """Too many wait for these: claims and maintenance take them off, some at a time."""
-    ends = session.rows(f"SELECT DISTINCT awaited, tracking_id FROM ramet_awaited WHERE {waited}", (values,))
-    rows = [(seq, FAILURE if seq in failed else END, tracking_id) for seq, tracking_id in ends]
-    session.insert("ramet_wakes", ("seq", "what", "tracking_id"), rows)
+    ends = session.rows(
+        f"SELECT a.awaited, a.tracking_id, MAX(a.seq) FROM ramet_awaited a {_OPEN_ROUND} WHERE {waited} "
+        "GROUP BY a.awaited, a.tracking_id",
+        (values,),
+    )
+    rows = [
+        WakeRow(seq, FAILURE if seq in failed else END, tracking_id, None, None, 0, last)
+        for seq, tracking_id, last in ends
+    ]
+    session.insert("ramet_wakes", WakeRow._fields, rows)
     session.wake()
 
 
-def _take_off(session: Session, waited: str, values: object, fewer: Sequence[Row], failed: Collection[int]) -> None:
-    because = _because(session, waited, values, failed) if failed else []
-    session.run(f"UPDATE ramet_awaited SET live = 0 WHERE {waited}", (values,))
+def _take_off(session: Session, fewer: Sequence[Row], because: Sequence[Row]) -> None:
     if session.update("ramet_waits", ("remaining = remaining - ?",), ("seq", "round", "waiting <> 0"), fewer):
         session.wake()  # There may be something to claim.
     session.update("ramet_waits", ("failed",), ("seq", "round", "waiting = 1", "skips = 1", "failed IS NULL"), because)
@@ -321,7 +337,8 @@ def _because(session: Session, waited: str, values: object, failed: Collection[i
     """Return of each round that waits for tasks that did not succeed the first of these, with its task and number."""
     listed, unsuccessful = session.members(failed)
     return session.rows(
-        f"SELECT MIN(awaited), seq, round FROM ramet_awaited WHERE {waited} AND awaited {listed} GROUP BY seq, round",
+        f"SELECT MIN(a.awaited), a.seq, a.round FROM ramet_awaited a {_OPEN_ROUND} WHERE {waited} "
+        f"AND a.awaited {listed} GROUP BY a.seq, a.round",
         (values, unsuccessful),
     )
 
@@ -340,6 +357,10 @@ class WakeRow(NamedTuple):
     by: str | None
     """Of a revival: the person."""
     reason: str | None
+    done: int
+    """Of an end: it was taken off waiting tasks up to this number."""
+    last: int
+    """Of an end: the largest number of a task that waited for it. One that begins to wait later never counted it."""
 
 
 WAKE_LIST = ", ".join(WakeRow._fields)
@@ -352,23 +373,15 @@ def take_off_some(session: Session, wake: WakeRow) -> int:
         session: the transaction, which holds the row of the lineage.
         wake: of the end.
     """
-    part = [
-        seq
-        for (seq,) in session.rows(
-            "SELECT DISTINCT seq FROM ramet_awaited WHERE live = 1 AND awaited = ? ORDER BY seq LIMIT ?",
-            (wake.seq, TOGETHER_MAX),
-        )
-    ]
-    if part:
-        listed, values = session.members(part)
-        waited = f"live = 1 AND awaited = {int(wake.seq)} AND seq {listed}"
-        fewer = session.rows(
-            f"SELECT COUNT(*), seq, round FROM ramet_awaited WHERE {waited} GROUP BY seq, round ORDER BY seq", (values,)
-        )
-        _take_off(session, waited, values, fewer, (wake.seq,) if wake.what == FAILURE else ())
-    if len(part) < TOGETHER_MAX:
+    waited = f"a.behind = 0 AND a.awaited = ? AND a.seq > {int(wake.done)} AND a.seq <= {int(wake.last)}"
+    fewer = _fewer(session, waited, wake.seq, TOGETHER_MAX)
+    if fewer:
+        because = [(wake.seq, seq, round_) for _, seq, round_ in fewer] if wake.what == FAILURE else []
+        _take_off(session, fewer, because)
+        session.update("ramet_wakes", ("done",), ("seq", "what"), [(fewer[-1][1], wake.seq, wake.what)])
+    if len(fewer) < TOGETHER_MAX:
         session.delete("ramet_wakes", ("seq", "what"), [(wake.seq, wake.what)])
-    return max(1, len(part))
+    return max(1, len(fewer))
 
 
 def skipped_for(session: Session, seq: int) -> list[int]:
@@ -398,11 +411,10 @@ def live_again(session: Session, revived: Mapping[int, tuple[str, str | None, st
     """
     listed, values = session.members(revived)
     found = session.rows(
-        "SELECT a.seq, a.round, a.place, a.behind FROM ramet_awaited a JOIN ramet_waits w ON w.seq = a.seq "
-        f"AND w.round = a.round WHERE a.awaited {listed} AND a.live = 0 AND a.behind = 0 AND w.waiting <> 0",
+        f"SELECT a.seq FROM ramet_awaited a {_OPEN_ROUND} WHERE a.behind = 0 AND a.awaited {listed} "
+        f"AND NOT EXISTS {_NOT_TAKEN_OFF}",
         (values,),
     )
-    session.update("ramet_awaited", ("live = 1",), ("seq", "round", "place", "behind"), found)
     more = Counter(row[0] for row in found)
     # One that was to be skipped for one of them is so only for another one that failed.
     session.update(
@@ -417,7 +429,7 @@ def live_again(session: Session, revived: Mapping[int, tuple[str, str | None, st
     session.run(f"UPDATE ramet_waits SET waiting = 1, {_FAILED_NOW} WHERE seq {listed} AND waiting = 2", (values,))
     session.run(f"DELETE FROM ramet_wakes WHERE seq {listed}", (values,))
     skipped = session.rows(f"SELECT DISTINCT failed FROM ramet_waits WHERE failed {listed} AND waiting = 2", (values,))
-    rows = [WakeRow(seq, REVIVAL, *revived[seq]) for (seq,) in skipped]
+    rows = [WakeRow(seq, REVIVAL, *revived[seq], 0, 0) for (seq,) in skipped]
     session.insert("ramet_wakes", WakeRow._fields, rows)
     if rows:
         session.wake()

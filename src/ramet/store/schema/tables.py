@@ -300,7 +300,6 @@ _V3 = (
         behind INTEGER NOT NULL DEFAULT 0,
         tracking_id TEXT NOT NULL,
         awaited INTEGER,
-        live INTEGER NOT NULL,
         kind TEXT,
         key TEXT,
         reason TEXT,
@@ -308,7 +307,7 @@ _V3 = (
         PRIMARY KEY (seq, round, place, behind)
     ) WITHOUT ROWID
     """,
-    "CREATE INDEX ramet_awaited_live ON ramet_awaited (awaited) WHERE live = 1",
+    "CREATE INDEX ramet_awaited_by ON ramet_awaited (awaited) WHERE behind = 0",
     """
     CREATE TABLE ramet_wakes (
         seq INTEGER NOT NULL,
@@ -316,6 +315,8 @@ _V3 = (
         tracking_id TEXT NOT NULL,
         by TEXT,
         reason TEXT,
+        done INTEGER NOT NULL,
+        last INTEGER NOT NULL,
         PRIMARY KEY (seq, what)
     ) WITHOUT ROWID
     """,
