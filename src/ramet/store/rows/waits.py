@@ -2,7 +2,7 @@
 
 A row of ``ramet_waits`` counts the tasks of a round that have not ended. The transaction that ends one of them takes it
 off; at zero the next claim lets the waiting task go on (:func:`ramet.store.verbs.wake.wake_waiting`). Round 0 is what a
-task was created after, each later one a join. Edges (``ramet_awaited``) are never written again: an end costs one count.
+task was created after, each later one a join. Edges (``ramet_awaited``) are written once: an end costs a count.
 Beyond :data:`TOGETHER_MAX` waiting tasks the transaction leaves a row of ``ramet_wakes`` instead, by which claims and
 maintenance take it off the others, so many at a time. Every change is made under the lock of the lineage's row, so that
 it is seen whole.
@@ -124,7 +124,10 @@ _BRANCH = (
 _AWAITED = ("seq", "round", "place", "behind", "tracking_id", "awaited", "kind", "key", "reason", "facts")
 
 
-_NOT_TAKEN_OFF = "(SELECT 1 FROM ramet_wakes k WHERE k.seq = a.awaited AND k.what <> 'revival' AND a.seq > k.done AND a.seq <= k.last)"
+_NOT_TAKEN_OFF = (
+    "(SELECT 1 FROM ramet_wakes k WHERE k.seq = a.awaited AND k.what <> 'revival' "
+    "AND a.seq > k.done AND a.seq <= k.last)"
+)
 """SQL that finds an end which is still to be taken off a waiting task."""
 _COUNTED = (
     "COALESCE(SUM(CASE WHEN EXISTS (SELECT 1 FROM ramet_live l WHERE l.seq = a.awaited) "
