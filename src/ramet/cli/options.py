@@ -220,6 +220,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "reserve_path": (bool,),
     "path_scope": (str,),
     "on_dependency_failure": (str,),
+    "after": (list,),
 }
 """Fields of a row besides its payload."""
 
@@ -244,6 +245,8 @@ def _row(value: Any, at: int, path: PathArguments) -> TaskRow:
             raise CliError(f"{name} of row {at} is {item!r:.60}: give {_FIELDS[name][-1].__name__}")
     if not 0 <= own.get("delay_seconds", 0) < float("inf"):
         raise CliError(f"delay_seconds of row {at} is {own['delay_seconds']}: give 0 or more")
+    if "after" in own:  # JSON has no tuples: a kind and a key are a list there.
+        own["after"] = [tuple(each) if isinstance(each, list) else each for each in own["after"]]
     placed = "path" in own or "document_id" in own
     common = {name: item for name, item in path.items() if not (placed and name in ("path", "document_id"))}
     return TaskRow(value["payload"], cast(TaskOptions, {**common, **own}))

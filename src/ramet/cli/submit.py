@@ -15,10 +15,7 @@ from pydantic import ValidationError
 from ramet import (
     App,
     Client,
-    InvalidKey,
-    InvalidPath,
     PathArguments,
-    PayloadTooLarge,
     SubmitResult,
     Task,
     TaskOptions,
@@ -40,7 +37,6 @@ from ramet.cli.options import (
     taken_path,
 )
 from ramet.commands.terminal import counted, emit, plain
-from ramet.model.values import InvalidNumber
 
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -170,7 +166,7 @@ def _check(app: App, order: SubmitArguments) -> None:
     for at, row in enumerate(order.many, start=1):
         try:
             kind.new_task(row.payload, **row.options)
-        except (ValidationError, InvalidKey, InvalidNumber, InvalidPath, PayloadTooLarge) as error:
+        except ValueError as error:
             raise CliError(f"payload {at} of --many: {one_line(error)}") from error
 
 

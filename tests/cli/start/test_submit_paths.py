@@ -82,18 +82,38 @@ def test_with_rows_each_line_says_for_itself(cli: Cli, tmp_path: Path) -> None:
     assert (second["key"], second["priority"], second["state"]) == ("own", 7, "pending")
 
 
+def test_rows_come_after_others_and_are_one_lineage(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    rows: list[dict[str, Any]] = [
+        {"payload": {"name": "b"}, "key": "b", "after": [["node", "a"]]},
+        {"payload": {"name": "a"}, "key": "a"},
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    answers = cli.documents("submit", APP, "node", "--many", str(file), "--rows")
+    assert len({answer["tracking_id"] for answer in answers}) == 1
+    assert the_task(cli, answers[0]["id"])["wait"] == "tasks"
+    rows[1]["after"] = [["node", "b"]]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    said = cli.bad("submit", APP, "node", "--many", str(file), "--rows")
+    assert "tasks wait for each other: node 'b' after node 'a' after node 'b'" in said
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
         ('{"name": "a"}', "row 2 has no payload: write each line like"),
         ("[1]", "row 2 has no payload"),
-        ('{"payload": {"name": "a"}, "paht": ["a"]}', "row 2 has a field 'paht' that means nothing: give delay_"),
+        (
+            '{"payload": {"name": "a"}, "paht": ["a"]}',
+            "row 2 has a field 'paht' that means nothing: give after, delay_",
+        ),
         ('{"payload": {"name": "a"}, "path": "doc1"}', "path of row 2 is 'doc1': give list"),
         ('{"payload": {"name": "a"}, "priority": true}', "priority of row 2 is True: give int"),
         ('{"payload": {"name": "a"}, "delay_seconds": -1}', "delay_seconds of row 2 is -1: give 0 or more"),
         ('{"payload": {"name": "a"}, "delay_seconds": 1e999}', "delay_seconds of row 2 is inf: give 0 or more"),
         ('{"payload": {"name": "a"}, "path": ["a", 1]}', "payload 2 of --many: path element 1 is no string"),
         ('{"payload": {"name": "a"}, "path_scope": "x"}', "payload 2 of --many: path_scope is 'x', give 'queue' or"),
+        ('{"payload": {"name": "a"}, "after": [1]}', "payload 2 of --many: after has 1: give a task id, (kind, key)"),
         (
             '{"payload": {"name": "a"}, "path": ["a"], "document_id": "b"}',
             "payload 2 of --many: path and document_id are both given: leave one out",

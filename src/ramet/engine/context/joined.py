@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol, overload
@@ -88,7 +89,11 @@ async def read_page(
 async def joined_tasks(desk: SupervisorPort, seq: int, round_: int) -> Joined:
     """Return what a task finds when it is called again after a join."""
     rows, after = await read_page(desk, seq, round_, None)
-    states, refused = await desk.ask("join_totals", seq, round_)
+    if after is None:  # All of them are at hand, and can be counted here.
+        states: Mapping[str, int] = Counter(str(row.state) for row in rows if row.refused is None)
+        refused = sum(row.refused is not None for row in rows)
+    else:
+        states, refused = await desk.ask("join_totals", seq, round_)
     return Joined(desk, seq, round_, rows=rows, after=after, states=states, refused=refused)
 
 
