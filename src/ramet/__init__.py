@@ -28,6 +28,7 @@ from ramet.engine.explain.key import KeyExplanation
 from ramet.engine.kinds.options import PathArguments, TaskOptions
 from ramet.engine.kinds.registry import UnknownKind
 from ramet.engine.settings.setting import Setting
+from ramet.engine.worker.bounded import RunOptions, RunReport, run_once, sync_run_once
 from ramet.engine.worker.worker import Worker
 from ramet.model.alerts.notifications import AlertChannel, AlertNotice
 from ramet.model.alerts.rules import Alert
@@ -162,6 +163,8 @@ __all__ = [
     "ResourcePolicy",
     "Retry",
     "RetryAfter",
+    "RunOptions",
+    "RunReport",
     "RunningTask",
     "Schedule",
     "ScheduleSlot",
@@ -212,7 +215,9 @@ __all__ = [
     "new_id",
     "own_logger",
     "path_key",
+    "run_once",
     "schedule_slot",
+    "sync_run_once",
     "text_key",
     "title_key",
     "url_key",

@@ -92,6 +92,10 @@ class Runnable(Protocol):
         """Run until there is nothing left to do."""
         ...
 
+    async def report(self) -> Any:
+        """Return what a bounded run did."""
+        ...
+
 
 class App(FlowApp):
     """Kinds of work that belong together.
@@ -296,11 +300,15 @@ class App(FlowApp):
         limits: Limits | None = None,
         overlap: str = "skip",
         catch_up: int = 1,
+        pulls: Iterable[str | Handler] = (),
         **path: Unpack[PathArguments],
     ) -> Callable[[Function], Function]:
         """Start a lineage at every slot: above ``@app.task(...)``, or called with ``kind``. Without times, every
         ``Limits.schedule_seconds`` (5 minutes). Arguments are those of
         :meth:`ramet.engine.client.schedules.Schedules.add`.
+
+        With ``pulls``, the pulled kinds whose tasks the handler invokes, a foreground run (``ramet worker --once``,
+        ``--for``) starts it as soon as one of these is due, without waiting for the slot.
 
         A worker stores the declaration when it starts; paused schedules stay paused, and one that a person made under
         this name stays as it is. A schedule taken out of the app goes on until ``ramet schedule remove``.
@@ -312,6 +320,9 @@ class App(FlowApp):
         """
 
         check_parentheses("@app.schedule", cron)
+        pulled = tuple(self.registry.get(each).name for each in pulls)
+        if any(not self.registry.get(name).how.pulled for name in pulled):
+            raise ValueError(f"pulls is {', '.join(pulled)}: name kinds that are registered with pulled=True")
 
         def declare(kind: str) -> None:
             if kind in self.registry:
@@ -319,7 +330,7 @@ class App(FlowApp):
             wanted = check_declaration(
                 name, kind, cron=cron, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
                 default_seconds=self.limits.schedule_seconds, path=path, limits=limits, overlap=overlap,
-                catch_up=catch_up,
+                catch_up=catch_up, pulls=pulled,
             )  # fmt: skip
             if any(other.name == wanted.name for other in self.schedules):
                 raise ValueError(f"schedule {wanted.name!r} is declared twice: give one of them another name")

@@ -249,7 +249,8 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
 
     def inside(self) -> ContextParts:
         """For the engine: what it needs to run other tasks inside of this one."""
-        return ContextParts(self._work, self._kind, self._registry, self._clock, self._lease_seconds, self._call)
+        work, kind, registry, clock = self._work, self._kind, self._registry, self._clock
+        return ContextParts(work, kind, registry, clock, self._lease_seconds, self._call, self._desk.ask)
 
     def spawn_next(self, new: NewTask) -> None:
         """For the engine: a task that commits with this one's end, the next stage of a staged kind among others."""
