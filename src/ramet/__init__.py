@@ -12,6 +12,7 @@ from ramet.engine.base.clock import new_id
 from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.client.claim import Claim, ClaimResult, Spawn
 from ramet.engine.client.client import Client, OwnLineageRefused
+from ramet.engine.client.handle import SubmitOptions, SyncTaskHandle, TaskHandle
 from ramet.engine.client.reading import StateCount, TreeNode
 from ramet.engine.client.sync_client import SyncClaim, SyncClient
 from ramet.engine.client.waiting import TaskFailed, WaitRefused
@@ -180,18 +181,21 @@ __all__ = [
     "StoreError",
     "StoreUncertain",
     "StoreUnreachable",
+    "SubmitOptions",
     "SubmitResult",
     "SyncBatchContext",
     "SyncClaim",
     "SyncClient",
     "SyncContext",
     "SyncReservation",
+    "SyncTaskHandle",
     "Task",
     "TaskCall",
     "TaskCalls",
     "TaskCheckpoint",
     "TaskFailed",
     "TaskFilter",
+    "TaskHandle",
     "TaskHistory",
     "TaskOptions",
     "TaskState",

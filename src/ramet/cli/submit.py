@@ -180,7 +180,7 @@ def _check(app: App, order: SubmitArguments) -> None:
 async def _submit(app: App, order: SubmitArguments, database: str, wait: bool, as_json: bool) -> None:
     async with app.client(database) as client:
         if order.many is None:
-            answers = [
+            answers: Sequence[SubmitResult] = [
                 await client.submit(
                     order.kind,
                     order.payload,

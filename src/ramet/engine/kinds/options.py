@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
 from ramet.model.flow.resources import NAME_LENGTH_MAX, ResourcePolicy
 from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES, InvalidPath, PathElements, PathRule, path_of
+from ramet.model.task.retry import Retry
 from ramet.model.values import check_text
 
 BATCH_MAX = 1_000
@@ -185,6 +186,12 @@ class TaskOptions(PathArguments, total=False):
     priority: int | None
     delay_seconds: float
     task_seconds: float | None
+    max_attempts: int | None
+    """Fewer attempts than its kind's; left out (or None), the kind's."""
+    retry: Retry | None
+    """When it is tried again, instead of its kind's; its ``attempts`` are ``max_attempts``."""
+    payload_version: int | None
+    """Of a payload for a kind that this program knows by name only; left out, 1. See :meth:`ramet.App.upgrade`."""
 
 
 class PathOptions(NamedTuple):

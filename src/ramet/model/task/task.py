@@ -207,6 +207,10 @@ class NewTask(NamedTuple):
     """Where it stands in line; None constrains nothing (:mod:`ramet.model.paths`)."""
     required: int = 0
     """1 where the parent's work is not done without it: refused, but for a duplicate, it fails the parent's claim."""
+    payload_version: int | None = None
+    """Of its kind's payload, in which program wrote it; None for the first."""
+    retry: str | None = None
+    """Its own back-off as a JSON list (:data:`ramet.model.task.retry.Waits`); None for its kind's."""
 
     @classmethod
     def restored(cls, fields: Mapping[str, Any]) -> NewTask:

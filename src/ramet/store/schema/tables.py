@@ -7,7 +7,7 @@ writing (docs/decisions/0003). Both dialects share this text; types are chosen s
 
 from __future__ import annotations
 
-from ramet.store.schema.columns import HOT, WIDE, definition
+from ramet.store.schema.columns import HOT, WIDE, additions, definition
 from ramet.store.schema.flow import FLOW_TABLES, SCHEDULE_TABLES
 from ramet.store.schema.guard import GUARD_TABLES, PATH_TABLES
 from ramet.store.schema.monitor import COST_TABLES, IMPORT_TABLES, MONITOR_TABLES, TALLY_TABLES
@@ -307,6 +307,8 @@ _V3 = (
     """,
     "CREATE INDEX ramet_awaited_live ON ramet_awaited (awaited) WHERE live = 1",
     "ALTER TABLE ramet_lineages ADD COLUMN waits INTEGER NOT NULL DEFAULT 0",
+    # Of tasks with a back-off of their own, or a payload of a later version (docs/decisions/0062).
+    *additions("ramet_tasks", WIDE, 3),
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1, _V2, _V3)
