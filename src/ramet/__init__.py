@@ -45,7 +45,7 @@ from ramet.model.flow.resources import (
 )
 from ramet.model.keys import InvalidKey, display_key, text_key, title_key, url_key
 from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
-from ramet.model.lineage.guard import BlockReason
+from ramet.model.lineage.guard import Allowed, Blocked, BlockReason
 from ramet.model.lineage.limits import PRESETS, Limits
 from ramet.model.lineage.lineage import Lineage, LineageOutcome, LineageState, LineageTotals, OutcomeKind
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, Ceiling, Costs, as_usd, dollars
@@ -95,6 +95,7 @@ __all__ = [
     "Alert",
     "AlertChannel",
     "AlertNotice",
+    "Allowed",
     "App",
     "Attempt",
     "AuditEntry",
@@ -106,6 +107,7 @@ __all__ = [
     "Block",
     "BlockPage",
     "BlockReason",
+    "Blocked",
     "BoundTask",
     "BoundedCount",
     "BulkAction",

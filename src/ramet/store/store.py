@@ -46,6 +46,7 @@ from ramet.store.verbs import raise_limits as raise_verbs
 from ramet.store.verbs import reoffer as reoffer_verbs
 from ramet.store.verbs import resources as resource_verbs
 from ramet.store.verbs import settle as settle_verbs
+from ramet.store.verbs import spawn as spawn_verbs
 from ramet.store.verbs import submit as submit_verbs
 from ramet.store.verbs.reclaim import DeadWorkers
 
@@ -446,6 +447,7 @@ class Store(ABC):
     idle = reads(task_reads.idle)
     any_live = reads(task_reads.any_live)
     left_work = reads(live.left_work)
+    can_spawn = reads(spawn_verbs.can_spawn)
     next_due_at = reads(task_reads.next_due_at)
     known = reads(key.known)
     edges = reads(spawns.edges)

@@ -255,6 +255,7 @@ class SyncClient(Blocking):
     tallies = blocking(Client.tallies)
     has_live = blocking(Client.has_live)
     claimable = blocking(Client.claimable)
+    can_spawn = blocking(Client.can_spawn)
     bound_counts = blocking(Client.bound_counts)
     lineage = blocking(Client.lineage)
     lineages = blocking(Client.lineages)
