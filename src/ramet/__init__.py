@@ -26,7 +26,7 @@ from ramet.engine.context.outcome import Outcome
 from ramet.engine.context.ports import ClaimLost, InvokeResult
 from ramet.engine.explain.explain import Explanation
 from ramet.engine.explain.key import KeyExplanation
-from ramet.engine.kinds.options import PathArguments, TaskOptions
+from ramet.engine.kinds.options import PathArguments, TaskArguments, TaskOptions
 from ramet.engine.kinds.registry import UnknownKind
 from ramet.engine.settings.setting import Setting
 from ramet.engine.worker.bounded import RunOptions, RunReport, run_once, sync_run_once
@@ -192,6 +192,7 @@ __all__ = [
     "SyncReservation",
     "SyncTaskHandle",
     "Task",
+    "TaskArguments",
     "TaskCall",
     "TaskCalls",
     "TaskCheckpoint",

@@ -17,10 +17,10 @@ from ramet import (
     Client,
     InvalidKey,
     InvalidPath,
-    PathArguments,
     PayloadTooLarge,
     SubmitResult,
     Task,
+    TaskArguments,
     TaskOptions,
     TaskState,
 )
@@ -40,7 +40,7 @@ from ramet.cli.options import (
     taken_path,
 )
 from ramet.commands.terminal import counted, emit, plain
-from ramet.model.values import InvalidNumber
+from ramet.model.values import InvalidNumber, checked_tags
 
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -57,7 +57,7 @@ class SubmitArguments(NamedTuple):
     priority: int | None
     tracking_id: str | None
     limits: dict[str, Any]
-    path: PathArguments
+    path: TaskArguments
 
 
 @click.command(short_help="Start a lineage with one task, or many.")
@@ -72,6 +72,7 @@ class SubmitArguments(NamedTuple):
               help="With --many: each line is an object with the payload and what is the task's "
               'own, as {"payload": {"n": 1}, "path": ["doc1"], "key": "mine"}.')  # fmt: skip
 @click.option("--one-lineage", is_flag=True, help="With --many: one lineage with many roots.")
+@click.option("--tag", "tags", multiple=True, help="By which it is listed later (repeatable; at most 10).")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit status 1 unless all succeeded.")
 @path_options
 @lineage_limits
@@ -95,7 +96,9 @@ def submit(
     target, kind, text = _sort_out(words, target)
     app = load(target)
     limits = taken_limits(declared_limits(app, kind), options)
-    path = taken_path(options)
+    path = cast(TaskArguments, taken_path(options))
+    if tags := options.pop("tags"):
+        path["tags"] = checked_tags(tags)
     order = SubmitArguments(kind, None, None, one_lineage, limits=limits, path=path, **options)
     _refuse_odd_pairs(order, many, text, rows)
     if many is None:

@@ -134,6 +134,7 @@ class Spawn(NamedTuple):
     on_dependency_failure: str | None = None
     task_seconds: float | None = None
     required: bool = False
+    tags: Sequence[str] = ()
 
 
 _OPTIONS = Spawn._fields[2:]

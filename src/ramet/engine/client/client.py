@@ -17,7 +17,7 @@ from ramet.engine.client.settings import Settings
 from ramet.engine.client.waiting import Waiting
 from ramet.engine.client.watched import watched
 from ramet.engine.context.data import blobs_taken
-from ramet.engine.kinds.options import PathArguments, TaskOptions
+from ramet.engine.kinds.options import TaskArguments, TaskOptions
 from ramet.engine.kinds.registry import Handler, Registry
 from ramet.model.lineage.limits import GENERATIONS_MAX, Limits
 from ramet.model.lineage.lineage import Lineage
@@ -128,7 +128,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         may_raise: bool = False,
         connection: Any = None,
         on_lineage_end: str | Handler | None = None,
-        **path: Unpack[PathArguments],
+        **more: Unpack[TaskArguments],
     ) -> TaskHandle[Any]:
         """Start a lineage with one root. Durable when it returns. Of a handler, type checkers compare the payload (or
         take a mapping of its fields) and know the result.
@@ -152,7 +152,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
                 ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
             on_lineage_end: a kind (of one stage) of which a task runs after each end of the lineage, with a
                 :class:`ramet.LineageTotals`. Its place is taken from ``max_tasks`` now.
-            path: where the task stands in line, ``path=["doc1", "review"]`` or ``document_id="doc1"``, and how.
+            more: where it stands in line, ``path=["doc1", "review"]`` or ``document_id="doc1"``, and its ``tags``.
 
         Raises:
             LineageExists: another lineage has this tracking_id.
@@ -164,7 +164,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         with blobs_taken() as blobs:
             new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds,
                             task_seconds=task_seconds, max_attempts=max_attempts, retry=retry,
-                            payload_version=payload_version, **path)  # fmt: skip
+                            payload_version=payload_version, **more)  # fmt: skip
         bounds = await self._bounds([kind], limits, may_raise, connection)
         lineage = self._lineage([new], tracking_id, bounds, blobs.values(), on_lineage_end)
         [answer] = await self._submit([lineage], connection)

@@ -67,6 +67,7 @@ class Reading:
         key: str | None = None,
         min_depth: int | None = None,
         parent_id: str | None = None,
+        tag: str | None = None,
         limit: int = 100,
         after: int = 0,
         newest: bool = False,
@@ -79,7 +80,7 @@ class Reading:
         wanted = frozenset(TaskState(state) for state in states)
         query = TaskQuery(
             tracking_id=tracking_id, states=wanted, kind=kind, key=key, min_depth=min_depth, parent_id=parent_id,
-            limit=limit, after=after, newest=newest,
+            limit=limit, after=after, newest=newest, tag=tag,
         )  # fmt: skip
         if key is None:
             return await self.store.tasks(query)

@@ -25,7 +25,7 @@ from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX, Endings, Outcome,
 from ramet.engine.context.ports import ClaimLost, ContextParts, InvokeResult, SupervisorPort
 from ramet.engine.context.rates import adapt_rate, take_units
 from ramet.engine.context.task import CallTime, OwnTask, PipelineStateMixin
-from ramet.engine.kinds.options import PathArguments
+from ramet.engine.kinds.options import TaskArguments
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.engine.kinds.signatures import FirstArgument
 from ramet.model.flow.resources import ResponseLimits
@@ -126,7 +126,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         keep_edge: bool = False,
         task_seconds: float | None = None,
         required: bool = False,
-        **path: Unpack[PathArguments],
+        **more: Unpack[TaskArguments],
     ) -> None:
         """Ask for a child task. The guard decides when this task ends or reaches its next checkpoint.
 
@@ -137,9 +137,9 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
             required: this task's work is not done without the child. A refusal other than ``in_flight`` and ``done``
                 (the child is there already) ends this task with the permanent error ``spawn_refused``, and nothing
                 that was buffered is kept.
-            path: where the child stands in line: below this task's own path, beside it, or on it. One that conflicts
-                with this task begins after its end; spawned last, on a prefix of the others' paths, one begins when
-                all of them have ended.
+            more: its ``tags``, and where it stands in line: below this task's own path, beside it, or on it. One that
+                conflicts with this task begins after its end; spawned last, on a prefix of the others' paths, one
+                begins when all of them have ended.
 
         Raises:
             UnknownKind: nobody registered that kind.
@@ -150,7 +150,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         target = self._registry.get(kind)
         new = target.new_task(
             payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge,
-            task_seconds=task_seconds, required=required, **path,
+            task_seconds=task_seconds, required=required, **more,
         )  # fmt: skip
         self.spawn_next(new)
 

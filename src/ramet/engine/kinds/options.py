@@ -178,7 +178,14 @@ class PathArguments(TypedDict, total=False):
 _NAMES = frozenset(PathArguments.__annotations__)
 
 
-class TaskOptions(PathArguments, total=False):
+class TaskArguments(PathArguments, total=False):
+    """What everything that submits or spawns may say of a task beside its kind, payload and times."""
+
+    tags: Sequence[str]
+    """At most 10 texts of at most 64 characters each, by which it is listed; a lineage has the tags of its roots."""
+
+
+class TaskOptions(TaskArguments, total=False):
     """What one item of :meth:`ramet.Client.submit_many` says besides its kind and payload."""
 
     key: str | None

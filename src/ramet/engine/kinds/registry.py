@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Unpack
@@ -33,7 +34,7 @@ from ramet.model.task.retry import (
     waits_text,
 )
 from ramet.model.task.task import NewTask
-from ramet.model.values import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, check_name, seconds, whole
+from ramet.model.values import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, check_name, checked_tags, seconds, whole
 from ramet.model.values import priority as checked_priority
 
 Handler = Callable[..., Any]
@@ -258,6 +259,7 @@ class Kind:
         max_attempts: int | None = None,
         retry: Retry | None = None,
         payload_version: int | None = None,
+        tags: Sequence[str] = (),
         **path: Unpack[PathArguments],
     ) -> NewTask:
         """A task of this kind, ready to be submitted or spawned. The options are those of :meth:`ramet.Context.spawn`.
@@ -297,6 +299,7 @@ class Kind:
             required=int(required),
             payload_version=_later(self.version if payload_version is None else payload_version),
             retry=None if retry is None else waits_text(retry.waits),
+            tags=json.dumps(checked_tags(tags)) if tags else None,
         )
 
 

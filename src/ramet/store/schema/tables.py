@@ -307,6 +307,18 @@ _V3 = (
     """,
     "CREATE INDEX ramet_awaited_live ON ramet_awaited (awaited) WHERE live = 1",
     "ALTER TABLE ramet_lineages ADD COLUMN waits INTEGER NOT NULL DEFAULT 0",
+    # Tags of tasks: those of roots are their lineage's.
+    """
+    CREATE TABLE ramet_tags (
+        tag TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        root INTEGER NOT NULL,
+        PRIMARY KEY (tag, seq)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX ramet_tags_by_task ON ramet_tags (seq)",
+    "CREATE INDEX ramet_tags_of_lineages ON ramet_tags (tag, tracking_id) WHERE root = 1",
     # Of tasks with a back-off of their own, or a payload of a later version (docs/decisions/0062).
     *additions("ramet_tasks", WIDE, 3),
 )
