@@ -12,6 +12,7 @@ from ramet.engine.base.clock import new_id
 from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.client.claim import Claim, ClaimResult, Spawn
 from ramet.engine.client.client import Client, OwnLineageRefused
+from ramet.engine.client.handle import SubmitOptions, SyncTaskHandle, TaskHandle
 from ramet.engine.client.reading import StateCount, TreeNode
 from ramet.engine.client.sync_client import SyncClaim, SyncClient
 from ramet.engine.client.waiting import TaskFailed, WaitRefused
@@ -25,9 +26,10 @@ from ramet.engine.context.outcome import Outcome
 from ramet.engine.context.ports import ClaimLost, InvokeResult
 from ramet.engine.explain.explain import Explanation
 from ramet.engine.explain.key import KeyExplanation
-from ramet.engine.kinds.options import PathArguments, SpawnHandle, TaskOptions
+from ramet.engine.kinds.options import PathArguments, SpawnHandle, TaskArguments, TaskOptions
 from ramet.engine.kinds.registry import UnknownKind
 from ramet.engine.settings.setting import Setting
+from ramet.engine.worker.bounded import RunOptions, RunReport, run_once, sync_run_once
 from ramet.engine.worker.worker import Worker
 from ramet.model.alerts.notifications import AlertChannel, AlertNotice
 from ramet.model.alerts.rules import Alert
@@ -44,7 +46,7 @@ from ramet.model.flow.resources import (
 from ramet.model.keys import InvalidKey, display_key, text_key, title_key, url_key
 from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
-from ramet.model.lineage.guard import BlockReason
+from ramet.model.lineage.guard import Allowed, Blocked, BlockReason
 from ramet.model.lineage.limits import PRESETS, Limits
 from ramet.model.lineage.lineage import Lineage, LineageOutcome, LineageState, LineageTotals, OutcomeKind
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, Ceiling, Costs, as_usd, dollars
@@ -94,6 +96,7 @@ __all__ = [
     "Alert",
     "AlertChannel",
     "AlertNotice",
+    "Allowed",
     "App",
     "Attempt",
     "AuditEntry",
@@ -105,6 +108,7 @@ __all__ = [
     "Block",
     "BlockPage",
     "BlockReason",
+    "Blocked",
     "BoundTask",
     "BoundedCount",
     "Budget",
@@ -164,6 +168,8 @@ __all__ = [
     "ResourcePolicy",
     "Retry",
     "RetryAfter",
+    "RunOptions",
+    "RunReport",
     "RunningTask",
     "Schedule",
     "ScheduleSlot",
@@ -180,18 +186,22 @@ __all__ = [
     "StoreError",
     "StoreUncertain",
     "StoreUnreachable",
+    "SubmitOptions",
     "SubmitResult",
     "SyncBatchContext",
     "SyncClaim",
     "SyncClient",
     "SyncContext",
     "SyncReservation",
+    "SyncTaskHandle",
     "Task",
+    "TaskArguments",
     "TaskCall",
     "TaskCalls",
     "TaskCheckpoint",
     "TaskFailed",
     "TaskFilter",
+    "TaskHandle",
     "TaskHistory",
     "TaskOptions",
     "TaskState",
@@ -215,7 +225,9 @@ __all__ = [
     "new_id",
     "own_logger",
     "path_key",
+    "run_once",
     "schedule_slot",
+    "sync_run_once",
     "text_key",
     "title_key",
     "url_key",

@@ -306,6 +306,21 @@ class Seconds(click.FloatRange):
         return float(found)
 
 
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+
+class Duration(Seconds):
+    """A number of seconds, or of another unit: `50`, `50s`, `5m`, `2h`, `1d`."""
+
+    name = "DURATION"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip()
+        unit = _UNITS.get(text[-1:].lower())
+        number = super().convert(text if unit is None else text[:-1], param, ctx)
+        return super().convert(number * (unit or 1.0), param, ctx)
+
+
 class Dollars(click.ParamType[int]):
     """An amount of dollars, or text with a unit such as `5 cents`; in nano-dollars."""
 

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from ramet import (
     App,
     Client,
-    PathArguments,
     SubmitResult,
     Task,
+    TaskArguments,
     TaskOptions,
     TaskState,
 )
@@ -37,6 +37,7 @@ from ramet.cli.options import (
     taken_path,
 )
 from ramet.commands.terminal import counted, emit, plain
+from ramet.model.values import checked_tags
 
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -53,7 +54,7 @@ class SubmitArguments(NamedTuple):
     priority: int | None
     tracking_id: str | None
     limits: dict[str, Any]
-    path: PathArguments
+    path: TaskArguments
 
 
 @click.command(short_help="Start a lineage with one task, or many.")
@@ -68,6 +69,7 @@ class SubmitArguments(NamedTuple):
               help="With --many: each line is an object with the payload and what is the task's "
               'own, as {"payload": {"n": 1}, "path": ["doc1"], "key": "mine"}.')  # fmt: skip
 @click.option("--one-lineage", is_flag=True, help="With --many: one lineage with many roots.")
+@click.option("--tag", "tags", multiple=True, help="By which it is listed later (repeatable; at most 10).")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit status 1 unless all succeeded.")
 @path_options
 @lineage_limits
@@ -91,7 +93,9 @@ def submit(
     target, kind, text = _sort_out(words, target)
     app = load(target)
     limits = taken_limits(declared_limits(app, kind), options)
-    path = taken_path(options)
+    path = cast(TaskArguments, taken_path(options))
+    if tags := options.pop("tags"):
+        path["tags"] = checked_tags(tags)
     order = SubmitArguments(kind, None, None, one_lineage, limits=limits, path=path, **options)
     _refuse_odd_pairs(order, many, text, rows)
     if many is None:
@@ -176,7 +180,7 @@ def _check(app: App, order: SubmitArguments) -> None:
 async def _submit(app: App, order: SubmitArguments, database: str, wait: bool, as_json: bool) -> None:
     async with app.client(database) as client:
         if order.many is None:
-            answers = [
+            answers: Sequence[SubmitResult] = [
                 await client.submit(
                     order.kind,
                     order.payload,

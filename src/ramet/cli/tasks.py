@@ -35,6 +35,7 @@ class TaskListing(NamedTuple):
 @click.option("--kind", help="Of this kind.")
 @click.option("--key", help=f"About this, {KEY_HELP}")
 @click.option("--min-depth", type=click.IntRange(min=0), metavar="DEPTH", help="At least so deep.")
+@click.option("--tag", help="With this tag.")
 @click.option("--stale", is_flag=True, help="Claims that outlived their lease and were not reclaimed yet.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many.")
 @click.option("--after", type=click.IntRange(min=0), default=0, metavar="NUMBER",
@@ -48,6 +49,7 @@ def tasks(
     kind: str | None,
     key: str | None,
     min_depth: int | None,
+    tag: str | None,
     stale: bool,
     limit: int,
     after: int,
@@ -56,7 +58,7 @@ def tasks(
     as_json: bool,
 ) -> None:
     """List tasks of one lineage or all, the newest first; of failed ones the error."""
-    if stale and (states or kind or key or min_depth is not None or after):
+    if stale and (states or kind or key or tag or min_depth is not None or after):
         raise CliError("--stale lists claims by their lease: give only a tracking id and --limit with it")
 
     async def question(client: Client) -> TaskListing:
@@ -70,6 +72,7 @@ def tasks(
             kind=kind,
             key=key,
             min_depth=min_depth,
+            tag=tag,
             limit=limit,
             after=after,
             newest=not oldest,

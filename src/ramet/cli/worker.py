@@ -7,13 +7,14 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
 import click
 
-from ramet import App, Client, Worker
+from ramet import App, Client, RunReport, Worker
 from ramet.cli.errors import CliError
-from ramet.cli.options import database_option, load
+from ramet.cli.options import Duration, database_option, load
 from ramet.commands.terminal import counted, plain
 from ramet.engine.base import logs
 from ramet.engine.base.logs import own_logger
@@ -46,6 +47,9 @@ class WorkerOptions(NamedTuple):
     lease_seconds: float | None
     in_process: bool
     until_idle: bool
+    once: bool
+    run_seconds: float | None
+    max_tasks: int | None
 
 
 @click.command(short_help="Run the handlers of an app.")
@@ -61,7 +65,24 @@ class WorkerOptions(NamedTuple):
     help="How long a claim lives without a heartbeat (default: the setting worker.lease_seconds).",
 )
 @click.option("--in-process", is_flag=True, help="Run handlers in this process, not in a child: for debugging.")
-@click.option("--until-idle", is_flag=True, help="End when nothing that this worker serves is live.")
+@click.option(
+    "--until-idle",
+    is_flag=True,
+    help="End when nothing that this worker serves is live; it waits for what is delayed, retried or snoozed.",
+)
+@click.option(
+    "--once",
+    is_flag=True,
+    help="End when nothing that this worker serves is due: schedules and polls included, what is delayed is left.",
+)
+@click.option(
+    "--for",
+    "run_seconds",
+    type=Duration(above=True),
+    metavar="DURATION",
+    help="End after so long, such as 50s or 5m: it drains before, and what still runs at the end goes back.",
+)
+@click.option("--max-tasks", type=click.IntRange(1), metavar="N", help="Claim N tasks and no more, then end.")
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
@@ -76,7 +97,11 @@ def worker(log_level: str, as_json: bool, **options: Any) -> None:
 
     The first Ctrl-C, SIGTERM or SIGHUP drains: nothing more is claimed, running handlers end, the rest goes back. A
     second Ctrl-C or SIGTERM stops at once; what ran goes back too and will run again.
+
+    With --once, --for or --max-tasks it ends by itself, for a cron job or a step of a pipeline, and says what it left.
     """
+    if options["once"] and options["until_idle"]:
+        raise CliError("--once and --until-idle contradict: leave --until-idle out to leave delayed tasks for later")
     logs.configure(logs.Format(log_level, as_json))
     arguments = WorkerOptions(**options)
     code = asyncio.run(_serve(load(arguments.target), arguments))
@@ -136,7 +161,28 @@ async def _serve(app: App, arguments: WorkerOptions) -> int:
             if signals.first is None:
                 raise CliError(str(error)) from error
         log.info("worker %s ended; %s settled", worker.name, counted(worker.settled, "task"))
+        if arguments.once or arguments.run_seconds is not None or arguments.max_tasks is not None:
+            log.info("%s", report_words(await worker.report()))
+            return 0 if signals.stopped is None else 128 + signals.stopped
         return await _exit_code(app, client, arguments, signals)
+
+
+_ENDS = {
+    "nothing_due": "nothing is due any more",
+    "time": "the time is over",
+    "tasks": "it claimed as many tasks as it may",
+    "drained": "it was asked to drain",
+}
+
+
+def report_words(report: RunReport) -> str:
+    """Say what a bounded run did, and what it leaves for the next."""
+    states = ", ".join(f"{number} {state}" for state, number in report.states.items())
+    left = f"{counted(report.due, 'task')} due"
+    if report.next_due_at is not None:
+        first = datetime.fromtimestamp(report.next_due_at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        left += f" and {report.delayed} delayed, the first until {first}"
+    return f"{_ENDS[report.ended]}; settled: {states or 'nothing'}; left: {left}"
 
 
 def _worker(app: App, client: Client, arguments: WorkerOptions) -> Worker:
@@ -152,6 +198,9 @@ def _worker(app: App, client: Client, arguments: WorkerOptions) -> Worker:
             concurrency=arguments.concurrency,
             lease_seconds=arguments.lease_seconds,
             until_idle=arguments.until_idle,
+            once=arguments.once,
+            run_seconds=arguments.run_seconds,
+            max_tasks=arguments.max_tasks,
         )
     except ValueError as error:
         raise CliError(f"{arguments.target}: {error}") from error

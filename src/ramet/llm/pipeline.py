@@ -26,7 +26,7 @@ class PollPayload(BaseModel):
     """Whether it stays for what comes due while it has time; otherwise it ends when nothing is due."""
 
 
-@app.schedule(name=SCHEDULE, payload={})
+@app.schedule(name=SCHEDULE, payload={}, pulls=[batch, item])
 @app.task(POLL, key=lambda payload: POLL, queue=QUEUE, limits=POLL_LIMITS)
 async def poll(ctx: Context, payload: PollPayload) -> Outcome | dict[str, int | bool]:
     found = await ctx.invoke([batch, item], queues=[BATCHES, ITEMS], wait=payload.wait)

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -228,3 +229,23 @@ def value_of(content: bytes, form: str) -> bytes | str | Json:
         return content
     text = content.decode()
     return text if form == "text" else json.loads(text)
+
+
+TAGS_MAX = 10
+TAG_CHARACTERS_MAX = 64
+
+
+def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """Tags of a task, each once and in order of the alphabet.
+
+    Raises:
+        InvalidText: there are too many, or one is empty, too long or no text.
+    """
+    if isinstance(tags, str):
+        raise InvalidText(f"tags is {shown(tags)}: give a list of texts")
+    found = {check_text("a tag", tag, characters_max=TAG_CHARACTERS_MAX) for tag in tags}
+    if "" in found:
+        raise InvalidText("a tag is empty: give at least one character, or leave it out")
+    if len(found) > TAGS_MAX:
+        raise InvalidText(f"{len(found)} tags are over {TAGS_MAX}: leave some of them out")
+    return tuple(sorted(found))

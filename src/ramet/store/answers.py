@@ -84,6 +84,8 @@ class ClaimedTask(NamedTuple):
     max_spawn_depth: int
     path: str | None = None
     """JSON list: path, scope, ``on_dependency_failure`` (:meth:`ramet.model.paths.PathRule.restored`)."""
+    payload_version: int | None = None
+    retry: str | None = None
     round: int = 0
     """Number of its joins so far."""
     after: int = 0

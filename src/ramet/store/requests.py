@@ -181,6 +181,7 @@ class TaskQuery(NamedTuple):
     """Continue behind this task number (see :attr:`TaskPage.next_after`); 0 begins."""
     newest: bool = False
     """List the newest first: each page goes on with smaller numbers."""
+    tag: str | None = None
 
     @property
     def first(self) -> tuple[str, int]:

@@ -447,6 +447,8 @@ class Store(ABC):
     counts = reads(task_reads.counts)
     idle = reads(task_reads.idle)
     any_live = reads(task_reads.any_live)
+    left_work = reads(live.left_work)
+    can_spawn = reads(spawn_verbs.can_spawn)
     next_due_at = reads(task_reads.next_due_at)
     known = reads(key.known)
     edges = reads(spawns.edges)

@@ -241,6 +241,7 @@ def _work(
         deadline_at=None,
         unique_seconds=new.unique_seconds,
         resource=new.resource,
+        payload_version=new.payload_version,
     )
 
 

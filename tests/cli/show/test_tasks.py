@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from ramet import App
-from tests.cli.conftest import Cli
+from tests.cli.conftest import APP, Cli
 
 
 def hold(cli: Cli, kind: str, lease_seconds: float) -> str:
@@ -81,3 +81,13 @@ def test_ids_keys_and_errors_are_whole_however_narrow_the_terminal_is(
         assert f"  Permanent: {key}\n" in said
     assert "failed" in said
     assert failed in cli.good("tasks", lineage)
+
+
+def test_tasks_are_listed_by_their_tag(cli: Cli) -> None:
+    tagged, _ = cli.submit("node", {"name": "a"}, "--tag", "red", "--tag", "blue")
+    cli.submit("node", {"name": "b"})
+    [found] = cli.documents("tasks", "--tag", "red")
+    assert (found["id"], found["tags"]) == (tagged, ["blue", "red"])
+    assert cli.documents("tasks", "--tag", "green") == []
+    assert "a tag" in cli.bad("submit", APP, "node", '{"name": "c"}', "--tag", "x" * 65)
+    assert "--stale" in cli.bad("tasks", "--stale", "--tag", "red")

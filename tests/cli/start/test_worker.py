@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,41 @@ def test_until_idle_ends_when_nothing_it_serves_is_live(cli: Cli, start: Start) 
     assert cli.documents("explain", other)[0]["task"]["state"] == "pending"
 
 
+def test_once_leaves_what_is_delayed_and_says_so(cli: Cli, start: Start) -> None:
+    good, _ = cli.submit("node", {"name": "r", "depth": 1})
+    later, _ = cli.submit("node", {"name": "s"}, "--delay", "86400")
+    worker = start("worker", APP, "--once")
+    assert worker.end() == 0
+    line = worker.wait_for("nothing is due any more; settled: 3 success; left: 0 tasks due and 1 delayed, the first ")
+    due_at = cli.documents("explain", later)[0]["task"]["available_at"]
+    assert datetime.fromtimestamp(due_at, UTC).strftime("%Y-%m-%dT%H:%M:%S") in line
+    assert cli.documents("explain", good)[0]["task"]["state"] == "success"
+
+
+def test_a_run_for_a_time_hands_back_what_still_runs(cli: Cli, start: Start, tmp_path: Path) -> None:
+    running = Waiting(cli, tmp_path, "a")
+    worker = start("worker", APP, "--for", "3s")
+    assert worker.end() == 0
+    worker.wait_for("the time is over; settled: nothing; left: 1 task due")
+    assert running.task(cli)["outcomes"] == ["returned"] * running.started.exists()
+
+
+def test_no_more_tasks_are_claimed_than_were_asked_for(cli: Cli, start: Start) -> None:
+    for name in "abc":
+        cli.submit("node", {"name": name})
+    worker = start("worker", APP, "--max-tasks", "2")
+    assert worker.end() == 0
+    worker.wait_for("it claimed as many tasks as it may; settled: 2 success; left: 1 task due")
+
+
+def test_pulled_items_go_out_in_one_run_of_a_real_worker(cli: Cli, start: Start) -> None:
+    target = "tests.cli.apps.pulling_app:app"
+    cli.good("submit", target, "item", "--many", "-", input="".join(f"{n}\n" for n in range(40)))
+    worker = start("worker", target, "--once")
+    assert worker.end() == 0
+    worker.wait_for("nothing is due any more; settled: 43 success; left: 0 tasks due")
+
+
 def test_only_the_named_queue_is_served(cli: Cli, start: Start) -> None:
     task, _ = cli.submit("node", {"name": "a"})
     worker = start("worker", APP, "--queue", "elsewhere")
@@ -198,6 +234,10 @@ def test_wait_returns_with_the_result(cli: Cli, start: Start) -> None:
         ([APP, "--kind", "nope"], "no kind 'nope'"),
         ([APP, "--concurrency", "0"], "concurrency"),
         ([APP, "--lease-seconds", "0"], "lease-seconds"),
+        ([APP, "--once", "--until-idle"], "--once and --until-idle contradict"),
+        ([APP, "--for", "0s"], "--for"),
+        ([APP, "--for", "soon"], "--for"),
+        ([APP, "--max-tasks", "0"], "--max-tasks"),
         ([], "--help)"),
     ],
 )

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from ramet import (
+    Allowed,
     App,
+    Blocked,
+    BlockReason,
     Client,
     Context,
     Limits,
@@ -23,6 +26,7 @@ from ramet import (
     TaskState,
     TreeNode,
     UnknownKind,
+    Worker,
 )
 from tests.invariants.check import violations
 from tests.support.waiting import HANG_SECONDS, until, worked_off, working
@@ -362,3 +366,23 @@ async def test_who_waits_in_vain_learns_for_what_and_in_which_state_it_is(client
         await client.result(submitted.id, timeout_seconds=0.01)
     with pytest.raises(TimeoutError, match=r"^lineage .* is still running \(1 live tasks of 1\) after 0.01 s$"):
         await client.wait_lineage(submitted.tracking_id, timeout_seconds=0.01)
+
+
+async def test_a_dry_run_of_the_guard_says_what_a_handler_would_be_answered(app: App, client: Client) -> None:
+    @app.task("page", key=lambda payload: payload["title"])
+    async def page(ctx: Context, payload: dict[str, str]) -> None:
+        if ctx.spawn_depth == 0:
+            ctx.spawn("page", {"title": "Night"}, delay_seconds=3_600.0)
+
+    with pytest.raises(LookupError, match="no task nothing"):
+        await client.can_spawn("nothing", page, {"title": "Owl"})
+    owl = await client.submit(page, {"title": "Owl"})
+    await Worker(app, client, once=True).run()
+    assert await client.can_spawn(owl.id, "page", {"title": "Day"}) == Allowed()
+    blocked = await client.can_spawn(owl.id, page, {"title": "Night"})
+    assert isinstance(blocked, Blocked)
+    assert (blocked.reason, blocked.winner is not None) == (BlockReason.IN_FLIGHT, True)
+    assert blocked.detail
+    cycle = await client.can_spawn(owl.id, page, {"title": "other"}, key="Owl")
+    assert isinstance(cycle, Blocked)
+    assert cycle.reason is BlockReason.CYCLE

@@ -133,7 +133,7 @@ async def test_of_many_each_says_for_itself(client: Client) -> None:
     first = client.store.news[0]
     assert (first.key, first.priority, first.queue, first.delay_seconds) == ("mine", 3, "q", 9.0)
     with pytest.raises(TypeError, match="there is no option 'paht': of a path there are document_id, on_dep"):
-        await client.submit("edit", 1, paht=["a"])  # type: ignore[call-arg]
+        await client.submit("edit", 1, paht=["a"])  # type: ignore[call-overload]
 
 
 async def test_a_submit_on_ones_own_connection_says_it_too(client: Client) -> None:
@@ -220,8 +220,9 @@ async def test_a_bad_path_of_a_spawn_is_the_handlers_error(app: App) -> None:
 
 
 def test_a_pulled_claims_spawn_has_the_options_of_a_handlers() -> None:
-    # A root has no parent that could require it.
-    assert set(Spawn._fields) - {"kind", "payload", "keep_edge", "required"} == set(TaskOptions.__annotations__)
+    # A root has no parent that could require it; a child has its kind's attempts and version.
+    roots = {"max_attempts", "retry", "payload_version"}
+    assert set(Spawn._fields) - {"kind", "payload", "keep_edge", "required"} == set(TaskOptions.__annotations__) - roots
 
 
 def test_a_later_stage_stands_where_the_first_one_stood(app: App) -> None:

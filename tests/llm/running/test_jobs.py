@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 from pydantic import BaseModel
 
+from ramet import Worker
 from ramet.llm import pipeline
 from ramet.llm.calls import calling
 from ramet.llm.jobs import submit_job
@@ -106,3 +107,18 @@ async def test_jobs_of_one_name_in_two_databases_keep_their_settings(mode: Mode,
                 found.append((await calling.job(client, job.job_id)).settings.prices)
     await calling.close()
     assert found == [{MODEL: DEAR}, {MODEL: FREE}]
+
+
+async def test_one_bounded_run_sends_all_items_that_are_due(desk: Desk) -> None:
+    desk.provider.seconds = 600.0
+    await desk.submit([f"bird {n}" for n in range(40)])
+    worker = Worker(pipeline.app, desk.client, clock=desk.clock, once=True)
+    await worker.run()
+    report = await worker.report()
+    assert sum(desk.provider.journal.values()) == len(desk.provider.journal) == 40
+    assert (report.due, report.ended) == (0, "nothing_due")
+    sent = await desk.status()
+    assert sent.items[ItemState.SUCCEEDED if desk.provider.mode is Mode.CHAT else ItemState.PROCESSING] == 40
+    if desk.provider.mode is not Mode.CHAT:
+        assert report.next_due_at is not None
+        assert desk.clock.now() < report.next_due_at < desk.clock.now() + 600.0

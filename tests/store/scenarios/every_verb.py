@@ -150,7 +150,7 @@ async def submit_and_settle(world: World) -> None:
     a, b, c, d, e, f, g, h, i, j = await world.claim(10)
     await world.store.heartbeat([(a.standing.seq, 1), (b.standing.seq, 1)], LEASE_SECONDS)
     await world.settle(a, checkpoint(a, "one"), pipeline_state="{}", progress="{}", lower=(("max_fan_out", 3),))
-    wanted = [world.task(f"child {n}") for n in range(6)]
+    wanted = [world.task(f"child {n}", tags='["green", "red"]' if n == 1 else None) for n in range(6)]
     answers = [
         settlement(a, spawns=[*wanted, world.task("r1"), world.task("r11")], writes=[effect("a")], result="1"),
         settlement(b, failing(b)),

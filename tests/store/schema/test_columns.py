@@ -65,7 +65,7 @@ def test_every_field_of_a_task_is_read_at_its_own_place() -> None:
     names = [field.name for field in fields(Task)]
     stored = {name: f"value of {name}" for name in names}
     read: dict[str, object] = {"payload": {"a": 1}, "ancestry_chain": ("b",), "state": "pending", "result": None}
-    read |= {"path": ("c",), "pulled": True}
+    read |= {"path": ("c",), "pulled": True, "tags": ()}
     stored |= {"payload": '{"a": 1}', "ancestry_chain": '["b"]', "state": "pending", "path": '["c"]'}
     row: list[object] = [stored[name] for name in names]
     row[names.index("result")], row[names.index("pulled")] = None, 2

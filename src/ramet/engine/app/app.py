@@ -24,7 +24,7 @@ from ramet.engine.kinds.options import (
     at_least_one,
     checked_policy,
 )
-from ramet.engine.kinds.registry import QUEUE, Handler, KeyOf, LimitsOf, Registry, UrlOf
+from ramet.engine.kinds.registry import QUEUE, Handler, KeyOf, LimitsOf, Registry, Upgrade, UrlOf
 from ramet.engine.kinds.signatures import check_parentheses, name_of
 from ramet.engine.settings.declared import DeclaredSettings
 from ramet.engine.settings.setting import Setting
@@ -81,6 +81,7 @@ class FlowApp:
 
 
 Function = TypeVar("Function", bound=Handler)
+Upgraded = TypeVar("Upgraded", bound=Upgrade)
 
 DATABASE = "ramet.db"
 
@@ -90,6 +91,10 @@ class Runnable(Protocol):
 
     async def run(self) -> None:
         """Run until there is nothing left to do."""
+        ...
+
+    async def report(self) -> Any:
+        """Return what a bounded run did."""
         ...
 
 
@@ -179,6 +184,7 @@ class App(FlowApp):
         path: PathOf | None = None,
         path_scope: str = "queue",
         on_dependency_failure: str = "skip",
+        version: int = 1,
     ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
@@ -228,6 +234,8 @@ class App(FlowApp):
             on_dependency_failure: ``skip``: a task of this kind that waited for one at a proper prefix of its path is
                 skipped when that one ends failed or cancelled, or is skipped for this very reason; ``run``: it runs
                 all the same.
+            version: of the payload: raise it when what waits from before does not fit any more, and register how it
+                becomes of this version with :meth:`upgrade`.
 
         Raises:
             ValueError: an option is not one of its values, the kind is registered already, or the function cannot be a
@@ -260,6 +268,7 @@ class App(FlowApp):
                 sharing=Sharing(concurrency, resource),
                 paths=PathOptions(path, path_scope, on_dependency_failure),
                 lineage=lineage_limits,
+                version=version,
             )
             return function
 
@@ -296,11 +305,15 @@ class App(FlowApp):
         limits: Limits | None = None,
         overlap: str = "skip",
         catch_up: int = 1,
+        pulls: Iterable[str | Handler] = (),
         **path: Unpack[PathArguments],
     ) -> Callable[[Function], Function]:
         """Start a lineage at every slot: above ``@app.task(...)``, or called with ``kind``. Without times, every
         ``Limits.schedule_seconds`` (5 minutes). Arguments are those of
         :meth:`ramet.engine.client.schedules.Schedules.add`.
+
+        With ``pulls``, the pulled kinds whose tasks the handler invokes, a foreground run (``ramet worker --once``,
+        ``--for``) starts it as soon as one of these is due, without waiting for the slot.
 
         A worker stores the declaration when it starts; paused schedules stay paused, and one that a person made under
         this name stays as it is. A schedule taken out of the app goes on until ``ramet schedule remove``.
@@ -312,6 +325,9 @@ class App(FlowApp):
         """
 
         check_parentheses("@app.schedule", cron)
+        pulled = tuple(self.registry.get(each).name for each in pulls)
+        if any(not self.registry.get(name).how.pulled for name in pulled):
+            raise ValueError(f"pulls is {', '.join(pulled)}: name kinds that are registered with pulled=True")
 
         def declare(kind: str) -> None:
             if kind in self.registry:
@@ -319,7 +335,7 @@ class App(FlowApp):
             wanted = check_declaration(
                 name, kind, cron=cron, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
                 default_seconds=self.limits.schedule_seconds, path=path, limits=limits, overlap=overlap,
-                catch_up=catch_up,
+                catch_up=catch_up, pulls=pulled,
             )  # fmt: skip
             if any(other.name == wanted.name for other in self.schedules):
                 raise ValueError(f"schedule {wanted.name!r} is declared twice: give one of them another name")
@@ -332,6 +348,26 @@ class App(FlowApp):
 
         if kind is not None:
             declare(kind)
+        return register
+
+    def upgrade(self, kind: str | Handler, *, from_version: int) -> Callable[[Upgraded], Upgraded]:
+        """Register how a payload of an older version becomes one of the next, so that a changed program still reads
+        what waits.
+
+        The function gets the payload as JSON values and returns them as the next version has them; several steps make
+        a chain, 1 to 2 to 3. It runs each time when a task is claimed; the stored payload stays as it is. A payload of
+        a newer version than the program knows goes back without an attempt, for a worker that reads it.
+
+        Raises:
+            UnknownKind: register the kind's handler first.
+            ValueError: the kind has no such earlier version, or the step is registered already. A worker raises it
+                when it starts and a step is missing.
+        """
+
+        def register(function: Upgraded) -> Upgraded:
+            self.registry.add_upgrade(kind, from_version, function)
+            return function
+
         return register
 
     def on_end(self, kind: str | Handler) -> Callable[[Function], Function]:

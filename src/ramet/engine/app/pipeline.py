@@ -181,14 +181,14 @@ class Pipeline:
         text = state_json(state, kind.limits.pipeline_state_bytes_max)
         # The payload is the first stage's, word for word; its key and shape were judged with that one. A unique key is
         # handed on, and so is the place on a path.
-        payload = from_json(ctx._work.payload)
-        typed = payload if kind.payload is None else kind.payload.validate_python(payload)
+        typed = from_json(ctx._work.payload) if kind.payload is None else kind.read(ctx._work)
         sharing = Sharing(kind.sharing.concurrency, kind.sharing.resource_of(kind.name, typed))
         bare = replace(kind, payload=None, key=None, trap=False, url=None, paths=PLAIN, sharing=sharing)
-        new = Kind.new_task(bare, payload, key=ctx.key)
+        new = Kind.new_task(bare, from_json(ctx._work.payload), key=ctx.key)
         return new._replace(
-            base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload, path=ctx.path_rule
-        )
+            base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload, path=ctx.path_rule,
+            payload_version=ctx._work.payload_version, retry=ctx._work.retry,
+        )  # fmt: skip
 
 
 def _fields(kind: Kind) -> dict[str, Any]:

@@ -63,6 +63,10 @@ class Work(NamedTuple):
     ending_facts: str | None = None
     unique_seconds: float | None = None
     resource: str | None = None
+    payload_version: int | None = None
+    """None for the first."""
+    retry: str | None = None
+    """Its own back-off (:attr:`ramet.model.task.task.NewTask.retry`); None for its kind's."""
     round: int = 0
     """Number of its joins so far."""
     after: int = 0

@@ -138,6 +138,7 @@ class Spawn(NamedTuple):
     required: bool = False
     after: Iterable[Dependency] = ()
     budget: Budget | None = None
+    tags: Sequence[str] = ()
 
 
 _OPTIONS = Spawn._fields[2:]
@@ -188,8 +189,8 @@ class BaseClaim(BaseContext):
             pydantic.ValidationError: it does not fit the handler's type.
         """
         if not self._parsed:
-            adapter, text = self._kind.payload, self._work.payload
-            self._payload = json.loads(text) if adapter is None else adapter.validate_json(text)
+            typed = self._kind.payload is not None
+            self._payload = self._kind.read(self._work) if typed else json.loads(self._work.payload)
             self._parsed = True
         return self._payload
 
@@ -234,7 +235,7 @@ class BaseClaim(BaseContext):
         more = [self._spawn_request(spawn) for spawn in spawns]
         if isinstance(outcome, BaseException):
             draw, table, kind = self._hold.jitter(), self._kind.error_table(), self._kind
-            event = error_event(outcome, self.fence, draw, table, handler=kind.handler, waits=kind.retry.waits)
+            event = error_event(outcome, self.fence, draw, table, handler=kind.handler, waits=kind.waits_of(self._work))
             return Settlement(*self.pair, event)
         more += self._kind.next_stage(self, outcome)
         settlement = settlement_of(self, outcome)
@@ -418,7 +419,7 @@ class Claim(BaseClaim, AsyncContext):
             name, text = ("Error", error) if isinstance(error, str) else describe_error(error)
             trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
             classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
-            draw, waits = self._hold.jitter(), self._kind.retry.waits
+            draw, waits = self._hold.jitter(), self._kind.waits_of(self._work)
             event = named_error_event(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
             return Settlement(*self.pair, event)
 

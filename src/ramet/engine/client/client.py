@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
 from ramet.engine.base.clock import Clock, SystemClock, new_id
+from ramet.engine.client.handle import SubmitOptions, TaskHandle
 from ramet.engine.client.new_lineage import LimitsGiven, LineageLimits, new_lineage
 from ramet.engine.client.operate import Operating
 from ramet.engine.client.pull import PullVerbs
@@ -16,18 +17,22 @@ from ramet.engine.client.settings import Settings
 from ramet.engine.client.waiting import Waiting
 from ramet.engine.client.watched import watched
 from ramet.engine.context.data import blobs_taken
-from ramet.engine.kinds.options import PathArguments, TaskOptions
+from ramet.engine.kinds.options import TaskArguments, TaskOptions
 from ramet.engine.kinds.registry import Handler, Registry
 from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.limits import GENERATIONS_MAX, Limits
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.task.retry import Permanent
+from ramet.model.task.retry import Permanent, Retry
 from ramet.model.task.task import NewTask
 from ramet.model.values import NewBlob, check_name
 from ramet.store.address import shown
 from ramet.store.answers import ReofferResult, SpawnResult, SubmitResult
 from ramet.store.requests import NewLineage
 from ramet.store.store import Store
+
+Payload = TypeVar("Payload")
+Returned = TypeVar("Returned")
+Parameters = ParamSpec("Parameters")
 
 
 class Client(Reading, Operating, Waiting, PullVerbs):
@@ -83,6 +88,30 @@ class Client(Reading, Operating, Waiting, PullVerbs):
 
     # --- submitting
 
+    @overload
+    async def submit(self, kind: str, payload: Any = None, **options: Unpack[SubmitOptions]) -> TaskHandle[Any]: ...
+    @overload
+    async def submit(
+        self, kind: Callable[[Any], Returned], payload: None = None, **options: Unpack[SubmitOptions]
+    ) -> TaskHandle[Returned]: ...
+    @overload
+    async def submit(
+        self, kind: Callable[[Any, Payload], Returned], payload: Payload, **options: Unpack[SubmitOptions]
+    ) -> TaskHandle[Returned]: ...
+    @overload
+    async def submit(
+        self,
+        kind: Callable[Concatenate[Any, Parameters], Returned],
+        payload: Mapping[str, Any],
+        **options: Unpack[SubmitOptions],
+    ) -> TaskHandle[Returned]: ...
+    @overload
+    async def submit(
+        self,
+        kind: Callable[[Any, list[Payload]], Any],
+        payload: Payload,
+        **options: Unpack[SubmitOptions],
+    ) -> TaskHandle[Any]: ...
     async def submit(
         self,
         kind: str | Handler,
@@ -94,14 +123,18 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         delay_seconds: float = 0.0,
         task_seconds: float | None = None,
         budget: Budget | None = None,
+        max_attempts: int | None = None,
+        retry: Retry | None = None,
+        payload_version: int | None = None,
         tracking_id: str | None = None,
         limits: LimitsGiven | None = None,
         may_raise: bool = False,
         connection: Any = None,
         on_lineage_end: str | Handler | None = None,
-        **path: Unpack[PathArguments],
-    ) -> SubmitResult:
-        """Start a lineage with one root. Durable when it returns.
+        **more: Unpack[TaskArguments],
+    ) -> TaskHandle[Any]:
+        """Start a lineage with one root. Durable when it returns. Of a handler, type checkers compare the payload (or
+        take a mapping of its fields) and know the result.
 
         Where another task holds the key of a kind with ``unique="global"``, that task is the answer (``created`` is
         False) and no lineage is started.
@@ -112,6 +145,9 @@ class Client(Reading, Operating, Waiting, PullVerbs):
             key: instead of the kind's own key function.
             task_seconds: a deadline of this task, where it is stricter than its kind's.
             budget: a part of the lineage for the root and what grows below it; its ``keep_cost`` is the root's alone.
+            max_attempts: fewer than its kind's.
+            retry: when it is tried again, instead of its kind's; its ``attempts`` are ``max_attempts``.
+            payload_version: of a payload for a kind that is known here by name only; left out, 1.
             tracking_id: names the lineage; submitting the same again changes nothing.
             limits: of this lineage: those of a :class:`ramet.Limits` that differ from the default, or of a mapping. One
                 that is looser than kind or app declare changes nothing, unless ``may_raise``: for operators.
@@ -120,7 +156,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
                 ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
             on_lineage_end: a kind (of one stage) of which a task runs after each end of the lineage, with a
                 :class:`ramet.LineageTotals`. Its place is taken from ``max_tasks`` now.
-            path: where the task stands in line, ``path=["doc1", "review"]`` or ``document_id="doc1"``, and how.
+            more: where it stands in line, ``path=["doc1", "review"]`` or ``document_id="doc1"``, and its ``tags``.
 
         Raises:
             LineageExists: another lineage has this tracking_id.
@@ -131,10 +167,11 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         await self.settings.refresh()
         with blobs_taken() as blobs:
             new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds,
-                            task_seconds=task_seconds, budget=budget, **path)  # fmt: skip
+                            task_seconds=task_seconds, budget=budget, max_attempts=max_attempts, retry=retry,
+                            payload_version=payload_version, **more)  # fmt: skip
         bounds = await self._bounds([kind], limits, may_raise, connection)
         lineage = self._lineage([new], tracking_id, bounds, blobs.values(), on_lineage_end)
-        return (await self._submit([lineage], connection))[0]
+        return TaskHandle.of((await self._submit([lineage], connection))[0], self, self.registry.known(kind))
 
     async def submit_many(
         self,

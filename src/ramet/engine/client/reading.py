@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from ramet.engine.base.forwarding import of_store
 from ramet.engine.client.waiting import ends_of
@@ -13,7 +13,9 @@ from ramet.engine.context.data import Blob, read_blob
 from ramet.engine.context.task import NOTE
 from ramet.engine.explain.explain import Explanation, explain
 from ramet.engine.explain.key import KeyExplanation, explain_key, first_found, spellings, spellings_of
+from ramet.engine.kinds.options import TaskOptions
 from ramet.engine.kinds.registry import Handler, Registry
+from ramet.model.lineage.guard import Verdict
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.paths import PathPage, path_of
 from ramet.model.task.task import LIVE, Block, Task, TaskState, Wait
@@ -65,6 +67,7 @@ class Reading:
         key: str | None = None,
         min_depth: int | None = None,
         parent_id: str | None = None,
+        tag: str | None = None,
         limit: int = 100,
         after: int = 0,
         newest: bool = False,
@@ -77,7 +80,7 @@ class Reading:
         wanted = frozenset(TaskState(state) for state in states)
         query = TaskQuery(
             tracking_id=tracking_id, states=wanted, kind=kind, key=key, min_depth=min_depth, parent_id=parent_id,
-            limit=limit, after=after, newest=newest,
+            limit=limit, after=after, newest=newest, tag=tag,
         )  # fmt: skip
         if key is None:
             return await self.store.tasks(query)
@@ -110,6 +113,27 @@ class Reading:
         """
         wanted = self.registry.known(kind)
         return await self.store.claimable(wanted.name, queue or wanted.queue, limit=limit)
+
+    async def can_spawn(
+        self, parent_id: str, kind: str | Handler, payload: Any = None, **options: Unpack[TaskOptions]
+    ) -> Verdict:
+        """What the spawn guard would answer now, were this task's handler to spawn that one. Writes nothing.
+
+        Args:
+            parent_id: the task that would spawn; its claim counts as current, also before and after it runs.
+            options: those of the spawn that change its key, path and the like.
+
+        Returns:
+            :class:`ramet.Allowed`, or :class:`ramet.Blocked` with its ``reason``, and in words its ``detail``.
+
+        Raises:
+            LookupError: there is no such parent.
+            pydantic.ValidationError: the payload does not fit.
+        """
+        verdict = await self.store.can_spawn(parent_id, self.registry.known(kind).new_task(payload, **options))
+        if verdict is None:
+            raise LookupError(f"no task {on_one_line(parent_id)}")
+        return verdict
 
     stale = of_store(
         Store.stale,

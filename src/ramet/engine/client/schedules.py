@@ -37,6 +37,8 @@ class ScheduleDeclaration(NamedTuple):
     catch_up: int = 1
     open_times: bool = False
     """Nobody named times: they are those of ``schedule_seconds``."""
+    pulls: tuple[str, ...] = ()
+    """Pulled kinds whose tasks its handler invokes: a foreground run starts it when one of them is due."""
 
 
 def check_declaration(

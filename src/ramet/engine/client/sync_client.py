@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from types import TracebackType
-from typing import Any, Concatenate, Self
+from typing import Any, Concatenate, Self, Unpack, overload
 
 from ramet.engine.base import current_tasks
 from ramet.engine.base.forwarding import Answer, Blocking, Parameters, WaitFor, blocking
 from ramet.engine.client.claim import BaseClaim, Claim
-from ramet.engine.client.client import Client
+from ramet.engine.client.client import Client, Payload, Returned
+from ramet.engine.client.handle import SubmitOptions, SyncTaskHandle, TaskHandle
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.client.settings import Settings
 from ramet.engine.context.context import SyncVerbs
@@ -217,7 +218,36 @@ class SyncClient(Blocking):
 
     ensure_tables = blocking(Client.ensure_tables)
 
-    submit = blocking(Client.submit)
+    @overload
+    def submit(self, kind: str, payload: Any = None, **options: Unpack[SubmitOptions]) -> SyncTaskHandle[Any]: ...
+    @overload
+    def submit(
+        self, kind: Callable[[Any], Returned], payload: None = None, **options: Unpack[SubmitOptions]
+    ) -> SyncTaskHandle[Returned]: ...
+    @overload
+    def submit(
+        self, kind: Callable[[Any, Payload], Returned], payload: Payload, **options: Unpack[SubmitOptions]
+    ) -> SyncTaskHandle[Returned]: ...
+    @overload
+    def submit(
+        self,
+        kind: Callable[Concatenate[Any, Parameters], Returned],
+        payload: Mapping[str, Any],
+        **options: Unpack[SubmitOptions],
+    ) -> SyncTaskHandle[Returned]: ...
+    @overload
+    def submit(
+        self,
+        kind: Callable[[Any, list[Payload]], Any],
+        payload: Payload,
+        **options: Unpack[SubmitOptions],
+    ) -> SyncTaskHandle[Any]: ...
+    @wraps(Client.submit)
+    def submit(self, kind: Any, payload: Any = None, **options: Any) -> SyncTaskHandle[Any]:
+        method: Callable[..., Coroutine[Any, Any, TaskHandle[Any]]] = Client.submit
+        handle = self._run(method, kind, payload, **options)
+        return SyncTaskHandle.waiting(handle, self.wait_for)
+
     submit_many = blocking(Client.submit_many)
     add = blocking(Client.add)
 
@@ -227,6 +257,7 @@ class SyncClient(Blocking):
     tallies = blocking(Client.tallies)
     has_live = blocking(Client.has_live)
     claimable = blocking(Client.claimable)
+    can_spawn = blocking(Client.can_spawn)
     bound_counts = blocking(Client.bound_counts)
     lineage = blocking(Client.lineage)
     lineages = blocking(Client.lineages)

@@ -25,7 +25,7 @@ from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX, Endings, Outcome,
 from ramet.engine.context.ports import ClaimLost, ContextParts, InvokeResult, SupervisorPort
 from ramet.engine.context.rates import adapt_rate, take_units
 from ramet.engine.context.task import CallTime, OwnTask, PipelineStateMixin
-from ramet.engine.kinds.options import Dependency, PathArguments, SpawnHandle
+from ramet.engine.kinds.options import Dependency, SpawnHandle, TaskArguments
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.engine.kinds.signatures import FirstArgument
 from ramet.model.flow.resources import ResponseLimits
@@ -131,7 +131,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         required: bool = False,
         after: Iterable[Dependency] = (),
         budget: Budget | None = None,
-        **path: Unpack[PathArguments],
+        **more: Unpack[TaskArguments],
     ) -> SpawnHandle:
         """Ask for a child task; return a name for ``after`` of a later one. The guard decides at this task's next
         checkpoint or its end.
@@ -147,8 +147,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
                 an id. The child finds them in ``ctx.after``, and is skipped when one of them does not succeed, unless
                 ``on_dependency_failure="run"``.
             budget: a part of what the lineage has, for the child and all that grows below it (:class:`ramet.Budget`).
-            path: where the child stands in line: below this task's own path, beside it, or on it. One that conflicts
-                with this task begins after its end.
+            more: its ``tags``, and its path: below this task's own, beside it, or on it; then it begins after its end.
 
         Raises:
             UnknownKind: nobody registered that kind.
@@ -159,7 +158,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         target = self._registry.get(kind)
         new = target.new_task(
             payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge,
-            task_seconds=task_seconds, required=required, after=after, budget=budget, **path,
+            task_seconds=task_seconds, required=required, after=after, budget=budget, **more,
         )  # fmt: skip
         self.spawn_next(new)
         return SpawnHandle(target.name, new.key)
@@ -259,7 +258,8 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
 
     def inside(self) -> ContextParts:
         """For the engine: what it needs to run other tasks inside of this one."""
-        return ContextParts(self._work, self._kind, self._registry, self._clock, self._lease_seconds, self._call)
+        work, kind, registry, clock = self._work, self._kind, self._registry, self._clock
+        return ContextParts(work, kind, registry, clock, self._lease_seconds, self._call, self._desk.ask)
 
     def spawn_next(self, new: NewTask) -> None:
         """For the engine: a task that commits with this one's end, the next stage of a staged kind among others."""

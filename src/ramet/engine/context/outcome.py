@@ -16,6 +16,7 @@ from ramet.engine.base.error_text import describe_error, redacted, traceback_of
 from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.context.money import CostRefused
 from ramet.engine.kinds.registry import UnknownKind
+from ramet.engine.kinds.signatures import NoResult
 from ramet.model.flow.resources import NAME_LENGTH_MAX
 from ramet.model.keys import InvalidKey
 from ramet.model.paths import ON_DEPENDENCY_FAILURE, InvalidPath
@@ -26,6 +27,7 @@ from ramet.model.task.retry import (
     ERRORS,
     ErrorClass,
     ErrorTable,
+    NewerPayload,
     RetryAfter,
     Waits,
     classify,
@@ -44,7 +46,7 @@ _EVENTS = frozenset({"filter", "skip", "fail", "snooze", "join", "continue"})
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NoResult):
     """An end other than a result. Handlers make it with their context's methods, pullers with the ones here."""
 
     event: str
@@ -198,11 +200,17 @@ def error_event(
     return replace(event, traceback=traceback_of(error, handler), waits=waits)
 
 
+NEWER_SECONDS = 10.0
+"""A task whose payload is of a newer version than this program reads is left for others for so long."""
+
+
 def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
     name, text = describe_error(error)
     if isinstance(error, RetryAfter):
         resource = storable(str(error.resource), NAME_LENGTH_MAX)
         return ev.Snooze(fence, seconds_from_now("RetryAfter.seconds", error.seconds), _reason(text), resource)
+    if isinstance(error, NewerPayload):
+        return ev.Snooze(fence, NEWER_SECONDS, _reason(text))
     if isinstance(error, CostRefused):
         reason = Reason("cost", **error.facts) if error.facts else _reason(text)
         if error.retry_seconds is None:

@@ -38,6 +38,8 @@ class ContextParts(NamedTuple):
     lease_seconds: float
     call: Callable[[Settlement], Coroutine[Any, Any, SettleResult]]
     """Settles something of the task now; raises ClaimLost where the claim is not current."""
+    ask: Callable[..., Coroutine[Any, Any, Any]]
+    """Runs an errand of :mod:`ramet.engine.context.supervisor_calls`."""
 
 
 class InvokeResult(NamedTuple):

@@ -53,6 +53,16 @@ async def _bound(store: Store, settler_id: str, limit: int, after: str | None) -
     return list(await store.bound(settler_id, limit=limit, after=after))
 
 
+RUN_ERRANDS = frozenset({"run_terms", "run_claim", "run_settled"})
+"""About the run of the worker, which answers them itself. ``run_terms`` says whether a handler that pulls tasks waits
+for what comes due, and whether it has to ask how many it may claim and to tell how they ended: the other two."""
+
+
+async def _run_terms(store: Store) -> list[bool]:
+    """The terms of a run without bounds."""
+    return [True, False]
+
+
 _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     "adapt": adapt,
     "bind": _bind,
@@ -62,6 +72,7 @@ _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     "reserve": _reserve,
     "settle_reserved": _settle_reserved,
     "put_blob": keep_blob,
+    "run_terms": _run_terms,
     "take": take,
     "transact": transact,
 }

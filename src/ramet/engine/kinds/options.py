@@ -13,6 +13,7 @@ from ramet.model.flow.resources import NAME_LENGTH_MAX, ResourcePolicy
 from ramet.model.keys import text_key
 from ramet.model.lineage.branches import Budget
 from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES, InvalidPath, PathElements, PathRule, path_of
+from ramet.model.task.retry import Retry
 from ramet.model.task.task import EDGES_MAX, After
 from ramet.model.values import check_name, check_text
 
@@ -200,19 +201,36 @@ Dependency = str | tuple[str, str] | SpawnHandle | Named
 """A task of the same lineage: its id, its kind and key, what ``ctx.spawn`` returned, or an answer with its id."""
 
 
-class TaskOptions(PathArguments, total=False):
-    """What one item of :meth:`ramet.Client.submit_many` says besides its kind and payload."""
+class TaskArguments(PathArguments, total=False):
+    """What everything that submits or spawns may say of a task beside its kind, payload and times."""
 
-    after: Iterable[Dependency]
-    """Tasks of the same lineage that have to end first (:meth:`ramet.Context.spawn`)."""
-    budget: Budget | None
-    """A part of the lineage for the task and what grows below it (:class:`ramet.Budget`)."""
+    tags: Sequence[str]
+    """At most 10 texts of at most 64 characters each, by which it is listed; a lineage has the tags of its roots."""
+
+
+class RootOptions(TaskArguments, total=False):
+    """What a submit may say of a root besides its kind and payload."""
 
     key: str | None
     queue: str | None
     priority: int | None
     delay_seconds: float
     task_seconds: float | None
+    budget: Budget | None
+    """A part of the lineage for the task and what grows below it (:class:`ramet.Budget`)."""
+    max_attempts: int | None
+    """Fewer attempts than its kind's; left out (or None), the kind's."""
+    retry: Retry | None
+    """When it is tried again, instead of its kind's; its ``attempts`` are ``max_attempts``."""
+    payload_version: int | None
+    """Of a payload for a kind that this program knows by name only; left out, 1. See :meth:`ramet.App.upgrade`."""
+
+
+class TaskOptions(RootOptions, total=False):
+    """What one item of :meth:`ramet.Client.submit_many` says besides its kind and payload."""
+
+    after: Iterable[Dependency]
+    """Tasks of the same lineage that have to end first (:meth:`ramet.Context.spawn`)."""
 
 
 class PathOptions(NamedTuple):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Unpack
 
 from pydantic import TypeAdapter
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.json_text import json_text
@@ -22,7 +23,7 @@ from ramet.engine.kinds.options import (
     PathOptions,
     Sharing,
 )
-from ramet.engine.kinds.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
+from ramet.engine.kinds.signatures import check_same_fields, is_async, name_of, one_payload, payload_type, result_type
 from ramet.engine.settings.declared import DeclaredSettings
 from ramet.engine.settings.live import LiveSettings
 from ramet.engine.settings.setting import RETRY_SETTING
@@ -32,14 +33,32 @@ from ramet.model.lineage.guard import FOR_GOOD_SECONDS
 from ramet.model.lineage.limits import Limits
 from ramet.model.paths import PathRule
 from ramet.model.task.ordering import BY_DUE
-from ramet.model.task.retry import DEFAULT_RETRY, ERRORS, ErrorTable, Retry
+from ramet.model.task.retry import (
+    DEFAULT_RETRY,
+    ERRORS,
+    ErrorTable,
+    NewerPayload,
+    Retry,
+    Waits,
+    waits_from_text,
+    waits_text,
+)
 from ramet.model.task.task import After, NewTask
-from ramet.model.values import RESERVED_DELAY_SECONDS_MAX, SECONDS_LEAST, SECONDS_MAX, check_name, seconds
+from ramet.model.values import (
+    RESERVED_DELAY_SECONDS_MAX,
+    SECONDS_LEAST,
+    SECONDS_MAX,
+    check_name,
+    checked_tags,
+    seconds,
+    whole,
+)
 from ramet.model.values import priority as checked_priority
 
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
 UrlOf = Callable[[Any], str | None]
+Upgrade = Callable[[Any], Any]
 LimitsOf = Callable[[Mapping[str, Any]], Limits]
 
 QUEUE = "default"
@@ -104,6 +123,12 @@ class Kind:
     live: LiveSettings = field(default_factory=LiveSettings)
     lineage: LimitsOf | None = None
     """From the stored settings, what lineages may do whose root is of this kind; None: as declared."""
+    version: int = 1
+    """Of its payload."""
+    upgrades: dict[int, Upgrade] = field(default_factory=dict)
+    """By the version that each leads on from. One dictionary for all stages of a kind, filled after their handlers."""
+    result: TypeAdapter[Any] | None = None
+    """Of what its handler returns; None where that is not annotated with a type that can be read back."""
 
     @property
     def root_limits(self) -> Limits:
@@ -152,6 +177,50 @@ class Kind:
         if not stored:
             return self.declared_retry
         return replace(self.declared_retry, **{**stored.get("*", {}), **stored.get(self.name, {})})
+
+    def waits_of(self, work: Work) -> Waits:
+        """The back-off of a task: its own, or that of the policy in force."""
+        return self.retry.waits if work.retry is None else waits_from_text(work.retry)
+
+    def read(self, work: Work) -> Any:
+        """The payload of a claimed task, as this program's handler takes it.
+
+        One that an older program wrote goes through the upgrades from its version on.
+
+        Raises:
+            NewerPayload: a newer program wrote it.
+            pydantic.ValidationError: it does not fit the handler's type.
+        """
+        assert self.payload is not None
+        version = work.payload_version or 1
+        if version == self.version:
+            return self.payload.validator.validate_json(work.payload)
+        if version > self.version:
+            raise NewerPayload(
+                f"the payload of {self.name} is of version {version}, this program reads {self.version}: "
+                "a worker of that version takes it"
+            )
+        value = from_json(work.payload)
+        for step in range(version, self.version):
+            value = self.upgrades[step](value)
+        return self.payload.validate_json(to_json(value))
+
+    def check_upgrades(self) -> None:
+        """Whether payloads of all earlier versions can be read.
+
+        Raises:
+            ValueError: a step is missing.
+        """
+        missing = [step for step in range(1, self.version) if step not in self.upgrades]
+        if missing:
+            raise ValueError(
+                f"kind {self.name!r} is of version {self.version} and cannot read version {missing[0]}: register "
+                f"@app.upgrade({self.name!r}, from_version={missing[0]})"
+            )
+
+    def read_result(self, value: Any) -> Any:
+        """The result of a task as the type that the handler is annotated with; as it is where there is none."""
+        return value if self.result is None else self.result.validate_json(to_json(value))
 
     def error_table(self) -> ErrorTable:
         """The engine's error classes with this kind's own on top."""
@@ -205,6 +274,10 @@ class Kind:
         required: bool = False,
         after: Iterable[Dependency] = (),
         budget: Budget | None = None,
+        max_attempts: int | None = None,
+        retry: Retry | None = None,
+        payload_version: int | None = None,
+        tags: Sequence[str] = (),
         **path: Unpack[PathArguments],
     ) -> NewTask:
         """A task of this kind, ready to be submitted or spawned. The options are those of :meth:`ramet.Context.spawn`.
@@ -230,7 +303,7 @@ class Kind:
             queue=queue,
             priority=self.priority if priority is None else checked_priority("priority", priority),
             delay_seconds=seconds("delay_seconds", delay_seconds, most=_delay_max(path)),
-            max_attempts=self.retry.attempts or limits.max_attempts,
+            max_attempts=_fewer(self.retry.attempts or limits.max_attempts, max_attempts, retry),
             task_seconds=_stricter(limits.task_seconds, task_seconds),
             max_chain_depth=limits.max_chain_depth,
             cycle_on=self.cycle_rule(key),
@@ -245,6 +318,9 @@ class Kind:
             required=int(required),
             after=self._after(str(key), after, path) if after else None,
             budget=None if budget is None else budget.checked(),
+            payload_version=_later(self.version if payload_version is None else payload_version),
+            retry=None if retry is None else waits_text(retry.waits),
+            tags=json.dumps(checked_tags(tags)) if tags else None,
         )
 
     def _after(self, key: str, after: Iterable[Dependency], path: PathArguments) -> After | None:
@@ -257,6 +333,20 @@ class Kind:
 def _delay_max(path: PathArguments) -> float:
     """A place that is reserved holds others back for as long as its task waits."""
     return RESERVED_DELAY_SECONDS_MAX if path.get("reserve_path") else SECONDS_MAX
+
+
+def _fewer(declared: int | None, given: int | None, retry: Retry | None) -> int | None:
+    """The attempts of a task whose submit may lower its kind's."""
+    if given is None:
+        given = None if retry is None else retry.attempts
+    if given is None:
+        return declared
+    wanted = whole("max_attempts", given, least=1)
+    return wanted if declared is None else min(declared, wanted)
+
+
+def _later(version: int) -> int | None:
+    return None if whole("payload_version", version, least=1) == 1 else version
 
 
 def _stricter(declared: float | None, given: float | None) -> float | None:
@@ -282,6 +372,8 @@ class Registry:
         """The stored settings as last read. An app works on one database at a time."""
         self._kinds: dict[str, Kind] = {}
         self._by_handler: dict[Handler, Kind] = {}
+        self._upgrades: dict[str, dict[int, Upgrade]] = {}
+        """By kind, for all stages of one with a task per stage."""
         self._staged: set[str] = set()
         """Base kinds of a task per stage; ``base.name`` belongs to their stages."""
         self._stages: set[str] = set()
@@ -306,6 +398,7 @@ class Registry:
         sharing: Sharing = ALONE,
         paths: PathOptions = PLAIN,
         lineage: LimitsOf | None = None,
+        version: int = 1,
     ) -> Kind:
         """Register a handler.
 
@@ -315,7 +408,6 @@ class Registry:
         self._check_name(name)
         if cycle_on not in (None, "key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key', 'kind+key' or nothing")
-        checked_priority(f"the priority of kind {name!r}", priority)
         declared = limits or self._limits
         declared, policy = (declared, self._retry) if retry is None else with_attempts(declared, retry)
         called = one_payload(handler, many=how.batch > 1)
@@ -326,7 +418,7 @@ class Registry:
             is_async=is_async(handler),
             key=key,
             queue=queue,
-            priority=priority,
+            priority=checked_priority(f"the priority of kind {name!r}", priority),
             declared=declared,
             cycle_on=cycle_on,
             errors=errors or {},
@@ -340,6 +432,9 @@ class Registry:
             paths=paths.checked(name),
             live=self.live,
             lineage=lineage,
+            version=whole(f"the version of kind {name!r}", version, least=1),
+            upgrades=self._upgrades.setdefault(self._base(name), {}),
+            result=result_type(handler, many=how.batch > 1),
         )
         self._kinds[name] = self._by_handler[handler] = self._by_handler[called] = kind
         return kind
@@ -391,6 +486,28 @@ class Registry:
         for function in [function for function, kind in self._by_handler.items() if kind is found]:
             self._by_handler[function] = changed
 
+    def _base(self, name: str) -> str:
+        """The kind whose stage this is; itself for any other."""
+        base = name.rpartition(".")[0]
+        return base if base in self._staged else name
+
+    def add_upgrade(self, kind: str | Handler, from_version: int, upgrade: Upgrade) -> None:
+        """Register how a payload of a version becomes one of the next.
+
+        Raises:
+            UnknownKind: no such kind is registered.
+            ValueError: the kind has no later version, or the step is registered already.
+        """
+        found = self.get(kind)
+        if found.version == 1:
+            raise ValueError(f"kind {found.name!r} is of version 1: register it with version=2 and then its upgrade")
+        if not 1 <= from_version < found.version:
+            known = f"kind {found.name!r} is of version {found.version}"
+            raise ValueError(f"{known}: from_version is {from_version}, give 1 to {found.version - 1}")
+        if from_version in found.upgrades:
+            raise ValueError(f"kind {found.name!r} has two upgrades from version {from_version}: leave one of them out")
+        found.upgrades[from_version] = upgrade
+
     def __contains__(self, kind: str | Handler) -> bool:
         return kind in (self._kinds if isinstance(kind, str) else self._by_handler)
 
@@ -437,6 +554,8 @@ class Registry:
         served = self.kinds if names is None else [self.get(name) for name in names]
         if not served:
             raise ValueError("the app has no kinds: register a handler with @app.task(...)")
+        for kind in served:
+            kind.check_upgrades()
         return served
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from inspect import Parameter
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 
 Function = Callable[..., Any]
 
@@ -25,6 +25,12 @@ _FIELDS = "__ramet_fields__"
 
 class FirstArgument:
     """What a handler's first parameter gets: the context of a task, or a batch of them."""
+
+
+class NoResult:
+    """What a handler may return instead of a result."""
+
+    __slots__ = ()
 
 
 def is_async(handler: Function) -> bool:
@@ -99,6 +105,30 @@ def payload_type(handler: Function, *, many: bool = False) -> TypeAdapter[Any] |
             raise ValueError(f"batch handler {name_of(handler)} takes many payloads: annotate them as list[...]")
         [hint] = typing.get_args(hint)
     return TypeAdapter(hint)
+
+
+def result_type(handler: Function, *, many: bool = False) -> TypeAdapter[Any] | None:
+    """The type of what a handler returns, without the ends that are no result; None where it cannot be read from JSON.
+
+    Args:
+        many: it takes a batch: the type is that of the members of what it returns.
+    """
+    hint = _hints(handler, strict=False).get("return", Any)
+    if many:
+        hint = (typing.get_args(hint) or (Any,))[0]
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        results = [each for each in typing.get_args(hint) if not issubclass(_class_of(each), NoResult)]
+        hint = typing.Union[tuple(results)] if results else Any  # noqa: UP007 - of a list that is made here
+    if hint is Any or issubclass(_class_of(hint), NoResult):
+        return None
+    try:
+        return TypeAdapter(hint)
+    except PydanticUserError:
+        return None  # A class that pydantic knows nothing of: its JSON is what there is.
+
+
+def _class_of(hint: Any) -> type:
+    return hint if inspect.isclass(hint) else object
 
 
 def check_same_fields(what: str, first: Function, other: Function) -> None:

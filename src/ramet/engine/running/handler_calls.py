@@ -166,7 +166,7 @@ class HandlerCalls:
         try:
             arguments: tuple[Any, ...] = ()
             if kind.payload is not None:
-                arguments = (kind.payload.validator.validate_json(work.payload),)
+                arguments = (kind.read(work),)
             context = self._context(work, kind, slot)
             if work.round or work.after:
                 await load_joined((context,))
@@ -187,7 +187,7 @@ class HandlerCalls:
         settlements, payloads, called = list[Settlement](), list[Any](), list[Work]()
         for work in works:
             try:
-                payloads.append(None if kind.payload is None else kind.payload.validate_json(work.payload))
+                payloads.append(None if kind.payload is None else kind.read(work))
                 called.append(work)
             except BaseException as error:  # A type of the app's has checks of its own.
                 settlements.append(self._failed(work, kind, error))
@@ -253,5 +253,5 @@ class HandlerCalls:
     def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
         """An exception drops what the handler buffered since its last checkpoint."""
         draw, table = self._rng.random(), kind.error_table()
-        event = error_event(error, work.fence, draw, table, handler=kind.handler, waits=kind.retry.waits)
+        event = error_event(error, work.fence, draw, table, handler=kind.handler, waits=kind.waits_of(work))
         return Settlement(work.seq, work.fence, event)

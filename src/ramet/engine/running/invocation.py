@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +20,7 @@ from ramet.engine.client.claim import ClaimId, heartbeat_seconds
 from ramet.engine.client.client import Client
 from ramet.engine.context.context import Context
 from ramet.engine.context.ports import ClaimLost, ContextParts, InvokeResult
-from ramet.engine.context.supervisor_calls import SupervisorCalls
+from ramet.engine.context.supervisor_calls import RUN_ERRANDS, SupervisorCalls
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.engine.running.runner import Runner
 from ramet.engine.running.settle_batch import settled_or_error, settled_together
@@ -87,7 +88,10 @@ class InvocationRun:
         concurrency: int,
         wait: bool,
         invoke: Invoke,
+        ask: Callable[..., Coroutine[Any, Any, Any]],
+        counted: bool,
     ) -> None:
+        self._ask_run, self._counted = ask, counted
         self._client, self._store, self._kinds, self._queues = client, client.store, kinds, queues
         self._allowed, self._times, self._concurrency, self._wait = allowed, times, concurrency, wait
         self._clock, self._lease_seconds = inside.clock, inside.lease_seconds
@@ -198,6 +202,8 @@ class InvocationRun:
         if self._room <= 0 or not self._may_claim:
             return False
         wanted = await self._allowed.take(self._room)
+        if wanted <= 0:
+            return False
         # The lease counts from before the request was sent (DESIGN §10).
         sent_at = self._clock.monotonic()
         self._allowed.taken(wanted)
@@ -269,6 +275,13 @@ class InvocationRun:
             for item, answer in zip(batch, answers, strict=True):
                 self._note(item, answer)
             self._let_go([(item.seq, item.fence) for item in batch])
+            if self._counted:
+                states = Counter(
+                    answer.state
+                    for item, answer in zip(batch, answers, strict=True)
+                    if answer.state is not None and not isinstance(item.event, ev.HandBack)
+                )
+                await self._ask_run("run_settled", states)
 
     def _note(self, item: Settlement, answer: SettleResult) -> None:
         if answer.state is not None and TaskState(answer.state) in TERMINAL:
@@ -330,6 +343,8 @@ class InvocationRun:
         return settled
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
+        if errand in RUN_ERRANDS:
+            return await self._ask_run(errand, *arguments)
         return await self._calls.ask(self._lease_seconds, errand, *arguments)
 
     def client(self) -> Client:
@@ -383,6 +398,39 @@ class ChainAllowance:
         self._context.claims_taken(claimed)
 
 
+class RunAllowance(ChainAllowance):
+    """The same, where the run of the worker is bounded too: each claim is granted by it."""
+
+    def __init__(self, context: Context, items_max: int, ask: Callable[..., Coroutine[Any, Any, int]]) -> None:
+        super().__init__(context, items_max)
+        self._ask = ask
+        self._granted = 0
+        """Granted by the run and not used."""
+        self._spent = False
+
+    @property
+    def left(self) -> int:
+        return min(super().left, self._granted) if self._spent else super().left
+
+    async def take(self, wanted: int) -> int:
+        wanted = await super().take(wanted)
+        if wanted > self._granted:
+            missing = wanted - self._granted
+            granted = await self._ask("run_claim", missing)
+            self._granted += granted
+            self._spent = granted < missing
+        return min(wanted, self._granted)
+
+    def taken(self, claimed: int) -> None:
+        super().taken(claimed)
+        self._granted -= claimed
+
+    async def give_back(self) -> None:
+        """Return to the run what was granted and not used."""
+        if self._granted:
+            await self._ask("run_claim", -self._granted)
+
+
 async def invoke(
     context: Context, kinds: Sequence[str | Handler], concurrency: int | None, queues: Sequence[str] | None, wait: bool
 ) -> InvokeResult:
@@ -393,22 +441,27 @@ async def invoke(
         raise ValueError(f"concurrency is {concurrency}: give at least 1")
     names = [kind.name for kind in _pulled(inside.registry, kinds)]
     limits, client = inside.kind.limits, context.client
+    waits, counted = await inside.ask("run_terms")
+    allowed = RunAllowance(context, limits.invocation_items, inside.ask)
     invoking = InvocationRun(
         inside,
         client,
         names,
         queues,
-        allowed=ChainAllowance(context, limits.invocation_items),
+        allowed=allowed if counted else ChainAllowance(context, limits.invocation_items),
         times=_times(inside, limits.invocation_seconds, context.remaining_seconds),
         concurrency=min(concurrency, max(1, limits.invocation_items)),
-        wait=wait,
+        wait=wait and waits,
         invoke=invoke,
+        ask=inside.ask,
+        counted=counted,
     )
     context.on_drain(invoking.drain)
     if context.draining:
         invoking.drain()
     try:
         await invoking.run()
+        await allowed.give_back()
     finally:
         context.on_drain(None)
     if invoking.changed:

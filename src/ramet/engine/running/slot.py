@@ -62,7 +62,7 @@ def limit_seconds(kind: Kind, work: Work) -> float:
 
 def timed_out(kind: Kind, work: Work, jitter: float, where: str | None = None) -> Settlement:
     """The settlement of a task whose handler ran past its invocation limit; ``where`` it was then, if known."""
-    text, waits = f"the handler ran longer than {limit_seconds(kind, work):g} s", kind.retry.waits
+    text, waits = f"the handler ran longer than {limit_seconds(kind, work):g} s", kind.waits_of(work)
     event = named_error_event("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter, traceback=where, waits=waits)
     return Settlement(work.seq, work.fence, event)
 
@@ -92,7 +92,7 @@ class SettlementFactory:
 
     def error(self, work: Work, name: str, text: str, where: str | None = None) -> Settlement:
         """It ended with this error, which says nothing about another try."""
-        waits = self._registry.known(work.kind).retry.waits
+        waits = self._registry.known(work.kind).waits_of(work)
         draw = self._rng.random()
         event = named_error_event(name, text, ErrorClass.UNCLASSIFIED, work.fence, draw, traceback=where, waits=waits)
         return Settlement(work.seq, work.fence, event)

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from ramet.engine.app.app import App
 from ramet.engine.base.claims import ENDS_SECONDS, WorkerClaims, keep_alive, watch_ends
@@ -20,10 +20,11 @@ from ramet.engine.base.task_log import BlockLog, log_outcomes
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.client.client import Client
 from ramet.engine.client.waiting import lineage_is_over
-from ramet.engine.context.supervisor_calls import SupervisorCalls
+from ramet.engine.context.supervisor_calls import RUN_ERRANDS, SupervisorCalls
 from ramet.engine.kinds.registry import Kind
 from ramet.engine.running.settle_batch import settled_or_error, settled_together
 from ramet.engine.settings.live import Tuning
+from ramet.engine.worker.bounded import DRAINED, TASKS, BoundedRun, RunOptions, RunReport
 from ramet.engine.worker.child_process import ChildPlan
 from ramet.engine.worker.handlers import ClaimId, Handlers, InProcess
 from ramet.engine.worker.loops import declare_first, housekeeping, report_presence, serving, started
@@ -167,6 +168,7 @@ class Worker:
         concurrency: handlers that run at once.
         until_idle: return when nothing that this worker serves is live.
         until_ended: return when the lineage with this tracking_id has ended, and the task of its end too.
+        bounds: when the run ends by itself (:class:`ramet.RunOptions`).
     """
 
     def __init__(
@@ -187,6 +189,7 @@ class Worker:
         until_ended: str | None = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
+        **bounds: Unpack[RunOptions],
     ) -> None:
         served = app.registry.served(kinds)
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
@@ -199,8 +202,8 @@ class Worker:
         self._tuning = Tuning(app.registry.live, lease_seconds=lease_seconds, heartbeat_seconds=heartbeat_seconds,
                               sweep_seconds=sweep_seconds, poll_seconds=poll_seconds)  # fmt: skip
         self._ends_seconds = ends_seconds
-        self._until_idle = until_idle
-        self._until_ended = until_ended
+        self._run = BoundedRun(app, client, self._clock, self._kinds, until_idle=until_idle, **bounds)
+        self._until_idle, self._until_ended = until_idle, until_ended
         self._claims = WorkerClaims()
         self._works: dict[int, Work] = {}
         self._serving = serving(self.name, self._kinds, self._queues, concurrency)
@@ -241,6 +244,7 @@ class Worker:
         await self._client.settings.refresh(0.0)
         await declare_first(self._app, self._store, reach=self._reach, clock=self._clock,
                             pause_seconds=self._tuning.poll_seconds(), unless=self._draining)  # fmt: skip
+        await self._run.begin()
         self._store.join(self.name)
         await self._handlers.start(self)
         loops = started([
@@ -251,6 +255,7 @@ class Worker:
             *housekeeping(self._app, self._client, self._clock, self._tuning),
             ("seen", partial(report_presence, self._store, self._clock, self._serving, self._app)),
             ("stop", self._stopped.wait),
+            ("time", partial(self._run.keep_time, self.drain, self.stop)),
         ], self._clock)  # fmt: skip
         try:
             done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
@@ -269,8 +274,18 @@ class Worker:
         """Claims that this worker holds: running, waiting for a slot, or on their way to be settled."""
         return len(self._claims)
 
+    @property
+    def ended(self) -> str:
+        """Why a bounded run ended, a word of :class:`ramet.RunReport`; empty before, and in runs without bounds."""
+        return self._run.ended
+
+    async def report(self) -> RunReport:
+        """Return what this run did so far, and what is left of the kinds that it serves."""
+        return await self._run.report()
+
     def drain(self) -> None:
         """Claim nothing more, let running handlers end, hand the rest back. Returns at once."""
+        self._run.end(DRAINED)
         self._draining.set()
         self._room.set()
         self._nudge()
@@ -326,13 +341,15 @@ class Worker:
         while not self._draining.is_set():
             wanted = self._claim_plan()
             if not wanted:
+                if self._run.spent and not self._claims:
+                    return self._run.end(TASKS)
                 self._room.clear()
                 await self._room.wait()
                 continue
             try:
                 found = any([await self._claim(kinds, count) for kinds, count in wanted])
                 tries.succeeded()
-                if found or await self._store.tend_paths():
+                if found or await self._store.tend_paths() or await self._run.start_pulling(self._kinds_in_hand()):
                     continue
                 if await self._is_drained():
                     return
@@ -362,11 +379,16 @@ class Worker:
     def _claim_plan(self) -> list[tuple[Sequence[str], int]]:
         """Which kinds to claim now, and how many tasks of them."""
         beside = self._lanes.held + min(self._handlers.set_aside, SET_ASIDE_MAX)
+        if self._run.spent:
+            return []
         single = [kind for kind in self._kinds if kind not in self._lanes]
         count = self._pace.wanted(max(0, len(self._claims) - beside)) if single else 0
         return [*([(single, count)] if count else []), *self._lanes.wanted()]
 
     async def _claim(self, kinds: Sequence[str], wanted: int) -> bool:
+        wanted, works = self._run.take(wanted), list[Work]()
+        if not wanted:
+            return False
         # The lease counts from before the request was sent (DESIGN §10).
         sent_at = self._clock.monotonic()
         lease_seconds = self._tuning.lease_seconds()
@@ -375,9 +397,12 @@ class Worker:
         self._lease_seconds = lease_seconds
         request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds)
         async with self._asking:
-            claimed = await self._store.claim(request)
+            try:
+                works = [work_of(item) for item in await self._store.claim(request)]
+            finally:
+                self._run.give_back(wanted - len(works))
+            self._run.found(len(works))
             await asyncio.sleep(0)  # The answer to a settle of the same transaction: the next batch goes first.
-            works = [work_of(item) for item in claimed]
             older = frozenset(work.seq for work in works if work.seq in self._claims)
             if older:  # Ended from outside and claimed for its end: no heartbeat will ask for the older claim any more.
                 self._give_up(older)
@@ -395,12 +420,16 @@ class Worker:
     async def _is_drained(self) -> bool:
         if self._claims:
             return False
+        if self._run.once:
+            return await self._run.nothing_due()
         if self._until_ended is not None:
             return await lineage_is_over(self._store, self._until_ended)
         return self._until_idle and await self._store.idle(self._kinds)
 
     async def _idle_seconds(self) -> float:
         """Until the next delayed task is due, at most the poll interval. Polling is the truth, waking a convenience."""
+        if self._run.once and not self._claims:
+            return 0.001
         due_at = await self._store.next_due_at()
         if due_at is None:
             return self._tuning.poll_seconds()
@@ -430,6 +459,8 @@ class Worker:
     async def ask(self, errand: str, *arguments: Any) -> Any:
         """A handler wants something of the database beside its settlements (see
         :mod:`ramet.engine.context.supervisor_calls`)."""
+        if errand in RUN_ERRANDS:
+            return await self._run.answer(errand, *arguments)
         return await self._calls.ask(self._tuning.lease_seconds(), errand, *arguments)
 
     async def _settle_loop(self) -> None:
@@ -463,6 +494,7 @@ class Worker:
 
     def _settled(self, batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
         log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
+        self._run.settled(batch, answers)
         for settled in answers:
             if settled.spawns or settled.items:
                 self._note(settled)
@@ -474,6 +506,9 @@ class Worker:
     def _note(self, settled: SettleResult) -> None:
         if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
             self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns, settled.items)
+
+    def _kinds_in_hand(self) -> set[str]:
+        return {work.kind for work in self._works.values()}
 
     def _let_go(self, claims: Sequence[tuple[int, int]]) -> int:
         """These are in hand no more; returns how many of them were of batch kinds."""

@@ -57,21 +57,19 @@ async def has_worker(client: Client) -> bool:
 
 
 def _worker(client: Client, concurrency: int, until: Job | None) -> Worker:
-    return Worker(
-        app, client, target=TARGET, concurrency=concurrency, until_ended=None if until is None else until.job_id
-    )
+    # A person's run is a trigger of its own: the poller begins as soon as items are due, however often.
+    ended = None if until is None else until.job_id
+    return Worker(app, client, target=TARGET, concurrency=concurrency, until_ended=ended, foreground=True)
 
 
 async def serve(client: Client, *, concurrency: int = CONCURRENCY, until: Job | None = None) -> list[int]:
     """Work until a signal, or until a job has ended; the signals that came."""
-    await wake(client)
     with quiet_guard():
         return await run_worker(_worker(client, concurrency, until))
 
 
 async def work_and_follow(client: Client, job: Job, view: View, *, concurrency: int = CONCURRENCY) -> int:
     """Work until a job has ended, telling how far it is; the signal that stopped it before, or 0."""
-    await wake(client)
     try:
         with quiet_guard():
             return await run_watched(_worker(client, concurrency, job), follow(client, job.job_id, view), tell_stopping)

@@ -49,6 +49,10 @@ class RetryAfter(Exception):
         self.resource = resource
 
 
+class NewerPayload(Transient):
+    """Raised for a payload that a newer program wrote. Costs no attempt: a worker of that version will take it."""
+
+
 ErrorTable = Mapping[type[BaseException], ErrorClass]
 
 ERRORS: ErrorTable = {
@@ -231,6 +235,17 @@ class Retry:
 Retry.SEED = Retry(factor=2.0, cap_seconds=BACKOFF_SECONDS_MAX, jitter=1.0)
 DEFAULT_RETRY = Retry()
 DEFAULT_WAITS = DEFAULT_RETRY.waits
+
+
+def waits_text(waits: Waits) -> str:
+    """A back-off as it is stored with a task."""
+    return json.dumps(waits)
+
+
+def waits_from_text(text: str) -> Waits:
+    """A stored back-off."""
+    base_seconds, factor, cap_seconds, jitter = json.loads(text)
+    return (base_seconds, factor, cap_seconds, jitter)
 
 
 def backoff_seconds(retry_count: int, draw: float, waits: Waits = DEFAULT_WAITS) -> float:

@@ -229,6 +229,12 @@ class NewTask(NamedTuple):
     """The tasks that have to end before it is claimed."""
     budget: Budget | None = None
     """The part of its lineage that is set aside for it and for what grows below it."""
+    payload_version: int | None = None
+    """Of its kind's payload, in which program wrote it; None for the first."""
+    retry: str | None = None
+    """Its own back-off as a JSON list (:data:`ramet.model.task.retry.Waits`); None for its kind's."""
+    tags: str | None = None
+    """A JSON list; None where it has none."""
 
     @classmethod
     def restored(cls, fields: Mapping[str, Any]) -> NewTask:
@@ -308,6 +314,7 @@ class Task:
     """True for one that no worker claims, but an invocation."""
     claimed_at: float | None = None
     """When the claim under which it is now began, Unix seconds; None while it is not processing."""
+    tags: tuple[str, ...] = ()
 
     @property
     def why(self) -> str | None:

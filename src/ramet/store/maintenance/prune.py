@@ -24,6 +24,7 @@ PRUNED_BY_TASK = (
     "ramet_awaited",
     "ramet_wakes",
     "ramet_branch_tasks",
+    "ramet_tags",
 )
 """Tables with a ``seq``, whose rows go with their task."""
 PRUNED_BY_LINEAGE: dict[str, str] = {

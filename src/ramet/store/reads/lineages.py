@@ -36,10 +36,12 @@ def lineage_page(
     order: str = "newest",
     prefix: str | None = None,
     outcome: str | None = None,
+    tag: str | None = None,
 ) -> LineagePage:
     """Return lineages in these states (or all) in an order, at most ``limit`` (1,000).
 
-    With a prefix: those whose tracking id begins with it, by name.
+    With a prefix: those whose tracking id begins with it, by name. With a tag, which goes with no prefix: those of
+    which a root has it, by name.
 
     Raises:
         ValueError: there is no such order or outcome, or ``before`` is not of an earlier page.
@@ -51,6 +53,8 @@ def lineage_page(
         raise ValueError(f"{order!r} is no order of lineages: give one of {', '.join(LINEAGE_ORDERS)}")
     most = max(1, min(limit, LIMIT_MAX))
     wanted = {LineageState(state) for state in states} or set(LineageState)
+    if tag is not None:
+        return _tagged(session, wanted, most, before=before, tag=tag, like=like)
     if prefix is not None:
         return _named(session, wanted, most, before=before, prefix=prefix, like=like)
     if order != "newest":
@@ -127,6 +131,20 @@ def _newest(
             (state.value, at[0], limit - len(rows)),
         )
     return rows
+
+
+def _tagged(
+    session: Session, states: set[LineageState], most: int, *, before: str | None, tag: str, like: str
+) -> LineagePage:
+    listed, wanted = session.members(sorted(state.value for state in states))
+    rows = session.rows(
+        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id IN "
+        "(SELECT tracking_id FROM ramet_tags WHERE tag = ? AND root = 1 AND tracking_id > ?) "
+        f"AND state || '' {listed}{like} ORDER BY tracking_id LIMIT ?",
+        (tag, before or "", wanted, most + 1),
+    )
+    page = [lineage_of(row) for row in rows[:most]]
+    return LineagePage(tuple(effective(session, page)), page[-1].tracking_id if len(rows) > most else None)
 
 
 def _named(

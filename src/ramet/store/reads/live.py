@@ -6,7 +6,7 @@ Counts look at one entry more than they count, so that they know whether there i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.task.task import Wait
@@ -38,6 +38,28 @@ def counted(session: Session, rows: str, parameters: Sequence[Any] = (), most: i
     """How many rows a SELECT would give, up to a bound."""
     [(number,)] = session.rows(f"SELECT COUNT(*) FROM ({rows} LIMIT ?) c", (*parameters, most + 1))
     return BoundedCount(min(number, most), number > most)
+
+
+class LeftWork(NamedTuple):
+    """Pending tasks of some kinds, counted up to a bound."""
+
+    due: int
+    """They could be claimed now."""
+    delayed: int
+    next_due_at: float | None
+    """When the first of the delayed ones is due, Unix seconds."""
+
+
+def left_work(session: Session, kinds: Sequence[str]) -> LeftWork:
+    """Return what is pending of these kinds, in any queue: what is due, and what will be."""
+    listed, values = session.members(kinds)
+    waiting = counted(session, f"{_WAITING[CLAIMABLE]} AND kind {listed}", (values,))
+    rows = session.rows(
+        f"SELECT available_at FROM ramet_live WHERE wait = 'due' AND kind {listed} ORDER BY available_at LIMIT ?",
+        (values, COUNT_MAX),
+    )
+    later = [float(at) for (at,) in rows if at > session.now]
+    return LeftWork(waiting.number + len(rows) - len(later), len(later), later[0] if later else None)
 
 
 def present(session: Session) -> LiveCounts:

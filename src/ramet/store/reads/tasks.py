@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import Lineage, LineageState
@@ -33,6 +34,7 @@ _OTHERWISE = {
     "wait": "CASE WHEN l.state = 'pending' THEN l.wait END",
     "pulled": "t.breadth",
     "claimed_at": "CASE WHEN l.state = 'processing' THEN l.claimed_at END",
+    "tags": "t.seq",
 }
 """Fields of a task that are not what the column of their name has."""
 _READ: dict[str, Callable[[Any], Any]] = {
@@ -42,6 +44,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "result": lambda text: None if text is None else read_json(text),
     "path": path_from,
     "pulled": lambda breadth: breadth == BY_DUE,
+    "tags": lambda _: (),  # of another table: those who show them read them (:func:`with_tags`)
 }
 """What makes a field of what the database has."""
 _FIELDS = tuple(one.name for one in fields(Task))
@@ -67,7 +70,19 @@ def task_of(row: Row) -> Task:
 def get(session: Session, task_id: str) -> Task | None:
     """Return one task by id, or None."""
     found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.id = ?", (task_id,))
-    return task_of(found[0]) if found else None
+    return with_tags(session, found)[0] if found else None
+
+
+def with_tags(session: Session, rows: Sequence[Row]) -> list[Task]:
+    """Tasks from rows of ``TASK_LIST``, with their tags."""
+    listed, values = session.members([row[0] for row in rows])
+    tags: dict[int, list[str]] = defaultdict(list)
+    for seq, tag in session.rows(f"SELECT seq, tag FROM ramet_tags WHERE seq {listed} ORDER BY seq, tag", (values,)):
+        tags[seq].append(tag)
+    found = list(map(task_of, rows))
+    if not tags:
+        return found
+    return [replace(task, tags=tuple(tags.get(row[0], ()))) for row, task in zip(rows, found, strict=True)]
 
 
 def tasks(session: Session, query: TaskQuery) -> TaskPage:
@@ -88,11 +103,13 @@ def tasks_of(session: Session, seqs: Iterable[int]) -> list[Task]:
     """Return the tasks with these numbers, in their order; unknown numbers are left out."""
     listed, values = session.members(seqs)
     found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.seq {listed} ORDER BY t.seq", (values,))
-    return list(map(task_of, found))
+    return with_tags(session, found)
 
 
 def _sequence(session: Session, query: TaskQuery, limit: int) -> list[int]:
     """Numbers of the tasks that match, in the order asked for."""
+    if query.tag is not None:
+        return _by_tag(session, query, limit)
     if query.key is not None:
         return _by_key(session, query, limit)
     if query.parent_id is not None:
@@ -133,6 +150,21 @@ def _by_key(session: Session, query: TaskQuery, limit: int) -> list[int]:
         f"LEFT JOIN ramet_live l ON l.seq = i.seq WHERE i.key = ? AND {where} "
         f"AND COALESCE(t.state, l.state) {states} ORDER BY t.seq{_down(query)} LIMIT ?",
         (query.key, *parameters, values, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def _by_tag(session: Session, query: TaskQuery, limit: int) -> list[int]:
+    where, parameters = _wide_filters(query, "t")
+    for name in ("key", "parent_id"):
+        if (value := getattr(query, name)) is not None:
+            where += f" AND t.{name} = ?"
+            parameters.append(value)
+    states, values = session.members(query.states or list(TaskState))
+    rows = session.rows(
+        "SELECT g.seq FROM ramet_tags g JOIN ramet_tasks t ON t.seq = g.seq LEFT JOIN ramet_live l ON l.seq = g.seq "
+        f"WHERE g.tag = ? AND {where} AND COALESCE(t.state, l.state) {states} ORDER BY g.seq{_down(query)} LIMIT ?",
+        (query.tag, *parameters, values, limit),
     )
     return [row[0] for row in rows]
 

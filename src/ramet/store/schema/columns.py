@@ -21,6 +21,8 @@ class Column(NamedTuple):
     """Type and constraints, as both dialects read them."""
     later: bool = False
     """True where it is not written for good with the row: a wide one when the task ends, a hot one by transitions."""
+    since: int = 1
+    """The version of the schema that added it, at the end of its table."""
 
 
 WIDE = (
@@ -62,6 +64,8 @@ WIDE = (
     Column("path_scope", "TEXT"),
     Column("on_dependency_failure", "TEXT"),
     Column("resource", "TEXT"),
+    Column("payload_version", "INTEGER", since=3),
+    Column("retry", "TEXT", since=3),
 )
 """Of ``ramet_tasks``. No index names one that is written later (docs/decisions/0039)."""
 
@@ -127,8 +131,15 @@ def live_of_lineage(alias: str = "") -> str:
 
 
 def definition(columns: Iterable[Column]) -> str:
-    """The columns as CREATE TABLE lists them."""
-    return ",\n        ".join(f"{column.name} {column.sql}" for column in columns)
+    """The columns of the first version as CREATE TABLE lists them."""
+    return ",\n        ".join(f"{column.name} {column.sql}" for column in columns if column.since == 1)
+
+
+def additions(table: str, columns: Iterable[Column], version: int) -> tuple[str, ...]:
+    """The statements that add what came with a later version."""
+    return tuple(
+        f"ALTER TABLE {table} ADD COLUMN {column.name} {column.sql}" for column in columns if column.since == version
+    )
 
 
 def current(name: str) -> str:

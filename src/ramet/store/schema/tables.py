@@ -7,7 +7,7 @@ writing (docs/decisions/0003). Both dialects share this text; types are chosen s
 
 from __future__ import annotations
 
-from ramet.store.schema.columns import HOT, WIDE, definition
+from ramet.store.schema.columns import HOT, WIDE, additions, definition
 from ramet.store.schema.flow import FLOW_TABLES, SCHEDULE_TABLES
 from ramet.store.schema.guard import GUARD_TABLES, PATH_TABLES
 from ramet.store.schema.monitor import COST_TABLES, IMPORT_TABLES, MONITOR_TABLES, TALLY_TABLES
@@ -349,6 +349,20 @@ _V3 = (
     "ALTER TABLE ramet_lineages ADD COLUMN waits INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE ramet_lineages ADD COLUMN edges INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE ramet_lineages ADD COLUMN branches INTEGER NOT NULL DEFAULT 0",
+    # Tags of tasks: those of roots are their lineage's.
+    """
+    CREATE TABLE ramet_tags (
+        tag TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        root INTEGER NOT NULL,
+        PRIMARY KEY (tag, seq)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX ramet_tags_by_task ON ramet_tags (seq)",
+    "CREATE INDEX ramet_tags_of_lineages ON ramet_tags (tag, tracking_id) WHERE root = 1",
+    # Of tasks with a back-off of their own, or a payload of a later version (docs/decisions/0062).
+    *additions("ramet_tasks", WIDE, 3),
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1, _V2, _V3)

@@ -12,11 +12,13 @@ from typing import NamedTuple
 from ramet.model.keys import display_key
 from ramet.model.lineage.branches import Booking, book, deadline_of, new_branch
 from ramet.model.lineage.guard import (
+    Allowed,
     Blocked,
     BlockReason,
     GlobalHolder,
     Holder,
     SpawnFacts,
+    Verdict,
     all_allowed,
     check_spawn,
     leaves_work_undone,
@@ -36,7 +38,7 @@ from ramet.store.rows import spawns, waits
 from ramet.store.rows.blobs import keep as keep_blobs
 from ramet.store.rows.blocks import NewBlock, Parent, store_blocks
 from ramet.store.rows.branches import BranchBook, add_members, add_to_lineages, members_by_id
-from ramet.store.rows.lineages import PRUNING, add_tasks, forget_refusals, lock_lineages, tombstones_of
+from ramet.store.rows.lineages import PRUNING, add_tasks, forget_refusals, lock_lineages, read_lineages, tombstones_of
 from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.spawns import keep_edges
 from ramet.store.rows.turns import Turns
@@ -452,6 +454,25 @@ class _Batch:
         lineages[place.tracking_id] = lineage._replace(tasks=lineage.tasks + places, live=lineage.live + live)
         self.births.add(news, place, self.turns.take(lineage, news, place.spawn_depth))
         return [SpawnResult(new.id, new.kind, new.key) for new in news]
+
+
+def can_spawn(session: Session, parent_id: str, new: NewTask) -> Verdict | None:
+    """Return what the guard would say to a spawn of this task now, None without such a parent. Writes nothing.
+
+    The parent's claim counts as current: the question is what its handler would be answered.
+    """
+    found = session.rows(
+        "SELECT t.tracking_id, t.ancestry_chain, t.spawn_depth, COALESCE(l.fan_out, t.fan_out) FROM ramet_tasks t "
+        "LEFT JOIN ramet_live l ON l.seq = t.seq WHERE t.id = ?",
+        (parent_id,),
+    )
+    if not found:
+        return None
+    tracking_id, chain, spawn_depth, fan_out = found[0]
+    parent = Parent(parent_id, tracking_id, tuple(json.loads(chain)), spawn_depth, fan_out, claim_current=True)
+    lineages = read_lineages(session, [tracking_id])
+    [answer] = _Batch(session, [(parent, [new])], lineages).decide(parent, [new], lineages)
+    return Allowed() if answer.reason is None else Blocked(answer.reason, answer.facts)
 
 
 def _load_holders(session: Session, names: Collection[tuple[str, str]]) -> Holders:

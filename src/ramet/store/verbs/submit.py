@@ -111,6 +111,17 @@ def _insert(
         "fence": [session.fence_base] * count,
     }  # fmt: skip
     enter(session, tasks)
+    if any(new["tags"]):
+        _put_tags(session, first, news, places)
+
+
+def _put_tags(session: Session, first: int, news: Sequence[NewTask], places: Sequence[Placement]) -> None:
+    rows = [
+        (tag, seq, place.tracking_id, int(place.spawn_depth == 0))
+        for seq, (new, place) in enumerate(zip(news, places, strict=True), first)
+        for tag in json.loads(new.tags or "[]")
+    ]
+    session.insert("ramet_tags", ("tag", "seq", "tracking_id", "root"), rows)
 
 
 def _take_keys(session: Session, first: int, news: Sequence[NewTask], places: Sequence[Placement]) -> None:

@@ -155,15 +155,16 @@ async def load_lineages(
     order: str = "newest",
     prefix: str | None = None,
     outcome: str | None = None,
+    tag: str | None = None,
 ) -> LineageList:
-    """A page of lineages in an order, or by name those whose tracking id begins so.
+    """A page of lineages in an order, or by name those whose tracking id begins so or that have a tag.
 
     Raises:
         BadInput: ``before`` is not of an earlier page.
     """
     try:
         page = await client.lineage_page(
-            states=states, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome
+            states=states, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome, tag=tag
         )
     except ValueError as wrong:
         raise BadInput(str(wrong)) from wrong
@@ -235,11 +236,13 @@ async def list_lineages(
     order: Literal["newest", "fullest", "deadline"] = "newest",
     prefix: OptionalText = None,
     outcome: OutcomeKind | None = None,
+    tag: OptionalText = None,
 ) -> LineageList:
     """Lineages: the newest, those that used most of their limits, those whose time ends first; or by name those whose
-    tracking id begins with `prefix`. `outcome` keeps those that are clean, have failures or are incomplete."""
+    tracking id begins with `prefix`, or that have a `tag`. `outcome` keeps those that are clean, have failures or are
+    incomplete."""
     return await load_lineages(
-        client, states=state, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome
+        client, states=state, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome, tag=tag
     )
 
 
@@ -280,7 +283,7 @@ CURSOR_CHARACTERS_MAX = 10_000
 async def lineages_page(visit: Visit) -> dict[str, Any]:
     """Lineages by state and the beginning of their name, in an order."""
     state, order = visit.word("state", STATES), visit.word("order", LINEAGE_ORDERS) or "newest"
-    prefix, outcome = visit.text("prefix"), visit.word("outcome", OUTCOMES)
+    prefix, outcome, tag = visit.text("prefix"), visit.word("outcome", OUTCOMES), visit.text("tag")
     page = await load_lineages(
         visit.client,
         states=() if state is None else (state,),
@@ -289,9 +292,10 @@ async def lineages_page(visit: Visit) -> dict[str, Any]:
         order=order,
         prefix=prefix,
         outcome=outcome,
+        tag=tag,
     )
     return {"found": page, "state_asked": state, "states": STATES, "here": visit.address, "order": order,
-            "orders": LINEAGE_ORDERS, "prefix": prefix, "outcome_asked": outcome,
+            "orders": LINEAGE_ORDERS, "prefix": prefix, "outcome_asked": outcome, "tag": tag,
             "outcomes": OUTCOMES}  # fmt: skip
 
 

@@ -93,6 +93,7 @@ class TaskQuery(NamedTuple):
     limit: int = 50
     after: int = 0
     newest: bool = False
+    tag: str | None = None
 
 
 async def load_tasks(client: Client, asked: TaskQuery) -> TaskPage:
@@ -104,7 +105,7 @@ async def load_tasks(client: Client, asked: TaskQuery) -> TaskPage:
     page_of = partial(
         client.tasks, tracking_id=asked.tracking_id, states=() if asked.state is None else (asked.state,),
         kind=asked.kind if indexed else None, key=asked.key, min_depth=None if depth else asked.min_depth or None,
-        newest=asked.newest,
+        newest=asked.newest, tag=asked.tag,
     )  # fmt: skip
     found: list[Task] = []
     after: int | None = asked.after
@@ -280,11 +281,12 @@ async def list_tasks(
     kind: OptionalText = None,
     key: OptionalText = None,
     min_depth: Annotated[int, Query(ge=0, le=1_000)] = 0,
+    tag: OptionalText = None,
     limit: Limit = 50,
     after: After = 0,
 ) -> TaskList:
-    """Tasks by lineage, state, kind, key and depth, the oldest first."""
-    return await load_tasks(client, TaskQuery(tracking_id, state, kind, key, min_depth, limit, after))
+    """Tasks by lineage, state, kind, key, depth and tag, the oldest first."""
+    return await load_tasks(client, TaskQuery(tracking_id, state, kind, key, min_depth, limit, after, tag=tag))
 
 
 @router.get("/task")
@@ -351,11 +353,12 @@ def query_of(visit: Visit) -> TaskQuery:
         visit.number("min_depth", 0, 0, DEPTH_MAX),
         visit.number("limit", 50, 1, 200),
         visit.number("after", 0, 0, NUMBER_MAX),
+        tag=visit.text("tag"),
     )
 
 
 async def tasks_page(visit: Visit) -> dict[str, Any]:
-    """Tasks by state, kind, key, depth and lineage, the newest first."""
+    """Tasks by state, kind, key, depth, tag and lineage, the newest first."""
     asked = query_of(visit)._replace(newest=True)
     return {"page_of_tasks": await load_tasks(visit.client, asked), "asked": asked, "states": STATES}
 
