@@ -18,7 +18,7 @@ from ramet.cli.errors import CliError, where_raised
 from ramet.cli.output import database_clock
 from ramet.commands import options
 from ramet.commands.terminal import plain
-from ramet.engine.worker.child import load_app
+from ramet.engine.app.loading import load_app
 from ramet.model.keys import allowed_shapes
 from ramet.model.lineage.limits import lineage_limits as decided_limits
 from ramet.model.lineage.limits import named_limits, soft_within
@@ -73,7 +73,7 @@ def ask(database: str, question: Callable[[Client], Awaitable[Answer]], target: 
 
 
 def load(target: str) -> App:
-    """The app at ``module:attribute``; modules of the working directory are found.
+    """The app of :func:`ramet.engine.app.loading.load_app`; modules of the working directory are found.
 
     Raises:
         CliError: it cannot be loaded; says why and, for an error inside the module, where.

@@ -38,6 +38,8 @@ class ContextParts(NamedTuple):
     lease_seconds: float
     call: Callable[[Settlement], Coroutine[Any, Any, SettleResult]]
     """Settles something of the task now; raises ClaimLost where the claim is not current."""
+    lifespan: Any
+    """What the app's lifespan yielded in this process."""
 
 
 class InvokeResult(NamedTuple):

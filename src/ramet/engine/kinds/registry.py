@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Unpack
 
@@ -10,6 +11,7 @@ from pydantic import TypeAdapter
 from pydantic_core import from_json
 
 from ramet.engine.base.clock import new_id
+from ramet.engine.base.events import Listeners
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work
 from ramet.engine.kinds.options import ALONE, IN_COMPANY, PLAIN, Execution, PathArguments, PathOptions, Sharing
@@ -31,6 +33,8 @@ Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
 UrlOf = Callable[[Any], str | None]
 LimitsOf = Callable[[Mapping[str, Any]], Limits]
+Middleware = Callable[[Any], AbstractAsyncContextManager[Any]]
+"""From a context, what is entered before the handler is called and left after it."""
 
 QUEUE = "default"
 SECONDS_LEAST = 0.001
@@ -261,6 +265,9 @@ class Registry:
         self._breadth = breadth
         self.live = LiveSettings(settings)
         """The stored settings as last read. An app works on one database at a time."""
+        self.middleware: list[Middleware] = []
+        """Around each call of a handler, the first one outermost."""
+        self.listeners = Listeners()
         self._kinds: dict[str, Kind] = {}
         self._by_handler: dict[Handler, Kind] = {}
         self._staged: set[str] = set()
