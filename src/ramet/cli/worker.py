@@ -7,13 +7,15 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from typing import Any, NamedTuple, Protocol
 
 import click
 
 from ramet import App, Client, Worker
-from ramet.cli.errors import CliError
-from ramet.cli.options import database_option, load
+from ramet.cli.errors import CliError, say
+from ramet.cli.options import database_option, find_modules_here, load
+from ramet.cli.reload import SourceWatch, start_again
 from ramet.commands.terminal import counted, plain
 from ramet.engine.base import logs
 from ramet.engine.base.logs import own_logger
@@ -46,6 +48,7 @@ class WorkerOptions(NamedTuple):
     lease_seconds: float | None
     in_process: bool
     until_idle: bool
+    reloads: bool
 
 
 @click.command(short_help="Run the handlers of an app.")
@@ -62,6 +65,7 @@ class WorkerOptions(NamedTuple):
 )
 @click.option("--in-process", is_flag=True, help="Run handlers in this process, not in a child: for debugging.")
 @click.option("--until-idle", is_flag=True, help="End when nothing that this worker serves is live.")
+@click.option("--reload", "reloads", is_flag=True, help="For development: begin again when a source file changes.")
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
@@ -72,14 +76,28 @@ class WorkerOptions(NamedTuple):
 @click.option("--json", "as_json", is_flag=True, help="Log JSON lines to standard output.")
 @database_option
 def worker(log_level: str, as_json: bool, **options: Any) -> None:
-    """Run the handlers of APP (module:attribute; environment: RAMET_APP).
+    """Run the handlers of APP: module:attribute, or a module or package with one app in it (environment: RAMET_APP).
 
     The first Ctrl-C, SIGTERM or SIGHUP drains: nothing more is claimed, running handlers end, the rest goes back. A
-    second Ctrl-C or SIGTERM stops at once; what ran goes back too and will run again.
+    second Ctrl-C or SIGTERM stops at once; what ran goes back too and will run again. With --reload a changed source
+    file drains, a second change stops, and the worker begins again with what the files say then.
     """
     logs.configure(logs.Format(log_level, as_json))
     arguments = WorkerOptions(**options)
-    code = asyncio.run(_serve(load(arguments.target), arguments))
+    find_modules_here()
+    watch = SourceWatch(arguments.target) if arguments.reloads else None
+    try:
+        code = asyncio.run(_serve(load(arguments.target), arguments, watch))
+    except CliError as error:
+        if watch is None:
+            raise
+        say(error)
+        if not watch.due:  # Else it was a change that it met on its way.
+            watch.loaded()
+            asyncio.run(watch.changed())
+        start_again()
+    if watch is not None and watch.due:
+        start_again()
     click.get_current_context().exit(code)
 
 
@@ -116,8 +134,9 @@ class Signals:
             self._worker.stop()
 
 
-async def _serve(app: App, arguments: WorkerOptions) -> int:
-    async with app.client(arguments.database) as client:
+async def _serve(app: App, arguments: WorkerOptions, watch: SourceWatch | None) -> int:
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(app.client(arguments.database))
         worker = _worker(app, client, arguments)
         signals = Signals(worker)
         signals.listen()
@@ -129,6 +148,9 @@ async def _serve(app: App, arguments: WorkerOptions) -> int:
             plain(client.place),
             arguments.concurrency,
         )
+        if watch is not None:
+            watch.loaded()
+            stack.callback(asyncio.create_task(watch.drain(worker)).cancel)
         try:
             await worker.run()
         except RuntimeError as error:
@@ -136,6 +158,8 @@ async def _serve(app: App, arguments: WorkerOptions) -> int:
             if signals.first is None:
                 raise CliError(str(error)) from error
         log.info("worker %s ended; %s settled", worker.name, counted(worker.settled, "task"))
+        if watch is not None and signals.first is not None:
+            watch.due = False  # It was asked to end, whatever changed.
         return await _exit_code(app, client, arguments, signals)
 
 
