@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -53,4 +54,5 @@ async def work(ctx: Context) -> list[int]:
 
 @app.task("isolated", process=True)
 def isolated(ctx: SyncContext) -> list[int]:
+    sys.stdout.write("printed by a handler\n")
     return [ctx.lifespan["opened_by"], os.getpid()]

@@ -69,6 +69,14 @@ async def test_a_worker_that_drains_closes_too(client: Client, tmp_path: Path) -
     assert noted(tmp_path, "closed") == noted(tmp_path, "opened")
 
 
+async def test_what_handlers_print_is_there_when_their_process_has_ended(
+    client: Client, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await client.submit("isolated")
+    await worked_off(app, client, target=TARGET)
+    assert capfd.readouterr().out == "printed by a handler\n"
+
+
 async def test_a_lifespan_that_cannot_open_is_one_line_and_the_worker_does_not_start(
     client: Client, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 from collections.abc import Coroutine, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any, NoReturn
 
@@ -226,22 +226,25 @@ async def _serve(
             case ["cancel", claims]:
                 runner.cancel([(seq, fence) for seq, fence in claims])
             case ["end"]:
-                await runner.stop()
-                await _close(opened)
-                if (watching := observer()) is not None:
-                    watching.close()
-                os._exit(0)  # Threads of handlers that still run must not hold the process.
+                await _end(runner, opened)
             case ["drain"]:
                 port.send(["drained", [(work.seq, work.fence) for work in runner.take_unstarted()]])
             case message:
                 raise ValueError(f"the supervisor sent {message!r:.200}")
 
 
-async def _close(opened: AsyncExitStack) -> None:
+async def _end(runner: Runner, opened: AsyncExitStack) -> NoReturn:
+    """Close what this process opened, and end it; threads of handlers that still run must not hold it."""
+    await runner.stop()
     try:
         await opened.aclose()
     except Exception:
         log.exception("what the app closes at the end of this process failed")
+    if (watching := observer()) is not None:
+        watching.close()
+    with suppress(OSError, ValueError):  # Closed, or nothing reads it any more.
+        sys.stdout.flush()
+    os._exit(0)
 
 
 def _leave_signals_to_the_supervisor() -> None:
