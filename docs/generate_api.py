@@ -23,7 +23,7 @@ Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 """
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Programs", ("App", "Context", "SyncContext", "Outcome", "Worker", "Setting")),
+    ("Programs", ("App", "Context", "SyncContext", "Outcome", "TaskEvent", "EventName", "Worker", "Setting")),
     (
         "Submitting and asking",
         (
@@ -70,8 +70,8 @@ PARTS = {
 TESTING = "ramet.testing"
 
 FOR_THE_ENGINE = frozenset(
-    "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain state_text "
-    "state_stored claims_noted claims_left_over note_text note_stored claims_taken "
+    "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain opened "
+    "state_text state_stored claims_noted claims_left_over note_text note_stored claims_taken "
     "buffered buffer_again declare refresh limits".split()
 )
 """Methods without an underscore that are nevertheless none of a user's business."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ramet.engine.app.app import App
 from ramet.engine.app.pipeline import Pipeline
 from ramet.engine.base.clock import new_id
+from ramet.engine.base.events import EventName, TaskEvent
 from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.client.claim import Claim, ClaimResult, Spawn
 from ramet.engine.client.client import Client, OwnLineageRefused
@@ -127,6 +128,7 @@ __all__ = [
     "CostRefused",
     "Costs",
     "ErrorClass",
+    "EventName",
     "Explanation",
     "InvalidEntry",
     "InvalidKey",
@@ -199,6 +201,7 @@ __all__ = [
     "TaskCall",
     "TaskCalls",
     "TaskCheckpoint",
+    "TaskEvent",
     "TaskFailed",
     "TaskFilter",
     "TaskHandle",

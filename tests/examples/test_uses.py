@@ -1,5 +1,7 @@
 """The examples of use do exactly what examples/README.md says."""
 
+import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from tests.invariants.check import violations
 
 pytestmark = pytest.mark.process
 
-NAMES = ["polite_crawl.py", "provider_batch.py", "plain_worker.py"]
+NAMES = ["polite_crawl.py", "provider_batch.py", "plain_worker.py", "sentry.py"]
 
 
 def printed(name: str, folder: Path) -> list[str]:
@@ -76,6 +78,42 @@ async def test_a_plain_loop_works_a_tree_off_and_a_link_back_up_is_refused(tmp_p
         [lineage] = await client.lineages()
         [block] = await client.blocks(lineage.tracking_id)
         assert (block.key, block.reason, block.count) == ("/", "cycle", 1)
+
+
+PAID = [
+    "charge: success after 1 attempts, order 1 is paid",
+    "charge: success after 2 attempts, order 2 is paid",
+    "charge: failed after 1 attempts, Permanent: the card was refused",
+    "receipt: failed after 2 attempts, ValueError: no template for order 4",
+]
+
+
+async def test_every_error_of_a_handler_is_reported_with_its_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = Path(__file__).with_name("sentry_sdk_fake.py")
+    (tmp_path / "sentry_sdk.py").write_text(fake.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("RAMET_TEST_SENTRY", str(tmp_path / "sent.jsonl"))
+    assert printed("sentry.py", tmp_path) == [*PAID, "errors were reported"]
+    lines = (tmp_path / "sent.jsonl").read_text(encoding="utf-8").splitlines()
+    calls = [json.loads(line) for line in lines]
+    assert (calls[0]["call"], calls[-1]) == ("init", {"call": "flush", "timeout": 2.0})
+    reported = calls[1:-1]
+    assert sorted((call["transaction"], call["type"], call["level"], call["tags"]["attempt"]) for call in reported) == [
+        ("charge", "Permanent", "error", 1),
+        ("charge", "Transient", "warning", 1),
+        ("receipt", "ValueError", "error", 2),
+        ("receipt", "ValueError", "warning", 1),
+    ]
+    async with App().client(tmp_path / "kept.db", create=False) as client:
+        assert {call["tags"]["task_id"] for call in reported} <= {task.id for task in (await client.tasks()).tasks}
+
+
+def test_without_the_sdk_nothing_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sentry_sdk.py").write_text("raise ImportError\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    assert printed("sentry.py", tmp_path) == [*PAID, "sentry-sdk is not installed: nothing was reported"]
 
 
 @pytest.mark.parametrize("name", NAMES)

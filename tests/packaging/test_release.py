@@ -67,7 +67,7 @@ def test_the_wheel_is_the_package_whole_and_nothing_else(release: Release) -> No
     package = PROJECT / "src"
     wanted = {
         path.relative_to(package).as_posix()
-        for path in (package / "ramet").rglob("*")
+        for path in [package / "pytest_ramet.py", *(package / "ramet").rglob("*")]
         if path.is_file() and path.parent.name != "__pycache__"
     }
     data = {"boards/vendors.yaml", "config/sample.yaml", "text/places.txt", "text/technologies.txt"}

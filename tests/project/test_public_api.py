@@ -81,7 +81,7 @@ def left_out(files: list[Path], ignored: str) -> list[Path]:
 
 def test_the_wheel_has_every_page_style_script_board_and_table_of_the_package() -> None:
     build = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
-    assert build["targets"]["wheel"] == {"packages": ["src/ramet"]}
+    assert build["targets"]["wheel"] == {"packages": ["src/ramet", "src/pytest_ramet.py"]}
     package = PROJECT / "src" / "ramet"
     files = [file.relative_to(PROJECT) for file in package.rglob("*") if file.is_file() and file.suffix != ".pyc"]
     assert {".html", ".css", ".js", ".svg", ".txt", ".yaml"} <= {file.suffix for file in files}

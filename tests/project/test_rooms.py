@@ -19,6 +19,7 @@ LINES_PER_FILE_MIN = 60
 SINGLE_IMPORTER_SHARE_MAX = 0.12
 
 SHORT: dict[str, str] = {
+    "src/pytest_ramet.py": "pytest finds it by its entry point, and imports nothing else of ramet",
     "src/ramet/commands/errors.py": "every package's errors derive from it, and it must import neither click nor rich",
     "src/ramet/fetch/settings.py": "a leaf that fetcher and pace of a host both read",
     "src/ramet/jobs/errors.py": "a leaf below every module of the product",
@@ -31,7 +32,7 @@ SHORT: dict[str, str] = {
     "src/ramet/store/rows/blobs.py": "a table of its own, written by two verbs that may not import each other",
     "src/ramet/store/verbs/reclaim.py": "three verbs use it that may not import each other",
     "src/ramet/telemetry/serving.py": "an entry point of the package",
-    "src/ramet/testing/plugin.py": "pytest loads it by name",
+    "src/ramet/testing/plugin.py": "a `conftest.py` names it",
     "src/ramet/testing/postgres_server/guard.py": "a program of its own",
     "src/ramet/web/views/costs.py": "a subject of the dashboard that is small",
     "src/ramet/wiki/graphs/traversal.py": "a leaf that the readers of both graph stores use",
@@ -168,7 +169,8 @@ def single_importers(root: Path) -> Iterator[str]:
     single = [
         name
         for name, path in plain.items()
-        if len(importers[name]) == 1 and path.parent.relative_to(root / "src" / "ramet").as_posix() not in REGISTERED
+        if len(importers[name]) == 1
+        and path.parent.relative_to(root / "src").as_posix().removeprefix("ramet/") not in REGISTERED
     ]
     if len(single) > SINGLE_IMPORTER_SHARE_MAX * len(plain):
         yield f"{len(single)} of {len(plain)} files are imported by exactly one other: {', '.join(sorted(single))}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 
+from ramet.engine.base.events import Listeners
 from ramet.engine.client.watched import watched
 from ramet.model.tracing import task_span_id
 from ramet.store.requests import TaskQuery
@@ -32,7 +33,7 @@ async def world(backend: Backend, tmp_path: Path) -> AsyncIterator[World]:
     MEMORY.clear()
     clock = SettableClock()
     with observed(install(tmp_path / "packages")):
-        store = watched(backend.open(clock=clock, inline=True))
+        store = watched(backend.open(clock=clock, inline=True), Listeners(), clock)
         yield World(store, clock)
         await store.close()
 
@@ -99,7 +100,7 @@ async def test_what_was_undone_is_not_told(world: World) -> None:
 
 
 async def test_of_two_processes_the_one_that_wrote_an_end_tells_it(world: World, backend: Backend) -> None:
-    other = watched(backend.open(clock=world.clock, inline=True))
+    other = watched(backend.open(clock=world.clock, inline=True), Listeners(), SettableClock())
     [task] = await world.submit(world.task(), lineage_seconds=60.0)
     world.clock.advance(90.0)
     while (await other.sweep()).changed or (await world.store.sweep()).changed:

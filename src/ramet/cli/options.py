@@ -18,7 +18,7 @@ from ramet.cli.errors import CliError, where_raised
 from ramet.cli.output import database_clock
 from ramet.commands import options
 from ramet.commands.terminal import plain
-from ramet.engine.worker.child import load_app
+from ramet.engine.app.loading import load_app
 from ramet.model.keys import allowed_shapes
 from ramet.model.lineage.limits import lineage_limits as decided_limits
 from ramet.model.lineage.limits import named_limits, soft_within
@@ -72,14 +72,19 @@ def ask(database: str, question: Callable[[Client], Awaitable[Answer]], target: 
     return options.ask(app, database, asked)
 
 
+def find_modules_here() -> None:
+    """Let modules of the working directory be found, as Python itself does for its own command."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+
+
 def load(target: str) -> App:
-    """The app at ``module:attribute``; modules of the working directory are found.
+    """The app of :func:`ramet.engine.app.loading.load_app`; modules of the working directory are found.
 
     Raises:
         CliError: it cannot be loaded; says why and, for an error inside the module, where.
     """
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    find_modules_here()
     try:
         return load_app(target)
     except ValueError as error:

@@ -7,14 +7,16 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
 import click
 
 from ramet import App, Client, RunReport, Worker
-from ramet.cli.errors import CliError
-from ramet.cli.options import Duration, database_option, load
+from ramet.cli.errors import CliError, say
+from ramet.cli.options import Duration, database_option, find_modules_here, load
+from ramet.cli.reload import SourceWatch, start_again
 from ramet.commands.terminal import counted, plain
 from ramet.engine.base import logs
 from ramet.engine.base.logs import own_logger
@@ -50,6 +52,7 @@ class WorkerOptions(NamedTuple):
     once: bool
     run_seconds: float | None
     max_tasks: int | None
+    reloads: bool
 
 
 @click.command(short_help="Run the handlers of an app.")
@@ -82,6 +85,7 @@ class WorkerOptions(NamedTuple):
     metavar="DURATION",
     help="End after so long, such as 50s or 5m: it drains before, and what still runs at the end goes back.",
 )
+@click.option("--reload", "reloads", is_flag=True, help="For development: begin again when a source file changes.")
 @click.option("--max-tasks", type=click.IntRange(1), metavar="N", help="Claim N tasks and no more, then end.")
 @click.option(
     "--log-level",
@@ -93,10 +97,11 @@ class WorkerOptions(NamedTuple):
 @click.option("--json", "as_json", is_flag=True, help="Log JSON lines to standard output.")
 @database_option
 def worker(log_level: str, as_json: bool, **options: Any) -> None:
-    """Run the handlers of APP (module:attribute; environment: RAMET_APP).
+    """Run the handlers of APP: module:attribute, or a module or package with one app in it (environment: RAMET_APP).
 
     The first Ctrl-C, SIGTERM or SIGHUP drains: nothing more is claimed, running handlers end, the rest goes back. A
-    second Ctrl-C or SIGTERM stops at once; what ran goes back too and will run again.
+    second Ctrl-C or SIGTERM stops at once; what ran goes back too and will run again. With --reload a changed source
+    file drains, a second change stops, and the worker begins again with what the files say then.
 
     With --once, --for or --max-tasks it ends by itself, for a cron job or a step of a pipeline, and says what it left.
     """
@@ -104,7 +109,20 @@ def worker(log_level: str, as_json: bool, **options: Any) -> None:
         raise CliError("--once and --until-idle contradict: leave --until-idle out to leave delayed tasks for later")
     logs.configure(logs.Format(log_level, as_json))
     arguments = WorkerOptions(**options)
-    code = asyncio.run(_serve(load(arguments.target), arguments))
+    find_modules_here()
+    watch = SourceWatch(arguments.target) if arguments.reloads else None
+    try:
+        code = asyncio.run(_serve(load(arguments.target), arguments, watch))
+    except CliError as error:
+        if watch is None:
+            raise
+        say(error)
+        if not watch.due:  # Else it was a change that it met on its way.
+            watch.loaded()
+            asyncio.run(watch.changed())
+        start_again()
+    if watch is not None and watch.due:
+        start_again()
     click.get_current_context().exit(code)
 
 
@@ -141,8 +159,9 @@ class Signals:
             self._worker.stop()
 
 
-async def _serve(app: App, arguments: WorkerOptions) -> int:
-    async with app.client(arguments.database) as client:
+async def _serve(app: App, arguments: WorkerOptions, watch: SourceWatch | None) -> int:
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(app.client(arguments.database))
         worker = _worker(app, client, arguments)
         signals = Signals(worker)
         signals.listen()
@@ -154,6 +173,9 @@ async def _serve(app: App, arguments: WorkerOptions) -> int:
             plain(client.place),
             arguments.concurrency,
         )
+        if watch is not None:
+            watch.loaded()
+            stack.callback(asyncio.create_task(watch.drain(worker)).cancel)
         try:
             await worker.run()
         except RuntimeError as error:
@@ -161,6 +183,8 @@ async def _serve(app: App, arguments: WorkerOptions) -> int:
             if signals.first is None:
                 raise CliError(str(error)) from error
         log.info("worker %s ended; %s settled", worker.name, counted(worker.settled, "task"))
+        if watch is not None and signals.first is not None:
+            watch.due = False  # It was asked to end, whatever changed.
         if arguments.once or arguments.run_seconds is not None or arguments.max_tasks is not None:
             log.info("%s", report_words(await worker.report()))
             return 0 if signals.stopped is None else 128 + signals.stopped

@@ -71,23 +71,14 @@ async def drain(
         RuntimeError: it gave up.
     """
     await declare_limits(app, client.store)
-    draining = _DrainSupervisor(app, client, kinds, seed)
     clock = client.clock if isinstance(client.clock, FakeClock) and advance else None
     began_at, before = client.clock.now(), await _refused(client)
-    try:
-        while True:
-            if await draining.one():
-                if draining.ran >= tasks_max:
-                    raise RuntimeError(f"after {tasks_max} handler calls there is still more: raise tasks_max")
-                continue
-            if (await client.store.sweep()).changed:
-                continue
-            next_at = None if clock is None else await draining.next_at(outlive_leases)
-            if clock is None or next_at is None:
-                break
-            clock.advance(max(0.0, next_at - clock.now()))
-    finally:
-        await draining.runner.stop()
+    async with app.opened() as lifespan:
+        draining = _DrainSupervisor(app, client, kinds, seed, lifespan)
+        try:
+            await draining.all(clock, tasks_max, outlive_leases=outlive_leases)
+        finally:
+            await draining.runner.stop()
     left = sum(item.tasks for item in await client.counts() if not TaskState(item.state).terminal)
     refused = dict(sorted((await _refused(client) - before).items()))
     return Drained(draining.ran, left, client.clock.now() - began_at, refused, await _outcome(client))
@@ -117,7 +108,7 @@ def _idle() -> bool:
 class _DrainSupervisor:
     """The supervisor's part of a worker, as small as it can be."""
 
-    def __init__(self, app: App, client: Client, kinds: Sequence[str] | None, seed: int) -> None:
+    def __init__(self, app: App, client: Client, kinds: Sequence[str] | None, seed: int, lifespan: Any) -> None:
         # Of pulled kinds a claim gives those that are ending, as it does to a worker.
         served = [app.registry.get(name) for name in kinds] if kinds is not None else list(app.registry.kinds)
         self._client = client
@@ -136,8 +127,31 @@ class _DrainSupervisor:
             rng=random.Random(seed),
             clock=client.clock,
             width=max((kind.how.batch for kind in served), default=1),
+            on_start=app.registry.listeners.on_start,
+            lifespan=lifespan,
         )
         self.runner.start()
+
+    async def all(self, clock: FakeClock | None, tasks_max: int, *, outlive_leases: bool) -> None:
+        """Run one task after the other until nothing is left to do.
+
+        Args:
+            clock: is advanced to the next delayed task; None leaves those alone.
+
+        Raises:
+            RuntimeError: so many handler calls were not enough.
+        """
+        while True:
+            if await self.one():
+                if self.ran >= tasks_max:
+                    raise RuntimeError(f"after {tasks_max} handler calls there is still more: raise tasks_max")
+                continue
+            if (await self._store.sweep()).changed:
+                continue
+            next_at = None if clock is None else await self.next_at(outlive_leases)
+            if clock is None or next_at is None:
+                return
+            clock.advance(max(0.0, next_at - clock.now()))
 
     async def one(self) -> bool:
         """Run one task; False when none can be claimed."""

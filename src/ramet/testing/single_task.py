@@ -191,16 +191,18 @@ async def run_task(
 
 async def _called(app: App, work: Work, recorder: _Recorder, clock: Clock) -> Settlement:
     """Run the handler in a slot of the engine's own."""
-    runner = Runner(
-        app.registry, recorder, concurrency=1, lease_seconds=LEASE_SECONDS, rng=random.Random(0), clock=clock
-    )
-    runner.start()
-    try:
-        runner.add([work])
-        runner.gather_no_more()
-        await recorder.arrived.wait()
-    finally:
-        await runner.stop()
+    async with app.opened() as lifespan:
+        runner = Runner(
+            app.registry, recorder, concurrency=1, lease_seconds=LEASE_SECONDS, rng=random.Random(0), clock=clock,
+            lifespan=lifespan,
+        )  # fmt: skip
+        runner.start()
+        try:
+            runner.add([work])
+            runner.gather_no_more()
+            await recorder.arrived.wait()
+        finally:
+            await runner.stop()
     if recorder.failure is not None:
         raise recorder.failure
     assert recorder.delivered is not None

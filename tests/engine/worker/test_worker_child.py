@@ -288,7 +288,7 @@ async def test_a_worker_whose_app_cannot_be_loaded_says_why_and_claims_nothing(
     client: Client, capfd: pytest.CaptureFixture[str], target: str, why: str
 ) -> None:
     submitted = await client.submit("quick", 1)
-    with pytest.raises(RuntimeError, match=f"could not load {target}: see its message above"):
+    with pytest.raises(RuntimeError, match=f"could not start {target}: see its message above"):
         await Worker(app, client, target=target).run()
     assert f"ramet: cannot load {target}: {why}\n" in capfd.readouterr().err
     task: Any = await client.get(submitted.id)
@@ -323,7 +323,7 @@ async def test_a_worker_whose_app_cannot_be_loaded_any_more_ends_with_the_reason
     fragile = importlib.import_module("fragile_app").app
     async with fragile.client(tmp_path / "fragile.db") as client:
         submitted = await client.submit("die")
-        with pytest.raises(RuntimeError, match="could not load fragile_app:app"):
+        with pytest.raises(RuntimeError, match="could not start fragile_app:app"):
             await Worker(fragile, client, target="fragile_app:app").run()
         told = await history(client, submitted.id)
     outcomes = [attempt.outcome for attempt in told.attempts]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, Unpack
 
+from ramet.engine.app.around_handlers import AroundHandlers
 from ramet.engine.app.pipeline import Pipeline
 from ramet.engine.client.client import Client
 from ramet.engine.client.schedules import ScheduleDeclaration, check_declaration
@@ -98,7 +98,7 @@ class Runnable(Protocol):
         ...
 
 
-class App(FlowApp):
+class App(FlowApp, AroundHandlers):
     """Kinds of work that belong together.
 
     Args:
@@ -139,12 +139,13 @@ class App(FlowApp):
         import_states: Mapping[str, Takeover] = MappingProxyType({}),
         import_held_seconds: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        super().__init__()
+        FlowApp.__init__(self)
+        registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings), retry)
+        AroundHandlers.__init__(self, registry)
         if processes is not None and processes < 1:
             raise ValueError(f"processes is {processes}: give at least 1, or None")
         self.processes = processes
         self.limits = limits
-        self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings), retry)
         self.tables = tuple(tables)
         self.import_kinds = dict(import_kinds)
         self.import_states = dict(import_states)
@@ -152,7 +153,6 @@ class App(FlowApp):
             kind: seconds(f"import_held_seconds of {kind}", held) for kind, held in import_held_seconds.items()
         }
         self.alert_thresholds: dict[str, int | None] = {}
-        self._at_end: list[Callable[[], None]] = []
         self.schedules: list[ScheduleDeclaration] = []
         """Schedules that :meth:`schedule` declared; a worker stores them when it starts."""
 
@@ -387,20 +387,6 @@ class App(FlowApp):
             return function
 
         return register
-
-    def at_end(self, function: Callable[[], None]) -> Callable[[], None]:
-        """Register a function that closes what handlers opened; called where they ran, when that ends in good order.
-
-        After a crash nothing is called: what handlers write outside must bear that.
-        """
-        self._at_end.append(function)
-        return function
-
-    def end(self) -> None:
-        """Call what :meth:`at_end` registered, last first, all of it even when one raises."""
-        with ExitStack() as stack:
-            for function in self._at_end:
-                stack.callback(function)
 
     def client(self, database: str | Path = DATABASE, *, create: bool = True) -> Client:
         """A client of this app's kinds on a database. Close it, or use it in ``async with``.

@@ -6,7 +6,9 @@ type checkers and ``help`` see its signature.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -50,6 +52,21 @@ class WaitFor(Protocol):
     """Runs a coroutine in its loop and waits for its answer."""
 
     def __call__(self, coroutine: Coroutine[Any, Any, Answer], /) -> Answer: ...
+
+
+def answer_from(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Answer]) -> Answer:
+    """Run a coroutine in a loop of another thread, and wait for its answer.
+
+    Raises:
+        RuntimeError: this is the loop's own thread, which would wait for itself and for ever.
+    """
+    here = None
+    with suppress(RuntimeError):
+        here = asyncio.get_running_loop()
+    if here is loop:
+        coroutine.close()
+        raise RuntimeError("a context of a plain handler waits in the handler's thread only, not in middleware")
+    return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
 
 
 class Blocking:

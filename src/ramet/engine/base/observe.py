@@ -46,19 +46,11 @@ class ObservedCall(Protocol):
         ...
 
 
-class Observer(Protocol):
-    """Whom the engine tells. Every method returns at once: it neither waits nor writes to the database."""
+class StoreObserver(Protocol):
+    """Told what became durable. Every method returns at once: it neither waits nor writes to the database."""
 
     def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[SubmitResult]) -> None:
         """Roots were created, or were there."""
-        ...
-
-    def running(self, works: Sequence[Work]) -> ObservedCall:
-        """A handler is about to be called for these claims, in this process."""
-        ...
-
-    def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
-        """A handler ended with its process, so many seconds after it began: nobody there could tell."""
         ...
 
     def settled(self, claimed: ClaimedTask, item: Settlement, answer: SettleResult) -> None:
@@ -68,6 +60,18 @@ class Observer(Protocol):
     def ended(self, task: Task) -> None:
         """A task that no settlement of its own ended: a deadline or the end of its lineage did, a lost lease too many,
         its settler, or a person. Told by the process that wrote the end."""
+        ...
+
+
+class Observer(StoreObserver, Protocol):
+    """Told of handlers' calls, too."""
+
+    def running(self, works: Sequence[Work]) -> ObservedCall:
+        """A handler is about to be called for these claims, in this process."""
+        ...
+
+    def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
+        """A handler ended with its process, so many seconds after it began: nobody there could tell."""
         ...
 
     def close(self) -> None:

@@ -48,9 +48,9 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         clock: Clock | None = None,
     ) -> None:
         self.registry = registry
-        self.store = watched(store)
         self.clock = clock or SystemClock(store.ahead_seconds)
         self._limits = limits
+        self.store = watched(store, registry.listeners, self.clock.now)
         self._decide = LineageLimits(registry, store, limits)
         self._tables = tables
         self.settings = Settings(store, registry.live)

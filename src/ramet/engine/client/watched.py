@@ -1,6 +1,6 @@
-"""The store with an observer beside it: what became durable through it is told, after it did.
+"""The store with observers beside it: what became durable through it is told, after it did.
 
-Only where there is an observer; otherwise the store is the store.
+Only where the environment asks for an observer or the app has functions for events; otherwise the store is the store.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from ramet.engine.base.observe import Observer, observer
+from ramet.engine.base.events import EventObserver, Listeners
+from ramet.engine.base.observe import StoreObserver, observer
 from ramet.model.task.task import TERMINAL, TaskState
 from ramet.store.answers import ClaimedTask, SettleResult, SubmitResult
 from ramet.store.errors import StoreError
@@ -23,29 +24,36 @@ REMEMBERED_MAX = 100_000
 READ_MAX = 500
 """Ended tasks that are read at once."""
 ENDING = frozenset({"sweep", "cancel", "cancel_lineage", "exclude", "act_on_tasks"})
-"""Verbs after which the observer is told what ended."""
+"""Verbs after which observers are told what ended."""
 
 Answer = TypeVar("Answer")
 
 
-def watched(store: Store) -> Store:
-    """The store, watched where the environment asks for it."""
-    watching = observer()
-    if watching is None or isinstance(store, _ObservedStore):
+def watched(store: Store, listeners: Listeners, now: Callable[[], float]) -> Store:
+    """The store, watched where the environment or the app asks for it.
+
+    Args:
+        listeners: the app's functions for events.
+        now: Unix seconds, by the clock of the database.
+    """
+    observers: list[StoreObserver] = [EventObserver(listeners, now)] if listeners else []
+    if (watching := observer()) is not None:
+        observers.append(watching)
+    if not observers or isinstance(store, _ObservedStore):
         return store
-    return cast(Store, _ObservedStore(store, watching))
+    return cast(Store, _ObservedStore(store, observers))
 
 
 class _ObservedStore:
-    """Everything of the store, and the verbs after which the observer is told.
+    """Everything of the store, and the verbs after which the observers are told.
 
     The store itself names every task that one of its transactions ended. A settlement tells of its own; all others,
     which no worker has a claim of, are read and told here.
     """
 
-    def __init__(self, store: Store, watching: Observer) -> None:
+    def __init__(self, store: Store, observers: Sequence[StoreObserver]) -> None:
         self._store = store
-        self._watching = watching
+        self._observers = observers
         self._claims: dict[tuple[int, int], ClaimedTask] = {}
         self._ended: deque[int] = deque(maxlen=REMEMBERED_MAX)
         """Numbers of tasks whose end nobody was told of yet. The store's threads add to it."""
@@ -64,7 +72,8 @@ class _ObservedStore:
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[SubmitResult]:
         answers = await self._store.submit(lineages)
-        self._watching.submitted(lineages, answers)
+        for one in self._observers:
+            one.submitted(lineages, answers)
         return answers
 
     async def claim(self, request: ClaimRequest) -> list[ClaimedTask]:
@@ -86,7 +95,8 @@ class _ObservedStore:
                 claim = (item.seq, item.fence)
                 claimed = self._claims.get(claim)
                 if claimed is not None and answer.refused is None:
-                    self._watching.settled(claimed, item, answer)
+                    for one in self._observers:
+                        one.settled(claimed, item, answer)
                     if answer.state in TERMINAL:
                         told.add(item.seq)
                 if answer.state != TaskState.PROCESSING:
@@ -118,4 +128,5 @@ class _ObservedStore:
             for at in range(0, len(others), READ_MAX):
                 for task in await self._store.tasks_of(others[at : at + READ_MAX]):
                     if task.state.terminal:
-                        self._watching.ended(task)
+                        for one in self._observers:
+                            one.ended(task)

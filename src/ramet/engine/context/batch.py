@@ -21,6 +21,9 @@ class _Batch(FirstArgument, Sequence[AnyContext], Generic[AnyContext]):
     progress) belongs to that task and carries its fence.
     """
 
+    returned: Any = None
+    """For middleware, after its ``yield``: what the handler returned."""
+
     def __init__(self, contexts: Sequence[AnyContext]) -> None:
         self._contexts = contexts
 
@@ -36,6 +39,11 @@ class _Batch(FirstArgument, Sequence[AnyContext], Generic[AnyContext]):
 
     def __iter__(self) -> Iterator[AnyContext]:
         return iter(self._contexts)
+
+    @property
+    def lifespan(self) -> Any:
+        """What the app's :meth:`lifespan` yielded in this process; None without one."""
+        return self._contexts[0].lifespan
 
     @property
     def cancelled(self) -> bool:

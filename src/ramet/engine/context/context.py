@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from ramet.engine.base.clock import new_id
-from ramet.engine.base.forwarding import Answer, Blocking, blocking
+from ramet.engine.base.forwarding import Answer, Blocking, answer_from, blocking
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work, completed, succeeded
 from ramet.engine.context.binding import bind, bound, item_settlement, settle_items
@@ -258,8 +258,8 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
 
     def inside(self) -> ContextParts:
         """For the engine: what it needs to run other tasks inside of this one."""
-        work, kind, registry, clock = self._work, self._kind, self._registry, self._clock
-        return ContextParts(work, kind, registry, clock, self._lease_seconds, self._call, self._desk.ask)
+        parts = (self._work, self._kind, self._registry, self._clock, self._lease_seconds, self._call, self._desk.ask)
+        return ContextParts(*parts, self.lifespan)
 
     def spawn_next(self, new: NewTask) -> None:
         """For the engine: a task that commits with this one's end, the next stage of a staged kind among others."""
@@ -567,7 +567,7 @@ class SyncContext(Endings, SyncVerbs):
         self._loop = loop
 
     def _wait_for(self, coroutine: Coroutine[Any, Any, Answer], /) -> Answer:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        return answer_from(self._loop, coroutine)
 
 
 class Context(Endings, AsyncContext):

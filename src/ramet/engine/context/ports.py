@@ -40,6 +40,8 @@ class ContextParts(NamedTuple):
     """Settles something of the task now; raises ClaimLost where the claim is not current."""
     ask: Callable[..., Coroutine[Any, Any, Any]]
     """Runs an errand of :mod:`ramet.engine.context.supervisor_calls`."""
+    lifespan: Any
+    """What the app's lifespan yielded in this process."""
 
 
 class InvokeResult(NamedTuple):

@@ -23,6 +23,10 @@ class OwnTask:
     """The part of a context that tells about the task in hand."""
 
     _work: Work
+    lifespan: Any = None
+    """What the app's :meth:`lifespan` yielded in this process; None without one, and in the pull API."""
+    returned: Any = None
+    """For middleware, after its ``yield``: what the handler returned, a result or an :class:`Outcome`."""
 
     @property
     def id(self) -> str:

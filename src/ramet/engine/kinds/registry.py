@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Unpack
 
@@ -11,6 +12,7 @@ from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
 from ramet.engine.base.clock import new_id
+from ramet.engine.base.events import Listeners
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work
 from ramet.engine.kinds.options import (
@@ -60,6 +62,8 @@ KeyOf = Callable[[Any], str]
 UrlOf = Callable[[Any], str | None]
 Upgrade = Callable[[Any], Any]
 LimitsOf = Callable[[Mapping[str, Any]], Limits]
+Middleware = Callable[[Any], AbstractAsyncContextManager[Any]]
+"""From a context, what is entered before the handler is called and left after it."""
 
 QUEUE = "default"
 
@@ -370,6 +374,9 @@ class Registry:
         self._breadth = breadth
         self.live = LiveSettings(settings)
         """The stored settings as last read. An app works on one database at a time."""
+        self.middleware: list[Middleware] = []
+        """Around each call of a handler, the first one outermost."""
+        self.listeners = Listeners()
         self._kinds: dict[str, Kind] = {}
         self._by_handler: dict[Handler, Kind] = {}
         self._upgrades: dict[str, dict[int, Upgrade]] = {}

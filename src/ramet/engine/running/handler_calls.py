@@ -9,6 +9,7 @@ import os
 import random
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -28,7 +29,15 @@ from ramet.engine.context.joined import load_joined
 from ramet.engine.context.outcome import error_event
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Kind, Registry, UnknownKind
-from ramet.engine.running.slot import HandlerSlot, HandlerThread, SettlementFactory, call_in_thread, limited, observed
+from ramet.engine.running.slot import (
+    HandlerSlot,
+    HandlerThread,
+    SettlementFactory,
+    call_in_thread,
+    limited,
+    observed,
+    surrounded,
+)
 from ramet.model.lineage.limits import ENDING_RETRY_SECONDS
 from ramet.model.task import events as ev
 from ramet.store.requests import Settlement
@@ -117,6 +126,7 @@ class HandlerCalls:
     Args:
         alone: limits of memory hold.
         until: monotonic seconds: handlers are told that their time is over then, whatever their own limit.
+        lifespan: what contexts have as theirs.
     """
 
     def __init__(
@@ -129,8 +139,10 @@ class HandlerCalls:
         lease_seconds: float,
         alone: bool,
         until: float = math.inf,
+        lifespan: Any = None,
     ) -> None:
         self._registry, self._port, self._clock, self._rng = registry, port, clock, rng
+        self._lifespan, self._middleware = lifespan, registry.middleware
         self._lease_seconds, self._alone, self._until = lease_seconds, alone, until
         self._threads = Threads()
         self.ends = SettlementFactory(registry, rng)
@@ -226,12 +238,22 @@ class HandlerCalls:
         else:
             loop = asyncio.get_running_loop()
             context = SyncContext(work, kind, self._registry, self._port, self._lease_seconds, loop=loop)
+        if self._lifespan is not None:
+            context.lifespan = self._lifespan
         context.begin(self._clock, min(slot.overdue_at, self._until))
         slot.contexts[work.seq, work.fence] = context
         return context
 
-    def _call(self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: HandlerSlot) -> Awaitable[Any]:
-        """The call, to be awaited: no coroutine more than the handler's own."""
+    def _call(
+        self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: HandlerSlot, *, bare: bool = False
+    ) -> Awaitable[Any]:
+        """The call, to be awaited: no coroutine more than the handler's own where nothing is around it.
+
+        Args:
+            bare: leave the middleware out.
+        """
+        if self._middleware and not bare:
+            return surrounded(partial(self._call, kind, context, arguments, slot, bare=True), context, self._middleware)
         assert kind.handler is not None
         more_bytes = kind.how.memory_bytes_max if self._alone else None
         if kind.is_async:
@@ -240,9 +262,11 @@ class HandlerCalls:
                 called = observed(called, slot.observed)
             return called if more_bytes is None else limited(called, more_bytes)
         slot.thread = thread = HandlerThread()
-        call = partial(
+        call: Callable[[], Any] = partial(
             call_in_thread, kind, context, arguments, slot.works, thread, more_bytes=more_bytes, running=slot.observed
         )
+        if bare:  # A thread has no context variables of this task but those that it is given.
+            call = partial(copy_context().run, call)
         return self._threads.run(call, partial(self._thread_ended, thread))
 
     def _thread_ended(self, thread: HandlerThread) -> None:

@@ -106,6 +106,8 @@ class InvocationRun:
             rng=random.Random(),
             clock=self._clock,
             until=times.run_until,
+            on_start=inside.registry.listeners.on_start,
+            lifespan=inside.lifespan,
         )
         self.invoke = invoke
         """Tasks that are run here may invoke others in turn."""

@@ -12,6 +12,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import Any
 
 from ramet.engine.base.clock import Clock, SystemClock
 from ramet.engine.base.current_tasks import enter_call
@@ -46,6 +47,8 @@ class Runner:
         alone: this process runs one call at a time and what it is given at once is one call; limits of memory hold.
         until: monotonic seconds: handlers are told that their time is over then, whatever their own limit.
         on_late: told of plain handlers past their limit, and where they are, before anybody ends this process.
+        on_start: told of claims whose handlers are about to be called.
+        lifespan: what the app's lifespan yielded, for contexts.
     """
 
     def __init__(
@@ -63,19 +66,22 @@ class Runner:
         alone: bool = False,
         until: float = math.inf,
         on_late: Callable[[Sequence[ClaimId], str | None], None] | None = None,
+        on_start: Callable[[Sequence[Work]], None] | None = None,
+        lifespan: Any = None,
     ) -> None:
         self._registry = registry
         self._port = port
         self._clock = clock or SystemClock()
         self._calls = HandlerCalls(
-            registry, port, self._clock, rng, lease_seconds=lease_seconds, alone=alone, until=until
-        )
+            registry, port, self._clock, rng,
+            lease_seconds=lease_seconds, alone=alone, until=until, lifespan=lifespan,
+        )  # fmt: skip
         self._ends = self._calls.ends
         self._queue: deque[Work | list[Work]] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._slots = [HandlerSlot() for _ in range(concurrency)]
         self._patient, self._alone, self._width = patient, alone, width
-        self._on_late = on_late
+        self._on_late, self._on_start = on_late, on_start
         batches = {kind.name: kind.how for kind in registry.kinds if kind.how.batch > 1}
         self._gatherer = BatchCollector(batches, self._gathered) if batches and not alone else None
         self._watch: asyncio.Task[None] | None = None
@@ -265,6 +271,8 @@ class Runner:
         enter_call(works)
         if self._observer is not None:
             slot.observed = self._observer.running(works)
+        if self._on_start is not None:
+            self._on_start(works)
         for at, work in enumerate(works, number * self._width):
             self._started.note(at, work.seq, work.fence)
 

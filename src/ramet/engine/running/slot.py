@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Awaitable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, nullcontext, suppress
 from typing import Any, Protocol
 
 from ramet.engine.base.current_tasks import enter_call
@@ -16,7 +16,7 @@ from ramet.engine.base.work import Work
 from ramet.engine.context.context import BaseContext
 from ramet.engine.context.outcome import named_error_event
 from ramet.engine.kinds.options import memory_limit
-from ramet.engine.kinds.registry import Kind, Registry
+from ramet.engine.kinds.registry import Kind, Middleware, Registry
 from ramet.model.task.retry import ErrorClass
 from ramet.store.requests import Settlement
 
@@ -31,6 +31,26 @@ async def observed(called: Awaitable[Any], running: ObservedCall) -> Any:
     """The call; what it starts belongs below it."""
     with running.inside():
         return await called
+
+
+async def surrounded(call: Callable[[], Awaitable[Any]], context: Any, middleware: Sequence[Middleware]) -> Any:
+    """The call within an app's middleware, the first one outermost.
+
+    What is raised inside or by one of them is the call's error, even where another one suppresses it: a failure must
+    not pass for a success.
+    """
+    failure: BaseException | None = None
+    async with AsyncExitStack() as stack:
+        try:
+            for around in middleware:
+                await stack.enter_async_context(around(context))
+            context.returned = await call()
+        except BaseException as error:
+            failure = error
+            raise
+    if failure is not None:
+        raise failure
+    return context.returned
 
 
 def call_in_thread(

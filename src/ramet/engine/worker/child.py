@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
-import importlib
 import os
 import random
-import re
 import signal
 import socket
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any, NoReturn
 
 from ramet.engine.app.app import App
+from ramet.engine.app.loading import load_app
 from ramet.engine.base import logs
 from ramet.engine.base.clock import SystemClock
 from ramet.engine.base.current_tasks import PendingSlotNotes
@@ -29,6 +29,7 @@ from ramet.engine.base.observe import observer
 from ramet.engine.base.retrying import AWAY
 from ramet.engine.base.work import (
     FRAME_HEAD,
+    Work,
     frame,
     outcomes_out,
     settled_in,
@@ -48,28 +49,6 @@ from ramet.store.processes.running_notes import RunningNotes
 from ramet.store.requests import Settlement
 
 log = own_logger("ramet.worker")
-
-
-def load_app(target: str) -> App:
-    """The app at ``module:attribute`` (``:app`` may be left out).
-
-    Raises:
-        ValueError: there is no such app; the message says what to give instead.
-    """
-    # The former names of the products' modules hold for one release.
-    module_name, _, attribute = re.sub(r"^ramet\.pipelines\.", "ramet.", target).partition(":")
-    if not module_name or module_name.startswith("."):
-        raise ValueError(f"no module {module_name!r}: give the app as module:attribute")
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
-            raise ValueError(f"no module {module_name!r}: give the app as module:attribute") from error
-        raise
-    app = getattr(module, attribute or "app", None)
-    if not isinstance(app, App):
-        raise ValueError(f"{module_name} has no App named {attribute or 'app'!r}: give the app as module:attribute")
-    return app
 
 
 _AWAY = {error.__name__: error for error in AWAY}
@@ -139,6 +118,10 @@ class _Supervised:
     def stopped(self, claim: tuple[int, int]) -> None:
         self.send(["stopped", [claim]])
 
+    def started(self, works: Sequence[Work]) -> None:
+        """Have the supervisor tell of it: all events of an app come in one process."""
+        self.send(["started", [(work.seq, work.fence) for work in works]])
+
     async def call(self, settlement: Settlement) -> SettleResult:
         return settled_in(await self._asked("call", settlement_out(settlement)))
 
@@ -198,6 +181,12 @@ async def _serve(
 ) -> None:
     reader, writer = await asyncio.open_connection(sock=link)
     port, clock, frames = _Supervised(writer, app, slots), SystemClock(), _Frames(reader)
+    opened = AsyncExitStack()
+    try:
+        lifespan = await opened.enter_async_context(app.opened())
+    except RuntimeError as error:
+        sys.stderr.write(f"ramet: {error}\n")
+        os._exit(2)
     runner = Runner(
         app.registry,
         port,
@@ -210,6 +199,8 @@ async def _serve(
         patient=True,
         alone=shape.alone,
         on_late=lambda claims, where: port.send(["late", claims, where]),
+        on_start=port.started if "start" in app.registry.listeners else None,
+        lifespan=lifespan,
     )
     runner.start()
     port.send(["ready"])
@@ -235,15 +226,25 @@ async def _serve(
             case ["cancel", claims]:
                 runner.cancel([(seq, fence) for seq, fence in claims])
             case ["end"]:
-                await runner.stop()
-                app.end()
-                if (watching := observer()) is not None:
-                    watching.close()
-                os._exit(0)  # Threads of handlers that still run must not hold the process.
+                await _end(runner, opened)
             case ["drain"]:
                 port.send(["drained", [(work.seq, work.fence) for work in runner.take_unstarted()]])
             case message:
                 raise ValueError(f"the supervisor sent {message!r:.200}")
+
+
+async def _end(runner: Runner, opened: AsyncExitStack) -> NoReturn:
+    """Close what this process opened, and end it; threads of handlers that still run must not hold it."""
+    await runner.stop()
+    try:
+        await opened.aclose()
+    except Exception:
+        log.exception("what the app closes at the end of this process failed")
+    if (watching := observer()) is not None:
+        watching.close()
+    with suppress(OSError, ValueError):  # Closed, or nothing reads it any more.
+        sys.stdout.flush()
+    os._exit(0)
 
 
 def _leave_signals_to_the_supervisor() -> None:

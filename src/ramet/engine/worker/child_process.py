@@ -45,6 +45,10 @@ class ChildListener(Protocol):
         """Tasks ended."""
         ...
 
+    def started(self, claims: Sequence[tuple[int, int]]) -> None:
+        """The handlers of these claims are called; only said where the app has functions for that event."""
+        ...
+
     def stopped(self, child: ChildProcess, claims: Sequence[tuple[int, int]]) -> None:
         """The handlers of these cancelled claims have ended."""
         ...
@@ -142,10 +146,10 @@ class ChildProcess:
     # --- its start
 
     async def start(self) -> None:
-        """Start it and wait until it has loaded the app.
+        """Start it and wait until it has loaded the app and opened its lifespan.
 
         Raises:
-            RuntimeError: the app cannot be loaded; the child has printed why.
+            RuntimeError: that failed; the child has printed why.
             StartCutShort: it was killed, or took too long, before that was known.
         """
         self._ready = asyncio.get_running_loop().create_future()
@@ -178,7 +182,7 @@ class ChildProcess:
                 why = f"the handler process was ended by signal {-process.returncode} while it started"
                 raise StartCutShort(why) from error
             target = self._plan.target
-            raise RuntimeError(f"the handler process could not load {target}: see its message above") from error
+            raise RuntimeError(f"the handler process could not start {target}: see its message above") from error
 
     def _launch(self, link: int) -> subprocess.Popen[bytes]:
         plan = self._plan
@@ -218,6 +222,8 @@ class ChildProcess:
                 self._answer_later(number, self._owner.ask(errand, *arguments))
             case ["stopped", claims]:
                 self._owner.stopped(self, [(seq, fence) for seq, fence in claims])
+            case ["started", claims]:
+                self._owner.started([(seq, fence) for seq, fence in claims])
             case ["drained", rows]:
                 if self._drained is not None and not self._drained.done():
                     self._drained.set_result([(seq, fence) for seq, fence in rows])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any, Protocol
 
 from ramet.engine.app.app import App
@@ -44,6 +46,10 @@ class Supervisor(Protocol):
         """These were not begun, or could not end through no fault of theirs: they keep their attempt."""
         ...
 
+    def started(self, claims: Sequence[ClaimId]) -> None:
+        """The handlers of these claims are called; only said where the app has functions for that event."""
+        ...
+
     def stopped(self, claims: Sequence[ClaimId]) -> None:
         """The handlers of these lost claims run no more."""
         ...
@@ -65,7 +71,11 @@ class Handlers(Protocol):
     """A place where handlers run."""
 
     async def start(self, supervisor: Supervisor) -> None:
-        """Be ready to run tasks."""
+        """Be ready to run tasks.
+
+        Raises:
+            RuntimeError: the app cannot be loaded, or its lifespan cannot open.
+        """
         ...
 
     def run(self, works: Sequence[Work]) -> None:
@@ -103,7 +113,9 @@ class InProcess:
         self._client = client
         self._supervisor: Supervisor | None = None
         self._delivered: list[Settlement] = []
-        self._runner = Runner(
+        self._opened = AsyncExitStack()
+        self._make = partial(
+            Runner,
             app.registry,
             self,
             concurrency=concurrency,
@@ -111,10 +123,12 @@ class InProcess:
             rng=rng,
             clock=clock,
             width=BATCH_MAX,
+            on_start=app.registry.listeners.on_start,
         )
 
     async def start(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
+        self._runner = self._make(lifespan=await self._opened.enter_async_context(self._app.opened()))
         self._runner.start()
 
     def run(self, works: Sequence[Work]) -> None:
@@ -132,7 +146,7 @@ class InProcess:
 
     async def stop(self) -> None:
         await self._runner.stop()
-        self._app.end()
+        await self._opened.aclose()
 
     # The runner's port.
 

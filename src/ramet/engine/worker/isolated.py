@@ -260,6 +260,9 @@ class IsolatedPool:
         exhausted = any(type(s.event) is ev.Error and s.event.message.startswith("MemoryError") for s in settlements)
         self._ended(child, [(item.seq, item.fence) for item in settlements], exhausted=exhausted)
 
+    def started(self, claims: Sequence[ClaimId]) -> None:
+        self._attached_supervisor.started(claims)
+
     def stopped(self, child: ChildProcess, claims: Sequence[ClaimId]) -> None:
         self._attached_supervisor.stopped(claims)
         self._ended(child, claims)

@@ -191,6 +191,9 @@ class Pool:
     def done(self, child: ChildProcess, settlements: Sequence[Settlement]) -> None:
         self._attached_supervisor.outcomes(settlements)
 
+    def started(self, claims: Sequence[ClaimId]) -> None:
+        self._attached_supervisor.started(claims)
+
     def stopped(self, child: ChildProcess, claims: Sequence[ClaimId]) -> None:
         for claim in claims:
             self._cancelled.pop(claim, None)

@@ -239,7 +239,7 @@ class Worker:
 
         Raises:
             StoreError: the database failed in a way that waiting does not mend.
-            RuntimeError: the handlers' process cannot load the app (any more).
+            RuntimeError: the handlers' process cannot load the app (any more), or the app's lifespan cannot open.
         """
         await self._client.settings.refresh(0.0)
         await declare_first(self._app, self._store, reach=self._reach, clock=self._clock,
@@ -560,6 +560,11 @@ class Worker:
         """These go back with their attempts."""
         held = [(seq, fence) for seq, fence in claims if self._claims.holds(seq, fence)]
         self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in held])
+
+    def started(self, claims: Sequence[ClaimId]) -> None:
+        """The handlers of these claims are called."""
+        works = [work for claim in claims if (work := self.work(claim)) is not None]
+        self._app.registry.listeners.started(works)
 
     def stopped(self, claims: Sequence[ClaimId]) -> None:
         """The handlers of these claims run no more: what they held goes back.
