@@ -100,7 +100,7 @@ ENDED: Mapping[str, str] = {
     "lineage_deadline": "the time of the lineage was over",
     "poison": "it took its worker down too often",
     "cost": "more was spent than a hard ceiling allows while its call was in flight",
-    "dependency_failed": "a task before it on its path did not succeed",
+    "dependency_failed": "a task that it waited for, or one before it on its path, did not succeed",
     "source_disabled": "its resource is switched off until a person closes the breaker",
     "cancelled": "a person cancelled it or its lineage",
     "cancel_tree": "a person cancelled a task above it, with all below",

@@ -74,6 +74,17 @@ async def dependency_failed(world: World) -> str:
     return child
 
 
+async def joined_failed(world: World) -> str:
+    """Its path is shared with the child that failed, which was waited for all the same."""
+    [task] = await world.submit(world.task(path=PathRule(("a",))))
+    claimed = await world.claim_one()
+    child = world.task("part", path=PathRule(("a", "b")))
+    await world.settle(claimed, ev.Join(1, skip_on_failure=True), spawns=[child])
+    await world.settle(claimed := await world.claim_one(), failing(claimed))
+    assert not await world.claim()
+    return task
+
+
 async def source_disabled(world: World) -> str:
     [task] = await world.submit(world.task(resource="api"))
     await world.store.open_breaker("api", by="ada", reason="gone")
@@ -130,6 +141,8 @@ ENDS: list[tuple[Script, str, str]] = [
     (cost, "cost", "more was spent than a hard ceiling allows while its call was in flight "
      "(the ceiling of the lineage is $0.00000005, $0.00000006 spent)"),
     (dependency_failed, "dependency_failed", "a task before it on its path did not succeed (task t1 is failed)"),
+    (joined_failed, "dependency_failed", "a task that it waited for did not succeed (task t2 is failed, page 'part': "
+     "broken)"),
     (source_disabled, "source_disabled", "its resource is switched off until a person closes the breaker (api, gone)"),
     (cancel_tree, "cancel_tree", "a person cancelled a task above it, with all below (task t1 is success)"),
     (chain_depth, "chain_depth", "it continued itself as often as it may (1 times)"),
@@ -138,7 +151,7 @@ ENDS: list[tuple[Script, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "code", "sentence"), ENDS, ids=[row[1] for row in ENDS])
+@pytest.mark.parametrize(("script", "code", "sentence"), ENDS, ids=[f"{at}-{row[1]}" for at, row in enumerate(ENDS)])
 async def test_why_a_task_ended(world: World, script: Script, code: str, sentence: str) -> None:
     headline, cause, *rest = await causes(world, await script(world))
     assert (headline.code, cause.code, relative(world, cause)) == ("ended", code, sentence)

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from shlex import quote
 
 from ramet.model.causes import ENDED, Cause, CauseSubject, Sentence
+from ramet.model.keys import display_key
+from ramet.model.paths import conflict
 from ramet.model.reasons import Fact, facts_of, outer, rest_of
 from ramet.model.task.task import Task, TaskHistory, TaskState
 from ramet.store.store import Store
@@ -198,6 +200,19 @@ async def _by_another(store: Store, history: TaskHistory, rest: str) -> Cause:
     return Cause(code, (words,), facts, CauseSubject("task", other_id), f"ramet retry {quote(whom)}")
 
 
+async def _dependency(store: Store, history: TaskHistory, rest: str) -> Cause:
+    """A task before it on its path, or one that it waited for, did not succeed."""
+    cause, task = await _by_another(store, history, rest), history.task
+    other = await store.get(rest)
+    if task.path and (other is None or (len(other.path) < len(task.path) and conflict(other.path, task.path))):
+        which, more = "before it on its path", ""
+    else:
+        which = "that it waited for"
+        more = "" if other is None or other.why is None else f", {other.kind} {display_key(other.key)!r}: {other.why}"
+    is_now = ", which was pruned" if other is None else f" is {other.state}{more}"
+    return cause._replace(words=(f"a task {which} did not succeed (task {rest}{is_now})",))
+
+
 async def _source(store: Store, history: TaskHistory, rest: str) -> Cause:
     task = history.task
     name = task.resource or facts_of(task.reason)["resource"]
@@ -243,7 +258,7 @@ _FOUND: Mapping[str, _Finder] = {
     "cost": _cost,
     "cancelled": _cancelled,
     "cancel_tree": _by_another,
-    "dependency_failed": _by_another,
+    "dependency_failed": _dependency,
     "source_disabled": _source,
     "excluded": _excluded,
     "chain_depth": _chain,

@@ -68,6 +68,8 @@ class AwaitedTask(NamedTuple):
     state: TaskState
     since: float
     """Unix seconds: of its claim while it is processing, else when it may be claimed."""
+    wait: str | None
+    """Of a pending one what it waits for itself, a :class:`ramet.model.task.task.Wait`."""
 
 
 class JoinWait(NamedTuple):
@@ -81,6 +83,8 @@ class JoinWait(NamedTuple):
     """Tasks of the round."""
     oldest: tuple[AwaitedTask, ...]
     """The first of those that have not ended, in the order of their spawns."""
+    branch: bool = False
+    """True where it waits for all that grows below its children, too."""
 
 
 def joined_task(row: Mapping[str, Any]) -> JoinedTask:

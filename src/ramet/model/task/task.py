@@ -31,7 +31,7 @@ class TaskState(StrEnum):
     FILTERED = "filtered"
     """Its handler rejected what it is about."""
     SKIPPED = "skipped"
-    """It need not be done: so its handler said, a person, or a task before it on its path that did not succeed."""
+    """It need not be done: so its handler said, a person, or a task that it waited for that did not succeed."""
     FAILED = "failed"
     """An error was the last one, a limit ended it, or its handler said so."""
     CANCELLED = "cancelled"

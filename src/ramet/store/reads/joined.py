@@ -66,7 +66,8 @@ def _joined(row: Row) -> JoinedTask:
 
 OLDEST = 3
 _WAITS_FOR = (
-    "SELECT t.id, t.kind, t.key, l.state, CASE WHEN l.state = 'processing' THEN l.claimed_at ELSE l.available_at END "
+    "SELECT t.id, t.kind, t.key, l.state, CASE WHEN l.state = 'processing' THEN l.claimed_at ELSE l.available_at END, "
+    "CASE WHEN l.state = 'pending' THEN l.wait END "
     "FROM ramet_awaited a JOIN ramet_live l ON l.seq = a.awaited JOIN ramet_tasks t ON t.seq = a.awaited "
     "WHERE a.seq = ? AND a.round = ? AND a.live = 1 ORDER BY a.place LIMIT ?"
 )
@@ -75,19 +76,19 @@ _WAITS_FOR = (
 def join_wait(session: Session, task_id: str) -> JoinWait | None:
     """Return what a task waits for; None for one that waits for no other task."""
     found = session.rows(
-        "SELECT w.seq, w.round, w.since, w.remaining FROM ramet_tasks t JOIN ramet_waits w ON w.seq = t.seq "
+        "SELECT w.seq, w.round, w.since, w.remaining, w.branch FROM ramet_tasks t JOIN ramet_waits w ON w.seq = t.seq "
         "WHERE t.id = ? AND w.waiting = 1",
         (task_id,),
     )
     if not found:
         return None
-    [(seq, round_, since, remaining)] = found
+    [(seq, round_, since, remaining, branch)] = found
     total = sum(join_totals(session, seq, round_).states.values())
     oldest = [
-        AwaitedTask(task_id, kind, key, TaskState(state), at)
-        for task_id, kind, key, state, at in session.rows(_WAITS_FOR, (seq, round_, OLDEST))
+        AwaitedTask(task_id, kind, key, TaskState(state), at, wait)
+        for task_id, kind, key, state, at, wait in session.rows(_WAITS_FOR, (seq, round_, OLDEST))
     ]
-    return JoinWait(since, remaining, total, tuple(oldest))
+    return JoinWait(since, remaining, total, tuple(oldest), bool(branch))
 
 
 def join_totals(session: Session, seq: int, round_: int) -> JoinTotals:
