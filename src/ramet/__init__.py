@@ -51,7 +51,7 @@ from ramet.model.operations import AuditEntry, BulkAction, BulkResult, BulkSelec
 from ramet.model.paths import InvalidPath, PathChain, PathImpact, PathPage, PathTask, path_key
 from ramet.model.schedule import Schedule, ScheduleSlot, schedule_slot
 from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSettlement, StageCount
-from ramet.model.task.joined import JoinedTask
+from ramet.model.task.joined import JoinedTask, JoinRound
 from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
 from ramet.model.task.task import Attempt, Block, Task, TaskHistory, TaskState
 from ramet.model.values import InvalidText
@@ -129,6 +129,7 @@ __all__ = [
     "InvokeResult",
     "ItemResult",
     "ItemSettlement",
+    "JoinRound",
     "Joined",
     "JoinedTask",
     "KeyExplanation",

@@ -451,6 +451,8 @@ class Store(ABC):
     join_page = reads(joined.join_page)
     join_totals = reads(joined.join_totals)
     join_wait = reads(joined.join_wait)
+    join_round = reads(joined.join_round)
+    waiting_for = reads(joined.waiting_for)
     bound = reads(fenced.bound)
     claimable = reads(fenced.claimable)
     bound_counts = reads(fenced.bound_counts)

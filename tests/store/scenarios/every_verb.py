@@ -238,6 +238,9 @@ async def join_and_go_on(world: World) -> None:
         answer = await world.settle(claimed, ev.Join(claimed.standing.fence, branch, True), spawns=[*wanted, wanted[0]])
         names = [str(told.id) for told in answer.spawns[:3]]
         await world.store.join_wait(root)
+        await world.store.waiting_for([root])
+        await world.store.join_round(root)
+        await world.store.present()
         below = await world.grow(await world.claim_task(names[0]), world.task(f"below {branch}"))
         failed = await world.claim_task(names[1])
         await world.settle(failed, failing(failed))

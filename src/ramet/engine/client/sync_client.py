@@ -243,6 +243,8 @@ class SyncClient(Blocking):
     tree = blocking(Client.tree)
     roots = blocking(Client.roots)
     child_counts = blocking(Client.child_counts)
+    joined = blocking(Client.joined)
+    waiting_for = blocking(Client.waiting_for)
     explain = blocking(Client.explain)
     explain_key = blocking(Client.explain_key)
     wait = blocking(Client.wait)

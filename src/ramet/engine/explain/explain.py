@@ -137,10 +137,11 @@ async def _others(store: Store, task: Task) -> Cause | None:
     if waits is None:
         return None
     facts: dict[str, Fact] = {
-        "remaining": waits.remaining, "total": waits.total, "since": waits.since, "branch": waits.branch,
+        "remaining": waits.remaining, "total": waits.total.number, "since": waits.since, "branch": waits.branch,
     }  # fmt: skip
     below = " of its branch" if waits.branch else ""
-    words: Sentence = (f"it waits for {waits.remaining:,} of {waits.total:,} tasks{below} since ", waits.since)
+    total = f"{waits.total.number:,}{'+' if waits.total.more else ''}"
+    words: Sentence = (f"it waits for {waits.remaining:,} of {total} tasks{below} since ", waits.since)
     if not waits.oldest:
         return Cause("tasks", words, facts)
     first, more = waits.oldest[0], waits.remaining - len(waits.oldest)

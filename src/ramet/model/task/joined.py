@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ramet.model.task.task import Json, TaskState
+from ramet.model.views import BoundedCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,29 @@ class JoinTotals(NamedTuple):
     """Spawns that the guard refused."""
 
 
+class JoinRound(NamedTuple):
+    """One of the joins of a task: what it waits for, or has waited for, and what became of it."""
+
+    round: int
+    """Number of the join, from 1."""
+    rounds: int
+    """Number of joins so far."""
+    waiting: bool
+    """True while it waits in this round."""
+    branch: bool
+    """True where it waits for all that grows below its children, too."""
+    since: float | None
+    """Unix seconds of the join; None of an earlier one than the last."""
+    remaining: int
+    """Tasks that have not ended; 0 of an earlier round."""
+    total: BoundedCount
+    """Tasks of the round."""
+    rows: tuple[JoinedTask, ...]
+    """A page of them, in the order of their spawns, refused ones among them."""
+    next: JoinPlace | None
+    """Where to read on; None at the end."""
+
+
 class AwaitedTask(NamedTuple):
     """A task that another one waits for."""
 
@@ -79,7 +103,7 @@ class JoinWait(NamedTuple):
     """Unix seconds of the join."""
     remaining: int
     """Tasks that have not ended."""
-    total: int
+    total: BoundedCount
     """Tasks of the round."""
     oldest: tuple[AwaitedTask, ...]
     """The first of those that have not ended, in the order of their spawns."""

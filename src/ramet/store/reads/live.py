@@ -64,6 +64,7 @@ def present(session: Session) -> LiveCounts:
         alerts_firing=firing.number,
         breakers_open=opened.number,
         next_due_at=next_due_at(session),
+        joined=_joined(session),
     )
 
 
@@ -87,6 +88,18 @@ def _waiting_on_paths(session: Session) -> BoundedCount:
         (COUNT_MAX + 1,),
     )
     return BoundedCount(min(number, COUNT_MAX), looked_at > COUNT_MAX)
+
+
+def _joined(session: Session) -> dict[str, int]:
+    """Tasks that wait for other tasks, by kind."""
+    return dict(
+        session.rows(
+            "SELECT l.kind, COUNT(*) FROM (SELECT seq FROM ramet_waits INDEXED BY ramet_waits_open "
+            "WHERE waiting = 1 LIMIT ?) w "
+            "JOIN ramet_live l ON l.seq = w.seq GROUP BY l.kind",
+            (COUNT_MAX,),
+        )
+    )
 
 
 def id_of(session: Session, seq: int) -> str | None:
