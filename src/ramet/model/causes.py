@@ -73,6 +73,7 @@ WAITING: Mapping[str, str] = {
     "rate": "the rate of its resource is used up",
     "resource_full": "its resource has as many claims as it may",
     "unserved": "workers live, and none of them serves its kind on its queue",
+    "starved": "every slot in which it can run is held by a handler that waits inside for another task",
     "no_worker": "no worker lives",
     "pulled": "nobody but an invocation or a program takes tasks of its kind",
     "free": "nothing holds it back: the next free worker takes it",
@@ -83,6 +84,7 @@ WAITING: Mapping[str, str] = {
 RUNNING: Mapping[str, str] = {
     "running": "a worker has it under a lease",
     "stale": "its lease expired, and the next sweep reclaims it",
+    "waits_inside": "its handler waits for another task, and holds its slot meanwhile",
 }
 """Of processing tasks."""
 

@@ -25,6 +25,7 @@ from ramet.store.maintenance import monitor as alert_verbs
 from ramet.store.maintenance import prune as prune_verbs
 from ramet.store.processes.registry import ProcessRegistry
 from ramet.store.reads import details, flow, joined, live, path_reach, tree
+from ramet.store.reads import handler_waits as handler_wait_reads
 from ramet.store.reads import history as history_reads
 from ramet.store.reads import history as key
 from ramet.store.reads import lineages as lineage_reads
@@ -292,6 +293,8 @@ class Store(ABC):
     blob = reads(blobs.read_blob)
     transact = writes_beside(fenced.transact)
     bind = writes_beside(fenced.bind)
+    note_wait = writes_beside(fenced.note_wait)
+    forget_wait = writes_beside(fenced.forget_wait)
     acknowledge = writes_beside(path_changes.release_claims)
     ends = reads(task_reads.ends)
 
@@ -477,6 +480,9 @@ class Store(ABC):
     held_back = reads(path_reach.held_back)
     holds_back = reads(path_reach.holds_back)
     holds_back_lineage = reads(path_reach.holds_back_lineage)
+    handler_waits = reads(handler_wait_reads.handler_waits)
+    starved = reads(handler_wait_reads.starved)
+    may_starve = reads(handler_wait_reads.may_starve)
     blocked_by = reads(path_reads.blocked_by)
     paths = reads(path_reads.paths)
 

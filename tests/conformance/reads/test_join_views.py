@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ramet.model.task import events as ev
 from ramet.model.task.task import Wait
 from ramet.model.views import BoundedCount
 from tests.support.world import World
 
 
-async def joined(world: World, *children: str, **limits: int) -> str:
+async def joined(world: World, *children: str, **limits: Any) -> str:
     """A root that waits for children of these keys."""
     [root] = await world.submit(**limits)
     claimed = await world.claim_one()

@@ -9,6 +9,7 @@ from ramet.engine.explain.ends import ended, why_ended
 from ramet.engine.explain.paths import PathExplanation, explain_path, place_cause
 from ramet.engine.explain.pending import first_obstacle, obstacles, spent, waits_for_worker
 from ramet.model.causes import Cause, CauseSubject, Sentence
+from ramet.model.flow.resources import HandlerWait
 from ramet.model.keys import display_key
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.reasons import Fact, code_of
@@ -107,9 +108,17 @@ async def _running(store: Store, task: Task) -> list[Cause]:
     words: Sentence = (f"worker {task.worker} holds it (claim {task.fence}) under a lease until ", until)
     running = Cause("running", words, facts, about)
     if until > await store.now():
-        return [running]
+        return [running, *[_waits_inside(one) for one in await store.handler_waits(task.id)]]
     words = ("the claim is stale: its lease expired ", until, ", and the next sweep of a worker reclaims the task")
     return [running, Cause("stale", words, facts, about, f"ramet reclaim {task.id}")]
+
+
+def _waits_inside(wait: HandlerWait) -> Cause:
+    words: Sentence = (f"its handler waits for task {wait.awaited_id} ({wait.awaited_kind}) since ", wait.since)
+    words = (*words, f", which is {wait.awaited_state}; it holds its slot meanwhile")
+    facts: dict[str, Fact] = {"task": wait.awaited_id, "kind": wait.awaited_kind, "since": wait.since}
+    remedy = "`return ctx.join()` waits for children without a slot"
+    return Cause("waits_inside", words, facts, CauseSubject("task", wait.awaited_id), remedy)
 
 
 def _ending(task: Task) -> Cause:

@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncIterator
 from shlex import quote
 
+from ramet.model.alerts.rules import STARVATION_REMEDY, starvation_words
 from ramet.model.causes import Cause, CauseSubject, Sentence
 from ramet.model.flow.resources import Queue, Resource, ResourcePolicy, policy_of, rate_of, room
 from ramet.model.lineage.guard import tombstone_over
@@ -58,9 +59,9 @@ async def obstacles(store: Store, task: Task, lineage: Lineage) -> AsyncIterator
         async for cause in _full(store, task, queues.get(task.queue)):
             yield cause
     if not task.pulled:
-        unserved = await _unserved(store, task)
-        if unserved is not None:
-            yield unserved
+        for missing in (await _unserved(store, task), await _starved(store, task)):
+            if missing is not None:
+                yield missing
 
 
 # --- its lineage and its time
@@ -228,6 +229,19 @@ async def _unserved(store: Store, task: Task) -> Cause | None:
         CauseSubject("kind", task.kind),
         f"start a worker that registers {task.kind!r} and takes from queue {task.queue!r}",
     )
+
+
+async def _starved(store: Store, task: Task) -> Cause | None:
+    """Every slot in which it can run is held by a handler that waits inside."""
+    for one in await store.starved():
+        if (one.queue, one.kind) == (task.queue, task.kind):
+            words = starvation_words(one.kind, one.queue, one.slots, one.waiter_id, one.awaited_id)
+            facts: dict[str, Fact] = {
+                "kind": one.kind, "queue": one.queue, "slots": one.slots, "task": one.waiter_id,
+                "awaited": one.awaited_id, "since": one.since,
+            }  # fmt: skip
+            return Cause("starved", (words,), facts, CauseSubject("task", one.waiter_id), STARVATION_REMEDY)
+    return None
 
 
 async def waits_for_worker(store: Store, task: Task) -> Cause:

@@ -382,6 +382,33 @@ class WorkerStatus(NamedTuple):
     """False when it has said nothing for a minute."""
 
 
+class HandlerWait(NamedTuple):
+    """A handler that waits inside, with its slot, for another task."""
+
+    task_id: str
+    kind: str
+    since: float
+    """Unix seconds."""
+    awaited_id: str
+    awaited_kind: str
+    awaited_state: str
+
+
+class StarvedKind(NamedTuple):
+    """Pending tasks whose every slot is held by a handler that waits inside for a pending task."""
+
+    queue: str
+    kind: str
+    slots: int
+    """Slots in which they could run, all of them held."""
+    waiter_id: str
+    """The task whose handler waits for longest for one of them."""
+    waiter_kind: str
+    awaited_id: str
+    since: float
+    """Unix seconds."""
+
+
 class UnservedKind(NamedTuple):
     """Live tasks that no living worker serves."""
 
@@ -390,6 +417,8 @@ class UnservedKind(NamedTuple):
     tasks: int
     more: bool = False
     """True when counting stopped at a bound: there are at least ``tasks``."""
+    waiter: str | None = None
+    """A task that waits for one of them since a join; None where none was found."""
 
 
 COMMIT_BUCKETS_SECONDS = (

@@ -22,6 +22,7 @@ PRUNED_BY_TASK = (
     "ramet_unsuccessful",
     "ramet_waits",
     "ramet_awaited",
+    "ramet_handler_waits",
 )
 """Tables with a ``seq``, whose rows go with their task."""
 PRUNED_BY_LINEAGE: dict[str, str] = {

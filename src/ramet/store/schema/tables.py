@@ -307,6 +307,17 @@ _V3 = (
     """,
     "CREATE INDEX ramet_awaited_live ON ramet_awaited (awaited) WHERE live = 1",
     "ALTER TABLE ramet_lineages ADD COLUMN waits INTEGER NOT NULL DEFAULT 0",
+    # Handlers that wait inside, with their slot, for another task: each of these may be the last slot that it needs.
+    """
+    CREATE TABLE ramet_handler_waits (
+        seq INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        awaited INTEGER NOT NULL,
+        since REAL NOT NULL,
+        PRIMARY KEY (seq, awaited)
+    ) WITHOUT ROWID
+    """,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1, _V2, _V3)
