@@ -119,6 +119,20 @@ async def test_a_task_is_taken_out_and_who_did_it_is_kept(client: Client, name: 
     assert (await do(client, name, task_id=one.id))[0] in ((409,) if name != "exclude" else (409, 303))
 
 
+async def test_the_order_and_the_time_of_a_pending_task_are_changed(client: Client) -> None:
+    one = await client.submit(crawl, "https://e.org/", tracking_id="a")
+    assert (await do(client, "reprioritise", task_id=one.id, priority="9"))[1].endswith("has priority 9; it had 0")
+    assert (await do(client, "reschedule", task_id=one.id, delay_seconds="60"))[1].endswith("may be claimed in 60 s")
+    task = await client.get(one.id)
+    assert task is not None
+    assert (task.priority, task.wait) == (9, "due")
+    assert [(act.by, act.act) for act in await client.acts("a")] == [("ada", "reschedule"), ("ada", "reprioritise")]
+    await client.cancel(one.id)
+    for name, fields in (("reprioritise", {"priority": "1"}), ("reschedule", {"delay_seconds": "0"})):
+        status, page = await do(client, name, task_id=one.id, **fields)
+        assert (status, "only a pending task can be" in page) == (409, True)
+
+
 async def test_a_lineage_is_paused_and_goes_on(client: Client) -> None:
     await client.submit(crawl, "https://e.org/", tracking_id="p")
     assert await do(client, "pause-lineage", tracking_id="p") == (303, "paused lineage p")

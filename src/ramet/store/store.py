@@ -319,6 +319,8 @@ class Store(ABC):
     cancel = writes(operate.cancel)
     cancel_lineage = writes(operate.cancel_lineage)
     exclude = writes(operate.exclude)
+    reprioritise = writes(operate.reprioritise)
+    reschedule = writes(operate.reschedule)
     revive = writes(operate.revive, follows=lambda *, task_ids, **_: (task_ids, ()))
     act_on_tasks = writes(
         operate.act_on_tasks, follows=lambda *, act, task_ids, **_: (task_ids, ()) if act is BulkAction.RETRY else None

@@ -274,6 +274,9 @@ async def bind_and_settle(world: World) -> None:
 
 
 async def end_from_outside(world: World) -> None:
+    [moved] = await world.submit(world.task("moved", priority=1), tracking_id="moved")
+    await world.store.reprioritise(moved, priority=3, by="test")
+    await world.store.reschedule(moved, delay_seconds=5_000.0, by="test")
     [root, _] = await world.submit(world.task("root"), world.task("other"), tracking_id="tree")
     claimed = await world.claim_task(root)
     [left, right] = await world.grow(claimed, world.task("left"), world.task("right"))

@@ -8,7 +8,8 @@ from ramet import App, Client, Context, Permanent
 from ramet.testing import drain
 
 HOUR = 3_600
-WAITING = ("cancel", "exclude", "cancel-lineage", "pause-lineage", "resume-lineage", "raise-limits")
+WAITING = ("cancel", "exclude", "cancel-lineage", "pause-lineage", "resume-lineage", "raise-limits",
+           "reprioritise", "reschedule")  # fmt: skip
 """Lineages of one task that nobody claims for an hour."""
 LOOP = "possible_loop"
 
@@ -70,6 +71,12 @@ async def states(client: Client, tracking_id: str) -> list[str]:
     """Of all tasks of a lineage, in order."""
     found = await client.tasks(tracking_id=tracking_id, limit=1_000)
     return sorted(str(task.state) for task in found.tasks)
+
+
+async def task(client: Client, tracking_id: str) -> Any:
+    """The only task of a lineage."""
+    [found] = await client.roots(tracking_id)
+    return found
 
 
 async def swept(client: Client, tracking_id: str) -> list[str]:

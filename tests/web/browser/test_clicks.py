@@ -107,6 +107,13 @@ CLICKS: dict[str, Click] = {
         of_task("cancel-tree", "Cancel with all below"), part(world.swept, "cancel-tree"),
         ["pending", "pending", "success"], ["cancelled", "cancelled", "success"],
     ),
+    "reprioritise": Click(
+        of_task("reprioritise", "Priority"), part(world.task, "reprioritise", "priority"), 0, 7, {"Priority": "7"}
+    ),
+    "reschedule": Click(
+        of_task("reschedule", "Reschedule"), part(world.task, "reschedule", "wait"), "due", None,
+        {"Seconds from now": "0"},
+    ),
     "exclude": Click(of_task("exclude", "Exclude"), states("exclude"), ["pending"], ["skipped"]),
     "retry-failed": Click(
         of_lineage("retry-failed", "Retry all failed"), states("retry-failed"), ["failed"] * 2, ["pending"] * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from math import inf, isfinite
 
 from ramet.engine.alerts.channels import configured
 from ramet.engine.alerts.monitor import monitor_limits, notice_rules, try_channels
@@ -16,6 +17,7 @@ from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import amount_of
 from ramet.model.operations import BulkAction, BulkResult, BulkSelection, TaskFilter
 from ramet.model.task.task import Task
+from ramet.model.values import priority as checked_priority
 from ramet.store.answers import ReofferResult
 from ramet.store.errors import StoreError, StoreUncertain, StoreUnreachable
 from ramet.store.requests import Cursor, TaskQuery
@@ -58,6 +60,47 @@ class Operating:
             StoreError: a task id is unknown; nothing was done.
         """
         return await self.store.exclude(list(task_ids), by=by, reason=reason)
+
+    async def reprioritise(self, task_id: str, priority: int, *, by: str = "client", reason: str | None = None) -> int:
+        """Give a pending task another priority: the largest goes first. Recorded as an act.
+
+        Returns:
+            The priority that it had.
+
+        Raises:
+            ValueError: the priority is out of range.
+            StoreError: there is no such task, it is not pending, or its kind is pulled.
+        """
+        return await self.store.reprioritise(
+            task_id, priority=checked_priority("priority", priority), by=by, reason=reason
+        )
+
+    async def reschedule(
+        self,
+        task_id: str,
+        *,
+        at: float | None = None,
+        delay_seconds: float | None = None,
+        by: str = "client",
+        reason: str | None = None,
+    ) -> float:
+        """Move the moment from which a pending task may be claimed, later or sooner. Recorded as an act.
+
+        Args:
+            at: Unix seconds; a moment in the past means now.
+            delay_seconds: from now; 0 for now. Give one of the two.
+
+        Returns:
+            The moment, Unix seconds.
+
+        Raises:
+            ValueError: not one of the two was given, or it is no such number.
+            StoreError: there is no such task, it is not pending, or it waits for others.
+        """
+        moment, seconds = at, delay_seconds
+        if (moment is None) == (seconds is None) or not isfinite(moment or 0.0) or not 0.0 <= (seconds or 0.0) < inf:
+            raise ValueError("give at, a moment in Unix seconds, or delay_seconds of at least 0")
+        return await self.store.reschedule(task_id, at=at, delay_seconds=seconds or 0.0, by=by, reason=reason)
 
     async def bulk_select(self, act: BulkAction | str, wanted: TaskFilter) -> BulkSelection:
         """The tasks that a bulk act would be about, counted; nothing is done yet.

@@ -285,6 +285,8 @@ class SyncClient(Blocking):
     try_alert_channels = blocking(Client.try_alert_channels)
     edges = blocking(Client.edges)
     exclude = blocking(Client.exclude)
+    reprioritise = blocking(Client.reprioritise)
+    reschedule = blocking(Client.reschedule)
     close_breaker = blocking(Client.close_breaker)
     kind_limits = blocking(Client.kind_limits)
     limit = blocking(Client.limit)

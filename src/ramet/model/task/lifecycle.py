@@ -368,6 +368,27 @@ def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> 
     return Change(task, after, row, reason=reason, by=event.by, outcome=_awaits_outcome(task))
 
 
+def _reprioritise(row: Transition, task: Standing, event: ev.Reprioritise, now: float) -> Change | TransitionRefused:
+    if task.ending is not None:
+        return TransitionRefused("ending")
+    if is_pulled(task.rank):
+        return TransitionRefused("pulled")
+    return Change(task, task._replace(rank=event.rank), row, reason=event.reason, by=event.by)
+
+
+def _reschedule(row: Transition, task: Standing, event: ev.Reschedule, now: float) -> Change | TransitionRefused:
+    if task.ending is not None:
+        return TransitionRefused("ending")
+    if task.bound_to is not None or task.wait in (_TASKS, Wait.PATH.value):
+        return TransitionRefused("held")
+    available_at = max(now, event.available_at)
+    wait = task.wait
+    if wait in (None, _DUE, _RESOURCE):  # Who is not in line yet, or not free to run, looks at the moment itself.
+        wait = _DUE if available_at > now else free_wait(task.resource)
+    after = changed(task, wait=wait, rank=due_rank(task.rank, available_at), available_at=available_at)
+    return Change(task, after, row, reason=event.reason, by=event.by)
+
+
 def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Change:
     in_line = task.holds_path is not None
     after = task._replace(
@@ -429,6 +450,8 @@ _RULES: dict[type[Any], tuple[Transition, _Rule]] = {
     ev.SourceDisabled: (rows.SOURCE_DISABLED, _source_disabled),
     ev.DependencyFailed: (rows.DEPENDENCY_FAILED, _dependency_failed),
     ev.Exclude: (rows.EXCLUDE, _exclude),
+    ev.Reprioritise: (rows.REPRIORITISE, _reprioritise),
+    ev.Reschedule: (rows.RESCHEDULE, _reschedule),
     ev.Revive: (rows.REVIVE, _revive),
 }
 
