@@ -48,7 +48,7 @@ from ramet.model.lineage.limits import PRESETS, Limits
 from ramet.model.lineage.lineage import Lineage, LineageOutcome, LineageState, LineageTotals, OutcomeKind
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, Ceiling, Costs, as_usd, dollars
 from ramet.model.operations import AuditEntry, BulkAction, BulkResult, BulkSelection, TaskFilter
-from ramet.model.paths import InvalidPath, PathChain, PathImpact, PathPage, PathTask, path_key
+from ramet.model.paths import InvalidPath, PathChain, PathImpact, PathPage, PathPause, PathTask, path_key
 from ramet.model.schedule import Schedule, ScheduleSlot, schedule_slot
 from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSettlement, StageCount
 from ramet.model.task.joined import JoinedTask, JoinRound
@@ -152,6 +152,7 @@ __all__ = [
     "PathChain",
     "PathImpact",
     "PathPage",
+    "PathPause",
     "PathTask",
     "PayloadTooLarge",
     "Permanent",

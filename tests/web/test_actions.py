@@ -144,6 +144,18 @@ async def test_a_lineage_is_paused_and_goes_on(client: Client) -> None:
     assert (await do(client, "resume-lineage", tracking_id="p"))[0] == 409
 
 
+async def test_a_path_is_paused_and_goes_on(client: Client) -> None:
+    assert (await do(client, "pause-path", path="[]"))[0] == 400
+    assert await do(client, "pause-path", path="doc/review") == (303, "paused path doc:review")
+    assert (await do(client, "pause-path", path='["doc", "review"]'))[0] == 409
+    async with visiting(client) as visitor:
+        assert "as agreed" in (await visitor.get("/paths")).text
+        [paused] = (await visitor.get("/api/v1/paths")).json()["paused"]
+    assert (paused["path"], paused["queue"], paused["paused_by"]) == (["doc", "review"], "default", "ada")
+    assert await do(client, "resume-path", path="doc/review") == (303, "resumed path doc:review")
+    assert (await do(client, "resume-path", path="doc/review"))[0] == 409
+
+
 RECORDED: list[tuple[str, Mapping[str, str], str]] = [
     ("pause-queue", {"queue": "default"}, "paused queue default"),
     ("limit-queue", {"queue": "default", "concurrency": "3"}, "queue default: at most 3 at once"),

@@ -35,7 +35,7 @@ from ramet.commands.terminal import counted, emit, plain, table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FILTERS = ("states", "kind", "error", "since", "lineage_prefix")
+FILTERS = ("states", "kind", "error", "since", "lineage_prefix", "path", "queue")
 LINES_MAX = 5
 KINDS_MAX = 10
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)(?:\s+ago)?")
@@ -44,9 +44,12 @@ _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})")
 
 
 def filter_options(command: Command) -> Command:
-    """``--state --kind --error --since --lineage-prefix --yes``: many tasks instead of one."""
+    """``--state --kind --error --since --lineage-prefix --path --queue --yes``: many tasks instead of one."""
     for option in (
         click.option("--yes", is_flag=True, help="Do not ask; a filter asks for it where nobody can be asked."),
+        click.option("--queue", metavar="QUEUE", help="All of this queue; with --path `default` where none is given."),
+        click.option("--path", multiple=True, metavar="ELEMENT", help="All at a path and below it, with an option for "
+                     "each element: --path doc1 --path review."),
         click.option("--lineage-prefix", metavar="PREFIX", help="All of lineages whose tracking id begins so."),
         click.option("--since", metavar="WHEN", help="All that ended (live ones: were created) at or after: 10:00, "
                      "2026-11-25T10:00, 90m, 2h, 3d."),

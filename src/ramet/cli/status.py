@@ -251,6 +251,7 @@ WAITS = {
     "resource": "its resource",
     "lineage": "lineage not running",
     "bound": "bound to a settler",
+    Wait.PAUSED: "a paused path",
     Wait.TASKS: "other tasks",
     STALE: "lease expired",
 }

@@ -56,6 +56,7 @@ WAITING: Mapping[str, str] = {
     "tombstone": "it, or a task above it, was cancelled with all below",
     "task_deadline_passed": "its own time is over, and the next sweep ends it",
     "queue_paused": "its queue is paused",
+    "path_paused": "its path, or one above it, is paused",
     "queue_full": "its queue has as many claims as it may",
     "kind_full": "its kind has as many claims as it may",
     "scheduled": "its time has not come",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ramet.model.flow.resources import NAME_LENGTH_MAX
 from ramet.model.lineage.limits import BALANCED, Limits
 from ramet.model.money import Charge
+from ramet.model.paths import PathElements
 from ramet.model.schedule import Schedule
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.events import Complete, Event
@@ -104,6 +105,8 @@ class ClaimRequest(NamedTuple):
     lease_seconds: float
     pulled: bool = False
     """Also tasks of pulled kinds; without it only those that are ending."""
+    path: PathElements = ()
+    """Only tasks at this path or below it, in each of the queues; empty for any."""
 
 
 class ImportTask(NamedTuple):

@@ -42,7 +42,7 @@ from ramet.store.rows.workers import CommitTimer, Measured
 from ramet.store.session import Session
 from ramet.store.state import path_changes
 from ramet.store.verbs import claim as claim_verbs
-from ramet.store.verbs import fenced, limits, operate, pause, rates, schedule
+from ramet.store.verbs import fenced, limits, operate, path_pauses, pause, rates, schedule
 from ramet.store.verbs import raise_limits as raise_verbs
 from ramet.store.verbs import reoffer as reoffer_verbs
 from ramet.store.verbs import resources as resource_verbs
@@ -332,6 +332,9 @@ class Store(ABC):
     pause_queue = writes(pause.pause_queue)
     resume_queue = writes(pause.resume_queue)
     queues = reads(pause.queues)
+    pause_path = writes(path_pauses.pause_path)
+    resume_path = writes(path_pauses.resume_path)
+    path_pauses = reads(path_pauses.path_pauses)
     acts = reads(settings_rows.acts)
     stop_list = reads(keys.entries)
     stop = writes(keys.add)

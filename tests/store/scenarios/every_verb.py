@@ -310,6 +310,11 @@ async def stand_in_line(world: World) -> None:
         world.task(path=document, delay_seconds=1.0), world.task(path=PathRule(("other",), scope="lineage")),
         tracking_id="paths",
     )  # fmt: skip
+    await world.store.pause_path(("document",), by="test", reason="why")
+    await world.claim(5, queues=("default", "night"), kinds=("image",))
+    await world.store.path_pauses()
+    await world.store.resume_path(("document",), by="test")
+    await world.claim(5, kinds=("image",), path=("document",))
     late = await world.claim_task(first)
     failed = await world.claim_task(falls)
     await world.settle(late, ev.Snooze(late.standing.fence, 3_600.0))

@@ -55,6 +55,7 @@ async def furnish(client: Client) -> None:
     for name in ("pause-queue", "resume-queue", "limit-queue"):
         await client.limit("queue", name, 3)
     await client.pause_queue("resume-queue")
+    await client.pause_path(["shut"])
     await client.limit("kind", "limit-kind", 3)
     for name in ("limit-resource", "open-breaker", "close-breaker"):
         await client.open_breaker(name)

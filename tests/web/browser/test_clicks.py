@@ -87,6 +87,10 @@ async def is_paused(client: Client, name: str) -> bool:
     return (await world.queue(client, name)).paused_at is not None
 
 
+async def path_pauses(client: Client) -> list[str]:
+    return sorted(one.path[0] for one in await client.path_pauses())
+
+
 async def kind_limit(client: Client, name: str) -> int | None:
     return next(one.concurrency for one in await client.kind_limits() if one.name == name)
 
@@ -133,6 +137,13 @@ CLICKS: dict[str, Click] = {
     ),
     "reoffer": Click(
         of_lineage("reoffer", "Offer them again"), states("reoffer"), ["success"], ["pending", "pending", "success"]
+    ),
+    "pause-path": Click(
+        (page("Paths"), button("Pause a path")), path_pauses, ["shut"], ["pause-path", "shut"],
+        {"Path": "pause-path", "Queue": "default"},
+    ),
+    "resume-path": Click(
+        (page("Paths"), "main li:has(a:text-is('shut')) a.act:text-is('Resume')"), path_pauses, ["shut"], []
     ),
     "pause-queue": Click(
         (page("Queues"), row("pause-queue", "Pause")), part(is_paused, "pause-queue"), False, True

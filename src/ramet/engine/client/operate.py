@@ -16,6 +16,7 @@ from ramet.model.lineage.deny_list import StopEntry
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import amount_of
 from ramet.model.operations import BulkAction, BulkResult, BulkSelection, TaskFilter
+from ramet.model.paths import some_path
 from ramet.model.task.task import Task
 from ramet.model.values import priority as checked_priority
 from ramet.store.answers import ReofferResult
@@ -257,6 +258,62 @@ class Operating:
 
     resume_queue = of_store(Store.resume_queue, "Claim from a paused queue again. False when it is not paused.")
     queues = of_store(Store.queues, "Every queue that was ever limited or paused, by name.")
+
+    # --- paths
+
+    async def pause_path(
+        self,
+        path: Sequence[str],
+        *,
+        queue: str | None = None,
+        tracking_id: str | None = None,
+        by: str = "client",
+        reason: str | None = None,
+    ) -> bool:
+        """Claim nothing more at a path and below it. False when it is paused already. Recorded as an act.
+
+        Tasks keep their places in line, and their clocks run on; those that run may end.
+
+        Args:
+            path: elements, at least one.
+            queue: to which the path belongs; None is ``default``.
+            tracking_id: for paths of scope ``lineage``: which lineage.
+            by: who does it, for the record.
+            reason: why, for the record.
+
+        Raises:
+            InvalidPath: the path cannot be one, or is empty.
+        """
+        wanted = some_path(path)
+        return await self.store.pause_path(wanted, queue=queue, tracking_id=tracking_id, by=by, reason=reason)
+
+    async def resume_path(
+        self,
+        path: Sequence[str],
+        *,
+        queue: str | None = None,
+        tracking_id: str | None = None,
+        by: str = "client",
+        reason: str | None = None,
+    ) -> bool:
+        """Claim at a path and below it again. False when just this path is not paused."""
+        wanted = some_path(path)
+        return await self.store.resume_path(wanted, queue=queue, tracking_id=tracking_id, by=by, reason=reason)
+
+    path_pauses = of_store(Store.path_pauses, "The paused paths, the longest paused first.")
+
+    async def path_size(self, path: Sequence[str], *, queue: str | None = None) -> dict[str, int]:
+        """How many live tasks there are at a path and below it, by state. Reads all live tasks, a page at a time.
+
+        Raises:
+            InvalidPath: the path cannot be one, or is empty.
+        """
+        wanted = TaskFilter(path=some_path(path), queue=queue)
+        counts = (await self.bulk_select(BulkAction.CANCEL, wanted)).counts
+        states: Counter[str] = Counter()
+        for (_, state), number in counts.items():
+            states[state] += number
+        return dict(states)
 
     async def limit(
         self, what: str, name: str, concurrency: int | None, *, by: str = "client", reason: str | None = None

@@ -303,6 +303,10 @@ class SyncClient(Blocking):
     pause_lineage = blocking(Client.pause_lineage)
     pause_queue = blocking(Client.pause_queue)
     queues = blocking(Client.queues)
+    pause_path = blocking(Client.pause_path)
+    resume_path = blocking(Client.resume_path)
+    path_pauses = blocking(Client.path_pauses)
+    path_size = blocking(Client.path_size)
     reoffer = blocking(Client.reoffer)
     resume_lineage = blocking(Client.resume_lineage)
     resume_queue = blocking(Client.resume_queue)
@@ -332,6 +336,7 @@ class SyncClient(Blocking):
         n: int = 1,
         *,
         queues: Sequence[str] | None = None,
+        path: Sequence[str] | None = None,
         lease_seconds: float = LEASE_SECONDS,
         wait_seconds: float = 0.0,
     ) -> list[SyncClaim]:
@@ -342,6 +347,7 @@ class SyncClient(Blocking):
                 kinds,
                 n,
                 queues=queues,
+                path=path,
                 lease_seconds=lease_seconds,
                 wait_seconds=wait_seconds,
             )

@@ -16,6 +16,7 @@ from ramet.model.flow.resources import Queue, Resource, ResourcePolicy, policy_o
 from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.money import as_usd
+from ramet.model.paths import path_key
 from ramet.model.reasons import Fact
 from ramet.model.task.task import Task, TaskState, Wait
 from ramet.store.store import Store
@@ -55,6 +56,8 @@ async def obstacles(store: Store, task: Task, lineage: Lineage) -> AsyncIterator
     paused = _queue_paused(queues.get(task.queue))
     if paused is not None:
         yield paused
+    if task.path and (held := await _path_paused(store, task)) is not None:
+        yield held
     if task.wait not in LATER:
         async for cause in _full(store, task, queues.get(task.queue)):
             yield cause
@@ -184,6 +187,19 @@ def _queue_paused(queue: Queue | None) -> Cause | None:
     facts: dict[str, Fact] = {"paused_at": queue.paused_at, "by": queue.paused_by, "reason": queue.paused_reason}
     remedy = f"ramet resume --queue {quote(queue.name)}"
     return Cause("queue_paused", words, facts, CauseSubject("queue", queue.name), remedy)
+
+
+async def _path_paused(store: Store, task: Task) -> Cause | None:
+    for one in await store.path_pauses():
+        # A task does not say of which scope its path is: of a pause in its own lineage it is that one.
+        if one.tracking_id in (None, task.tracking_id) and one.covers(task.path, task.queue, one.tracking_id):
+            path, by = path_key(one.path), _by(one.paused_by, one.paused_reason)
+            facts: dict[str, Fact] = {
+                "path": path, "paused_at": one.paused_at, "by": one.paused_by, "reason": one.paused_reason,
+            }  # fmt: skip
+            return Cause("path_paused", (f"path {path} is paused since ", one.paused_at, by), facts,
+                         remedy=f"ramet paths {' '.join(map(quote, one.path))} --resume")  # fmt: skip
+    return None
 
 
 async def _full(store: Store, task: Task, queue: Queue | None) -> AsyncIterator[Cause]:

@@ -76,6 +76,8 @@ class Wait(StrEnum):
     """A task before it on a conflicting path has to end first."""
     BOUND = "bound"
     """It was bound to a settling task, and only that one may settle it."""
+    PAUSED = "paused"
+    """Its path, or one above it, is paused."""
     TASKS = "tasks"
     """Other tasks of its lineage have to end first: a join."""
 

@@ -25,6 +25,7 @@ NOT_CLAIMABLE: dict[str, str] = {
     Wait.TICKET: f"{_LIVE} WHERE wait = 'ticket' ORDER BY available_at",
     Wait.LINEAGE: f"{_LIVE} WHERE wait = 'lineage'",
     Wait.BOUND: f"{_LIVE} WHERE bound_to IS NOT NULL AND wait = 'bound'",
+    Wait.PAUSED: f"{_LIVE} WHERE wait = 'paused'",
     Wait.TASKS: "SELECT l.queue, l.kind FROM (SELECT seq FROM ramet_waits INDEXED BY ramet_waits_open "
     "WHERE waiting = 1 LIMIT ?) w JOIN ramet_live l ON l.seq = w.seq",
     Wait.RESOURCE: f"{_LIVE} INDEXED BY ramet_live_by_resource WHERE wait = 'resource' AND state = 'pending'",

@@ -30,6 +30,7 @@ _WAITING: dict[str, str] = {
     "WHERE wait = 'resource' AND state = 'pending'",
     Wait.LINEAGE: "SELECT 1 FROM ramet_live WHERE wait = 'lineage'",
     Wait.BOUND: "SELECT 1 FROM ramet_live WHERE bound_to IS NOT NULL",
+    Wait.PAUSED: "SELECT 1 FROM ramet_live WHERE wait = 'paused'",
     Wait.TASKS: "SELECT 1 FROM ramet_waits INDEXED BY ramet_waits_open WHERE waiting = 1",
 }
 

@@ -307,6 +307,19 @@ _V3 = (
     """,
     "CREATE INDEX ramet_awaited_live ON ramet_awaited (awaited) WHERE live = 1",
     "ALTER TABLE ramet_lineages ADD COLUMN waits INTEGER NOT NULL DEFAULT 0",
+    # Paths at and below which nothing is claimed, by the number of the path; what a claim met there is set aside.
+    """
+    CREATE TABLE ramet_path_pauses (
+        node INTEGER PRIMARY KEY,
+        path TEXT NOT NULL,
+        queue TEXT NOT NULL,
+        tracking_id TEXT,
+        paused_at REAL NOT NULL,
+        paused_by TEXT NOT NULL,
+        paused_reason TEXT
+    )
+    """,
+    "CREATE INDEX ramet_live_paused ON ramet_live (seq) WHERE wait = 'paused'",
     # Handlers that wait inside, with their slot, for another task: each of these may be the last slot that it needs.
     """
     CREATE TABLE ramet_handler_waits (

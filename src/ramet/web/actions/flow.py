@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -10,7 +11,9 @@ from pydantic import Field, field_validator
 from ramet import Client, ResourcePolicy
 from ramet.commands.terminal import counted
 from ramet.model.flow.resources import FAILURES_MAX, NAME_LENGTH_MAX
-from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, require
+from ramet.model.paths import DEFAULT_QUEUE, path_key
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, require
+from ramet.web.answer import path_from_text
 from ramet.web.page import existing
 
 LARGEST = 1_000_000
@@ -43,6 +46,14 @@ class LimitedKind(Fields):
     kind: Annotated[Name, Field(title="Kind")]
     concurrency: Concurrency = None
     _take_none = field_validator("concurrency", mode="before")(_none)
+
+
+class OnePath(Fields):
+    """A path, and the queue to which it belongs."""
+
+    path: Annotated[Value, Field(min_length=1, max_length=2_000, title="Path",
+                                 description="Elements with / between them, or a JSON list.")]  # fmt: skip
+    queue: Annotated[Name, Field(title="Queue")] = DEFAULT_QUEUE
 
 
 class OneResource(Fields):
@@ -95,6 +106,38 @@ async def _ask_resume(client: Client, fields: OneQueue) -> str:
 async def _resume(client: Client, fields: OneQueue, person: Person) -> Done:
     resumed = await client.resume_queue(fields.queue, by=person.by, reason=person.reason)
     return done(resumed, f"resumed queue {fields.queue}", f"queue {fields.queue} is not paused", queue=fields.queue)
+
+
+async def _is_paused(client: Client, path: Sequence[str], queue: str) -> bool:
+    return any((one.path, one.queue, one.tracking_id) == (path, queue, None) for one in await client.path_pauses())
+
+
+async def _ask_pause_path(client: Client, fields: OnePath) -> str:
+    path = path_from_text(fields.path)
+    require(not await _is_paused(client, path, fields.queue), f"path {path_key(path)} is paused already")
+    return (
+        f"Claims nothing more at path {path_key(path)} in queue {fields.queue} and below it. Tasks keep their places."
+    )
+
+
+async def _pause_path(client: Client, fields: OnePath, person: Person) -> Done:
+    path = path_from_text(fields.path)
+    paused = await client.pause_path(path, queue=fields.queue, by=person.by, reason=person.reason)
+    shown = path_key(path)
+    return done(paused, f"paused path {shown}", f"path {shown} is paused already", path=list(path), queue=fields.queue)
+
+
+async def _ask_resume_path(client: Client, fields: OnePath) -> str:
+    path = path_from_text(fields.path)
+    require(await _is_paused(client, path, fields.queue), f"path {path_key(path)} is not paused")
+    return f"Claims at path {path_key(path)} in queue {fields.queue} and below it again."
+
+
+async def _resume_path(client: Client, fields: OnePath, person: Person) -> Done:
+    path = path_from_text(fields.path)
+    resumed = await client.resume_path(path, queue=fields.queue, by=person.by, reason=person.reason)
+    shown = path_key(path)
+    return done(resumed, f"resumed path {shown}", f"path {shown} is not paused", path=list(path), queue=fields.queue)
 
 
 def _most(concurrency: int | None) -> str:
@@ -176,6 +219,12 @@ async def _close(client: Client, fields: OneResource, person: Person) -> Done:
 
 ACTIONS = (
     Action("pause-queue", "Pause queue", "Claim nothing more from a queue.", OneQueue, _ask_pause, _pause),
+    Action(
+        "pause-path", "Pause path", "Claim nothing more at a path and below it.", OnePath, _ask_pause_path, _pause_path
+    ),
+    Action(
+        "resume-path", "Resume path", "Claim at a path and below it again.", OnePath, _ask_resume_path, _resume_path
+    ),
     Action("resume-queue", "Resume queue", "Claim from a paused queue again.", OneQueue, _ask_resume, _resume),
     Action(
         "limit-queue",

@@ -32,6 +32,7 @@ WAITS = {
     Wait.RESOURCE: "for a resource",
     Wait.LINEAGE: "for a lineage that is not running",
     Wait.BOUND: "for a task that settles them",
+    Wait.PAUSED: "for a paused path",
     Wait.TASKS: "for other tasks of their lineage",
 }
 
