@@ -75,6 +75,7 @@ from ramet.model.views import (
 from ramet.store.answers import ReofferResult, SpawnResult, StatementResult, SubmitResult
 from ramet.store.errors import (
     LineageExists,
+    QueueBlocked,
     StopListed,
     StoreError,
     StoreUncertain,
@@ -158,6 +159,7 @@ __all__ = [
     "Permanent",
     "Pipeline",
     "Queue",
+    "QueueBlocked",
     "ReofferResult",
     "Reservation",
     "Resource",

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ramet import Client
+from ramet import Client, QueueBlocked
 from ramet.testing import drain
 from ramet.web.access import Access
 from ramet.web.actions import ACTIONS
@@ -142,6 +142,22 @@ async def test_a_lineage_is_paused_and_goes_on(client: Client) -> None:
     assert (lineage.paused_by, lineage.paused_reason) == ("ada", "as agreed")
     assert await do(client, "resume-lineage", tracking_id="p") == (303, "resumed lineage p")
     assert (await do(client, "resume-lineage", tracking_id="p"))[0] == 409
+
+
+async def test_a_queue_refuses_submits_until_it_is_unblocked(client: Client) -> None:
+    assert (await do(client, "block-queue", queue="default", payload="1"))[0] == 409
+    assert (await do(client, "block-queue", queue="default", on_drained="x", payload="{"))[0] == 400
+    given = {"queue": "default", "on_drained": "x", "payload": '{"a": 1}'}
+    assert await do(client, "block-queue", **given) == (303, "blocked queue default")
+    assert (await do(client, "block-queue", queue="default"))[0] == 409
+    with pytest.raises(QueueBlocked, match="by ada: as agreed"):
+        await client.submit(crawl, "https://e.org/")
+    async with visiting(client) as visitor:
+        assert "once it has drained, x is submitted" in (await visitor.get("/queues")).text
+        [queue] = (await visitor.get("/api/v1/queues")).json()["queues"]
+    assert (queue["blocked_by"], queue["on_drained"]) == ("ada", "x")
+    assert await do(client, "unblock-queue", queue="default") == (303, "unblocked queue default")
+    assert (await do(client, "unblock-queue", queue="default"))[0] == 409
 
 
 async def test_a_path_is_paused_and_goes_on(client: Client) -> None:

@@ -23,6 +23,7 @@ from ramet.cli.lineage import costs, lineage
 from ramet.cli.operations import audit_log, cancel, exclude, pause, resume, retry
 from ramet.cli.paths import paths
 from ramet.cli.pending import reprioritise, reschedule
+from ramet.cli.queue_block import block, unblock
 from ramet.cli.schedule import schedule
 from ramet.cli.settings import settings
 from ramet.cli.status import stages, status
@@ -196,6 +197,8 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
         deny_list,
         pause,
         resume,
+        block,
+        unblock,
         limit,
         resource,
     ),

@@ -519,10 +519,21 @@ def pause_lines(queues: Sequence[Queue], lineages: Sequence[Lineage], now: float
         if queue.paused_at is not None:
             by, why = queue.paused_by, queue.paused_reason
             yield _paused_line(_subject(queue.name, None), moment(queue.paused_at, now), by, why)
+        if queue.blocked_at is not None:
+            yield _blocked_line(queue, now)
     for lineage in lineages:
         if lineage.paused_at is not None:
             by, why = lineage.paused_by, lineage.paused_reason
             yield _paused_line(_subject(None, lineage.tracking_id), moment(lineage.paused_at, now), by, why)
+
+
+def _blocked_line(queue: Queue, now: float) -> str:
+    why = f": {plain(queue.blocked_reason)}" if queue.blocked_reason else ""
+    then = f"; {plain(queue.on_drained)} is submitted once it has drained" if queue.on_drained else ""
+    if queue.drained_at is not None:
+        then = f"; drained {moment(queue.drained_at, now)}"
+    since, by = moment(queue.blocked_at or now, now), plain(queue.blocked_by or "")
+    return f"{_subject(queue.name, None)} blocked for submits {since} by {by}{why}{then}"
 
 
 def _paused_line(what: str, since: str, by: str | None, why: str | None) -> str:

@@ -42,7 +42,7 @@ from ramet.store.rows.workers import CommitTimer, Measured
 from ramet.store.session import Session
 from ramet.store.state import path_changes
 from ramet.store.verbs import claim as claim_verbs
-from ramet.store.verbs import fenced, limits, operate, path_pauses, pause, rates, schedule
+from ramet.store.verbs import fenced, limits, operate, path_pauses, pause, queue_block, rates, schedule
 from ramet.store.verbs import raise_limits as raise_verbs
 from ramet.store.verbs import reoffer as reoffer_verbs
 from ramet.store.verbs import resources as resource_verbs
@@ -331,7 +331,9 @@ class Store(ABC):
     resume_lineage = writes(pause.resume_lineage)
     pause_queue = writes(pause.pause_queue)
     resume_queue = writes(pause.resume_queue)
-    queues = reads(pause.queues)
+    block_queue = writes(queue_block.block_queue)
+    unblock_queue = writes(queue_block.unblock_queue)
+    queues = reads(queue_block.queues)
     pause_path = writes(path_pauses.pause_path)
     resume_path = writes(path_pauses.resume_path)
     path_pauses = reads(path_pauses.path_pauses)

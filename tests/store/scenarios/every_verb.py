@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from ramet.engine.client.schedules import Schedules
@@ -20,6 +21,7 @@ from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.task import TaskState
 from ramet.model.values import blob_of
+from ramet.store.errors import QueueBlocked
 from ramet.store.requests import ImportRunResult, ImportTask, NewLineage, Statement, TaskQuery
 from tests.support.world import (
     EFFECTS,
@@ -338,6 +340,14 @@ async def flow_control(world: World) -> None:
     await world.claim(5)
     await world.store.cancel_lineage("held", by="test")
     await world.store.queues()
+    await world.store.block_queue("default", on_drained=NewLineage("drained", [world.task("drained")]), by="test")
+    with suppress(QueueBlocked):
+        await world.submit(tracking_id="refused")
+    await world.run_all()
+    await world.store.idle(["page"])
+    await world.sweep()
+    await world.store.queues()
+    await world.store.unblock_queue("default", by="test")
     await limits(world)
 
 

@@ -56,6 +56,7 @@ async def furnish(client: Client) -> None:
         await client.limit("queue", name, 3)
     await client.pause_queue("resume-queue")
     await client.pause_path(["shut"])
+    await client.block_queue("unblock-queue")
     await client.limit("kind", "limit-kind", 3)
     for name in ("limit-resource", "open-breaker", "close-breaker"):
         await client.open_breaker(name)

@@ -91,6 +91,10 @@ async def path_pauses(client: Client) -> list[str]:
     return sorted(one.path[0] for one in await client.path_pauses())
 
 
+async def is_blocked(client: Client, name: str) -> bool:
+    return (await world.queue(client, name)).blocked_at is not None
+
+
 async def kind_limit(client: Client, name: str) -> int | None:
     return next(one.concurrency for one in await client.kind_limits() if one.name == name)
 
@@ -137,6 +141,12 @@ CLICKS: dict[str, Click] = {
     ),
     "reoffer": Click(
         of_lineage("reoffer", "Offer them again"), states("reoffer"), ["success"], ["pending", "pending", "success"]
+    ),
+    "block-queue": Click(
+        (page("Queues"), row("limit-queue", "Block")), part(is_blocked, "limit-queue"), False, True
+    ),
+    "unblock-queue": Click(
+        (page("Queues"), row("unblock-queue", "Unblock")), part(is_blocked, "unblock-queue"), True, False
     ),
     "pause-path": Click(
         (page("Paths"), button("Pause a path")), path_pauses, ["shut"], ["pause-path", "shut"],

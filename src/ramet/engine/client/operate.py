@@ -257,7 +257,15 @@ class Operating:
     )
 
     resume_queue = of_store(Store.resume_queue, "Claim from a paused queue again. False when it is not paused.")
-    queues = of_store(Store.queues, "Every queue that was ever limited or paused, by name.")
+    unblock_queue = of_store(
+        Store.unblock_queue,
+        """Accept submits into a blocked queue again. False when it is not blocked.
+
+        A task of ``on_drained`` that has not come yet does not come any more.
+        """,
+    )
+
+    queues = of_store(Store.queues, "Every queue that was ever limited, paused or blocked, by name.")
 
     # --- paths
 

@@ -302,6 +302,8 @@ class SyncClient(Blocking):
     commit_times = blocking(Client.commit_times)
     pause_lineage = blocking(Client.pause_lineage)
     pause_queue = blocking(Client.pause_queue)
+    block_queue = blocking(Client.block_queue)
+    unblock_queue = blocking(Client.unblock_queue)
     queues = blocking(Client.queues)
     pause_path = blocking(Client.pause_path)
     resume_path = blocking(Client.resume_path)

@@ -325,7 +325,7 @@ class Rate(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """A queue that somebody limited or paused; of any other there is nothing to know."""
+    """A queue that was limited, paused or blocked; of any other there is nothing to know."""
 
     name: str
     concurrency: int | None
@@ -335,6 +335,14 @@ class Queue(NamedTuple):
     paused_at: float | None
     paused_by: str | None
     paused_reason: str | None
+    blocked_at: float | None = None
+    """Since when submits into it are refused, Unix seconds; spawns of running lineages go on."""
+    blocked_by: str | None = None
+    blocked_reason: str | None = None
+    on_drained: str | None = None
+    """The kind of the task that is submitted once no task of it lives; None where none was asked for, or it was."""
+    drained_at: float | None = None
+    """When that task was submitted, Unix seconds."""
 
 
 class KindLimit(NamedTuple):

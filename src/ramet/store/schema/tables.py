@@ -307,6 +307,12 @@ _V3 = (
     """,
     "CREATE INDEX ramet_awaited_live ON ramet_awaited (awaited) WHERE live = 1",
     "ALTER TABLE ramet_lineages ADD COLUMN waits INTEGER NOT NULL DEFAULT 0",
+    # A queue that is blocked refuses submits; on_drained is the lineage to start once nothing lives in it, as JSON.
+    "ALTER TABLE ramet_queues ADD COLUMN blocked_at REAL",
+    "ALTER TABLE ramet_queues ADD COLUMN blocked_by TEXT",
+    "ALTER TABLE ramet_queues ADD COLUMN blocked_reason TEXT",
+    "ALTER TABLE ramet_queues ADD COLUMN on_drained TEXT",
+    "ALTER TABLE ramet_queues ADD COLUMN drained_at REAL",
     # Paths at and below which nothing is claimed, by the number of the path; what a claim met there is set aside.
     """
     CREATE TABLE ramet_path_pauses (

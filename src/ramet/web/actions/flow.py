@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
@@ -31,6 +32,15 @@ class OneQueue(Fields):
     """Name of a queue."""
 
     queue: Annotated[Name, Field(title="Queue")]
+
+
+class BlockedQueue(OneQueue):
+    """Name of a queue, and the task that comes once it has drained."""
+
+    on_drained: Annotated[
+        Name | None, Field(title="Kind to submit once it has drained", description="Empty: none.")
+    ] = None
+    payload: Annotated[Value | None, Field(title="Its payload", description="JSON; empty: null.")] = None
 
 
 class LimitedQueue(OneQueue):
@@ -106,6 +116,39 @@ async def _ask_resume(client: Client, fields: OneQueue) -> str:
 async def _resume(client: Client, fields: OneQueue, person: Person) -> Done:
     resumed = await client.resume_queue(fields.queue, by=person.by, reason=person.reason)
     return done(resumed, f"resumed queue {fields.queue}", f"queue {fields.queue} is not paused", queue=fields.queue)
+
+
+async def _is_blocked(client: Client, queue: str) -> bool:
+    return any(one.name == queue and one.blocked_at is not None for one in await client.queues())
+
+
+async def _ask_block(client: Client, fields: BlockedQueue) -> str:
+    require(not await _is_blocked(client, fields.queue), f"queue {fields.queue} is blocked already")
+    return f"Refuses submits into queue {fields.queue}. What is in it runs on, and spawns of running lineages go on."
+
+
+async def _block(client: Client, fields: BlockedQueue, person: Person) -> Done:
+    require(fields.on_drained is not None or fields.payload is None, "a payload needs a kind: give on_drained")
+    drained = None
+    if fields.on_drained is not None:
+        try:
+            drained = (fields.on_drained, None if fields.payload is None else json.loads(fields.payload))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"payload: give JSON ({error})") from error
+    blocked = await client.block_queue(fields.queue, on_drained=drained, by=person.by, reason=person.reason)
+    name = fields.queue
+    return done(blocked, f"blocked queue {name}", f"queue {name} is blocked already", queue=name)
+
+
+async def _ask_unblock(client: Client, fields: OneQueue) -> str:
+    require(await _is_blocked(client, fields.queue), f"queue {fields.queue} is not blocked")
+    return f"Accepts submits into queue {fields.queue} again."
+
+
+async def _unblock(client: Client, fields: OneQueue, person: Person) -> Done:
+    unblocked = await client.unblock_queue(fields.queue, by=person.by, reason=person.reason)
+    name = fields.queue
+    return done(unblocked, f"unblocked queue {name}", f"queue {name} is not blocked", queue=name)
 
 
 async def _is_paused(client: Client, path: Sequence[str], queue: str) -> bool:
@@ -218,6 +261,8 @@ async def _close(client: Client, fields: OneResource, person: Person) -> Done:
 
 
 ACTIONS = (
+    Action("block-queue", "Block queue", "Refuse submits into a queue.", BlockedQueue, _ask_block, _block),
+    Action("unblock-queue", "Unblock queue", "Accept submits into a queue again.", OneQueue, _ask_unblock, _unblock),
     Action("pause-queue", "Pause queue", "Claim nothing more from a queue.", OneQueue, _ask_pause, _pause),
     Action(
         "pause-path", "Pause path", "Claim nothing more at a path and below it.", OnePath, _ask_pause_path, _pause_path

@@ -67,7 +67,12 @@ class KindAnswer(Answer):
 
 UnservedAnswer = Annotated[UnservedKind, AsObject(without={"more"})]
 PausedAnswer = Annotated[
-    Queue, AsObject("PausedAnswer", without={"concurrency", "explicit"}, types={"paused_at": float})
+    Queue,
+    AsObject(
+        "PausedAnswer",
+        without={"concurrency", "explicit", "blocked_at", "blocked_by", "blocked_reason", "on_drained", "drained_at"},
+        types={"paused_at": float},
+    ),
 ]
 
 
