@@ -53,7 +53,7 @@ from ramet.model.schedule import Schedule, ScheduleSlot, schedule_slot
 from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSettlement, StageCount
 from ramet.model.task.joined import JoinedTask, JoinRound
 from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
-from ramet.model.task.task import Attempt, Block, Task, TaskHistory, TaskState
+from ramet.model.task.task import Attempt, AttemptLog, Block, LogLine, Task, TaskHistory, TaskState
 from ramet.model.values import InvalidText
 from ramet.model.views import (
     ActiveClaims,
@@ -96,6 +96,7 @@ __all__ = [
     "AlertNotice",
     "App",
     "Attempt",
+    "AttemptLog",
     "AuditEntry",
     "Backlog",
     "BatchContext",
@@ -144,6 +145,7 @@ __all__ = [
     "LineageState",
     "LineageTotals",
     "LiveCounts",
+    "LogLine",
     "NANO_DOLLARS",
     "Outcome",
     "OutcomeKind",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -71,3 +72,16 @@ async def test_pages_say_what_a_parent_waits_for(client: Client, at: httpx.Async
     overview = (await at.get("/api/v1/overview")).json()
     assert (overview["waiting"]["number"], overview["waits"]["tasks"]["number"]) == (29, 1)
     assert "parents whose children have not ended" in (await at.get("/")).text
+
+
+async def test_the_page_of_a_task_shows_what_its_attempts_logged(client: Client, at: httpx.AsyncClient) -> None:
+    [claim] = await client.claim("child")
+    settlement = claim.settlement_for(None)
+    line = [1.5, "warning", "shop", HOSTILE]
+    await client.store.settle([settlement._replace(log=json.dumps({"left_out": 2, "lines": [line]}))])
+    page = (await at.get(f"/tasks/{claim.id}")).text
+    assert "What it logged" in page
+    assert "2 before them left out" in page
+    assert "<script>alert" not in page
+    [log] = (await at.get(f"/api/v1/tasks/{claim.id}")).json()["log"]
+    assert (log["fence"], log["left_out"], log["lines"][0]["message"]) == (1, 2, HOSTILE)

@@ -76,6 +76,9 @@ class Settlement(NamedTuple):
     """With an end: how long a unique key stays held, at most the task's ``unique_seconds``."""
     switch_off: str | None = None
     """Opens the breaker of the task's resource, for this reason."""
+    log: str | None = None
+    """Log lines of the attempt that this ends, as JSON: ``lines``, each with time, level, logger and message, and how
+    many before them were ``left_out``."""
 
     @property
     def only_returned(self) -> bool:

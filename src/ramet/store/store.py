@@ -445,6 +445,7 @@ class Store(ABC):
     get = reads(task_reads.get)
     tasks_of = reads(task_reads.tasks_of)
     history = reads(history_reads.history)
+    task_log = reads(history_reads.task_log)
     stale = reads(task_reads.stale)
     has_live = reads(task_reads.has_live)
     lineage = reads(task_reads.lineage)

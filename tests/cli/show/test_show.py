@@ -317,3 +317,17 @@ async def join(cli: Cli) -> None:
         claim.spawn("elsewhere", key="1")
         claim.spawn("elsewhere", key="2")
         await claim.join()
+
+
+def test_what_an_attempt_logged_is_shown_with_its_task(cli: Cli) -> None:
+    task, _ = cli.submit("bare")
+    cli.change(
+        "INSERT INTO ramet_task_logs (seq, fence, tracking_id, log) SELECT seq, 1, tracking_id, "
+        """'{"left_out": 7, "lines": [[1.5, "warning", "shop", "out of \\u001b[31mstock"]]}' FROM ramet_tasks"""
+    )
+    said = cli.good("explain", task)
+    assert "log of claim 1, 7 before it left out:" in said
+    assert "warning shop: out of " in said
+    assert "\x1b" not in said
+    [found] = cli.documents("explain", task)
+    assert [(one["fence"], one["lines"][0]["logger"]) for one in found["log"]] == [(1, "shop")]

@@ -234,6 +234,11 @@ async def go_through_stages(world: World) -> None:
 
 async def join_and_go_on(world: World) -> None:
     [root] = await world.submit(world.task("asks"), tracking_id="joins")
+    claimed = await world.claim_task(root)
+    log = '{"left_out": 1, "lines": [[1.5, "info", "shop", "a line"]]}'
+    await world.settle(claimed, ev.Snooze(claimed.standing.fence, 1.0), log=log)
+    await world.store.task_log(root)
+    world.clock.advance(1.0)
     for branch in (False, True):
         claimed = await world.claim_task(root)
         wanted = [world.task(f"{branch} {at}") for at in range(3)]

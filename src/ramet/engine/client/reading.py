@@ -56,6 +56,14 @@ class Reading:
     get = of_store(Store.get, "One task, or None.")
     history = of_store(Store.history, "One task with its attempts, recorded transitions and refused spawns, or None.")
 
+    task_log = of_store(
+        Store.task_log,
+        """The log lines of a task's newest attempts (at most 20), the newest attempt last.
+
+        Kept where its kind or app says ``log_lines``; those of an attempt whose process died are lost with it.
+        """,
+    )
+
     async def tasks(
         self,
         *,

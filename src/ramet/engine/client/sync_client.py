@@ -221,6 +221,7 @@ class SyncClient(Blocking):
 
     get = blocking(Client.get)
     history = blocking(Client.history)
+    task_log = blocking(Client.task_log)
     tasks = blocking(Client.tasks)
     tallies = blocking(Client.tallies)
     has_live = blocking(Client.has_live)

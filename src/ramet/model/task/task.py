@@ -367,6 +367,27 @@ class TransitionRecord:
     reason: str | None
 
 
+class LogLine(NamedTuple):
+    """A line that a handler's code logged."""
+
+    at: float
+    """Unix seconds by the clock of the worker's machine."""
+    level: str
+    logger: str
+    message: str
+    """Without known secrets."""
+
+
+class AttemptLog(NamedTuple):
+    """The last log lines of an attempt, kept where its kind says so (``log_lines``)."""
+
+    fence: int
+    """Of its claim."""
+    lines: tuple[LogLine, ...]
+    left_out: int
+    """Number of lines before these that were not kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskHistory:
     """What is stored about one task, in order of time: of each list the newest, or the first, thousand."""

@@ -121,13 +121,8 @@ DEPENDENCY_FAILED = Transition(
     "dependency_failed", ev.DependencyFailed, _states(PENDING), _states(SKIPPED), recorded=True
 )
 EXCLUDE = Transition("exclude", ev.Exclude, _states(PENDING, FAILED, CANCELLED), _states(SKIPPED), recorded=True)
-REPRIORITISE = Transition(
-    "reprioritise", ev.Reprioritise, _states(PENDING), _states(PENDING), recorded=True, fields=("rank",)
-)
-RESCHEDULE = Transition(
-    "reschedule", ev.Reschedule, _states(PENDING), _states(PENDING), recorded=True,
-    fields=("wait", "rank", "available_at"),
-)  # fmt: skip
+REPRIORITISE = Transition("reprioritise", ev.Reprioritise, _states(PENDING), _states(PENDING), recorded=True)
+RESCHEDULE = Transition("reschedule", ev.Reschedule, _states(PENDING), _states(PENDING), recorded=True)
 REVIVE = Transition("revive", ev.Revive, _ENDS, _states(PENDING), recorded=True)
 
 TRANSITIONS: tuple[Transition, ...] = (

@@ -307,15 +307,26 @@ _V3 = (
     """,
     "CREATE INDEX ramet_awaited_live ON ramet_awaited (awaited) WHERE live = 1",
     "ALTER TABLE ramet_lineages ADD COLUMN waits INTEGER NOT NULL DEFAULT 0",
+    # Log lines of attempts, of kinds that ask for it.
+    """
+    CREATE TABLE ramet_task_logs (
+        seq INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        log TEXT NOT NULL,
+        PRIMARY KEY (seq, fence)
+    ) WITHOUT ROWID
+    """,
     # A queue that is blocked refuses submits; on_drained is the lineage to start once nothing lives in it, as JSON.
     "ALTER TABLE ramet_queues ADD COLUMN blocked_at REAL",
     "ALTER TABLE ramet_queues ADD COLUMN blocked_by TEXT",
     "ALTER TABLE ramet_queues ADD COLUMN blocked_reason TEXT",
     "ALTER TABLE ramet_queues ADD COLUMN on_drained TEXT",
     "ALTER TABLE ramet_queues ADD COLUMN drained_at REAL",
+    "CREATE INDEX ramet_queues_draining ON ramet_queues (name) WHERE on_drained IS NOT NULL",
     # Paths at and below which nothing is claimed, by the number of the path; what a claim met there is set aside.
     """
-    CREATE TABLE ramet_path_pauses (
+    CREATE TABLE ramet_paused_paths (
         node INTEGER PRIMARY KEY,
         path TEXT NOT NULL,
         queue TEXT NOT NULL,
@@ -325,14 +336,15 @@ _V3 = (
         paused_reason TEXT
     )
     """,
+    "CREATE INDEX ramet_paused_paths_by_lineage ON ramet_paused_paths (tracking_id) WHERE tracking_id IS NOT NULL",
     "CREATE INDEX ramet_live_paused ON ramet_live (seq) WHERE wait = 'paused'",
     # Handlers that wait inside, with their slot, for another task: each of these may be the last slot that it needs.
     """
     CREATE TABLE ramet_handler_waits (
         seq INTEGER NOT NULL,
+        awaited INTEGER NOT NULL,
         fence INTEGER NOT NULL,
         tracking_id TEXT NOT NULL,
-        awaited INTEGER NOT NULL,
         since REAL NOT NULL,
         PRIMARY KEY (seq, awaited)
     ) WITHOUT ROWID

@@ -119,7 +119,7 @@ _LIMITED = (
     "SELECT 'queue', name, CASE WHEN paused_at IS NULL THEN 0 ELSE 1 END, concurrency FROM ramet_queues "
     "WHERE paused_at IS NOT NULL OR concurrency IS NOT NULL "
     "UNION ALL SELECT 'kind', name, 0, concurrency FROM ramet_kinds WHERE concurrency IS NOT NULL "
-    "UNION ALL SELECT 'path', CAST(node AS TEXT), 1, NULL FROM ramet_path_pauses"
+    "UNION ALL SELECT 'path', CAST(node AS TEXT), 1, NULL FROM ramet_paused_paths"
 )
 
 

@@ -36,7 +36,7 @@ def pause_path(
     """
     of = queue or DEFAULT_QUEUE
     paused = session.run(
-        "INSERT INTO ramet_path_pauses (node, path, queue, tracking_id, paused_at, paused_by, paused_reason) "
+        "INSERT INTO ramet_paused_paths (node, path, queue, tracking_id, paused_at, paused_by, paused_reason) "
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (node) DO NOTHING",
         (_node(path, of, tracking_id), path_text(path), of, tracking_id, session.now, by, reason),
     )
@@ -62,7 +62,7 @@ def resume_path(
     What another pause still covers is set aside again by the next claim.
     """
     of = queue or DEFAULT_QUEUE
-    if not session.run("DELETE FROM ramet_path_pauses WHERE node = ?", (_node(path, of, tracking_id),)):
+    if not session.run("DELETE FROM ramet_paused_paths WHERE node = ?", (_node(path, of, tracking_id),)):
         return False
     record_audit_entry(
         session, by=by, act="resume_path", subject=path_key(path), tracking_id=tracking_id, reason=reason,
@@ -81,7 +81,7 @@ def _node(path: PathElements, queue: str, tracking_id: str | None) -> int:
 def path_pauses(session: Session) -> list[PathPause]:
     """Return the paused paths, the longest paused first."""
     rows = session.rows(
-        "SELECT path, queue, tracking_id, paused_at, paused_by, paused_reason FROM ramet_path_pauses "
+        "SELECT path, queue, tracking_id, paused_at, paused_by, paused_reason FROM ramet_paused_paths "
         "ORDER BY paused_at, node"
     )
     return [PathPause(path_from(path), *rest) for path, *rest in rows]

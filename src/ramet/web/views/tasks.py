@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query
 
-from ramet import Client, Explanation, KeyExplanation, Task, TaskState, TreeGroup, TreePage, TreeTask
+from ramet import AttemptLog, Client, Explanation, KeyExplanation, Task, TaskState, TreeGroup, TreePage, TreeTask
 from ramet.commands.terminal import story
 from ramet.engine.explain.explain import ExistingTask
 from ramet.model.lineage.guard import GlobalHolder
@@ -62,6 +62,8 @@ class TaskDetail(Task):
     """Results of its stages so far; JSON."""
     progress: Any
     """Progress that its handler reported last; JSON."""
+    log: tuple[AttemptLog, ...]
+    """Log lines of its newest attempts, where its kind keeps them."""
 
 
 TaskAnswer = Annotated[
@@ -141,6 +143,7 @@ async def load_task(client: Client, task_id: str) -> TaskDetail:
         links=found.links[:ATTEMPTS_MAX],
         pipeline_state=checkpoint and checkpoint.pipeline_state,
         progress=checkpoint and checkpoint.progress,
+        log=tuple(await client.task_log(task_id)),
     )
 
 
@@ -416,6 +419,7 @@ async def task_page(visit: Visit) -> dict[str, Any]:
         if checkpoint is None or checkpoint.pipeline_state is None
         else pretty(checkpoint.pipeline_state),
         "progress": None if checkpoint is None or checkpoint.progress is None else pretty(checkpoint.progress),
+        "logs": (await visit.client.task_log(one.id))[::-1],
         "join": await visit.client.joined(one.id, limit=JOIN_ROWS),
         "level": await load_level(visit.client, parent_id=one.id),
         "money": await costs.calls(visit.client, one.id),
