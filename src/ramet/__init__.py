@@ -52,12 +52,12 @@ from ramet.model.lineage.limits import PRESETS, Limits
 from ramet.model.lineage.lineage import Lineage, LineageOutcome, LineageState, LineageTotals, OutcomeKind
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, Ceiling, Costs, as_usd, dollars
 from ramet.model.operations import AuditEntry, BulkAction, BulkResult, BulkSelection, TaskFilter
-from ramet.model.paths import InvalidPath, PathChain, PathImpact, PathPage, PathTask, path_key
+from ramet.model.paths import InvalidPath, PathChain, PathImpact, PathPage, PathPause, PathTask, path_key
 from ramet.model.schedule import Schedule, ScheduleSlot, schedule_slot
 from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSettlement, StageCount
-from ramet.model.task.joined import JoinedTask
+from ramet.model.task.joined import JoinedTask, JoinRound
 from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
-from ramet.model.task.task import Attempt, Block, Task, TaskHistory, TaskState
+from ramet.model.task.task import Attempt, AttemptLog, Block, LogLine, Task, TaskHistory, TaskState
 from ramet.model.values import InvalidText
 from ramet.model.views import (
     ActiveClaims,
@@ -79,6 +79,7 @@ from ramet.model.views import (
 from ramet.store.answers import ReofferResult, SpawnResult, StatementResult, SubmitResult
 from ramet.store.errors import (
     LineageExists,
+    QueueBlocked,
     StopListed,
     StoreError,
     StoreUncertain,
@@ -100,6 +101,7 @@ __all__ = [
     "Allowed",
     "App",
     "Attempt",
+    "AttemptLog",
     "AuditEntry",
     "Backlog",
     "BatchContext",
@@ -137,6 +139,7 @@ __all__ = [
     "InvokeResult",
     "ItemResult",
     "ItemSettlement",
+    "JoinRound",
     "Joined",
     "JoinedTask",
     "KeyExplanation",
@@ -150,6 +153,7 @@ __all__ = [
     "LineageState",
     "LineageTotals",
     "LiveCounts",
+    "LogLine",
     "NANO_DOLLARS",
     "Outcome",
     "OutcomeKind",
@@ -159,11 +163,13 @@ __all__ = [
     "PathChain",
     "PathImpact",
     "PathPage",
+    "PathPause",
     "PathTask",
     "PayloadTooLarge",
     "Permanent",
     "Pipeline",
     "Queue",
+    "QueueBlocked",
     "ReofferResult",
     "Reservation",
     "Resource",

@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from ramet import App, Client, Limits, StoreError
 from ramet.model.flow.resources import WorkerStatus
 from ramet.model.tallies import ZERO, ReasonTally, Tallies, tally_of
+from ramet.model.task import events as ev
 from ramet.store.store import Store
 from ramet.telemetry.families import BY_NAME, DEEPER, FAMILIES, KINDS_MAX, OTHER, REASONS_MAX
 from ramet.telemetry.metrics import FRESH_SECONDS, Exposition, LabelNames, Snapshot, Snapshots, read_snapshot
@@ -239,3 +240,13 @@ async def test_a_database_that_does_not_answer_is_told_as_down(
     text, _ = Exposition().text(snapshot)
     assert samples(parse_text(text.decode())).keys() == {"ramet_up", "ramet_build_info"}
     assert b"ramet_up 0.0" in text
+
+
+async def test_a_parent_that_waits_for_its_children_is_in_no_queue(world: World) -> None:
+    await world.submit(world.task(kind="image"))
+    claimed = await world.claim_one()
+    await world.settle(claimed, ev.Join(claimed.standing.fence), spawns=[world.task("a"), world.task("b")])
+    found = await told(world.store)
+    assert found["ramet_tasks_live"] == {("image",): 1, ("page",): 2}
+    assert found["ramet_queue_size"] == {("image",): 0, ("page",): 2}
+    assert found["ramet_tasks_waiting"]["tasks",] == 1

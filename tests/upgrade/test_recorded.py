@@ -77,6 +77,7 @@ def test_the_hot_table_has_the_same_indexes_whatever_version_a_database_began_wi
     assert asyncio.run(_entries(address)) == {
         "ramet_live_by_depth", "ramet_live_claimable", "ramet_live_due", "ramet_live_to_line_up", "ramet_live_overdue",
         "ramet_live_set_aside", "ramet_live_by_resource", "ramet_live_holding", "ramet_live_bound",
+        "ramet_live_paused",
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ramet import Client
+from ramet import Client, QueueBlocked
 from ramet.testing import drain
 from ramet.web.access import Access
 from ramet.web.actions import ACTIONS
@@ -119,6 +119,20 @@ async def test_a_task_is_taken_out_and_who_did_it_is_kept(client: Client, name: 
     assert (await do(client, name, task_id=one.id))[0] in ((409,) if name != "exclude" else (409, 303))
 
 
+async def test_the_order_and_the_time_of_a_pending_task_are_changed(client: Client) -> None:
+    one = await client.submit(crawl, "https://e.org/", tracking_id="a")
+    assert (await do(client, "reprioritise", task_id=one.id, priority="9"))[1].endswith("has priority 9; it had 0")
+    assert (await do(client, "reschedule", task_id=one.id, delay_seconds="60"))[1].endswith("may be claimed in 60 s")
+    task = await client.get(one.id)
+    assert task is not None
+    assert (task.priority, task.wait) == (9, "due")
+    assert [(act.by, act.act) for act in await client.acts("a")] == [("ada", "reschedule"), ("ada", "reprioritise")]
+    await client.cancel(one.id)
+    for name, fields in (("reprioritise", {"priority": "1"}), ("reschedule", {"delay_seconds": "0"})):
+        status, page = await do(client, name, task_id=one.id, **fields)
+        assert (status, "only a pending task can be" in page) == (409, True)
+
+
 async def test_a_lineage_is_paused_and_goes_on(client: Client) -> None:
     await client.submit(crawl, "https://e.org/", tracking_id="p")
     assert await do(client, "pause-lineage", tracking_id="p") == (303, "paused lineage p")
@@ -128,6 +142,34 @@ async def test_a_lineage_is_paused_and_goes_on(client: Client) -> None:
     assert (lineage.paused_by, lineage.paused_reason) == ("ada", "as agreed")
     assert await do(client, "resume-lineage", tracking_id="p") == (303, "resumed lineage p")
     assert (await do(client, "resume-lineage", tracking_id="p"))[0] == 409
+
+
+async def test_a_queue_refuses_submits_until_it_is_unblocked(client: Client) -> None:
+    assert (await do(client, "block-queue", queue="default", payload="1"))[0] == 409
+    assert (await do(client, "block-queue", queue="default", on_drained="x", payload="{"))[0] == 400
+    given = {"queue": "default", "on_drained": "x", "payload": '{"a": 1}'}
+    assert await do(client, "block-queue", **given) == (303, "blocked queue default")
+    assert (await do(client, "block-queue", queue="default"))[0] == 409
+    with pytest.raises(QueueBlocked, match="by ada: as agreed"):
+        await client.submit(crawl, "https://e.org/")
+    async with visiting(client) as visitor:
+        assert "once it has drained, x is submitted" in (await visitor.get("/queues")).text
+        [queue] = (await visitor.get("/api/v1/queues")).json()["queues"]
+    assert (queue["blocked_by"], queue["on_drained"]) == ("ada", "x")
+    assert await do(client, "unblock-queue", queue="default") == (303, "unblocked queue default")
+    assert (await do(client, "unblock-queue", queue="default"))[0] == 409
+
+
+async def test_a_path_is_paused_and_goes_on(client: Client) -> None:
+    assert (await do(client, "pause-path", path="[]"))[0] == 400
+    assert await do(client, "pause-path", path="doc/review") == (303, "paused path doc:review")
+    assert (await do(client, "pause-path", path='["doc", "review"]'))[0] == 409
+    async with visiting(client) as visitor:
+        assert "as agreed" in (await visitor.get("/paths")).text
+        [paused] = (await visitor.get("/api/v1/paths")).json()["paused"]
+    assert (paused["path"], paused["queue"], paused["paused_by"]) == (["doc", "review"], "default", "ada")
+    assert await do(client, "resume-path", path="doc/review") == (303, "resumed path doc:review")
+    assert (await do(client, "resume-path", path="doc/review"))[0] == 409
 
 
 RECORDED: list[tuple[str, Mapping[str, str], str]] = [

@@ -39,3 +39,19 @@ async def test_the_api_counts_first_and_acts_on_the_number_that_is_confirmed(app
         assert (status, done["done"]) == (200, 2)
     [act] = await client.acts()
     assert (act.act, act.by, act.reason) == ("bulk_retry", "ada", "outage over")
+
+
+async def test_tasks_below_a_path_are_cleared_and_those_beside_it_stay(client: Client) -> None:
+    for path in (["doc"], ["doc", "a"], ["docs"]):
+        await client.submit("sync", str(path), path=path, tracking_id="/".join(path))
+    await client.submit("sync", "night", path=["doc"], queue="night", tracking_id="night")
+    token = "admin-token" * 4
+    async with visiting(client, Access(token)) as visitor:
+        visitor.headers["Authorization"] = f"Bearer {token}"
+        asked = {"path": ["doc"], "states": ["pending"]}
+        assert (await visitor.post("/api/v1/bulk/cancel", json={"path": ["\x00"]})).status_code == 422
+        counted = (await visitor.post("/api/v1/bulk/cancel", json=asked)).json()
+        assert (counted["selected"], counted["done"]) == (2, None)
+        await visitor.post("/api/v1/bulk/cancel", json={**asked, "confirm": 2})
+    lineages = {one.tracking_id: one.state for one in await client.lineages()}
+    assert lineages == {"doc": "finished", "doc/a": "finished", "docs": "running", "night": "running"}

@@ -22,6 +22,8 @@ from ramet.cli.limits import limit, limits, resource, resources, workers
 from ramet.cli.lineage import costs, lineage
 from ramet.cli.operations import audit_log, cancel, exclude, pause, resume, retry
 from ramet.cli.paths import paths
+from ramet.cli.pending import reprioritise, reschedule
+from ramet.cli.queue_block import block, unblock
 from ramet.cli.schedule import schedule
 from ramet.cli.settings import settings
 from ramet.cli.status import stages, status
@@ -185,7 +187,21 @@ def main() -> None:
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Work": (worker, submit, schedule, import_command),
     "Look": (status, stages, tasks, tree, paths, explain, blocks, alerts, costs, limits, resources, workers, audit_log),
-    "Decide": (retry, cancel, exclude, lineage, deny_list, pause, resume, limit, resource),
+    "Decide": (
+        retry,
+        cancel,
+        exclude,
+        reprioritise,
+        reschedule,
+        lineage,
+        deny_list,
+        pause,
+        resume,
+        block,
+        unblock,
+        limit,
+        resource,
+    ),
     "Operate": (settings, doctor, migrate, reclaim, prune, backup, restore, postgres, bench),
 }
 """Own commands as the help lists them; those of entry points follow under ``Extras``."""

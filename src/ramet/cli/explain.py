@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, Cause, Client, Explanation, KeyExplanation, PathTask, display_key
+from ramet import AttemptLog, Block, Cause, Client, Explanation, KeyExplanation, PathTask, display_key
 from ramet.cli.errors import CliError
 from ramet.cli.options import ask, compared, database_options, lineage_of
 from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state
@@ -42,20 +42,21 @@ def explain(*, words: tuple[str, ...], tracking_id: str | None, database: str, a
 
 
 def _explain_task(task_id: str, database: str, as_json: bool) -> None:
-    async def question(client: Client) -> Explanation:
+    async def question(client: Client) -> tuple[Explanation, list[AttemptLog]]:
         found = await client.explain(task_id)
         if found is None:
             raise CliError(f"no task {task_id}: `ramet tree TRACKING_ID` lists tasks with their ids")
-        return found
+        return found, await client.task_log(task_id)
 
-    found = ask(database, question)
+    found, logs = ask(database, question)
     if as_json:
         document = {"headline": found.headline, "timeline": _timeline(found), "path": path_document(found)}
         causes = {"why": causes_document(found.why), "refused": causes_document(found.refused)}
-        emit({**document, **causes, **jsonable(found.history), "wanted": jsonable(found.wanted)})
+        emit({**document, **causes, **jsonable(found.history), "wanted": jsonable(found.wanted), "log": jsonable(logs)})
         return
     screen = console()
     _print_task(screen, found)
+    _print_log(screen, logs)
     print_refused(screen, found)
 
 
@@ -89,6 +90,17 @@ def _print_traceback(screen: Console, found: Explanation) -> None:
     screen.print(Text(f"\ntraceback of claim {last.fence}{more}:"))
     for line in (last.traceback or "").splitlines():
         screen.print(Text(f"  {plain(line)}"), soft_wrap=True)
+
+
+def _print_log(screen: Console, logs: Sequence[AttemptLog]) -> None:
+    """What the newest attempt logged, where its kind keeps that."""
+    for log in logs[-1:]:
+        others = f" ({counted(len(logs) - 1, 'other')} with --json)" if len(logs) > 1 else ""
+        left_out = f", {log.left_out:,} before it left out" if log.left_out else ""
+        screen.print(Text(f"\nlog of claim {log.fence}{left_out}{others}:"))
+        for line in log.lines:
+            message = plain(line.message)
+            screen.print(Text(f"  {at(line.at)} {line.level:7} {plain(line.logger)}: {message}"), soft_wrap=True)
 
 
 def _notes(found: Explanation, now: float) -> Iterable[str]:

@@ -35,7 +35,7 @@ from ramet.commands.terminal import counted, emit, plain, table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FILTERS = ("states", "kind", "error", "since", "lineage_prefix")
+FILTERS = ("states", "kind", "error", "since", "lineage_prefix", "path", "queue")
 LINES_MAX = 5
 KINDS_MAX = 10
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)(?:\s+ago)?")
@@ -44,9 +44,12 @@ _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})")
 
 
 def filter_options(command: Command) -> Command:
-    """``--state --kind --error --since --lineage-prefix --yes``: many tasks instead of one."""
+    """``--state --kind --error --since --lineage-prefix --path --queue --yes``: many tasks instead of one."""
     for option in (
         click.option("--yes", is_flag=True, help="Do not ask; a filter asks for it where nobody can be asked."),
+        click.option("--queue", metavar="QUEUE", help="All of this queue; with --path `default` where none is given."),
+        click.option("--path", multiple=True, metavar="ELEMENT", help="All at a path and below it, with an option for "
+                     "each element: --path doc1 --path review."),
         click.option("--lineage-prefix", metavar="PREFIX", help="All of lineages whose tracking id begins so."),
         click.option("--since", metavar="WHEN", help="All that ended (live ones: were created) at or after: 10:00, "
                      "2026-11-25T10:00, 90m, 2h, 3d."),
@@ -516,10 +519,21 @@ def pause_lines(queues: Sequence[Queue], lineages: Sequence[Lineage], now: float
         if queue.paused_at is not None:
             by, why = queue.paused_by, queue.paused_reason
             yield _paused_line(_subject(queue.name, None), moment(queue.paused_at, now), by, why)
+        if queue.blocked_at is not None:
+            yield _blocked_line(queue, now)
     for lineage in lineages:
         if lineage.paused_at is not None:
             by, why = lineage.paused_by, lineage.paused_reason
             yield _paused_line(_subject(None, lineage.tracking_id), moment(lineage.paused_at, now), by, why)
+
+
+def _blocked_line(queue: Queue, now: float) -> str:
+    why = f": {plain(queue.blocked_reason)}" if queue.blocked_reason else ""
+    then = f"; {plain(queue.on_drained)} is submitted once it has drained" if queue.on_drained else ""
+    if queue.drained_at is not None:
+        then = f"; drained {moment(queue.drained_at, now)}"
+    since, by = moment(queue.blocked_at or now, now), plain(queue.blocked_by or "")
+    return f"{_subject(queue.name, None)} blocked for submits {since} by {by}{why}{then}"
 
 
 def _paused_line(what: str, since: str, by: str | None, why: str | None) -> str:

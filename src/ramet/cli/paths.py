@@ -13,10 +13,11 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from ramet import Client, PathPage, PathTask
+from ramet import Client, PathPage, PathPause, PathTask
 from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_options, lineage_of
 from ramet.cli.output import console, database_clock, number
+from ramet.commands.options import person
 from ramet.commands.terminal import emit, jsonable, plain, span, table
 from ramet.model.paths import BEHIND_MAX, path_key, path_of
 
@@ -34,6 +35,10 @@ PLACE_STYLES = {"runs": "blue", "next": "cyan", "gave up": "yellow"}
 @click.option("--queue", metavar="QUEUE", help="Of this queue (default: `default`; without a path, any).")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID",
               help="Paths of scope `lineage` in it; without a path, what its tasks hold.")  # fmt: skip
+@click.option("--size", "what", flag_value="size", help="Only how many live tasks are at the path and below, by state.")
+@click.option("--pause", "what", flag_value="pause", help="Claim nothing more at the path and below it.")
+@click.option("--resume", "what", flag_value="resume", help="Claim there again.")
+@click.option("--reason", help="Why, for the record of --pause and --resume.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many tasks.")
 @click.option("--watch", is_flag=True, help="Look again and again until nobody is there, or Ctrl-C.")
 @database_options
@@ -43,6 +48,8 @@ def paths(
     path_json: str | None,
     queue: str | None,
     tracking_id: str | None,
+    what: str | None,
+    reason: str | None,
     limit: int,
     watch: bool,
     database: str,
@@ -52,8 +59,15 @@ def paths(
 
     `ramet paths doc1 review` is the path ["doc1", "review"]. Without a path: who holds one, those with most tasks
     behind them first. Delayed tasks take their place when they are due and are not listed before.
+
+    `ramet cancel --path doc1 --path review` cancels all at a path and below it, with `--state pending` those that wait.
     """
     path = _given(elements, path_json)
+    if what is not None:
+        if not path:
+            raise CliError(f"--{what} is about one path: give its elements")
+        _act(what, path, queue=queue, tracking_id=tracking_id, reason=reason, database=database, as_json=as_json)
+        return
 
     async def question(client: Client) -> None:
         if tracking_id is not None:
@@ -66,12 +80,13 @@ def paths(
             while True:
                 began = time.monotonic()
                 page = await client.paths(path, queue=queue, tracking_id=tracking_id, limit=limit)
+                pauses = await client.path_pauses()
                 if as_json:
-                    emit(document(page, path, queue))
+                    emit(document(page, path, queue, pauses))
                 elif live is not None:
-                    live.update(rendered(screen, page, path, queue), refresh=True)
+                    live.update(rendered(screen, page, path, queue, pauses), refresh=True)
                 else:
-                    screen.print(rendered(screen, page, path, queue))
+                    screen.print(rendered(screen, page, path, queue, pauses))
                 if not watch or not page.tasks:
                     return
                 await asyncio.sleep(max(WATCH_SECONDS, COST_SHARE * (time.monotonic() - began)))
@@ -84,6 +99,38 @@ def paths(
     except KeyboardInterrupt:
         if not watch:
             raise
+
+
+def _act(
+    what: str,
+    path: Sequence[str],
+    *,
+    queue: str | None,
+    tracking_id: str | None,
+    reason: str | None,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Count what is at a path and below it, pause it, or resume it."""
+    shown = plain(path_key(path))
+    if what == "size":
+        sizes = ask(database, lambda client: client.path_size(path, queue=queue))
+        told = ", ".join(f"{number(count)} {state}" for state, count in sorted(sizes.items()))
+        emit({"path": list(path), **sizes}) if as_json else click.echo(f"at {shown} and below: {told or 'nothing'}")
+        return
+
+    async def act(client: Client) -> bool:
+        if tracking_id is not None:
+            await lineage_of(client, tracking_id)
+        do = client.pause_path if what == "pause" else client.resume_path
+        return await do(path, queue=queue, tracking_id=tracking_id, by=person(), reason=reason)
+
+    done = ask(database, act)
+    if as_json:
+        emit({"path": list(path), f"{what}d": done})
+    else:
+        click.echo(f"{what}d path {shown}" if done else f"path {shown} is {'not ' if what == 'resume' else ''}paused"
+                   + (" already" if what == "pause" else ""))  # fmt: skip
 
 
 def _given(elements: Sequence[str], path_json: str | None) -> tuple[str, ...]:
@@ -104,10 +151,10 @@ def _given(elements: Sequence[str], path_json: str | None) -> tuple[str, ...]:
         raise CliError(str(error)) from error
 
 
-def document(page: PathPage, path: Sequence[str], queue: str | None) -> dict[str, Any]:
+def document(page: PathPage, path: Sequence[str], queue: str | None, pauses: Sequence[PathPause]) -> dict[str, Any]:
     """All of it for machines."""
     return {"path": list(path), "queue": queue, "at": database_clock.now(), "more": page.more,
-            "tasks": jsonable(page.tasks)}  # fmt: skip
+            "tasks": jsonable(page.tasks), "paused": jsonable(pauses)}  # fmt: skip
 
 
 # --- for people
@@ -120,13 +167,27 @@ def counted_behind(task: PathTask) -> str:
     return f"{number(task.behind)}+" if task.behind >= BEHIND_MAX else number(task.behind)
 
 
-def rendered(screen: Console, page: PathPage, path: Sequence[str], queue: str | None) -> Group | Text:
+def _paused(pauses: Sequence[PathPause], now: float) -> list[Text]:
+    """A line for every paused path."""
+    lines = []
+    for one in pauses:
+        why = f": {plain(one.paused_reason)}" if one.paused_reason else ""
+        since = span(max(0.0, now - one.paused_at))
+        words = f"path {plain(path_key(one.path))} in queue {plain(one.queue)} is paused for {since} by "
+        lines.append(Text(f"{words}{plain(one.paused_by)}{why}", style="yellow"))
+    return lines
+
+
+def rendered(
+    screen: Console, page: PathPage, path: Sequence[str], queue: str | None, pauses: Sequence[PathPause] = ()
+) -> Group:
     """The line, the first first."""
     where = f" in queue {plain(queue)}" if queue is not None else " in queue default" if path else ""
+    paused = _paused(pauses, database_clock.now())
     if not page.tasks:
-        return Text(
+        return Group(*paused, Text(
             f"nobody holds or waits for {plain(path_key(path))}{where}" if path else f"nobody holds a path{where}"
-        )
+        ))  # fmt: skip
     wide = screen.width >= DETAIL_FROM_WIDTH
     several = len({task.queue for task in page.tasks}) > 1
     made = table("place", ">behind", ">for", "*path", *(["queue"] if several else []), "task",
@@ -143,7 +204,7 @@ def rendered(screen: Console, page: PathPage, path: Sequence[str], queue: str | 
             plain(task.task_id),
             *([plain(task.waits_for or "")] if wide else []),
         )
-    parts: list[Any] = [made]
+    parts: list[Any] = [*paused, made]
     if page.more:
         parts.append(Text("... and more: --limit" + ("" if path else ", or give a path"), style="dim"))
     waiting = next((task for task in page.tasks if task.place == "waits"), None)

@@ -32,7 +32,7 @@ from ramet.cli.output import at, console, number, outcome_words, relative, short
 from ramet.commands.terminal import counted, emit, jsonable, plain, table
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
 from ramet.model.tallies import Tally
-from ramet.model.task.task import TERMINAL
+from ramet.model.task.task import TERMINAL, Wait
 from ramet.model.views import CLAIMABLE
 
 STALE = "stale"
@@ -69,6 +69,12 @@ class StatusSnapshot(NamedTuple):
     def total(self, *states: TaskState) -> int:
         """Tasks in these states; in all of them when none is named."""
         return sum(self.states.get(state, 0) for state in states or TaskState)
+
+    @property
+    def joined(self) -> int:
+        """Pending tasks that wait for other tasks: they are in no queue."""
+        of_counts = sum(item.tasks.number for item in self.counts if item.wait == Wait.TASKS)
+        return self.waits[Wait.TASKS].number if Wait.TASKS in self.waits else of_counts
 
     @property
     def outcome(self) -> LineageOutcome:
@@ -108,6 +114,7 @@ class StatusSnapshot(NamedTuple):
             "live": self.live,
             "queue_size": self.claimable.number,
             "queue_size_more": self.claimable.more,
+            "waiting_for_tasks": self.joined,
             "stale": self.stale,
             "percent_complete": round(self.percent, 2),
             "states": {state.value: self.total(state) for state in TaskState},
@@ -244,6 +251,8 @@ WAITS = {
     "resource": "its resource",
     "lineage": "lineage not running",
     "bound": "bound to a settler",
+    Wait.PAUSED: "a paused path",
+    Wait.TASKS: "other tasks",
     STALE: "lease expired",
 }
 
@@ -368,13 +377,14 @@ def rendered(seen: StatusSnapshot) -> Group:
 def _headline(seen: StatusSnapshot) -> str:
     if not seen.counts:
         return "no tasks yet: `ramet submit APP KIND '{...}'` starts a lineage"
-    pending, running = seen.total(TaskState.PENDING), seen.total(TaskState.PROCESSING)
+    pending, running = max(0, seen.total(TaskState.PENDING) - seen.joined), seen.total(TaskState.PROCESSING)
     waiting = pending - seen.claimable.number
+    joined = f", {number(seen.joined)} waiting for other tasks" if seen.joined else ""
     most = "at most " if seen.claimable.more else ""
     told = f", {most}{number(waiting)} of them waiting" if waiting > 0 else ""
     return (
         f"{counted(seen.total(), 'task')}, {_percent(seen)}; "
-        f"{number(running)} processing, {number(pending)} in the queue{told}"
+        f"{number(running)} processing, {number(pending)} in the queue{told}{joined}"
     )
 
 

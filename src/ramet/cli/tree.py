@@ -16,6 +16,7 @@ from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_options
 from ramet.cli.output import STATE_STYLES, console, crop, number, outcome_words, unicode_out
 from ramet.commands.terminal import counted, emit, jsonable, plain
+from ramet.model.task.task import Wait
 
 ROOTS_MAX = 1_000
 GUIDES = {True: ("├─ ", "└─ ", "│  "), False: ("|- ", "`- ", "|  ")}
@@ -35,6 +36,8 @@ class LineageTrees(NamedTuple):
     """Children that are not shown, by the parent's id."""
     links: dict[str, list[str]]
     """Ids of existing tasks that a shown task wanted and kept the edge to, by its id."""
+    waits: dict[str, int]
+    """How many tasks a shown task waits for, by its id."""
     ends: Sequence[TreeNode] = ()
     """The tasks of the lineage's ends, which run in lineages of their own."""
     summaries: Mapping[str, str] = {}
@@ -101,7 +104,7 @@ async def _load_forest(client: Client, start_id: str, depth: int, width: int) ->
         more = await _left_out(client, [first])
         summaries = await _child_summaries(client, [first], more)
         lineage = await client.lineage(first.task.tracking_id)
-        return LineageTrees([first], 0, more, await _links(client, [first]), summaries=summaries, lineage=lineage)
+        return LineageTrees([first], 0, more, *await _beside(client, [first]), summaries=summaries, lineage=lineage)
     lineage = await client.lineage(start_id)
     if lineage is None:
         raise CliError(f"no task and no lineage {start_id}: `ramet status` lists lineages")
@@ -116,7 +119,7 @@ async def _load_forest(client: Client, start_id: str, depth: int, width: int) ->
         nodes,
         max(0, len(roots) - width),
         left_out,
-        await _links(client, nodes),
+        *await _beside(client, nodes),
         ends,
         await _child_summaries(client, nodes, left_out),
         groups(await client.branches(tracking_id=start_id), nodes) if len(roots) > width else "",
@@ -146,9 +149,12 @@ def groups(branches: Sequence[TreeGroup], shown: Sequence[TreeNode]) -> str:
     return f": {least}{', '.join(named)}"
 
 
-async def _links(client: Client, nodes: Sequence[TreeNode]) -> dict[str, list[str]]:
+async def _beside(client: Client, nodes: Sequence[TreeNode]) -> tuple[dict[str, list[str]], dict[str, int]]:
+    """The existing tasks that shown ones wanted, and how many tasks each waits for."""
     shown = [node.task for top in nodes for node in _every(top)]
-    return await client.edges(shown[0].tracking_id, [task.id for task in shown]) if shown else {}
+    waiting = [task.id for task in shown if task.wait == Wait.TASKS]
+    links = await client.edges(shown[0].tracking_id, [task.id for task in shown]) if shown else {}
+    return links, await client.waiting_for(waiting) if waiting else {}
 
 
 async def _left_out(client: Client, nodes: Sequence[TreeNode]) -> dict[str, int]:
@@ -170,6 +176,7 @@ def _document(node: TreeNode, forest: LineageTrees) -> dict[str, Any]:
         "children": [_document(child, forest) for child in node.children],
         "more": forest.more.get(node.task.id, 0),
         "links": forest.links.get(node.task.id, []),
+        "waits_for": forest.waits.get(node.task.id),
     }
 
 
@@ -177,7 +184,7 @@ def _lines(screen: Console, node: TreeNode, forest: LineageTrees, guide: str, be
     fork, corner, bar = GUIDES[unicode_out()]
     more = forest.more.get(node.task.id, 0)
     under = below + (bar if node.children or more else "   ")
-    yield from _task_lines(screen, node.task, guide, under)
+    yield from _task_lines(screen, node.task, guide, under, forest.waits.get(node.task.id))
     for link in forest.links.get(node.task.id, ()):
         yield Text(f"{under}-> {plain(link)}", style="dim")
     for at, child in enumerate(node.children, start=1):
@@ -188,12 +195,14 @@ def _lines(screen: Console, node: TreeNode, forest: LineageTrees, guide: str, be
         yield Text(f"{below}{corner}... {counted(more, 'more child', 'more children')}{summary}", style="dim")
 
 
-def _task_lines(screen: Console, task: Task, guide: str, under: str) -> Iterator[Text]:
+def _task_lines(screen: Console, task: Task, guide: str, under: str, waits_for: int | None = None) -> Iterator[Text]:
     """Guide, state, kind, key, id, path; on a terminal the key gives way so that the id stays whole.
 
     Where there is no room for both, id and path have a line of their own behind ``under``.
     """
     state, kind = task.state.value, crop(task.kind, 24)
+    if waits_for is not None:
+        state = f"waiting for {counted(waits_for, 'task')}"
     path = f"  on {crop(path_key(task.path), PATH_CELLS_MAX)}" if task.path else ""
     place = plain(task.id) + path
     room = screen.width - sum(map(cell_len, (guide, state, kind))) - 2
@@ -201,7 +210,7 @@ def _task_lines(screen: Console, task: Task, guide: str, under: str) -> Iterator
     apart = screen.is_terminal and beside < KEY_CELLS_MIN
     shown = display_key(task.key)
     key = crop(shown, max(KEY_CELLS_MIN, room if apart else beside)) if screen.is_terminal else plain(shown)
-    line = Text.assemble((guide, "dim"), (state, STATE_STYLES.get(state, "")), " ", (kind, "bold"), " ", key)
+    line = Text.assemble((guide, "dim"), (state, STATE_STYLES.get(task.state.value, "")), " ", (kind, "bold"), " ", key)
     if apart:
         yield line
         yield Text(under + place, style="dim")

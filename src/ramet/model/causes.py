@@ -56,6 +56,7 @@ WAITING: Mapping[str, str] = {
     "tombstone": "it, or a task above it, was cancelled with all below",
     "task_deadline_passed": "its own time is over, and the next sweep ends it",
     "queue_paused": "its queue is paused",
+    "path_paused": "its path, or one above it, is paused",
     "queue_full": "its queue has as many claims as it may",
     "kind_full": "its kind has as many claims as it may",
     "scheduled": "its time has not come",
@@ -73,6 +74,7 @@ WAITING: Mapping[str, str] = {
     "rate": "the rate of its resource is used up",
     "resource_full": "its resource has as many claims as it may",
     "unserved": "workers live, and none of them serves its kind on its queue",
+    "starved": "every slot in which it can run is held by a handler that waits inside for another task",
     "no_worker": "no worker lives",
     "pulled": "nobody but an invocation or a program takes tasks of its kind",
     "free": "nothing holds it back: the next free worker takes it",
@@ -83,6 +85,7 @@ WAITING: Mapping[str, str] = {
 RUNNING: Mapping[str, str] = {
     "running": "a worker has it under a lease",
     "stale": "its lease expired, and the next sweep reclaims it",
+    "waits_inside": "its handler waits for another task, and holds its slot meanwhile",
 }
 """Of processing tasks."""
 
@@ -100,7 +103,7 @@ ENDED: Mapping[str, str] = {
     "lineage_deadline": "the time of the lineage was over",
     "poison": "it took its worker down too often",
     "cost": "more was spent than a hard ceiling allows while its call was in flight",
-    "dependency_failed": "a task that it waited for did not succeed",
+    "dependency_failed": "a task that it waited for, or one before it on its path, did not succeed",
     "wait_cycle": "a task that it joined with waits for it",
     "source_disabled": "its resource is switched off until a person closes the breaker",
     "cancelled": "a person cancelled it or its lineage",

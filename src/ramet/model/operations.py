@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from ramet.model.paths import DEFAULT_QUEUE, path_of
 from ramet.model.task.task import LIVE, TERMINAL, Task, TaskState
 from ramet.model.values import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, Json, check_text
 
@@ -45,6 +46,7 @@ class TaskFilter:
 
     Raises:
         ValueError: a state does not exist, or a moment is not a finite number.
+        InvalidPath: there is no such path.
         InvalidText: a text is too long, or cannot be stored.
     """
 
@@ -57,12 +59,24 @@ class TaskFilter:
     """Ended at or after this moment, Unix seconds; live tasks: created."""
     lineage_prefix: str | None = None
     """How the tracking id begins."""
+    path: Sequence[str] = ()
+    """At this path or below it, in its queue."""
+    queue: str | None = None
+    """In this queue; with a path ``default`` where none is given."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", frozenset(TaskState(state) for state in self.states))
         if self.since is not None and not math.isfinite(self.since):
             raise ValueError(f"since is {self.since}: give a moment in Unix seconds")
-        bounds = {"kind": NAME_BYTES_MAX, "error": REASON_CHARACTERS_MAX, "lineage_prefix": NAME_BYTES_MAX}
+        object.__setattr__(self, "path", path_of(self.path))
+        if self.path and self.queue is None:
+            object.__setattr__(self, "queue", DEFAULT_QUEUE)
+        bounds = {
+            "queue": NAME_BYTES_MAX,
+            "kind": NAME_BYTES_MAX,
+            "error": REASON_CHARACTERS_MAX,
+            "lineage_prefix": NAME_BYTES_MAX,
+        }
         for name, most in bounds.items():
             if (text := getattr(self, name)) is not None:
                 check_text(name.replace("_", " "), text, characters_max=most)
@@ -86,11 +100,16 @@ class TaskFilter:
             (self.since is None or moment >= self.since)
             and (not self.error or self.error.casefold() in str(text))
             and task.tracking_id.startswith(self.lineage_prefix or "")
+            and task.path[: len(self.path)] == self.path
+            and self.queue in (None, task.queue)
         )
 
     def facts(self, act: BulkAction) -> dict[str, Any]:
         """The filter as JSON, for the record."""
-        given = {"kind": self.kind, "error": self.error, "since": self.since, "lineage_prefix": self.lineage_prefix}
+        given = {
+            "kind": self.kind, "error": self.error, "since": self.since, "lineage_prefix": self.lineage_prefix,
+            "path": list(self.path), "queue": self.queue,
+        }  # fmt: skip
         return {"states": sorted(self.wanted(act)), **{name: value for name, value in given.items() if value}}
 
 

@@ -25,6 +25,9 @@ ON_DEPENDENCY_FAILURE = ("skip", "run")
 ROOT = "root"
 """How the empty path is shown."""
 
+DEFAULT_QUEUE = "default"
+"""Where a path belongs whose queue is not named."""
+
 PathElements = tuple[str, ...]
 
 
@@ -66,6 +69,18 @@ def path_of(elements: Sequence[str] | None) -> PathElements:
     for element in elements:
         _check(element)
     return tuple(elements)
+
+
+def some_path(elements: Sequence[str] | None) -> PathElements:
+    """:func:`path_of`, for what is about one path.
+
+    Raises:
+        InvalidPath: the same, and for the empty path.
+    """
+    path = path_of(elements)
+    if not path:
+        raise InvalidPath("the path is empty: give at least one element")
+    return path
 
 
 def _check(element: object) -> None:
@@ -177,6 +192,24 @@ class PathTask(NamedTuple):
         if self.ticket is not None:
             return "waits"
         return "gave up" if self.waits_for is None else "after"
+
+
+class PathPause(NamedTuple):
+    """A path at and below which nothing is claimed."""
+
+    path: PathElements
+    queue: str
+    tracking_id: str | None
+    """Of a path of scope ``lineage`` its lineage."""
+    paused_at: float
+    """Unix seconds."""
+    paused_by: str
+    paused_reason: str | None
+
+    def covers(self, path: Sequence[str], queue: str, tracking_id: str | None) -> bool:
+        """Return whether a task on this path is paused; ``tracking_id`` is for a path of scope ``lineage``."""
+        here = (self.queue, self.tracking_id) == (queue, tracking_id)
+        return here and tuple(path[: len(self.path)]) == self.path
 
 
 class PathPage(NamedTuple):

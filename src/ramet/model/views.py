@@ -76,6 +76,8 @@ class LiveCounts(NamedTuple):
     """At most :data:`COUNT_MAX`."""
     next_due_at: float | None
     """When the next delayed task becomes claimable, Unix seconds."""
+    joined: Mapping[str, int]
+    """Tasks that wait for other tasks (``waits["tasks"]``), by kind."""
 
 
 class LineagePage(NamedTuple):
@@ -114,6 +116,8 @@ class TreeTask(NamedTuple):
     children: BoundedCount
     below: BoundedCount
     """Everything that grew from it: children, their children, and so on."""
+    waits_for: int | None = None
+    """Number of tasks that it waits for since its last join; None while it waits for none."""
 
 
 class TreePage(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ramet.model.alerts.rules import STARVATION_REMEDY, starvation_words
 from ramet.model.tallies import ENDS
 from ramet.model.task.task import TERMINAL
 from ramet.store.address import file_of, is_file, is_postgres, shown
@@ -17,6 +18,7 @@ from ramet.store.answers import REPORT, Finding
 from ramet.store.errors import StoreError
 from ramet.store.maintenance.prune import PRUNED_BY_LINEAGE, PRUNED_BY_TASK
 from ramet.store.opening import check_driver
+from ramet.store.reads.handler_waits import starved
 from ramet.store.rows.tallies import EVER
 from ramet.store.session import Session
 
@@ -171,6 +173,9 @@ def overdue_work(session: Session) -> Iterator[Finding]:
     if late:
         yield Finding("schedules", "warning", f"{late} schedules have slots that nobody took (first: {name})",
                       "start a worker; its log says when a schedule cannot be read")  # fmt: skip
+    for one in starved(session):
+        words = starvation_words(one.kind, one.queue, one.slots, one.waiter_id, one.awaited_id)
+        yield Finding("slots", "warning", words, STARVATION_REMEDY)
     [(latest,)] = session.rows("SELECT MAX(created_at) FROM ramet_lineages")
     if latest is not None and latest > now + CLOCK_AHEAD_SECONDS:
         yield Finding("clock", "warning", f"a lineage was created {latest - now:.0f} s in the future",

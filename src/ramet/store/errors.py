@@ -86,6 +86,10 @@ class StopListed(StoreError):
     """Raised by a submit of something that the stop list covers: take the entry off, or leave it."""
 
 
+class QueueBlocked(StoreError):
+    """Raised by a submit into a queue that an operator blocked: unblock it, or submit into another."""
+
+
 class TransactionRefused(StoreError):
     """Raised by ``ctx.transaction``: a statement failed, or met another number of rows. Nothing of it was kept."""
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ramet.model.flow.resources import NAME_LENGTH_MAX
 from ramet.model.lineage.limits import BALANCED, Limits
 from ramet.model.money import Charge
+from ramet.model.paths import PathElements
 from ramet.model.schedule import Schedule
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.events import Complete, Event
@@ -75,6 +76,9 @@ class Settlement(NamedTuple):
     """With an end: how long a unique key stays held, at most the task's ``unique_seconds``."""
     switch_off: str | None = None
     """Opens the breaker of the task's resource, for this reason."""
+    log: str | None = None
+    """Log lines of the attempt that this ends, as JSON: ``lines``, each with time, level, logger and message, and how
+    many before them were ``left_out``."""
 
     @property
     def only_returned(self) -> bool:
@@ -104,6 +108,8 @@ class ClaimRequest(NamedTuple):
     lease_seconds: float
     pulled: bool = False
     """Also tasks of pulled kinds; without it only those that are ending."""
+    path: PathElements = ()
+    """Only tasks at this path or below it, in each of the queues; empty for any."""
 
 
 class ImportTask(NamedTuple):

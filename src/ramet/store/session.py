@@ -106,7 +106,7 @@ class Session(Protocol):
     offsets: dict[str, float] | None
     """What :func:`ramet.store.rows.lineages.queue_offsets` has read in this verb; None before, and where it changed."""
     denied: int | None
-    """How many entries the deny list has, where it was read in this verb already."""
+    """How many entries the deny list has and queues are blocked, where it was read in this verb already."""
     found_nothing: bool
     """True while the last claim on this connection found nothing: the next one asks first whether there is anything."""
     rows_left: bool

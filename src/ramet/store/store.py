@@ -25,6 +25,7 @@ from ramet.store.maintenance import monitor as alert_verbs
 from ramet.store.maintenance import prune as prune_verbs
 from ramet.store.processes.registry import ProcessRegistry
 from ramet.store.reads import details, flow, joined, live, path_reach, tree
+from ramet.store.reads import handler_waits as handler_wait_reads
 from ramet.store.reads import history as history_reads
 from ramet.store.reads import history as key
 from ramet.store.reads import lineages as lineage_reads
@@ -41,7 +42,7 @@ from ramet.store.rows.workers import CommitTimer, Measured
 from ramet.store.session import Session
 from ramet.store.state import path_changes
 from ramet.store.verbs import claim as claim_verbs
-from ramet.store.verbs import fenced, limits, operate, pause, rates, schedule
+from ramet.store.verbs import fenced, limits, operate, path_pauses, pause, queue_block, rates, schedule
 from ramet.store.verbs import raise_limits as raise_verbs
 from ramet.store.verbs import reoffer as reoffer_verbs
 from ramet.store.verbs import resources as resource_verbs
@@ -293,6 +294,8 @@ class Store(ABC):
     blob = reads(blobs.read_blob)
     transact = writes_beside(fenced.transact)
     bind = writes_beside(fenced.bind)
+    note_wait = writes_beside(fenced.note_wait)
+    forget_wait = writes_beside(fenced.forget_wait)
     acknowledge = writes_beside(path_changes.release_claims)
     ends = reads(task_reads.ends)
 
@@ -317,6 +320,8 @@ class Store(ABC):
     cancel = writes(operate.cancel)
     cancel_lineage = writes(operate.cancel_lineage)
     exclude = writes(operate.exclude)
+    reprioritise = writes(operate.reprioritise)
+    reschedule = writes(operate.reschedule)
     revive = writes(operate.revive, follows=lambda *, task_ids, **_: (task_ids, ()))
     act_on_tasks = writes(
         operate.act_on_tasks, follows=lambda *, act, task_ids, **_: (task_ids, ()) if act is BulkAction.RETRY else None
@@ -328,7 +333,12 @@ class Store(ABC):
     resume_lineage = writes(pause.resume_lineage)
     pause_queue = writes(pause.pause_queue)
     resume_queue = writes(pause.resume_queue)
-    queues = reads(pause.queues)
+    block_queue = writes(queue_block.block_queue)
+    unblock_queue = writes(queue_block.unblock_queue)
+    queues = reads(queue_block.queues)
+    pause_path = writes(path_pauses.pause_path)
+    resume_path = writes(path_pauses.resume_path)
+    path_pauses = reads(path_pauses.path_pauses)
     acts = reads(settings_rows.acts)
     stop_list = reads(keys.entries)
     stop = writes(keys.add)
@@ -437,6 +447,7 @@ class Store(ABC):
     get = reads(task_reads.get)
     tasks_of = reads(task_reads.tasks_of)
     history = reads(history_reads.history)
+    task_log = reads(history_reads.task_log)
     stale = reads(task_reads.stale)
     has_live = reads(task_reads.has_live)
     lineage = reads(task_reads.lineage)
@@ -455,6 +466,8 @@ class Store(ABC):
     join_page = reads(joined.join_page)
     join_totals = reads(joined.join_totals)
     join_wait = reads(joined.join_wait)
+    join_round = reads(joined.join_round)
+    waiting_for = reads(joined.waiting_for)
     bound = reads(fenced.bound)
     claimable = reads(fenced.claimable)
     bound_counts = reads(fenced.bound_counts)
@@ -479,6 +492,9 @@ class Store(ABC):
     held_back = reads(path_reach.held_back)
     holds_back = reads(path_reach.holds_back)
     holds_back_lineage = reads(path_reach.holds_back_lineage)
+    handler_waits = reads(handler_wait_reads.handler_waits)
+    starved = reads(handler_wait_reads.starved)
+    may_starve = reads(handler_wait_reads.may_starve)
     blocked_by = reads(path_reads.blocked_by)
     paths = reads(path_reads.paths)
 

@@ -177,6 +177,10 @@ class Exposition:
         kind = self._kinds.of
         live = _sums(((kind(row.kind),), row.live) for row in tallies)
         claims = _sums(((kind(name),), count) for name, count in usage.kinds.items())
+        # A parent that waits for its children is in no queue.
+        away = _sums(
+            ((kind(name),), count) for names in (usage.kinds, snapshot.present.joined) for name, count in names.items()
+        )
         return {
             "ramet_scrape_seconds": {(): snapshot.seconds},
             "ramet_tasks_created_total": _sums(((kind(row.kind),), row.created) for row in tallies),
@@ -186,7 +190,7 @@ class Exposition:
             ),
             "ramet_tasks_live": live,
             # Read one after the other: a claim that was settled in between must not make it negative.
-            "ramet_queue_size": {labels: max(0.0, count - claims.get(labels, 0.0)) for labels, count in live.items()},
+            "ramet_queue_size": {labels: max(0.0, count - away.get(labels, 0.0)) for labels, count in live.items()},
             "ramet_claims_active": claims,
             "ramet_queue_claims_active": _sums(((self._queues.of(name),), n) for name, n in usage.queues.items()),
             "ramet_attempts_total": _sums(

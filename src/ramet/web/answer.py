@@ -21,9 +21,10 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from ramet import BoundedCount, Cause, Client, Lineage
+from ramet import BoundedCount, Cause, Client, InvalidPath, Lineage
 from ramet.model.causes import CauseSubject, Sentence
-from ramet.web.page import existing
+from ramet.model.paths import path_of
+from ramet.web.page import BadInput, existing
 
 SHOWN_CHARACTERS_MAX = 20_000
 """Of one JSON value on a page."""
@@ -160,6 +161,21 @@ async def stored_lineage(client: Client, tracking_id: str) -> Lineage:
     """
     line = f"no lineage {tracking_id}: it was never there, or it was pruned"
     return existing(await client.lineage(tracking_id), line)
+
+
+def path_from_text(text: str | None) -> tuple[str, ...]:
+    """A path as somebody types it: a JSON list of texts, or elements with ``/`` between them; empty for none.
+
+    Raises:
+        BadInput: it cannot be a path.
+    """
+    if text is None:
+        return ()
+    try:
+        elements = json.loads(text) if text.startswith("[") else [part for part in text.split("/") if part]
+        return path_of(elements)
+    except (InvalidPath, ValueError, RecursionError) as error:
+        raise BadInput(f"that is no path ({error}): give elements as in doc1/review, or a JSON list") from error
 
 
 class CauseLine(NamedTuple):

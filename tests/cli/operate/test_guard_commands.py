@@ -121,7 +121,7 @@ def test_honest_pages_of_one_shape_are_let_in_and_the_rest_stays_out(cli: Cli) -
         (["lineage", "raise", "LINE", "--extend", "nan"], "--extend"),
         (["lineage", "raise", "LINE", "--extend", "inf"], "--extend"),
         (["blocks", "reoffer", "nope"], "no lineage nope"),
-        (["blocks", "reoffer", "LINE", "--blocked-by", "cycle"], "'cycle' is not one of depth, budget"),
+        (["blocks", "reoffer", "LINE", "--blocked-by", "cycle"], "'cycle' is not one of depth, branch_budget"),
         (["exclude", "nope", "--reason", "x"], "no task nope"),
         (["exclude", "a", "b", "c", "--reason", "x"], "give a task id, or a kind and a key"),
         (["exclude", "a", "--lineage", "LINE", "--reason", "x"], "--lineage goes with KIND KEY"),

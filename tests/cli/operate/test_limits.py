@@ -71,4 +71,5 @@ def test_kinds_that_nobody_serves_are_named(cli: Cli) -> None:
     assert line in cli.good("workers")
     assert line in cli.good("status")
     [told] = cli.documents("workers")
-    assert told == {"workers": [], "unserved": [{"queue": "default", "kind": "node", "tasks": 1, "more": False}]}
+    missing = {"queue": "default", "kind": "node", "tasks": 1, "more": False, "waiter": None}
+    assert told == {"workers": [], "unserved": [missing]}

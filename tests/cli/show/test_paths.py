@@ -178,3 +178,26 @@ def test_ids_stay_whole_at_80_columns(line: Cli, monkeypatch: pytest.MonkeyPatch
         output = line.good(*words)
         assert ID.format(0) in output
         assert all(len(row) <= 80 for row in output.splitlines())
+
+
+def test_a_path_is_sized_paused_resumed_and_cleared(cli: Cli, line: Cli) -> None:
+    assert "--pause is about one path: give its elements" in cli.bad("paths", "--pause")
+    assert "path element 1" in cli.bad("paths", "--path-json", "[1]", "--pause")
+    assert cli.good("paths", "doc-1", "--size") == "at doc-1 and below: 3 pending, 1 processing\n"
+    assert cli.documents("paths", "doc-1", "review", "--size") == [{"path": ["doc-1", "review"], "pending": 2}]
+    assert cli.good("paths", "nothing", "--size") == "at nothing and below: nothing\n"
+    assert cli.good("paths", "doc-1", "--resume") == "path doc-1 is not paused\n"
+    assert cli.good("paths", "doc-1", "--pause", "--reason", "full") == "paused path doc-1\n"
+    assert cli.good("paths", "doc-1", "--pause") == "path doc-1 is paused already\n"
+    assert "path doc-1 in queue default is paused for " in cli.good("paths")
+    assert [one["paused_reason"] for one in cli.documents("paths", "doc-1")[0]["paused"]] == ["full"]
+    assert cli.documents("paths", "doc-1", "--resume") == [{"path": ["doc-1"], "resumed": True}]
+    assert "give --yes" in cli.bad("cancel", "--path", "doc-1", "--state", "pending")
+    assert cli.good("cancel", "--path", "doc-1", "--state", "pending", "--yes", "--reason", "clear") == (
+        "cancelled 3 tasks\n"
+    )
+    assert cli.good("paths", "doc-1", "--size") == "at doc-1 and below: 1 processing\n"
+    [act, *_] = cli.documents("audit-log")
+    assert (act["act"], act["reason"], act["detail"]["path"], act["detail"]["queue"]) == (
+        "bulk_cancel", "clear", ["doc-1"], "default",
+    )  # fmt: skip

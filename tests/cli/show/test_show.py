@@ -296,3 +296,38 @@ def test_unknown_names_say_where_to_look(words: list[str], said: str, cli: Cli) 
 def test_a_task_id_where_a_tracking_id_belongs_is_recognised(cli: Cli) -> None:
     task, lineage = cli.submit("node", {"name": "a"})
     assert cli.bad("status", task) == f"ramet: {task} is a task of lineage {lineage}: give that tracking id"
+
+
+def test_a_parent_that_waits_for_its_children_is_in_no_queue(cli: Cli) -> None:
+    task, line = cli.submit("bare")
+    asyncio.run(join(cli))
+    assert "0 processing, 2 in the queue, 1 waiting for other tasks" in cli.good("status")
+    [found] = cli.documents("status", line)
+    assert (found["waiting_for_tasks"], found["queue_size"], found["states"]["pending"]) == (1, 2, 3)
+    assert cli.good("tree", line).startswith("waiting for 2 tasks bare ")
+    [forest] = cli.documents("tree", task)
+    [root] = forest["roots"]
+    assert [node["waits_for"] for node in (root, *root["children"])] == [2, None, None]
+    assert "it waits for 2 of 2 tasks since" in cli.good("explain", task)
+
+
+async def join(cli: Cli) -> None:
+    """Join for the task with two children that nothing here handles."""
+    async with app.client(cli.address) as client, (await client.claim("bare"))[0] as claim:
+        claim.spawn("elsewhere", key="1")
+        claim.spawn("elsewhere", key="2")
+        await claim.join()
+
+
+def test_what_an_attempt_logged_is_shown_with_its_task(cli: Cli) -> None:
+    task, _ = cli.submit("bare")
+    cli.change(
+        "INSERT INTO ramet_task_logs (seq, fence, tracking_id, log) SELECT seq, 1, tracking_id, "
+        """'{"left_out": 7, "lines": [[1.5, "warning", "shop", "out of \\u001b[31mstock"]]}' FROM ramet_tasks"""
+    )
+    said = cli.good("explain", task)
+    assert "log of claim 1, 7 before it left out:" in said
+    assert "warning shop: out of " in said
+    assert "\x1b" not in said
+    [found] = cli.documents("explain", task)
+    assert [(one["fence"], one["lines"][0]["logger"]) for one in found["log"]] == [(1, "shop")]

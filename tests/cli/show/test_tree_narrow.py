@@ -27,9 +27,11 @@ async def grown(folder: Path) -> TreeNode:
         return TreeNode(task, (TreeNode(task, (TreeNode(task, (), 0),), 0), TreeNode(task, (), 0)), 0)
 
 
-def printed(node: TreeNode, width: int, *, terminal: bool = True) -> list[str]:
+def printed(node: TreeNode, width: int, *, terminal: bool = True, waits: bool = False) -> list[str]:
     screen = Console(file=StringIO(), width=width, force_terminal=terminal, color_system=None)
-    lines = command._lines(screen, node, command.LineageTrees([node], 0, {}, {}), "", "")
+    lines = command._lines(
+        screen, node, command.LineageTrees([node], 0, {}, {}, {node.task.id: 3} if waits else {}), "", ""
+    )
     return [line.plain for line in lines]
 
 
@@ -56,3 +58,9 @@ async def test_what_is_no_terminal_gets_a_line_for_each_task(tmp_path: Path) -> 
     node = await grown(tmp_path)
     lines = printed(node, 48, terminal=False)
     assert [line.endswith(f"{KEY}  {node.task.id}") for line in lines] == [True] * 4
+
+
+async def test_a_task_that_waits_for_others_says_for_how_many_in_the_place_of_its_state(tmp_path: Path) -> None:
+    node = await grown(tmp_path)
+    lines = printed(TreeNode(node.task, (), 0), 120, waits=True)
+    assert [line.startswith("waiting for 3 tasks page ") for line in lines] == [True]

@@ -135,6 +135,18 @@ async def joined(world: World) -> str:
     return task
 
 
+async def joined_branch(world: World) -> str:
+    """The first child joins itself, for a grandchild of a kind that the living worker does not serve."""
+    [task] = await world.submit(world.task())
+    claimed = await world.claim_one()
+    await world.settle(claimed, ev.Join(1, branch=True), spawns=[world.task("a")])
+    await world.settle(await world.claim_one(), ev.Join(1), spawns=[world.task("b", "image")])
+    await world.store.see_worker(
+        WorkerStatus("w", "here", 1, ("page",), ("default",), 1, world.clock.now, world.clock.now)
+    )
+    return task
+
+
 WAITING: list[tuple[Script, str, str, dict[str, Any]]] = [
     (free, "no_worker", "it waits for a worker that serves kind 'page' on queue 'default'", {"workers_alive": 0}),
     (unserved, "unserved", "it waits for a worker that serves kind 'page' on queue 'default': no living one does",
@@ -161,10 +173,16 @@ WAITING: list[tuple[Script, str, str, dict[str, Any]]] = [
     (joined, "tasks",
      "it waits for 4 of 5 tasks since -10: page 'b', page 'c', page 'd' and 1 more; the first is processing since -10",
      {"remaining": 4, "total": 5}),
+    (joined_branch, "tasks",
+     "it waits for 2 of 2 tasks of its branch since +0: page 'a', image 'b'; the first waits in turn for image 'b' "
+     "(task t3), which is pending: it waits for a worker that serves kind 'image' on queue 'default': no living one "
+     "does", {"branch": True, "end": "t3", "end_state": "pending"}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "code", "sentence", "facts"), WAITING, ids=[row[1] for row in WAITING])
+@pytest.mark.parametrize(
+    ("script", "code", "sentence", "facts"), WAITING, ids=[f"{at}-{row[1]}" for at, row in enumerate(WAITING)]
+)
 async def test_why_a_task_waits(world: World, script: Script, code: str, sentence: str, facts: dict[str, Any]) -> None:
     found = await explained(world, await script(world))
     cause = found.why[0]

@@ -269,6 +269,8 @@ def test_every_code_is_told_of_some_world() -> None:
         "declared", "no_progress", "cancelled", "excluded",
     }  # test_explained.py  # fmt: skip
     told |= {"on_end", "lineage_spent"}  # test_explained_ends.py
+    told |= {"path_paused"}  # tests/conformance/paths/test_path_pauses.py
+    told |= {"starved", "waits_inside"}  # tests/conformance/flow/test_handler_waits.py
     told |= {"free", "looked_at_soon", "given", "imported"}  # above
     assert told == set(CODES)
     assert {f"refused_{reason}" for _, reason, *_ in REFUSALS} == set(REFUSED)

@@ -96,6 +96,17 @@ async def wait_cycle(world: World) -> str:
     return claimed.id
 
 
+async def joined_failed(world: World) -> str:
+    """Its path is shared with the child that failed, which was waited for all the same."""
+    [task] = await world.submit(world.task(path=PathRule(("a",))))
+    claimed = await world.claim_one()
+    child = world.task("part", path=PathRule(("a", "b")))
+    await world.settle(claimed, ev.Join(1, skip_on_failure=True), spawns=[child])
+    await world.settle(claimed := await world.claim_one(), failing(claimed))
+    assert not await world.claim()
+    return task
+
+
 async def source_disabled(world: World) -> str:
     [task] = await world.submit(world.task(resource="api"))
     await world.store.open_breaker("api", by="ada", reason="gone")
@@ -151,10 +162,12 @@ ENDS: list[tuple[Script, str, str]] = [
     (lineage_deadline, "lineage_deadline", "the time of the lineage was over -5"),
     (cost, "cost", "more was spent than a hard ceiling allows while its call was in flight "
      "(the ceiling of the lineage is $0.00000005, $0.00000006 spent)"),
-    (dependency_failed, "dependency_failed", "a task that it waited for did not succeed (task t1 is failed)"),
     (skipped_in_turn, "dependency_failed",
-     "a task that it waited for did not succeed (task t2 is skipped, for task t1 is failed)"),
+     "a task that it waited for did not succeed (task t2 is skipped, for task t1 is failed, page 'first': broken)"),
     (wait_cycle, "wait_cycle", "a task that it joined with waits for it (task t5)"),
+    (dependency_failed, "dependency_failed", "a task before it on its path did not succeed (task t1 is failed)"),
+    (joined_failed, "dependency_failed", "a task that it waited for did not succeed (task t2 is failed, page 'part': "
+     "broken)"),
     (source_disabled, "source_disabled", "its resource is switched off until a person closes the breaker (api, gone)"),
     (cancel_tree, "cancel_tree", "a person cancelled a task above it, with all below (task t1 is success)"),
     (chain_depth, "chain_depth", "it continued itself as often as it may (1 times)"),
@@ -198,7 +211,7 @@ async def test_an_earlier_failure_whose_lineage_was_pruned_is_said_to_be_pruned(
     await world.sweep()
     await world.store.prune(before=world.clock.now - 5.0)
     cause = (await causes(world, task))[1]
-    assert cause.said() == "a task that it waited for did not succeed (task t1, which was pruned)"
+    assert cause.said() == "a task before it on its path did not succeed (task t1, which was pruned)"
     assert cause.facts["pruned"] is True
 
 

@@ -47,6 +47,9 @@ async def test_every_wait_is_counted(world: World) -> None:
     await world.submit(*(world.task() for _ in range(4)), tracking_id="free")
     [asks] = await world.submit(world.task(), tracking_id="asks")
     asking = await world.claim_task(asks)
+    await world.submit(world.task(kind="image", path=PathRule(("shut",))), tracking_id="shut")
+    await store.pause_path(("shut",), by="test")
+    assert await world.claim(5, kinds=("image",)) == []
     await world.settle(asking, ev.Join(1), spawns=[world.task(delay_seconds=90.0)])
     await world.sweep()
     present = await store.present()
@@ -59,13 +62,14 @@ async def test_every_wait_is_counted(world: World) -> None:
         "resource": BoundedCount(2),
         "lineage": BoundedCount(2),
         "bound": BoundedCount(0),
+        "paused": BoundedCount(1),
         "tasks": BoundedCount(1),
     }
     assert Counter(task.wait or "" for task in live) == {
         wait: count.number for wait, count in present.waits.items() if count.number
     }
     assert present.next_due_at == world.clock.now + 80.0
-    assert present.lineages["running"] == BoundedCount(6)
+    assert present.lineages["running"] == BoundedCount(7)
     assert present.lineages["paused"] == BoundedCount(1)
 
 

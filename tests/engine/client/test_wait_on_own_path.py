@@ -129,7 +129,7 @@ async def test_in_a_batch_each_task_in_hand_counts(app: App, client: Client) -> 
 
 
 async def test_a_handler_may_wait_for_what_stands_in_nobodys_way(app: App, client: Client) -> None:
-    @app.task("plan")
+    @app.task("plan", concurrency=1)
     async def plan(ctx: Context) -> str:
         child = await ctx.spawn_now("part", "child", path=[*ctx.path[:-1], "beside"])
         assert child.id is not None

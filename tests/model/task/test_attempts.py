@@ -4,7 +4,7 @@ import pytest
 
 from ramet.model.reasons import restored
 from ramet.model.task import events as ev
-from ramet.model.task.lifecycle import new_standing
+from ramet.model.task.newborn import new_standing
 from ramet.model.task.retry import ErrorClass, Retry
 from ramet.model.task.task import NewTask, Standing
 from tests.model.samples import FENCE, LEASE_SECONDS, LINEAGE_DEADLINE_AT, NOW, changed, claim, error, refused, standing

@@ -9,7 +9,7 @@ import pytest
 from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
-from ramet.model.task.lifecycle import new_standing
+from ramet.model.task.newborn import new_standing
 from ramet.model.task.ordering import BY_DUE, PULLED_RANK
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import NewTask, Standing
@@ -314,6 +314,23 @@ ENDS: dict[str, Case] = {
         standing("failed", **OWN), ev.Exclude("ann"), {"state": "skipped"}, {"reason": "excluded", "by": "ann"},
     ),
 }  # fmt: skip
+MOVED: dict[str, Case] = {
+    "another priority": (
+        standing("pending", rank=-1), ev.Reprioritise("ann", -9, "so"), {"rank": -9}, {"reason": "so", "by": "ann"},
+    ),
+    "later": (
+        standing("pending"), ev.Reschedule("ann", NOW + 9.0, "so"), {"wait": "due", "available_at": NOW + 9.0},
+        {"reason": "so", "by": "ann"},
+    ),
+    "sooner": (
+        standing("pending", wait="due", available_at=NOW + 9.0, resource="host"), ev.Reschedule("ann", NOW - 9.0),
+        {"wait": "resource", "available_at": NOW}, {"by": "ann"},
+    ),
+    "set aside with its lineage": (
+        standing("pending", wait="lineage"), ev.Reschedule("ann", NOW + 9.0), {"available_at": NOW + 9.0},
+        {"by": "ann"},
+    ),
+}  # fmt: skip
 ANEW: dict[str, Any] = {
     "state": "pending", "rank": due(0.0), "available_at": NOW, "started_at": None, "deadline_at": None, "attempts": 0,
     "losses": 0, "losses_alone": 0, "chain_depth": 0,
@@ -328,7 +345,7 @@ REVIVED: dict[str, Case] = {
         {"reason": "so", "by": "ann"},
     ),
 }  # fmt: skip
-CASES = CLAIMS | OUTCOMES | ENDS | REVIVED
+CASES = CLAIMS | OUTCOMES | ENDS | MOVED | REVIVED
 
 
 @pytest.mark.parametrize("name", CASES)

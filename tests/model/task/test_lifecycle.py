@@ -1,4 +1,4 @@
-"""Every cell of the state table (DESIGN §4): 7 states, 20 events, and nothing reaches what the table does not show."""
+"""Every cell of the state table (DESIGN §4): 7 states, 27 events, and nothing reaches what the table does not show."""
 
 import runpy
 from collections import defaultdict
@@ -11,6 +11,7 @@ import pytest
 from ramet.model.task import events as ev
 from ramet.model.task import transitions
 from ramet.model.task.lifecycle import decide
+from ramet.model.task.ordering import PULLED_RANK
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState
 from ramet.model.task.transitions import TRANSITIONS, Change, Transition, TransitionRefused
@@ -50,6 +51,8 @@ TABLE: dict[str, tuple[str, str, str, str, str, str, str]] = {
     "source_disabled": ("skipped !ending", NO, NO, NO, NO, NO, NO),
     "dependency_failed": ("skipped !ending !not_waiting", NO, NO, NO, NO, NO, NO),
     "exclude": ("skipped", NO, NO, NO, NO, "skipped", "skipped"),
+    "reprioritise": ("pending !ending !pulled", NO, NO, NO, NO, NO, NO),
+    "reschedule": ("pending !ending !held", NO, NO, NO, NO, NO, NO),
     "revive": (NO, NO, NO, "pending", "pending", "pending", "pending"),
 }  # fmt: skip
 
@@ -75,6 +78,7 @@ def pending() -> list[Standing]:
         {"wait": "tasks"},
         {"wait": "tasks", "holds_path": 0},
         {"holds_path": 1},
+        {"rank": PULLED_RANK},
         {"max_attempts": None},
     )
     return [
@@ -142,6 +146,8 @@ def events() -> dict[str, list[ev.Event]]:
         "source_disabled": [ev.SourceDisabled("source_disabled: host")],
         "dependency_failed": [ev.DependencyFailed("dependency_failed: task-1")],
         "exclude": [ev.Exclude("person", "spam"), ev.Exclude("person")],
+        "reprioritise": [ev.Reprioritise("person", -7, "urgent")],
+        "reschedule": [ev.Reschedule("person", NOW + 9.0, "later"), ev.Reschedule("person", NOW - 9.0)],
         "revive": [ev.Revive("person", "mended")],
     }
     for fence in (FENCE, FENCE - 1, FENCE + 1):
@@ -189,7 +195,7 @@ def test_the_table_has_every_state_and_every_event() -> None:
     assert list(STATES) == [state.value for state in TaskState]
     assert {"pending", "processing"} == LIVE
     assert set(STATES) - LIVE == TERMINAL
-    assert len(TABLE) == len(get_args(ev.Event)) == 25
+    assert len(TABLE) == len(get_args(ev.Event)) == 27
     assert set(TABLE) == set(events()) == {row.name for row in TRANSITIONS}
     assert {type(variants[0]) for variants in events().values()} == set(get_args(ev.Event))
 
@@ -225,7 +231,8 @@ def test_each_event_belongs_to_one_transition_and_the_change_carries_it() -> Non
 
 def test_only_changes_that_no_attempt_tells_get_a_row_of_their_own() -> None:
     recorded = {row.name for row in TRANSITIONS if row.recorded}
-    named = "task_deadline lineage_ended over_ceiling cancel source_disabled dependency_failed exclude revive"
+    named = "task_deadline lineage_ended over_ceiling cancel source_disabled dependency_failed exclude revive "
+    named += "reprioritise reschedule"
     assert recorded == set(named.split())
 
 

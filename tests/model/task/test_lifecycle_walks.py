@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from ramet.model.lineage.limits import ENDING_SECONDS, LOSSES_MAX
 from ramet.model.task import events as ev
-from ramet.model.task.lifecycle import decide, new_standing
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.newborn import new_standing
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import NewTask, Standing, TaskState
 from ramet.model.task.transitions import Change, TransitionRefused
@@ -19,7 +20,7 @@ LINEAGE_SECONDS = 500.0
 TERMINAL = {state.value for state in TaskState if state.terminal}
 REASONS = {f"is_{state.value}" for state in TaskState} | {
     "stale", "waits", "not_due", "in_hand", "not_overdue", "lease_current", "ending", "not_bound",
-    "not_waiting", "overdue", "not_polled",
+    "not_waiting", "overdue", "not_polled", "held", "pulled",
 }  # fmt: skip
 OUTSIDE = st.one_of(
     st.just(ev.DeadlinePassed()),
@@ -41,6 +42,8 @@ OUTSIDE = st.one_of(
     st.builds(ev.DependencyFailed, st.just("dependency_failed: task-1")),
     st.builds(ev.Exclude, st.just("person")),
     st.builds(ev.Revive, st.just("person")),
+    st.builds(ev.Reprioritise, st.just("person"), st.sampled_from([-5, 0])),
+    st.builds(ev.Reschedule, st.just("person"), st.sampled_from([NOW, NOW + 7.0])),
     st.builds(ev.LeaseExpired, st.booleans(), st.booleans()),
 )
 CLAIM = ev.Claim("worker", 30.0, NOW + LINEAGE_SECONDS)
@@ -132,7 +135,8 @@ def check_change(change: Change, event: ev.Event, now: float) -> None:
         assert (after.losses, after.attempts, after.chain_depth) == (0, 0, 0)
     else:
         assert after.losses >= before.losses
-    for name in ("seq", "tracking_id", "kind", "queue", "rank", "turn", "spawn_depth", "fan_out", "task_seconds"):
+    assert after.rank == before.rank or isinstance(event, ev.Reprioritise)
+    for name in ("seq", "tracking_id", "kind", "queue", "turn", "spawn_depth", "fan_out", "task_seconds"):
         assert getattr(after, name) == getattr(before, name)
     if change.outcome is not None:
         assert before.state == "processing" or before.bound_to, "only an attempt in hand has an outcome"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.model.paths import PathRule
-from ramet.model.task.lifecycle import new_standing, new_standings
+from ramet.model.task.newborn import new_standing, new_standings
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.task import After, NewTask, Standing
 

@@ -54,6 +54,12 @@ WHOLE: dict[str, str] = {
     "backwards, or those that fire: one per lineage and pattern",
     "SELECT seq FROM ramet_live INDEXED BY ramet_live_by_depth WHERE state = 'processing'": "looks at every claim in "
     "hand, which the workers' slots bound",
+    "SELECT t.id, t.kind, h.since, l.worker": "looks at every claim in hand, which the workers' slots bound",
+    "SELECT name, concurrency FROM ramet_": "has a row for each queue or kind that is limited",
+    "SELECT 1 FROM ramet_queues q WHERE q.on_drained": "stops at the first live task of a queue that is draining: it "
+    "reads on only when there is none, which is once for each such queue",
+    "SELECT q.name, q.on_drained FROM ramet_queues q": "the same",
+    "SELECT path, queue, tracking_id, paused_at": "all paused paths are asked for, and there are a few",
     "SELECT name, concurrency, explicit, paused_at": "all queues are asked for, and there are a few",
     "SELECT name, state, rows, created, history, started_at, closed_at, by FROM ramet_imports ORDER BY": "all imports "
     "are asked for, and there are a few",

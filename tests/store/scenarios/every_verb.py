@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from ramet.engine.client.schedules import Schedules
@@ -20,6 +21,7 @@ from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.task import TaskState
 from ramet.model.values import blob_of
+from ramet.store.errors import QueueBlocked
 from ramet.store.requests import ImportRunResult, ImportTask, NewLineage, Statement, TaskQuery
 from tests.support.world import (
     EFFECTS,
@@ -232,12 +234,21 @@ async def go_through_stages(world: World) -> None:
 
 async def join_and_go_on(world: World) -> None:
     [root] = await world.submit(world.task("asks"), tracking_id="joins")
+    claimed = await world.claim_task(root)
+    log = '{"left_out": 1, "lines": [[1.5, "info", "shop", "a line"]]}'
+    await world.settle(claimed, ev.Snooze(claimed.standing.fence, 1.0), log=log)
+    await world.store.task_log(root)
+    world.clock.advance(1.0)
     for branch in (False, True):
         claimed = await world.claim_task(root)
         wanted = [world.task(f"{branch} {at}") for at in range(3)]
         answer = await world.settle(claimed, ev.Join(claimed.standing.fence, branch, True), spawns=[*wanted, wanted[0]])
         names = [str(told.id) for told in answer.spawns[:3]]
         await world.store.join_wait(root)
+        await world.store.unserved()
+        await world.store.waiting_for([root])
+        await world.store.join_round(root)
+        await world.store.present()
         below = await world.grow(await world.claim_task(names[0]), world.task(f"below {branch}"))
         failed = await world.claim_task(names[1])
         await world.settle(failed, failing(failed))
@@ -255,6 +266,11 @@ async def bind_and_settle(world: World) -> None:
     await world.submit(*(world.task(name, id=name, kind="image") for name in names), tracking_id="items")
     [batch] = await world.submit(tracking_id="batch")
     claimed = await world.claim_task(batch)
+    await world.store.note_wait(claimed.standing.seq, claimed.standing.fence, names[0])
+    await world.store.handler_waits(batch)
+    await world.store.starved()
+    await world.store.may_starve([claimed.standing.seq], names[0])
+    await world.store.forget_wait(claimed.standing.seq, claimed.standing.fence)
     bound = await world.store.bind(claimed.standing.seq, claimed.standing.fence, [*names, batch, "nobody"])
     await world.store.bound(batch)
     await world.store.bound(batch, after=names[0])
@@ -265,6 +281,9 @@ async def bind_and_settle(world: World) -> None:
 
 
 async def end_from_outside(world: World) -> None:
+    [moved] = await world.submit(world.task("moved", priority=1), tracking_id="moved")
+    await world.store.reprioritise(moved, priority=3, by="test")
+    await world.store.reschedule(moved, delay_seconds=5_000.0, by="test")
     [root, _] = await world.submit(world.task("root"), world.task("other"), tracking_id="tree")
     claimed = await world.claim_task(root)
     [left, right] = await world.grow(claimed, world.task("left"), world.task("right"))
@@ -298,6 +317,11 @@ async def stand_in_line(world: World) -> None:
         world.task(path=document, delay_seconds=1.0), world.task(path=PathRule(("other",), scope="lineage")),
         tracking_id="paths",
     )  # fmt: skip
+    await world.store.pause_path(("document",), by="test", reason="why")
+    await world.claim(5, queues=("default", "night"), kinds=("image",))
+    await world.store.path_pauses()
+    await world.store.resume_path(("document",), by="test")
+    await world.claim(5, kinds=("image",), path=("document",))
     late = await world.claim_task(first)
     failed = await world.claim_task(falls)
     await world.settle(late, ev.Snooze(late.standing.fence, 3_600.0))
@@ -321,6 +345,14 @@ async def flow_control(world: World) -> None:
     await world.claim(5)
     await world.store.cancel_lineage("held", by="test")
     await world.store.queues()
+    await world.store.block_queue("default", on_drained=NewLineage("drained", [world.task("drained")]), by="test")
+    with suppress(QueueBlocked):
+        await world.submit(tracking_id="refused")
+    await world.run_all()
+    await world.store.idle(["page"])
+    await world.sweep()
+    await world.store.queues()
+    await world.store.unblock_queue("default", by="test")
     await limits(world)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.model.task.lifecycle import new_standing
+from ramet.model.task.newborn import new_standing
 from ramet.model.task.task import NewTask, Standing, Task
 from ramet.store.answers import ClaimedTask
 from ramet.store.reads.tasks import TASK_LIST, task_of

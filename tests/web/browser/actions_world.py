@@ -8,7 +8,8 @@ from ramet import App, Client, Context, Permanent
 from ramet.testing import drain
 
 HOUR = 3_600
-WAITING = ("cancel", "exclude", "cancel-lineage", "pause-lineage", "resume-lineage", "raise-limits")
+WAITING = ("cancel", "exclude", "cancel-lineage", "pause-lineage", "resume-lineage", "raise-limits",
+           "reprioritise", "reschedule")  # fmt: skip
 """Lineages of one task that nobody claims for an hour."""
 LOOP = "possible_loop"
 
@@ -54,6 +55,8 @@ async def furnish(client: Client) -> None:
     for name in ("pause-queue", "resume-queue", "limit-queue"):
         await client.limit("queue", name, 3)
     await client.pause_queue("resume-queue")
+    await client.pause_path(["shut"])
+    await client.block_queue("unblock-queue")
     await client.limit("kind", "limit-kind", 3)
     for name in ("limit-resource", "open-breaker", "close-breaker"):
         await client.open_breaker(name)
@@ -70,6 +73,12 @@ async def states(client: Client, tracking_id: str) -> list[str]:
     """Of all tasks of a lineage, in order."""
     found = await client.tasks(tracking_id=tracking_id, limit=1_000)
     return sorted(str(task.state) for task in found.tasks)
+
+
+async def task(client: Client, tracking_id: str) -> Any:
+    """The only task of a lineage."""
+    [found] = await client.roots(tracking_id)
+    return found
 
 
 async def swept(client: Client, tracking_id: str) -> list[str]:

@@ -87,6 +87,14 @@ async def is_paused(client: Client, name: str) -> bool:
     return (await world.queue(client, name)).paused_at is not None
 
 
+async def path_pauses(client: Client) -> list[str]:
+    return sorted(one.path[0] for one in await client.path_pauses())
+
+
+async def is_blocked(client: Client, name: str) -> bool:
+    return (await world.queue(client, name)).blocked_at is not None
+
+
 async def kind_limit(client: Client, name: str) -> int | None:
     return next(one.concurrency for one in await client.kind_limits() if one.name == name)
 
@@ -107,6 +115,13 @@ CLICKS: dict[str, Click] = {
         of_task("cancel-tree", "Cancel with all below"), part(world.swept, "cancel-tree"),
         ["pending", "pending", "success"], ["cancelled", "cancelled", "success"],
     ),
+    "reprioritise": Click(
+        of_task("reprioritise", "Priority"), part(world.task, "reprioritise", "priority"), 0, 7, {"Priority": "7"}
+    ),
+    "reschedule": Click(
+        of_task("reschedule", "Reschedule"), part(world.task, "reschedule", "wait"), "due", None,
+        {"Seconds from now": "0"},
+    ),
     "exclude": Click(of_task("exclude", "Exclude"), states("exclude"), ["pending"], ["skipped"]),
     "retry-failed": Click(
         of_lineage("retry-failed", "Retry all failed"), states("retry-failed"), ["failed"] * 2, ["pending"] * 2
@@ -126,6 +141,19 @@ CLICKS: dict[str, Click] = {
     ),
     "reoffer": Click(
         of_lineage("reoffer", "Offer them again"), states("reoffer"), ["success"], ["pending", "pending", "success"]
+    ),
+    "block-queue": Click(
+        (page("Queues"), row("limit-queue", "Block")), part(is_blocked, "limit-queue"), False, True
+    ),
+    "unblock-queue": Click(
+        (page("Queues"), row("unblock-queue", "Unblock")), part(is_blocked, "unblock-queue"), True, False
+    ),
+    "pause-path": Click(
+        (page("Paths"), button("Pause a path")), path_pauses, ["shut"], ["pause-path", "shut"],
+        {"Path": "pause-path", "Queue": "default"},
+    ),
+    "resume-path": Click(
+        (page("Paths"), "main li:has(a:text-is('shut')) a.act:text-is('Resume')"), path_pauses, ["shut"], []
     ),
     "pause-queue": Click(
         (page("Queues"), row("pause-queue", "Pause")), part(is_paused, "pause-queue"), False, True

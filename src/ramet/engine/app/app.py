@@ -138,10 +138,12 @@ class App(FlowApp, AroundHandlers):
         import_kinds: Mapping[str, str] = MappingProxyType({}),
         import_states: Mapping[str, Takeover] = MappingProxyType({}),
         import_held_seconds: Mapping[str, float] = MappingProxyType({}),
+        log_lines: int = 0,
     ) -> None:
         FlowApp.__init__(self)
         registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings), retry)
         AroundHandlers.__init__(self, registry)
+        self._log_lines = log_lines
         if processes is not None and processes < 1:
             raise ValueError(f"processes is {processes}: give at least 1, or None")
         self.processes = processes
@@ -181,6 +183,7 @@ class App(FlowApp, AroundHandlers):
         batch_seconds: float = BATCH_SECONDS,
         probation: bool = True,
         pulled: bool = False,
+        log_lines: int | None = None,
         path: PathOf | None = None,
         path_scope: str = "queue",
         on_dependency_failure: str = "skip",
@@ -227,6 +230,8 @@ class App(FlowApp, AroundHandlers):
                 after a lost attempt a task of this kind runs in the common process again, not in one of its own.
             pulled: workers leave its tasks alone; a task that calls :meth:`ramet.Context.invoke` takes them, so many at
                 a time, or a program that claims them itself. A worker runs only its ``on_end`` handler.
+            log_lines: keep so many of the last lines that its code logs in an attempt, by any logger, with that attempt
+                (at most 64 KB), instead of the app's ``log_lines``; 0 for none, at most 1,000.
             path: from the payload, where its tasks stand in line when the submit or spawn gives no path: a list of
                 texts, or None for none.
             path_scope: ``queue``: its tasks wait for all tasks of their queue on conflicting paths; ``lineage``: for
@@ -264,7 +269,15 @@ class App(FlowApp, AroundHandlers):
                 unique_seconds=unique_seconds,
                 trap=trap,
                 url=url,
-                how=Execution(process, memory_bytes_max, batch, batch_seconds, probation, pulled),
+                how=Execution(
+                    process,
+                    memory_bytes_max,
+                    batch,
+                    batch_seconds,
+                    probation,
+                    pulled,
+                    self._log_lines if log_lines is None else log_lines,
+                ),
                 sharing=Sharing(concurrency, resource),
                 paths=PathOptions(path, path_scope, on_dependency_failure),
                 lineage=lineage_limits,

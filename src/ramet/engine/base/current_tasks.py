@@ -48,6 +48,11 @@ def current_tasks() -> list[Work]:
     return [*_handled.get(), *(work for work in pulled if work is not None)]
 
 
+def handled_tasks() -> Sequence[Work]:
+    """Return the tasks of the handler's call that asks, which hold a slot of a worker; none outside of handlers."""
+    return _handled.get()
+
+
 SPARE_CALLS = 1_024
 """Outcomes that may be on their way out of a process in which many calls run."""
 

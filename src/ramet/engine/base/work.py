@@ -161,7 +161,7 @@ def settlement_out(item: Settlement) -> list[Any]:
     writes = [(write.sql, [_value_out(value) for value in write.parameters]) for write in item.writes]
     return [
         item.seq, item.fence, type(event).__name__, fields, item.result, item.spawns, writes, item.pipeline_state,
-        item.progress, item.lower, item.charge, item.items, item.hold_seconds, item.switch_off,
+        item.progress, item.lower, item.charge, item.items, item.hold_seconds, item.switch_off, item.log,
     ]  # fmt: skip
 
 
@@ -169,7 +169,7 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
     """A settlement from JSON values."""
     (
         seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items,
-        hold_seconds, switch_off,
+        hold_seconds, switch_off, log,
     ) = row  # fmt: skip
     event = _EVENTS[name](*map(_field_in, fields))
     if name == ev.Error.__name__:
@@ -188,6 +188,7 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         items=[ItemSettlement(*item) for item in items] if items else (),
         hold_seconds=hold_seconds,
         switch_off=switch_off,
+        log=log,
     )
 
 

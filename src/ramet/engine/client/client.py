@@ -143,9 +143,8 @@ class Client(Reading, Operating, Waiting, PullVerbs):
             kind: a registered kind or its handler; a bare name works too where the handler lives elsewhere.
             payload: fits the handler's type; JSON in the database.
             key: instead of the kind's own key function.
-            task_seconds: a deadline of this task, where it is stricter than its kind's.
+            task_seconds, max_attempts: of this task, where they are stricter than its kind's.
             budget: a part of the lineage for the root and what grows below it; its ``keep_cost`` is the root's alone.
-            max_attempts: fewer than its kind's.
             retry: when it is tried again, instead of its kind's; its ``attempts`` are ``max_attempts``.
             payload_version: of a payload for a kind that is known here by name only; left out, 1.
             tracking_id: names the lineage; submitting the same again changes nothing.
@@ -161,6 +160,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
         Raises:
             LineageExists: another lineage has this tracking_id.
             InvalidPath: there is no such path; one line names the element.
+            QueueBlocked: an operator has blocked its queue.
             StoreError: the stop list covers it, or ``max_tasks`` has no room.
             pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
         """
@@ -250,6 +250,41 @@ class Client(Reading, Operating, Waiting, PullVerbs):
             return []
         most = self.settings.live.limits(self._limits).lineage_blob_bytes_max
         return await self.store.add(tracking_id, news, blobs=tuple(blobs.values()), bytes_max=most)
+
+    async def block_queue(
+        self,
+        name: str,
+        *,
+        on_drained: tuple[str | Handler, Any] | None = None,
+        by: str = "client",
+        reason: str | None = None,
+    ) -> bool:
+        """Refuse submits into a queue with :class:`ramet.QueueBlocked`; spawns of running lineages go on. Recorded.
+
+        Args:
+            name: of the queue.
+            on_drained: kind and payload of a task that is submitted, exactly once, when no task of the queue lives any
+                more: by the next sweep of a worker. It may be of the queue itself.
+            by: who does it, for the record.
+            reason: why, for the record.
+
+        Returns:
+            False when it is blocked already: nothing was changed.
+
+        Raises:
+            ValueError: the payload needs a blob.
+            pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
+        """
+        lineage = None
+        if on_drained is not None:
+            await self.settings.refresh()
+            kind, payload = on_drained
+            with blobs_taken() as blobs:
+                new = self._new(kind, payload)
+            if blobs:
+                raise ValueError("on_drained cannot carry a blob: give it a smaller payload")
+            lineage = self._lineage([new], None, await self._bounds([kind], None, False, None))
+        return await self.store.block_queue(name, on_drained=lineage, by=by, reason=reason)
 
     async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[SubmitResult]:
         if connection is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from math import inf, isfinite
 
 from ramet.engine.alerts.channels import configured
 from ramet.engine.alerts.monitor import monitor_limits, notice_rules, try_channels
@@ -15,7 +16,9 @@ from ramet.model.lineage.deny_list import StopEntry
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import amount_of
 from ramet.model.operations import BulkAction, BulkResult, BulkSelection, TaskFilter
+from ramet.model.paths import some_path
 from ramet.model.task.task import Task
+from ramet.model.values import priority as checked_priority
 from ramet.store.answers import ReofferResult
 from ramet.store.errors import StoreError, StoreUncertain, StoreUnreachable
 from ramet.store.requests import Cursor, TaskQuery
@@ -58,6 +61,47 @@ class Operating:
             StoreError: a task id is unknown; nothing was done.
         """
         return await self.store.exclude(list(task_ids), by=by, reason=reason)
+
+    async def reprioritise(self, task_id: str, priority: int, *, by: str = "client", reason: str | None = None) -> int:
+        """Give a pending task another priority: the largest goes first. Recorded as an act.
+
+        Returns:
+            The priority that it had.
+
+        Raises:
+            ValueError: the priority is out of range.
+            StoreError: there is no such task, it is not pending, or its kind is pulled.
+        """
+        return await self.store.reprioritise(
+            task_id, priority=checked_priority("priority", priority), by=by, reason=reason
+        )
+
+    async def reschedule(
+        self,
+        task_id: str,
+        *,
+        at: float | None = None,
+        delay_seconds: float | None = None,
+        by: str = "client",
+        reason: str | None = None,
+    ) -> float:
+        """Move the moment from which a pending task may be claimed, later or sooner. Recorded as an act.
+
+        Args:
+            at: Unix seconds; a moment in the past means now.
+            delay_seconds: from now; 0 for now. Give one of the two.
+
+        Returns:
+            The moment, Unix seconds.
+
+        Raises:
+            ValueError: not one of the two was given, or it is no such number.
+            StoreError: there is no such task, it is not pending, or it waits for others.
+        """
+        moment, seconds = at, delay_seconds
+        if (moment is None) == (seconds is None) or not isfinite(moment or 0.0) or not 0.0 <= (seconds or 0.0) < inf:
+            raise ValueError("give at, a moment in Unix seconds, or delay_seconds of at least 0")
+        return await self.store.reschedule(task_id, at=at, delay_seconds=seconds or 0.0, by=by, reason=reason)
 
     async def bulk_select(self, act: BulkAction | str, wanted: TaskFilter) -> BulkSelection:
         """The tasks that a bulk act would be about, counted; nothing is done yet.
@@ -213,7 +257,71 @@ class Operating:
     )
 
     resume_queue = of_store(Store.resume_queue, "Claim from a paused queue again. False when it is not paused.")
-    queues = of_store(Store.queues, "Every queue that was ever limited or paused, by name.")
+    unblock_queue = of_store(
+        Store.unblock_queue,
+        """Accept submits into a blocked queue again. False when it is not blocked.
+
+        A task of ``on_drained`` that has not come yet does not come any more.
+        """,
+    )
+
+    queues = of_store(Store.queues, "Every queue that was ever limited, paused or blocked, by name.")
+
+    # --- paths
+
+    async def pause_path(
+        self,
+        path: Sequence[str],
+        *,
+        queue: str | None = None,
+        tracking_id: str | None = None,
+        by: str = "client",
+        reason: str | None = None,
+    ) -> bool:
+        """Claim nothing more at a path and below it. False when it is paused already. Recorded as an act.
+
+        Tasks keep their places in line, and their clocks run on; those that run may end.
+
+        Args:
+            path: elements, at least one.
+            queue: to which the path belongs; None is ``default``.
+            tracking_id: for paths of scope ``lineage``: which lineage.
+            by: who does it, for the record.
+            reason: why, for the record.
+
+        Raises:
+            InvalidPath: the path cannot be one, or is empty.
+        """
+        wanted = some_path(path)
+        return await self.store.pause_path(wanted, queue=queue, tracking_id=tracking_id, by=by, reason=reason)
+
+    async def resume_path(
+        self,
+        path: Sequence[str],
+        *,
+        queue: str | None = None,
+        tracking_id: str | None = None,
+        by: str = "client",
+        reason: str | None = None,
+    ) -> bool:
+        """Claim at a path and below it again. False when just this path is not paused."""
+        wanted = some_path(path)
+        return await self.store.resume_path(wanted, queue=queue, tracking_id=tracking_id, by=by, reason=reason)
+
+    path_pauses = of_store(Store.path_pauses, "The paused paths, the longest paused first.")
+
+    async def path_size(self, path: Sequence[str], *, queue: str | None = None) -> dict[str, int]:
+        """How many live tasks there are at a path and below it, by state. Reads all live tasks, a page at a time.
+
+        Raises:
+            InvalidPath: the path cannot be one, or is empty.
+        """
+        wanted = TaskFilter(path=some_path(path), queue=queue)
+        counts = (await self.bulk_select(BulkAction.CANCEL, wanted)).counts
+        states: Counter[str] = Counter()
+        for (_, state), number in counts.items():
+            states[state] += number
+        return dict(states)
 
     async def limit(
         self, what: str, name: str, concurrency: int | None, *, by: str = "client", reason: str | None = None

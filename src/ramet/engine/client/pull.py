@@ -19,6 +19,7 @@ from ramet.engine.context.ports import ClaimLost
 from ramet.engine.context.supervisor_calls import run_supervisor_call
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.model.lineage.limits import LEASE_SECONDS
+from ramet.model.paths import path_of
 from ramet.model.task import events as ev
 from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.errors import StoreError
@@ -78,6 +79,7 @@ class PullVerbs:
         n: int = 1,
         *,
         queues: Sequence[str] | None = None,
+        path: Sequence[str] | None = None,
         lease_seconds: float = LEASE_SECONDS,
         wait_seconds: float = 0.0,
     ) -> list[Claim]:
@@ -87,6 +89,7 @@ class PullVerbs:
             kinds: registered or not; one or several.
             n: at most 5,000 at once.
             queues: where to look; by default where these kinds wait.
+            path: only tasks at this path or below it; of scope ``queue``. The first 10,000 in line are looked at.
             lease_seconds: how long each claim lives without a heartbeat.
             wait_seconds: how long to wait for the first task when there is none; 0 answers at once.
 
@@ -95,8 +98,11 @@ class PullVerbs:
 
         Raises:
             ValueError: no kind, a number that makes no sense, or a kind with a task per stage: its stages are claimed.
+            InvalidPath: there is no such path.
         """
-        claims = await self.take(Claim, kinds, n, queues=queues, lease_seconds=lease_seconds, wait_seconds=wait_seconds)
+        claims = await self.take(
+            Claim, kinds, n, queues=queues, path=path, lease_seconds=lease_seconds, wait_seconds=wait_seconds
+        )
         await load_joined(claims)
         return claims
 
@@ -107,6 +113,7 @@ class PullVerbs:
         n: int,
         *,
         queues: Sequence[str] | None,
+        path: Sequence[str] | None = None,
         lease_seconds: float,
         wait_seconds: float,
     ) -> list[AnyClaim]:
@@ -118,7 +125,8 @@ class PullVerbs:
         for kind in found:
             kind.check_claimable()
         places = sorted({kind.queue for kind in found}) if queues is None else list(queues)
-        request = ClaimRequest(self._name(), places, [kind.name for kind in found], n, lease_seconds, pulled=True)
+        names = [kind.name for kind in found]
+        request = ClaimRequest(self._name(), places, names, n, lease_seconds, pulled=True, path=path_of(path))
         give_up_at = self.clock.monotonic() + wait_seconds
         while True:
             # The lease counts from before the request was sent (DESIGN §10).

@@ -58,6 +58,14 @@ class Reading:
     get = of_store(Store.get, "One task, or None.")
     history = of_store(Store.history, "One task with its attempts, recorded transitions and refused spawns, or None.")
 
+    task_log = of_store(
+        Store.task_log,
+        """The log lines of a task's newest attempts (at most 20), the newest attempt last.
+
+        Kept where its kind or app says ``log_lines``; those of an attempt whose process died are lost with it.
+        """,
+    )
+
     async def tasks(
         self,
         *,
@@ -171,6 +179,24 @@ class Reading:
     async def child_counts(self, task_ids: Iterable[str]) -> dict[str, int]:
         """How many children each of these tasks has; tasks without any are absent."""
         return await self.store.child_counts(list(task_ids))
+
+    joined = of_store(
+        Store.join_round,
+        """What a task waits for, or has waited for, in one of its joins (:meth:`ramet.Context.join`): a page of it.
+
+        Args:
+            round_: number of the join, from 1; by default the last.
+            after: :attr:`JoinRound.next` of the page before this one.
+            limit: at most so many (1,000); a page of large results is shorter.
+
+        Returns:
+            None for a task that never joined, and where there is no such round.
+        """,
+    )
+
+    async def waiting_for(self, task_ids: Iterable[str]) -> dict[str, int]:
+        """How many tasks each of these waits for since its last join; those that wait for none are absent."""
+        return await self.store.waiting_for(list(task_ids))
 
     async def blob(self, reference: Blob | Mapping[str, Any], tracking_id: str) -> Any:
         """What a blob of a lineage was made of: bytes, text or a JSON value.

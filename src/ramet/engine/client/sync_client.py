@@ -253,6 +253,7 @@ class SyncClient(Blocking):
 
     get = blocking(Client.get)
     history = blocking(Client.history)
+    task_log = blocking(Client.task_log)
     tasks = blocking(Client.tasks)
     tallies = blocking(Client.tallies)
     has_live = blocking(Client.has_live)
@@ -276,6 +277,8 @@ class SyncClient(Blocking):
     tree = blocking(Client.tree)
     roots = blocking(Client.roots)
     child_counts = blocking(Client.child_counts)
+    joined = blocking(Client.joined)
+    waiting_for = blocking(Client.waiting_for)
     explain = blocking(Client.explain)
     explain_key = blocking(Client.explain_key)
     wait = blocking(Client.wait)
@@ -316,6 +319,8 @@ class SyncClient(Blocking):
     try_alert_channels = blocking(Client.try_alert_channels)
     edges = blocking(Client.edges)
     exclude = blocking(Client.exclude)
+    reprioritise = blocking(Client.reprioritise)
+    reschedule = blocking(Client.reschedule)
     close_breaker = blocking(Client.close_breaker)
     kind_limits = blocking(Client.kind_limits)
     limit = blocking(Client.limit)
@@ -331,7 +336,13 @@ class SyncClient(Blocking):
     commit_times = blocking(Client.commit_times)
     pause_lineage = blocking(Client.pause_lineage)
     pause_queue = blocking(Client.pause_queue)
+    block_queue = blocking(Client.block_queue)
+    unblock_queue = blocking(Client.unblock_queue)
     queues = blocking(Client.queues)
+    pause_path = blocking(Client.pause_path)
+    resume_path = blocking(Client.resume_path)
+    path_pauses = blocking(Client.path_pauses)
+    path_size = blocking(Client.path_size)
     reoffer = blocking(Client.reoffer)
     resume_lineage = blocking(Client.resume_lineage)
     resume_queue = blocking(Client.resume_queue)
@@ -361,6 +372,7 @@ class SyncClient(Blocking):
         n: int = 1,
         *,
         queues: Sequence[str] | None = None,
+        path: Sequence[str] | None = None,
         lease_seconds: float = LEASE_SECONDS,
         wait_seconds: float = 0.0,
     ) -> list[SyncClaim]:
@@ -371,6 +383,7 @@ class SyncClient(Blocking):
                 kinds,
                 n,
                 queues=queues,
+                path=path,
                 lease_seconds=lease_seconds,
                 wait_seconds=wait_seconds,
             )

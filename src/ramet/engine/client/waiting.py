@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from ramet.engine.base.current_tasks import current_tasks
+from ramet.engine.base.current_tasks import current_tasks, handled_tasks
 from ramet.engine.base.work import Work
 from ramet.model.lineage.lineage import Lineage, end_name
 from ramet.model.task.retry import Permanent
 from ramet.model.task.task import Task, TaskState
 from ramet.model.values import on_one_line
+from ramet.store.errors import StoreError
 from ramet.store.store import Store
 
 
@@ -86,6 +87,7 @@ def _lineage_still_live(tracking_id: str, lineage: Lineage | None) -> str:
     return f"{what} is still {lineage.state} ({lineage.live} live tasks of {lineage.tasks})"
 
 
+_JOIN = "`return ctx.join()` instead: the task is called again with `ctx.joined` when its children have ended"
 _INSTEAD = "return, and let a task on the same path, spawned after the others, do the rest"
 
 
@@ -100,21 +102,29 @@ class Waiting:
         Raises:
             LookupError: there is no such task.
             WaitRefused: a handler asks, or a program in the block of a claim, and the path of its own task holds that
-                one back, directly or in turn; or it is the task itself.
+                one back, directly or in turn; or it is the task itself; or a handler asks for a pending task of its own
+                lineage, and handlers of its kind could hold every slot in which that one can run: join it instead.
             TimeoutError: it is still live after ``timeout_seconds``; the message says in which state, and why.
         """
         seen: Task | None = None
-        async with _with_timeout(timeout_seconds, lambda: _task_still_live(f"task {on_one_line(task_id)}", seen)):
-            pause, longest = WAIT_SECONDS
-            while True:
-                seen = task = await self.store.get(task_id)
-                if task is None:
-                    raise LookupError(f"no task {on_one_line(task_id)}")
-                if task.state.terminal:
-                    return task
-                await self._refuse(task)
-                await asyncio.sleep(pause)
-                pause = min(pause * 1.5, longest)
+        noted = False
+        try:
+            async with _with_timeout(timeout_seconds, lambda: _task_still_live(f"task {on_one_line(task_id)}", seen)):
+                pause, longest = WAIT_SECONDS
+                while True:
+                    seen = task = await self.store.get(task_id)
+                    if task is None:
+                        raise LookupError(f"no task {on_one_line(task_id)}")
+                    if task.state.terminal:
+                        return task
+                    await self._refuse(task)
+                    if pause == longest and not noted:
+                        noted = await self._note_wait(task_id)
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 1.5, longest)
+        finally:
+            if noted:
+                await self._forget_wait()
 
     async def result(self, task_id: str, *, timeout_seconds: float | None = None) -> Any:
         """Wait for a task and return what its handler returned.
@@ -150,6 +160,18 @@ class Waiting:
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, longest)
 
+    async def _note_wait(self, task_id: str) -> bool:
+        """A handler that waits holds its slot: where all do, that is found by these rows. False outside of handlers."""
+        if not (handled := handled_tasks()):
+            return False
+        await self.store.note_wait(handled[0].seq, handled[0].fence, task_id)
+        return True
+
+    async def _forget_wait(self) -> None:
+        # Of a claim that has ended nothing counts, so the handler need not know that the database is away.
+        with suppress(StoreError):
+            await self.store.forget_wait(handled_tasks()[0].seq, handled_tasks()[0].fence)
+
     async def _refuse(self, wanted: Task) -> None:
         held = current_tasks()
         if not held:
@@ -157,11 +179,17 @@ class Waiting:
         if any((work.id, work.fence) == (wanted.id, wanted.fence) for work in held):
             raise WaitRefused(f"task {wanted.id} must not wait for itself: return what it has")
         placed = [work.seq for work in held if work.path is not None]
-        if not placed or not wanted.path or wanted.state is TaskState.PROCESSING:
+        if wanted.state is TaskState.PROCESSING:
             return
-        why = await self.store.holds_back(placed, wanted.id)
+        why = await self.store.holds_back(placed, wanted.id) if placed and wanted.path else None
         if why is not None:
             raise WaitRefused(f"{_named(held)} must not wait for task {wanted.id}: {why}; {_INSTEAD}")
+        own = [work.seq for work in handled_tasks() if work.tracking_id == wanted.tracking_id]
+        if own and await self.store.may_starve(own, wanted.id):
+            raise WaitRefused(
+                f"{_named(held)} must not wait for task {wanted.id} of its own lineage: handlers that wait so could "
+                f"hold every slot in which a task of kind {wanted.kind!r} can run; {_JOIN}"
+            )
 
     async def _refuse_lineage(self, wanted: Lineage) -> None:
         held = current_tasks()

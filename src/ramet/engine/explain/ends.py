@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from shlex import quote
 
 from ramet.model.causes import ENDED, Cause, CauseSubject, Sentence
+from ramet.model.keys import display_key
+from ramet.model.paths import conflict
 from ramet.model.reasons import Fact, facts_of, outer, rest_of
 from ramet.model.task.task import Task, TaskHistory, TaskState
 from ramet.store.store import Store
@@ -195,21 +197,29 @@ async def _by_another(store: Store, history: TaskHistory, rest: str) -> Cause:
     code, other_id = end_code(history), rest
     other = await store.get(other_id)
     facts: dict[str, Fact] = {"task": other_id, "pruned": other is None}
-    words = f"{ENDED[code]} (task {other_id}"
-    chain: list[str] = []
-    while other is not None and code == other.reason_code == "dependency_failed" and len(chain) < CHAIN_MAX:
-        words += " is skipped, for task "
-        chain.append(other.id)
-        following = str(facts_of(other.reason)["task"])
-        other_id, other = following, await store.get(following)
-        words += following
-    words += ", which was pruned)" if other is None else f" is {other.state})"
-    if chain:
-        facts |= {"chain": (*chain, other_id)}
+    words = f"{ENDED[code]} (task {other_id}" + (", which was pruned)" if other is None else f" is {other.state})")
     if other is not None:
         facts |= {"kind": other.kind, "key": other.key, "state": other.state.value, "reason": other.reason}
     whom = other_id if other is not None and other.state.terminal else task.id
     return Cause(code, (words,), facts, CauseSubject("task", other_id), f"ramet retry {quote(whom)}")
+
+
+async def _dependency(store: Store, history: TaskHistory, rest: str) -> Cause:
+    """A task before it on its path, or one that it waited for, did not succeed: down to the one that began it."""
+    task, chain = history.task, [rest]
+    other = await store.get(rest)
+    on_path = task.path and (other is None or (len(other.path) < len(task.path) and conflict(other.path, task.path)))
+    while other is not None and other.reason_code == "dependency_failed" and len(chain) < CHAIN_MAX:
+        chain.append(str(facts_of(other.reason)["task"]))
+        other = await store.get(chain[-1])
+    cause = await _by_another(store, history, chain[-1])
+    which, more = ("before it on its path", "") if on_path else ("that it waited for", "")
+    if not on_path and other is not None and other.why is not None:
+        more = f", {other.kind} {display_key(other.key)!r}: {other.why}"
+    is_now = ", which was pruned" if other is None else f" is {other.state}{more}"
+    words = f"a task {which} did not succeed (task {' is skipped, for task '.join(chain)}{is_now})"
+    facts = {**cause.facts, "chain": tuple(chain)} if len(chain) > 1 else cause.facts
+    return cause._replace(words=(words,), facts=facts)
 
 
 async def _circle(store: Store, history: TaskHistory, rest: str) -> Cause:
@@ -266,7 +276,7 @@ _FOUND: Mapping[str, _Finder] = {
     "cost": _cost,
     "cancelled": _cancelled,
     "cancel_tree": _by_another,
-    "dependency_failed": _by_another,
+    "dependency_failed": _dependency,
     "wait_cycle": _circle,
     "source_disabled": _source,
     "excluded": _excluded,

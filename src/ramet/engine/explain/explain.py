@@ -7,11 +7,13 @@ from typing import NamedTuple
 from ramet.engine.explain.blocks import TOLD_MAX, refusals
 from ramet.engine.explain.ends import ended, why_ended
 from ramet.engine.explain.paths import PathExplanation, explain_path, place_cause
-from ramet.engine.explain.pending import obstacles, spent, waits_for_worker
+from ramet.engine.explain.pending import first_obstacle, obstacles, spent, waits_for_worker
 from ramet.model.causes import Cause, CauseSubject, Sentence
+from ramet.model.flow.resources import HandlerWait
 from ramet.model.keys import display_key
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.reasons import Fact, code_of
+from ramet.model.task.joined import AwaitedTask
 from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.store import Store
 
@@ -106,9 +108,17 @@ async def _running(store: Store, task: Task) -> list[Cause]:
     words: Sentence = (f"worker {task.worker} holds it (claim {task.fence}) under a lease until ", until)
     running = Cause("running", words, facts, about)
     if until > await store.now():
-        return [running]
+        return [running, *[_waits_inside(one) for one in await store.handler_waits(task.id)]]
     words = ("the claim is stale: its lease expired ", until, ", and the next sweep of a worker reclaims the task")
     return [running, Cause("stale", words, facts, about, f"ramet reclaim {task.id}")]
+
+
+def _waits_inside(wait: HandlerWait) -> Cause:
+    words: Sentence = (f"its handler waits for task {wait.awaited_id} ({wait.awaited_kind}) since ", wait.since)
+    words = (*words, f", which is {wait.awaited_state}; it holds its slot meanwhile")
+    facts: dict[str, Fact] = {"task": wait.awaited_id, "kind": wait.awaited_kind, "since": wait.since}
+    remedy = "`return ctx.join()` waits for children without a slot"
+    return Cause("waits_inside", words, facts, CauseSubject("task", wait.awaited_id), remedy)
 
 
 def _ending(task: Task) -> Cause:
@@ -135,16 +145,50 @@ async def _others(store: Store, task: Task) -> Cause | None:
     waits = await store.join_wait(task.id) if task.wait == Wait.TASKS else None
     if waits is None:
         return None
-    facts: dict[str, Fact] = {"remaining": waits.remaining, "total": waits.total, "since": waits.since}
-    words: Sentence = (f"it waits for {waits.remaining:,} of {waits.total:,} tasks since ", waits.since)
+    facts: dict[str, Fact] = {
+        "remaining": waits.remaining, "total": waits.total.number, "since": waits.since, "branch": waits.branch,
+    }  # fmt: skip
+    below = " of its branch" if waits.branch else ""
+    total = f"{waits.total.number:,}{'+' if waits.total.more else ''}"
+    words: Sentence = (f"it waits for {waits.remaining:,} of {total} tasks{below} since ", waits.since)
     if not waits.oldest:
         return Cause("tasks", words, facts)
     first, more = waits.oldest[0], waits.remaining - len(waits.oldest)
     named = ", ".join(f"{each.kind} {display_key(each.key)!r}" for each in waits.oldest)
-    said = "is processing since " if first.state is TaskState.PROCESSING else "may be claimed since "
     facts |= {"oldest": first.id, "oldest_state": first.state, "oldest_since": first.since}
-    words = (*words, f": {named}{f' and {more:,} more' if more else ''}; the first {said}", first.since)
-    return Cause("tasks", words, facts, CauseSubject("task", first.id), f"ramet explain {first.id}")
+    words = (*words, f": {named}{f' and {more:,} more' if more else ''}; the first ")
+    last = await _chain_end(store, first)
+    if last.id != first.id:
+        facts |= {"end": last.id, "end_state": last.state, "end_since": last.since}
+        words = (*words, f"waits in turn for {last.kind} {display_key(last.key)!r} (task {last.id}), which ")
+    words = (*words, *await _does(store, last))
+    return Cause("tasks", words, facts, CauseSubject("task", last.id), f"ramet explain {last.id}")
+
+
+CHAIN_MAX = 100
+"""So many joins below each other are followed."""
+
+
+async def _chain_end(store: Store, first: AwaitedTask) -> AwaitedTask:
+    """From a task that is waited for, the first of those that it waits for itself, and so on to the end."""
+    for _ in range(CHAIN_MAX):
+        waits = await store.join_wait(first.id) if first.wait == Wait.TASKS else None
+        if waits is None or not waits.oldest:
+            return first
+        first = waits.oldest[0]
+    return first
+
+
+async def _does(store: Store, awaited: AwaitedTask) -> Sentence:
+    """What a task that others wait for does, as the end of a sentence that names it."""
+    if awaited.state is TaskState.PROCESSING:
+        return ("is processing since ", awaited.since)
+    task = await store.get(awaited.id)
+    lineage = None if task is None else await store.lineage(task.tracking_id)
+    held = None if task is None or lineage is None else await first_obstacle(store, task, lineage)
+    if held is not None:
+        return ("is pending: ", *held.words)
+    return ("is scheduled for " if awaited.wait in (Wait.DUE, Wait.TICKET) else "may be claimed since ", awaited.since)
 
 
 def _scheduled(history: TaskHistory) -> Cause:

@@ -10,11 +10,13 @@ import json
 from collections.abc import AsyncIterator
 from shlex import quote
 
+from ramet.model.alerts.rules import STARVATION_REMEDY, starvation_words
 from ramet.model.causes import Cause, CauseSubject, Sentence
 from ramet.model.flow.resources import Queue, Resource, ResourcePolicy, policy_of, rate_of, room
 from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.money import as_usd
+from ramet.model.paths import path_key
 from ramet.model.reasons import Fact
 from ramet.model.task.task import Task, TaskState, Wait
 from ramet.store.store import Store
@@ -54,13 +56,15 @@ async def obstacles(store: Store, task: Task, lineage: Lineage) -> AsyncIterator
     paused = _queue_paused(queues.get(task.queue))
     if paused is not None:
         yield paused
+    if task.path and (held := await _path_paused(store, task)) is not None:
+        yield held
     if task.wait not in LATER:
         async for cause in _full(store, task, queues.get(task.queue)):
             yield cause
     if not task.pulled:
-        unserved = await _unserved(store, task)
-        if unserved is not None:
-            yield unserved
+        for missing in (await _unserved(store, task), await _starved(store, task)):
+            if missing is not None:
+                yield missing
 
 
 # --- its lineage and its time
@@ -185,6 +189,19 @@ def _queue_paused(queue: Queue | None) -> Cause | None:
     return Cause("queue_paused", words, facts, CauseSubject("queue", queue.name), remedy)
 
 
+async def _path_paused(store: Store, task: Task) -> Cause | None:
+    for one in await store.path_pauses():
+        # A task does not say of which scope its path is: of a pause in its own lineage it is that one.
+        if one.tracking_id in (None, task.tracking_id) and one.covers(task.path, task.queue, one.tracking_id):
+            path, by = path_key(one.path), _by(one.paused_by, one.paused_reason)
+            facts: dict[str, Fact] = {
+                "path": path, "paused_at": one.paused_at, "by": one.paused_by, "reason": one.paused_reason,
+            }  # fmt: skip
+            return Cause("path_paused", (f"path {path} is paused since ", one.paused_at, by), facts,
+                         remedy=f"ramet paths {' '.join(map(quote, one.path))} --resume")  # fmt: skip
+    return None
+
+
 async def _full(store: Store, task: Task, queue: Queue | None) -> AsyncIterator[Cause]:
     """The queue or kind that has as many claims as it may."""
     limits = [("kind", kind.name, kind.concurrency) for kind in await store.kind_limits() if kind.name == task.kind]
@@ -228,6 +245,19 @@ async def _unserved(store: Store, task: Task) -> Cause | None:
         CauseSubject("kind", task.kind),
         f"start a worker that registers {task.kind!r} and takes from queue {task.queue!r}",
     )
+
+
+async def _starved(store: Store, task: Task) -> Cause | None:
+    """Every slot in which it can run is held by a handler that waits inside."""
+    for one in await store.starved():
+        if (one.queue, one.kind) == (task.queue, task.kind):
+            words = starvation_words(one.kind, one.queue, one.slots, one.waiter_id, one.awaited_id)
+            facts: dict[str, Fact] = {
+                "kind": one.kind, "queue": one.queue, "slots": one.slots, "task": one.waiter_id,
+                "awaited": one.awaited_id, "since": one.since,
+            }  # fmt: skip
+            return Cause("starved", (words,), facts, CauseSubject("task", one.waiter_id), STARVATION_REMEDY)
+    return None
 
 
 async def waits_for_worker(store: Store, task: Task) -> Cause:

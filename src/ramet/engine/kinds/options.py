@@ -21,6 +21,10 @@ BATCH_MAX = 1_000
 BATCH_SECONDS = 0.05
 
 
+LOG_LINES_MAX = 1_000
+"""Log lines of one attempt that a kind may have kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Execution:
     """Options of ``@app.task`` that say how a handler is called."""
@@ -37,6 +41,8 @@ class Execution:
     """False: after a loss it runs among the others all the same."""
     pulled: bool = False
     """No worker claims it; invocations and programs that pull do."""
+    log_lines: int = 0
+    """So many of the last log lines of each attempt are kept with it."""
 
     def checked(self, kind: str) -> Execution:
         """Itself.
@@ -47,6 +53,8 @@ class Execution:
         if self.pulled and (self.process or self.batch > 1):
             raise ValueError(f"kind {kind!r}: pulled=True runs one task at a time beside its invocation: leave out "
                              "process, memory_bytes_max and batch")  # fmt: skip
+        if not 0 <= self.log_lines <= LOG_LINES_MAX:
+            raise ValueError(f"kind {kind!r}: log_lines is {self.log_lines}, give 0 to {LOG_LINES_MAX}")
         if not 1 <= self.batch <= BATCH_MAX:
             raise ValueError(f"kind {kind!r}: batch is {self.batch}, give 1 to {BATCH_MAX}")
         if not 0 <= self.batch_seconds <= 3_600:

@@ -290,8 +290,7 @@ class Kind:
             pydantic.ValidationError: the payload does not fit the handler's type.
             PayloadTooLarge: it is over ``payload_bytes_max``.
             InvalidText: it is no JSON, or the queue's name cannot be one.
-            InvalidNumber: priority or a number of seconds is not one, or out of range.
-            ValueError: ``after`` names a task in no possible way, or the task itself.
+            ValueError: a number is out of range, or ``after`` names a task in no possible way, or the task itself.
         """
         # Of a model that is one already nothing is validated: the adapter's own verb would be most of it.
         typed = payload if self.payload is None else self.payload.validator.validate_python(payload)

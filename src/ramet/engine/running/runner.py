@@ -18,6 +18,7 @@ from ramet.engine.base.clock import Clock, SystemClock
 from ramet.engine.base.current_tasks import enter_call
 from ramet.engine.base.error_text import describe_error, stack_of
 from ramet.engine.base.observe import observer
+from ramet.engine.base.task_lines import keep_lines, take_lines
 from ramet.engine.base.work import Work
 from ramet.engine.context.batch import BatchCollector
 from ramet.engine.kinds.registry import Registry
@@ -82,6 +83,7 @@ class Runner:
         self._slots = [HandlerSlot() for _ in range(concurrency)]
         self._patient, self._alone, self._width = patient, alone, width
         self._on_late, self._on_start = on_late, on_start
+        self._log_lines = {kind.name: kind.how.log_lines for kind in registry.kinds if kind.how.log_lines}
         batches = {kind.name: kind.how for kind in registry.kinds if kind.how.batch > 1}
         self._gatherer = BatchCollector(batches, self._gathered) if batches and not alone else None
         self._watch: asyncio.Task[None] | None = None
@@ -268,6 +270,8 @@ class Runner:
 
     def _call_begins(self, works: Sequence[Work], number: int, slot: HandlerSlot) -> None:
         slot.begin(works)
+        if (most := self._log_lines.get(works[0].kind, 0)) and works[0].ending is None:
+            keep_lines(works, most)
         enter_call(works)
         if self._observer is not None:
             slot.observed = self._observer.running(works)
@@ -286,6 +290,8 @@ class Runner:
         slot.works, slot.contexts = (), {}
 
     def _deliver(self, slot: HandlerSlot, settlements: Sequence[Settlement]) -> None:
+        if self._log_lines:
+            settlements = [item._replace(log=take_lines(item.seq, item.fence)) for item in settlements]
         if self._stopped:
             return
         if not slot.lost:

@@ -61,6 +61,8 @@ class Pattern(StrEnum):
     """Lineages have used up nearly all of their time."""
     UNSERVED = "unserved"
     """Live tasks are of kinds that no living worker serves."""
+    SLOT_STARVATION = "slot_starvation"
+    """All slots in which a pending task can run are held by handlers that wait inside for pending tasks."""
 
 
 STANDING = frozenset(
@@ -76,6 +78,7 @@ STANDING = frozenset(
         Pattern.BREAKER_OPEN,
         Pattern.DEADLINE_NEAR,
         Pattern.UNSERVED,
+        Pattern.SLOT_STARVATION,
     }
 )
 """Every look finds these anew, and they are over with the first that does not."""
@@ -92,6 +95,7 @@ NAMED = frozenset(
         Pattern.BREAKER_OPEN,
         Pattern.BUDGET,
         Pattern.UNSERVED,
+        Pattern.SLOT_STARVATION,
     }
 )
 """About schedules, kinds or ceilings, of which there are few: a further one is news, though the alert fires already."""
@@ -267,7 +271,7 @@ def merge_worst(before: Sequence[Mapping[str, Any]], found: Iterable[Mapping[str
 
 def severity_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
     """Critical is a wish repeated ten times as often as tolerated, work that nobody holds, money beyond a ceiling."""
-    if pattern in (Pattern.LOST_LEASE, Pattern.OVER_CEILING, Pattern.WAITS_FOR_NOTHING):
+    if pattern in (Pattern.LOST_LEASE, Pattern.OVER_CEILING, Pattern.WAITS_FOR_NOTHING, Pattern.SLOT_STARVATION):
         return "critical"
     if pattern in (Pattern.POSSIBLE_LOOP, Pattern.POSSIBLE_CYCLE) and any(
         entry["weight"] > CRITICAL_FACTOR * max(1, entry["limit"]) for entry in worst
@@ -372,6 +376,7 @@ LIVE = frozenset(
         Pattern.BUDGET,
         Pattern.DEADLINE_NEAR,
         Pattern.UNSERVED,
+        Pattern.SLOT_STARVATION,
     }
 )
 """Patterns that this module has words for."""
@@ -412,7 +417,11 @@ def _words(pattern: Pattern, entry: Mapping[str, Any]) -> str:
             by = f" by {entry['by']}" if entry["by"] else ""
             return f"the breaker of resource {name} was opened{by} ({entry['reason'] or 'no reason'}): {many}"
         case Pattern.UNSERVED:
-            return f"{weight} or more live tasks of kind {name}, which no worker serves: start one that does"
+            waiter = f"; task {entry['waiter']} waits for one of them" if entry.get("waiter") else ""
+            return f"{weight} or more live tasks of kind {name}, which no worker serves: start one that does{waiter}"
+        case Pattern.SLOT_STARVATION:
+            words = starvation_words(entry["kind"], entry["queue"], weight, entry["waiter"], entry["awaited"])
+            return f"{words}: {STARVATION_REMEDY}"
         case Pattern.EXPIRED_LEASES:
             return (
                 f"{weight} attempts of {kind_in_words(name)} were lost within {entry['window_seconds']:.0f} s "
@@ -426,6 +435,17 @@ def _words(pattern: Pattern, entry: Mapping[str, Any]) -> str:
             money = name in ("cost", "day", "database")
             used, most = (as_usd(weight), as_usd(entry["limit"])) if money else (weight, entry["limit"])
             return f"{entry['share']:.0%} of the budget is used ({name}): {used} of {most}"
+
+
+STARVATION_REMEDY = "let their handlers `return ctx.join()` instead of waiting, or start another worker"
+
+
+def starvation_words(kind: str, queue: str, slots: int, waiter_id: str, awaited_id: str) -> str:
+    """The one sentence about slots that all wait: in the alert, the doctor and explanations."""
+    return (
+        f"every slot ({slots}) in which tasks of kind {kind} in queue {queue} can run is held by a handler that waits "
+        f"inside (task {waiter_id} for task {awaited_id})"
+    )
 
 
 class AlertShare(NamedTuple):

@@ -325,7 +325,7 @@ class Rate(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """A queue that somebody limited or paused; of any other there is nothing to know."""
+    """A queue that was limited, paused or blocked; of any other there is nothing to know."""
 
     name: str
     concurrency: int | None
@@ -335,6 +335,14 @@ class Queue(NamedTuple):
     paused_at: float | None
     paused_by: str | None
     paused_reason: str | None
+    blocked_at: float | None = None
+    """Since when submits into it are refused, Unix seconds; spawns of running lineages go on."""
+    blocked_by: str | None = None
+    blocked_reason: str | None = None
+    on_drained: str | None = None
+    """The kind of the task that is submitted once no task of it lives; None where none was asked for, or it was."""
+    drained_at: float | None = None
+    """When that task was submitted, Unix seconds."""
 
 
 class KindLimit(NamedTuple):
@@ -382,6 +390,33 @@ class WorkerStatus(NamedTuple):
     """False when it has said nothing for a minute."""
 
 
+class HandlerWait(NamedTuple):
+    """A handler that waits inside, with its slot, for another task."""
+
+    task_id: str
+    kind: str
+    since: float
+    """Unix seconds."""
+    awaited_id: str
+    awaited_kind: str
+    awaited_state: str
+
+
+class StarvedKind(NamedTuple):
+    """Pending tasks whose every slot is held by a handler that waits inside for a pending task."""
+
+    queue: str
+    kind: str
+    slots: int
+    """Slots in which they could run, all of them held."""
+    waiter_id: str
+    """The task whose handler waits for longest for one of them."""
+    waiter_kind: str
+    awaited_id: str
+    since: float
+    """Unix seconds."""
+
+
 class UnservedKind(NamedTuple):
     """Live tasks that no living worker serves."""
 
@@ -390,6 +425,8 @@ class UnservedKind(NamedTuple):
     tasks: int
     more: bool = False
     """True when counting stopped at a bound: there are at least ``tasks``."""
+    waiter: str | None = None
+    """A task that waits for one of them since a join; None where none was found."""
 
 
 COMMIT_BUCKETS_SECONDS = (

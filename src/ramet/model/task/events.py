@@ -249,6 +249,26 @@ class Exclude:
 
 
 @dataclass(frozen=True, slots=True)
+class Reprioritise:
+    """A person gives a pending task another place in the order of claims."""
+
+    by: str
+    rank: int
+    """See :mod:`ramet.model.task.ordering`."""
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reschedule:
+    """A person moves the moment from which a pending task may be claimed."""
+
+    by: str
+    available_at: float
+    """Unix seconds; in the past for at once."""
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Revive:
     """A person gives an ended task new attempts."""
 
@@ -283,5 +303,7 @@ Event = (
     | SourceDisabled
     | DependencyFailed
     | Exclude
+    | Reprioritise
+    | Reschedule
     | Revive
 )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ramet.model.task.task import TaskState
 from ramet.model.values import Json
+from ramet.model.views import BoundedCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,29 @@ class JoinTotals(NamedTuple):
     """Spawns that the guard refused."""
 
 
+class JoinRound(NamedTuple):
+    """One of the joins of a task: what it waits for, or has waited for, and what became of it."""
+
+    round: int
+    """Number of the join, from 1."""
+    rounds: int
+    """Number of joins so far."""
+    waiting: bool
+    """True while it waits in this round."""
+    branch: bool
+    """True where it waits for all that grows below its children, too."""
+    since: float | None
+    """Unix seconds of the join; None of an earlier one than the last."""
+    remaining: int
+    """Tasks that have not ended; 0 of an earlier round."""
+    total: BoundedCount
+    """Tasks of the round."""
+    rows: tuple[JoinedTask, ...]
+    """A page of them, in the order of their spawns, refused ones among them."""
+    next: JoinPlace | None
+    """Where to read on; None at the end."""
+
+
 class AwaitedTask(NamedTuple):
     """A task that another one waits for."""
 
@@ -69,6 +93,8 @@ class AwaitedTask(NamedTuple):
     state: TaskState
     since: float
     """Unix seconds: of its claim while it is processing, else when it may be claimed."""
+    wait: str | None
+    """Of a pending one what it waits for itself, a :class:`ramet.model.task.task.Wait`."""
 
 
 class JoinWait(NamedTuple):
@@ -78,10 +104,12 @@ class JoinWait(NamedTuple):
     """Unix seconds of the join."""
     remaining: int
     """Tasks that have not ended."""
-    total: int
+    total: BoundedCount
     """Tasks of the round."""
     oldest: tuple[AwaitedTask, ...]
     """The first of those that have not ended, in the order of their spawns."""
+    branch: bool = False
+    """True where it waits for all that grows below its children, too."""
 
 
 def joined_task(row: Mapping[str, Any]) -> JoinedTask:

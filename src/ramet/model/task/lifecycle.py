@@ -7,18 +7,17 @@ the store applies changes in batches, ``WHERE`` id, state and fence still are wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ramet.model.lineage.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
-from ramet.model.paths import PathRule
 from ramet.model.reasons import Reason, code_of, facts_of, inner, restored, stored, with_on_end
 from ramet.model.task import events as ev
 from ramet.model.task import transitions as rows
 from ramet.model.task.binding import bind
-from ramet.model.task.ordering import due_rank, initial_rank, is_pulled, rank_of
+from ramet.model.task.ordering import due_rank, is_pulled
 from ramet.model.task.retry import ErrorClass, backoff_seconds
-from ramet.model.task.task import After, NewTask, Standing, Wait, changed, free_wait
+from ramet.model.task.task import Standing, Wait, changed, free_wait
 from ramet.model.task.transitions import (
     CANCELLED,
     FAILED,
@@ -377,6 +376,27 @@ def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> 
     return Change(task, after, row, reason=reason, by=event.by, outcome=_awaits_outcome(task))
 
 
+def _reprioritise(row: Transition, task: Standing, event: ev.Reprioritise, now: float) -> Change | TransitionRefused:
+    if task.ending is not None:
+        return TransitionRefused("ending")
+    if is_pulled(task.rank):
+        return TransitionRefused("pulled")
+    return Change(task, task._replace(rank=event.rank), row, reason=event.reason, by=event.by)
+
+
+def _reschedule(row: Transition, task: Standing, event: ev.Reschedule, now: float) -> Change | TransitionRefused:
+    if task.ending is not None:
+        return TransitionRefused("ending")
+    if task.bound_to is not None or task.wait in (_TASKS, Wait.PATH.value):
+        return TransitionRefused("held")
+    available_at = max(now, event.available_at)
+    wait = task.wait
+    if wait in (None, _DUE, _RESOURCE):  # Who is not in line yet, or not free to run, looks at the moment itself.
+        wait = _DUE if available_at > now else free_wait(task.resource)
+    after = changed(task, wait=wait, rank=due_rank(task.rank, available_at), available_at=available_at)
+    return Change(task, after, row, reason=event.reason, by=event.by)
+
+
 def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Change:
     in_line = task.holds_path is not None
     after = task._replace(
@@ -438,6 +458,8 @@ _RULES: dict[type[Any], tuple[Transition, _Rule]] = {
     ev.SourceDisabled: (rows.SOURCE_DISABLED, _source_disabled),
     ev.DependencyFailed: (rows.DEPENDENCY_FAILED, _dependency_failed),
     ev.Exclude: (rows.EXCLUDE, _exclude),
+    ev.Reprioritise: (rows.REPRIORITISE, _reprioritise),
+    ev.Reschedule: (rows.RESCHEDULE, _reschedule),
     ev.Revive: (rows.REVIVE, _revive),
 }
 
@@ -496,92 +518,3 @@ def as_lineage_end(change: Change) -> Change:
         after = after._replace(ending_reason=OF_LINEAGE)
     transition = LINEAGE_ENDED if change.transition is TASK_DEADLINE else change.transition
     return change._replace(after=after, transition=transition, reason=Reason(OF_LINEAGE))
-
-
-_WAIT_DUE, _WAIT_TICKET = Wait.DUE.value, Wait.TICKET.value
-
-
-NEWBORN: Mapping[str, Any] = {
-    "state": PENDING, "fence": 0, "lease_until": 0.0, "worker": None, "claimed_at": 0.0, "started_at": None,
-    "deadline_at": None, "attempts": 0, "losses": 0, "losses_alone": 0, "snoozes": 0, "chain_depth": 0, "progressed": 0,
-    "fan_out": 0, "stage": None, "ending": None, "ending_reason": None, "ending_facts": None, "bound_to": None,
-}  # fmt: skip
-"""Equal in every task that was never claimed."""
-_TAKEN_OVER = ("kind", "queue", "task_seconds", "max_attempts", "max_chain_depth", "on_end", "unique_seconds",
-               "resource")  # fmt: skip
-"""As the new task says."""
-
-
-def new_standing(
-    seq: int,
-    tracking_id: str,
-    new: NewTask,
-    spawn_depth: int,
-    now: float,
-    *,
-    turn: int = 0,
-    deadline_at: float | None = None,
-) -> Standing:
-    """The standing of a task just submitted or spawned: pending, never claimed."""
-    available_at = now + new.delay_seconds if new.delay_seconds > 0 else now
-    return Standing(
-        **{**NEWBORN, "deadline_at": deadline_at},
-        **{name: getattr(new, name) for name in _TAKEN_OVER},
-        seq=seq,
-        tracking_id=tracking_id,
-        rank=initial_rank(rank_of(new.priority, new.breadth, spawn_depth), available_at, turn),
-        spawn_depth=spawn_depth,
-        wait=_first_wait(new.path, new.delay_seconds, new.resource, new.after),
-        available_at=available_at,
-        turn=turn,
-        holds_path=None if new.path is None else 0,
-    )
-
-
-def _first_wait(path: PathRule | None, delay_seconds: float, resource: str | None, after: After | None) -> str | None:
-    if after is not None:
-        return _TASKS  # Also where all of them have ended: the next claim lets it go on.
-    # One with a path takes its place in line when it is due; the store sees to that, at once or by maintenance.
-    return _WAIT_TICKET if path is not None else _WAIT_DUE if delay_seconds > 0 else free_wait(resource)
-
-
-def new_standings(
-    new: Mapping[str, Sequence[Any]],
-    tracking_ids: Sequence[str],
-    spawn_depths: Sequence[int],
-    now: float,
-    *,
-    first: int,
-    turns: Sequence[int],
-    deadlines: Sequence[float | None],
-) -> dict[str, Sequence[Any]]:
-    """Return the standings of many new tasks with consecutive numbers: :func:`new_standing` of each, as columns.
-
-    Args:
-        new: the fields of :class:`NewTask` as columns.
-        first: number of the first task.
-        deadlines: where branches give them one, Unix seconds.
-    """
-    count, delays = len(turns), new["delay_seconds"]
-    available_at = [now + delay if delay > 0 else now for delay in delays] if any(delays) else [now] * count
-    ranked = [*zip(new["priority"], new["breadth"], spawn_depths, strict=True)]
-    ranks_of = {key: rank_of(*key) for key in {*ranked}}
-    ranks = [*map(ranks_of.__getitem__, ranked)]
-    if any(map(is_pulled, ranks_of.values())):
-        ranks = [*map(initial_rank, ranks, available_at, turns)]
-    none = [None] * count
-    held = ("path", "resource", "after")
-    waiting = any(delays) or any(new[name].count(None) < count for name in held)
-    return {
-        **{name: [value] * count for name, value in NEWBORN.items()},
-        **{name: new[name] for name in _TAKEN_OVER},
-        "seq": range(first, first + count),
-        "tracking_id": tracking_ids,
-        "rank": ranks,
-        "spawn_depth": spawn_depths,
-        "wait": [*map(_first_wait, new["path"], delays, new["resource"], new["after"])] if waiting else none,
-        "available_at": available_at,
-        "turn": turns,
-        "deadline_at": deadlines,
-        "holds_path": [None if rule is None else 0 for rule in new["path"]] if waiting else none,
-    }

@@ -30,7 +30,7 @@ class TaskState(StrEnum):
     FILTERED = "filtered"
     """Its handler rejected what it is about."""
     SKIPPED = "skipped"
-    """It need not be done: so its handler said, a person, or a task before it on its path that did not succeed."""
+    """It need not be done: so its handler said, a person, or a task that it waited for that did not succeed."""
     FAILED = "failed"
     """An error was the last one, a limit ended it, or its handler said so."""
     CANCELLED = "cancelled"
@@ -75,6 +75,8 @@ class Wait(StrEnum):
     """A task before it on a conflicting path has to end first."""
     BOUND = "bound"
     """It was bound to a settling task, and only that one may settle it."""
+    PAUSED = "paused"
+    """Its path, or one above it, is paused."""
     TASKS = "tasks"
     """Other tasks of its lineage have to end first: it joined, or was created after them."""
 
@@ -396,6 +398,27 @@ class TransitionRecord:
     at: float
     by: str | None
     reason: str | None
+
+
+class LogLine(NamedTuple):
+    """A line that a handler's code logged."""
+
+    at: float
+    """Unix seconds by the clock of the worker's machine."""
+    level: str
+    logger: str
+    message: str
+    """Without known secrets."""
+
+
+class AttemptLog(NamedTuple):
+    """The last log lines of an attempt, kept where its kind says so (``log_lines``)."""
+
+    fence: int
+    """Of its claim."""
+    lines: tuple[LogLine, ...]
+    left_out: int
+    """Number of lines before these that were not kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ REFUSALS: Mapping[str, str] = {
     "not_bound": "settled by a task that has no right to",
     "not_waiting": "skipped for a task that it does not wait for",
     "ending": "it is ending already: it is not ended a second time",
+    "pulled": "another priority for a pulled kind, of which the task that has been due the longest comes first",
+    "held": "another moment for a task that waits for other tasks, a settler, or its turn in line on a path",
 }
 """Why an event does not apply, by :attr:`TransitionRefused.reason`."""
 
@@ -119,6 +121,8 @@ DEPENDENCY_FAILED = Transition(
     "dependency_failed", ev.DependencyFailed, _states(PENDING), _states(SKIPPED), recorded=True
 )
 EXCLUDE = Transition("exclude", ev.Exclude, _states(PENDING, FAILED, CANCELLED), _states(SKIPPED), recorded=True)
+REPRIORITISE = Transition("reprioritise", ev.Reprioritise, _states(PENDING), _states(PENDING), recorded=True)
+RESCHEDULE = Transition("reschedule", ev.Reschedule, _states(PENDING), _states(PENDING), recorded=True)
 REVIVE = Transition("revive", ev.Revive, _ENDS, _states(PENDING), recorded=True)
 
 TRANSITIONS: tuple[Transition, ...] = (
@@ -146,5 +150,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     SOURCE_DISABLED,
     DEPENDENCY_FAILED,
     EXCLUDE,
+    REPRIORITISE,
+    RESCHEDULE,
     REVIVE,
 )

@@ -27,6 +27,7 @@ from ramet.model.alerts.rules import (
 )
 from ramet.model.money import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, day_of
 from ramet.store.reads.flow import unserved
+from ramet.store.reads.handler_waits import starved
 from ramet.store.reads.live import counted
 from ramet.store.rows.lineages import queue_offsets
 from ramet.store.rows.paths import REPAIRS_COUNTER
@@ -45,6 +46,7 @@ def current_findings(session: Session, limits: MonitorLimits) -> list[AlertFindi
     return [
         *_breakers(session),
         *_unserved(session),
+        *_starved(session),
         *_expired(session, limits),
         *_deadlines(session, limits),
         *_waits(session, limits),
@@ -81,8 +83,19 @@ def _unserved(session: Session) -> list[AlertFinding]:
         return []
     return [
         AlertFinding(Pattern.UNSERVED, "", {"name": f"{one.kind} in queue {one.queue}", "weight": one.tasks, "limit": 0,
-                                       "kind": one.kind, "queue": one.queue})
+                                       "kind": one.kind, "queue": one.queue, "waiter": one.waiter})
         for one in unserved(session)
+    ]  # fmt: skip
+
+
+def _starved(session: Session) -> list[AlertFinding]:
+    """Kinds whose every slot is held by a handler that waits inside for a pending task."""
+    return [
+        AlertFinding(Pattern.SLOT_STARVATION, "", {
+            "name": f"{one.kind} in queue {one.queue}", "weight": one.slots, "limit": 0, "kind": one.kind,
+            "queue": one.queue, "waiter": one.waiter_id, "awaited": one.awaited_id, "since": one.since,
+        })
+        for one in starved(session)
     ]  # fmt: skip
 
 

@@ -25,6 +25,8 @@ PRUNED_BY_TASK = (
     "ramet_wakes",
     "ramet_branch_tasks",
     "ramet_tags",
+    "ramet_handler_waits",
+    "ramet_task_logs",
 )
 """Tables with a ``seq``, whose rows go with their task."""
 PRUNED_BY_LINEAGE: dict[str, str] = {
@@ -39,6 +41,7 @@ PRUNED_BY_LINEAGE: dict[str, str] = {
     "ramet_blobs": "tracking_id, sha256",
     "ramet_path_skips": "because, seq",
     "ramet_branches": "id",
+    "ramet_paused_paths": "node",
 }
 """Tables with a ``tracking_id`` whose rows go with their lineage -> the columns of their primary key."""
 OPEN_SECONDS = 86_400.0

@@ -27,6 +27,7 @@ from ramet.store.verbs.bound import ended_settlers, expire_polled, unbind_orphan
 from ramet.store.verbs.claim import promote_due
 from ramet.store.verbs.lineage_end import start_ends
 from ramet.store.verbs.lineage_followup import follow_ends
+from ramet.store.verbs.queue_block import drained, start_drained
 from ramet.store.verbs.rates import forget_shares
 from ramet.store.verbs.reclaim import DeadWorkers, apply_events, reclaim
 from ramet.store.verbs.resources import forget_idle, idle_names, skip_disabled
@@ -291,6 +292,10 @@ PARTS = (
     SweepStep(
         _any_row("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL AND live = 0"),
         lambda session, limit, _: SweepResult(followed=start_ends(session, limit)),
+    ),
+    SweepStep(
+        lambda session, _: bool(drained(session)),
+        lambda session, limit, _: SweepResult(followed=start_drained(session)),
     ),
     SweepStep(
         lambda session, _: bool(

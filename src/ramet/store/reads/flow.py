@@ -25,6 +25,7 @@ NOT_CLAIMABLE: dict[str, str] = {
     Wait.TICKET: f"{_LIVE} WHERE wait = 'ticket' ORDER BY available_at",
     Wait.LINEAGE: f"{_LIVE} WHERE wait = 'lineage'",
     Wait.BOUND: f"{_LIVE} WHERE bound_to IS NOT NULL AND wait = 'bound'",
+    Wait.PAUSED: f"{_LIVE} WHERE wait = 'paused'",
     Wait.TASKS: "SELECT l.queue, l.kind FROM (SELECT seq FROM ramet_waits INDEXED BY ramet_waits_open "
     "WHERE waiting = 1 LIMIT ?) w JOIN ramet_live l ON l.seq = w.seq",
     Wait.RESOURCE: f"{_LIVE} INDEXED BY ramet_live_by_resource WHERE wait = 'resource' AND state = 'pending'",
@@ -145,4 +146,19 @@ def unserved(session: Session) -> list[UnservedKind]:
             tasks[of] += count
             more |= {of} if cut else set()
     missing = sorted(tasks.keys() - served)
-    return [UnservedKind(queue, kind, tasks[queue, kind], (queue, kind) in more) for queue, kind in missing]
+    return [
+        UnservedKind(queue, kind, tasks[queue, kind], (queue, kind) in more, _waiter(session, queue, kind))
+        for queue, kind in missing
+    ]
+
+
+def _waiter(session: Session, queue: str, kind: str) -> str | None:
+    """A task that joined one of the first claimable tasks of a kind, and waits for it."""
+    found = session.rows(
+        "SELECT t.id FROM (SELECT seq FROM ramet_live INDEXED BY ramet_live_claimable WHERE state = 'pending' "
+        "AND wait IS NULL AND queue = ? AND kind = ? LIMIT ?) l JOIN ramet_awaited a ON a.awaited = l.seq "
+        "AND a.behind = 0 JOIN ramet_waits w ON w.seq = a.seq AND w.round = a.round AND w.waiting = 1 "
+        "JOIN ramet_tasks t ON t.seq = a.seq LIMIT 1",
+        (queue, kind, HELD_BACK_LOOKS_MAX),
+    )
+    return found[0][0] if found else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.reasons import restored
-from ramet.model.task.task import Attempt, Block, BlockCount, Task, TaskHistory, TransitionRecord
+from ramet.model.task.task import Attempt, AttemptLog, Block, BlockCount, LogLine, Task, TaskHistory, TransitionRecord
 from ramet.store.answers import KeyRecord
 from ramet.store.reads.tasks import LIMIT_MAX, get, tasks_of
 from ramet.store.rows.blocks import BLOCK_LIST, block_of
@@ -165,3 +166,17 @@ def _blocks(session: Session, kind: str, key: str, lineages: Sequence[str], limi
         (values, kind, key, limit),
     )
     return [block_of(row) for row in rows]
+
+
+LOGS_MAX = 20
+
+
+def task_log(session: Session, task_id: str, *, limit: int = 5) -> list[AttemptLog]:
+    """Return the log lines of the newest attempts (at most 20) of which some are kept, the newest attempt last."""
+    rows = session.rows(
+        "SELECT k.fence, k.log FROM ramet_tasks t JOIN ramet_task_logs k ON k.seq = t.seq WHERE t.id = ? "
+        "ORDER BY k.fence DESC LIMIT ?",
+        (task_id, max(1, min(limit, LOGS_MAX))),
+    )
+    found = [(fence, json.loads(text)) for fence, text in reversed(rows)]
+    return [AttemptLog(fence, tuple(LogLine(*line) for line in log["lines"]), log["left_out"]) for fence, log in found]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from ramet.model.reasons import block_words, restored
-from ramet.model.task.joined import AwaitedTask, JoinedTask, JoinPage, JoinPlace, JoinTotals, JoinWait
+from ramet.model.task.joined import AwaitedTask, JoinedTask, JoinPage, JoinPlace, JoinRound, JoinTotals, JoinWait
 from ramet.model.task.task import TaskState
+from ramet.model.views import BoundedCount
+from ramet.store.reads.live import counted
 from ramet.store.session import Row, Session
 
 PAGE = 1_000
@@ -66,7 +69,8 @@ def _joined(row: Row) -> JoinedTask:
 
 OLDEST = 3
 _WAITS_FOR = (
-    "SELECT t.id, t.kind, t.key, l.state, CASE WHEN l.state = 'processing' THEN l.claimed_at ELSE l.available_at END "
+    "SELECT t.id, t.kind, t.key, l.state, CASE WHEN l.state = 'processing' THEN l.claimed_at ELSE l.available_at END, "
+    "CASE WHEN l.state = 'pending' THEN l.wait END "
     "FROM ramet_awaited a JOIN ramet_live l ON l.seq = a.awaited JOIN ramet_tasks t ON t.seq = a.awaited "
     "WHERE a.seq = ? AND a.round = ? AND a.behind = 0 ORDER BY a.place LIMIT ?"
 )
@@ -74,20 +78,56 @@ _WAITS_FOR = (
 
 def join_wait(session: Session, task_id: str) -> JoinWait | None:
     """Return what a task waits for; None for one that waits for no other task."""
-    found = session.rows(
-        "SELECT w.seq, w.round, w.since, w.remaining FROM ramet_tasks t JOIN ramet_waits w ON w.seq = t.seq "
-        "WHERE t.id = ? AND w.waiting = 1",
-        (task_id,),
-    )
+    found = session.rows(f"{_ROUND} WHERE t.id = ? AND w.waiting = 1", (task_id,))
     if not found:
         return None
-    [(seq, round_, since, remaining)] = found
-    total = sum(join_totals(session, seq, round_).states.values())
+    [(seq, round_, since, remaining, _, branch)] = found
     oldest = [
-        AwaitedTask(task_id, kind, key, TaskState(state), at)
-        for task_id, kind, key, state, at in session.rows(_WAITS_FOR, (seq, round_, OLDEST))
+        AwaitedTask(task_id, kind, key, TaskState(state), at, wait)
+        for task_id, kind, key, state, at, wait in session.rows(_WAITS_FOR, (seq, round_, OLDEST))
     ]
-    return JoinWait(since, remaining, total, tuple(oldest))
+    return JoinWait(since, remaining, _total(session, seq, round_), tuple(oldest), bool(branch))
+
+
+_ROUND = (
+    "SELECT w.seq, w.round, w.since, w.remaining, w.waiting, w.branch FROM ramet_tasks t "
+    "JOIN ramet_waits w ON w.seq = t.seq"
+)
+
+
+def _total(session: Session, seq: int, round_: int) -> BoundedCount:
+    rows = "SELECT 1 FROM ramet_awaited WHERE seq = ? AND round = ? AND behind = 0"
+    return counted(session, rows, (seq, round_))
+
+
+def join_round(
+    session: Session, task_id: str, *, round_: int | None = None, after: JoinPlace | None = None, limit: int = 50
+) -> JoinRound | None:
+    """Return a page of a round of a task, by default its last; None of one that never joined, or has no such round."""
+    found = session.rows(f"{_ROUND} WHERE t.id = ?", (task_id,))
+    if not found:
+        return None
+    [(seq, rounds, since, remaining, waiting, branch)] = found
+    wanted = rounds if round_ is None else round_
+    if not 1 <= wanted <= rounds:
+        return None
+    page, last = join_page(session, seq, wanted, after, limit=limit), wanted == rounds
+    return JoinRound(
+        wanted, rounds, last and waiting == 1, last and branch == 1, since if last else None, remaining if last else 0,
+        _total(session, seq, wanted), *page,
+    )  # fmt: skip
+
+
+def waiting_for(session: Session, task_ids: Sequence[str]) -> dict[str, int]:
+    """Return how many tasks each of these waits for; those that wait for no other task are absent."""
+    listed, values = session.members(task_ids)
+    return dict(
+        session.rows(
+            "SELECT t.id, w.remaining FROM ramet_tasks t JOIN ramet_waits w ON w.seq = t.seq "
+            f"WHERE t.id {listed} AND w.waiting = 1",
+            (values,),
+        )
+    )
 
 
 def join_totals(session: Session, seq: int, round_: int) -> JoinTotals:

@@ -30,6 +30,7 @@ _WAITING: dict[str, str] = {
     "WHERE wait = 'resource' AND state = 'pending'",
     Wait.LINEAGE: "SELECT 1 FROM ramet_live WHERE wait = 'lineage'",
     Wait.BOUND: "SELECT 1 FROM ramet_live WHERE bound_to IS NOT NULL",
+    Wait.PAUSED: "SELECT 1 FROM ramet_live WHERE wait = 'paused'",
     Wait.TASKS: "SELECT 1 FROM ramet_waits INDEXED BY ramet_waits_open WHERE waiting = 1",
 }
 
@@ -86,6 +87,7 @@ def present(session: Session) -> LiveCounts:
         alerts_firing=firing.number,
         breakers_open=opened.number,
         next_due_at=next_due_at(session),
+        joined=_joined(session),
     )
 
 
@@ -109,6 +111,18 @@ def _waiting_on_paths(session: Session) -> BoundedCount:
         (COUNT_MAX + 1,),
     )
     return BoundedCount(min(number, COUNT_MAX), looked_at > COUNT_MAX)
+
+
+def _joined(session: Session) -> dict[str, int]:
+    """Tasks that wait for other tasks, by kind."""
+    return dict(
+        session.rows(
+            "SELECT l.kind, COUNT(*) FROM (SELECT seq FROM ramet_waits INDEXED BY ramet_waits_open "
+            "WHERE waiting = 1 LIMIT ?) w "
+            "JOIN ramet_live l ON l.seq = w.seq GROUP BY l.kind",
+            (COUNT_MAX,),
+        )
+    )
 
 
 def id_of(session: Session, seq: int) -> str | None:

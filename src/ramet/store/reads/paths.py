@@ -9,14 +9,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ramet.model.paths import BEHIND_MAX, PathChain, PathPage, PathTask, conflict, nodes_of, path_from
+from ramet.model.paths import BEHIND_MAX, DEFAULT_QUEUE, PathChain, PathPage, PathTask, conflict, nodes_of, path_from
 from ramet.store.reads.tasks import LIMIT_MAX
 from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Row, Session
 
 HOLDERS_MAX = 1_000
 """So many holders are compared when the one with most tasks behind it is looked for."""
-QUEUE = "default"
 
 _LIST = (
     "p.seq, p.nodes, p.ticket, p.waits_on, p.behind, p.was_ticket, t.id, t.tracking_id, t.kind, t.key, "
@@ -83,7 +82,7 @@ def paths(
     """
     most = max(1, min(limit, LIMIT_MAX))
     if prefix:
-        nodes = nodes_of(tuple(prefix), queue or QUEUE, tracking_id or "")
+        nodes = nodes_of(tuple(prefix), queue or DEFAULT_QUEUE, tracking_id or "")
         found = path_task_rows(session, (seq for _, seq in _conflicting(session, nodes, most + 1)))
         if len(found) <= most:
             found += [one for one in _without_ticket(session, nodes, most) if conflict(one.shown.path, prefix)]

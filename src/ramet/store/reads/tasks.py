@@ -309,6 +309,11 @@ def idle(session: Session, kinds: Sequence[str]) -> bool:
     """Return True when no task of these kinds is live or about to be created. Stops at the first that is."""
     if session.rows("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL LIMIT 1"):
         return False  # The task of a lineage's end is about to come.
+    if session.rows(
+        "SELECT 1 FROM ramet_queues q WHERE q.on_drained IS NOT NULL "
+        "AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.queue = q.name) LIMIT 1"
+    ):
+        return False  # That of a queue that has drained is.
     return not any_live(session, kinds)
 
 

@@ -100,12 +100,15 @@ def _tree_tasks(session: Session, seqs: list[int]) -> tuple[TreeTask, ...]:
         "(WITH RECURSIVE below (id) AS (SELECT c.id FROM ramet_tasks c WHERE c.parent_id = t.id "
         "UNION ALL SELECT c.id FROM below b JOIN ramet_tasks c ON c.parent_id = b.id) "
         "SELECT COUNT(*) FROM (SELECT 1 FROM below LIMIT ?) b), "
+        "(SELECT w.remaining FROM ramet_waits w WHERE w.seq = t.seq AND w.waiting = 1), "
         f"{TASK_LIST} {FROM_TASKS} WHERE t.seq {listed} ORDER BY t.seq",
         (CHILDREN_MAX + 1, deepest + 1, values),
     )
     return tuple(
-        TreeTask(task_of(tuple(task)), _bounded_count(children, CHILDREN_MAX), _below(below, deepest, children))
-        for children, below, *task in rows
+        TreeTask(
+            task_of(tuple(task)), _bounded_count(children, CHILDREN_MAX), _below(below, deepest, children), waits_for
+        )
+        for children, below, waits_for, *task in rows
     )
 
 

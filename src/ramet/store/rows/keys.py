@@ -201,7 +201,7 @@ def add(session: Session, entry_type: str, value: str, *, by: str, reason: str |
     )
     if not new:
         return next(found for found in entries(session) if found[:2] == entry[:2]), False
-    _count(session, 1)
+    count_refusals(session, 1)
     record_audit_entry(session, by=by, act="stop_list_add", subject=f"{entry_type} {value}", reason=reason)
     return entry, True
 
@@ -215,12 +215,13 @@ def remove(session: Session, entry_type: str, value: str, *, by: str = "client",
     value = entry_value(entry_type, value)
     if not session.run("DELETE FROM ramet_stop_list WHERE entry_type = ? AND value = ?", (entry_type, value)):
         return False
-    _count(session, -1)
+    count_refusals(session, -1)
     record_audit_entry(session, by=by, act="stop_list_remove", subject=f"{entry_type} {value}", reason=reason)
     return True
 
 
-def _count(session: Session, by: int) -> None:
+def count_refusals(session: Session, by: int) -> None:
+    """So many entries of the deny list and blocked queues are more: where there are none, submits look for neither."""
     session.run("UPDATE ramet_counters SET value = value + ? WHERE name = 'stop_list'", (by,))
     session.denied = None
 

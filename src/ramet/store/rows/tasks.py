@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ramet.model.reasons import stored
-from ramet.model.task.lifecycle import NEWBORN
+from ramet.model.task.newborn import NEWBORN
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import Standing, standing_of
 from ramet.store.requests import SEQ_MAX

@@ -363,6 +363,48 @@ _V3 = (
     "CREATE INDEX ramet_tags_of_lineages ON ramet_tags (tag, tracking_id) WHERE root = 1",
     # Of tasks with a back-off of their own, or a payload of a later version (docs/decisions/0062).
     *additions("ramet_tasks", WIDE, 3),
+    # Log lines of attempts, of kinds that ask for it.
+    """
+    CREATE TABLE ramet_task_logs (
+        seq INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        log TEXT NOT NULL,
+        PRIMARY KEY (seq, fence)
+    ) WITHOUT ROWID
+    """,
+    # A queue that is blocked refuses submits; on_drained is the lineage to start once nothing lives in it, as JSON.
+    "ALTER TABLE ramet_queues ADD COLUMN blocked_at REAL",
+    "ALTER TABLE ramet_queues ADD COLUMN blocked_by TEXT",
+    "ALTER TABLE ramet_queues ADD COLUMN blocked_reason TEXT",
+    "ALTER TABLE ramet_queues ADD COLUMN on_drained TEXT",
+    "ALTER TABLE ramet_queues ADD COLUMN drained_at REAL",
+    "CREATE INDEX ramet_queues_draining ON ramet_queues (name) WHERE on_drained IS NOT NULL",
+    # Paths at and below which nothing is claimed, by the number of the path; what a claim met there is set aside.
+    """
+    CREATE TABLE ramet_paused_paths (
+        node INTEGER PRIMARY KEY,
+        path TEXT NOT NULL,
+        queue TEXT NOT NULL,
+        tracking_id TEXT,
+        paused_at REAL NOT NULL,
+        paused_by TEXT NOT NULL,
+        paused_reason TEXT
+    )
+    """,
+    "CREATE INDEX ramet_paused_paths_by_lineage ON ramet_paused_paths (tracking_id) WHERE tracking_id IS NOT NULL",
+    "CREATE INDEX ramet_live_paused ON ramet_live (seq) WHERE wait = 'paused'",
+    # Handlers that wait inside, with their slot, for another task: each of these may be the last slot that it needs.
+    """
+    CREATE TABLE ramet_handler_waits (
+        seq INTEGER NOT NULL,
+        awaited INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        since REAL NOT NULL,
+        PRIMARY KEY (seq, awaited)
+    ) WITHOUT ROWID
+    """,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1, _V2, _V3)

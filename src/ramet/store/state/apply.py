@@ -111,7 +111,7 @@ def enter(session: Session, tasks: Mapping[str, Sequence[object]]) -> None:
     """Insert the identities, wide rows and hot rows of newborn tasks, by column.
 
     Args:
-        tasks: as the new tasks say, their places, and :func:`ramet.model.task.lifecycle.new_standings`.
+        tasks: as the new tasks say, their places, and :func:`ramet.model.task.newborn.new_standings`.
     """
     session.insert_columns(_BORN, tasks)
 

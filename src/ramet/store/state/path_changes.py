@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ramet.model.lineage.limits import PATH_HOLD_SECONDS_MAX, PATH_HOLD_SETTING
 from ramet.model.task.task import LIVE, TERMINAL, TaskState, Wait
-from ramet.model.task.transitions import DEPENDENCY_FAILED, PENDING, WAKE, Change
+from ramet.model.task.transitions import DEPENDENCY_FAILED, PENDING, RESCHEDULE, WAKE, Change
 from ramet.store.rows import paths as rows
 from ramet.store.rows.paths import PathRow, load_lines
 from ramet.store.rows.retained_slots import acknowledge, lapsed, may_still_run
@@ -47,7 +47,7 @@ def _matters(change: Change) -> bool:
     came, went = change.before, change.after
     if went.state in TERMINAL or came.state in TERMINAL:
         return came.state != went.state
-    if change.transition is WAKE:
+    if change.transition in (WAKE, RESCHEDULE):
         return True
     # Back from a worker, or from a settler.
     return went.state == PENDING and (came.state != PENDING or came.bound_to is not None)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ramet.model.flow.resources import ClaimUsage
 from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.paths import nodes_of
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.ordering import PULLED_RANK, is_pulled
@@ -29,6 +30,7 @@ from ramet.store.session import Session
 from ramet.store.state.apply import apply, free
 from ramet.store.state.lanes import move_alike
 from ramet.store.verbs import wake
+from ramet.store.verbs.path_pauses import on_paused_paths
 from ramet.store.verbs.resources import NOTHING_READY, locked_usage, ready, spend
 from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
@@ -116,7 +118,8 @@ def due(session: Session, limit: int) -> Sequence[int]:
 _LIMITED = (
     "SELECT 'queue', name, CASE WHEN paused_at IS NULL THEN 0 ELSE 1 END, concurrency FROM ramet_queues "
     "WHERE paused_at IS NOT NULL OR concurrency IS NOT NULL "
-    "UNION ALL SELECT 'kind', name, 0, concurrency FROM ramet_kinds WHERE concurrency IS NOT NULL"
+    "UNION ALL SELECT 'kind', name, 0, concurrency FROM ramet_kinds WHERE concurrency IS NOT NULL "
+    "UNION ALL SELECT 'path', CAST(node AS TEXT), 1, NULL FROM ramet_paused_paths"
 )
 
 
@@ -128,6 +131,7 @@ class Bounds:
         self.kinds = kinds
         self.used = used
         """What is held now; None when nothing that the claim asks for is limited."""
+        self.paused_paths: frozenset[int] = frozenset()
         self._queue_room: dict[str, int] = {}
         self._kind_room: dict[str, int] = {}
 
@@ -176,6 +180,7 @@ def bounds_of(session: Session, queues: Sequence[str], kinds: Sequence[str]) -> 
     limits = {(what, name): most for what, name, _, most in found if most is not None}
     used = locked_usage(session) if limits else None
     bounds = Bounds([name for name in queues if name not in paused], kinds, used)
+    bounds.paused_paths = frozenset(int(name) for what, name, *_ in found if what == "path")
     if used is not None:
         bounds.limit(
             {name: most - used.queues.get(name, 0) for (what, name), most in limits.items() if what == "queue"},
@@ -208,15 +213,19 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
     looked = NOTHING_READY
     # What has come due, and what was taken back where claims are counted, may wait for a resource now.
     if look.ready or promoted or bounds.used is not None:
-        looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used, pulled=request.pulled)
+        nodes = [nodes_of(request.path, queue)[-1] for queue in bounds.queues] if request.path else ()
+        looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used, pulled=request.pulled, nodes=nodes)
     taken: list[Standing] = []
     claims: list[Standing] = []
     lineages: dict[str, Lineage] = {}
     waiting = looked.candidates
     for _ in range(SET_ASIDE_ROUNDS):
-        found = waiting + _candidates(session, bounds, limit - len(taken), request.pulled)
+        found = waiting + _candidates(session, bounds, limit - len(taken), request)
         candidates = bounds.accepted(in_order(session, found), limit - len(taken))
-        changes, held_back = _decide(session, request, candidates, lineages)
+        paused = on_paused_paths(session, candidates, bounds.paused_paths) if bounds.paused_paths else frozenset()
+        others = [standing for standing in candidates if standing.seq not in paused] if paused else candidates
+        changes, held_back = _decide(session, request, others, lineages)
+        held_back += [(standing, Wait.PAUSED) for standing in candidates if standing.seq in paused]
         now = move_alike(session, changes)
         claimed = [standing for standing in candidates if standing.seq in now]
         bounds.take(claimed)
@@ -283,14 +292,34 @@ def promote_due(session: Session, limit: int = 1_000) -> int:
     return free(session, due(session, limit), Wait.DUE)
 
 
-def _candidates(session: Session, bounds: Bounds, limit: int, pulled: bool) -> list[Standing]:
+def _candidates(session: Session, bounds: Bounds, limit: int, request: ClaimRequest) -> list[Standing]:
     """One ordered probe of the claim index per (queue, kind): a backlog of kinds nobody asked for costs nothing."""
+    if request.path:
+        return [one for queue in bounds.queues for one in _on_path(session, queue, bounds.kinds, limit, request)]
     return [
         standing
         for queue in bounds.queues
         for kind in bounds.kinds
-        for standing in waiting(session, queue, kind, limit, pulled=pulled)
+        for standing in waiting(session, queue, kind, limit, pulled=request.pulled)
     ]
+
+
+PATH_LOOKS_MAX = 10_000
+"""So many of those that are first in line at a path are looked at by a claim on that path."""
+
+
+def _on_path(session: Session, queue: str, kinds: Sequence[str], limit: int, request: ClaimRequest) -> list[Standing]:
+    """Claimable tasks at a path and below it, by rank, turn and age."""
+    listed, values = session.members(kinds)
+    in_line = "SELECT seq FROM ramet_path_tickets WHERE node = ? AND exact = {} ORDER BY ticket LIMIT ?"
+    node = nodes_of(request.path, queue)[-1]
+    return read_pending(
+        session,
+        f"WHERE seq IN (SELECT seq FROM ({in_line.format(0)}) b UNION ALL SELECT seq FROM ({in_line.format(1)}) a) "
+        f"AND kind || '' {listed} AND state || '' = 'pending' AND COALESCE(wait, '') = '' "
+        f"{'' if request.pulled else _BESIDE}ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
+        (node, PATH_LOOKS_MAX, node, PATH_LOOKS_MAX, values, limit),
+    )
 
 
 _DECISIVE = itemgetter(

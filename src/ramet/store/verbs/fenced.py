@@ -274,3 +274,19 @@ def bound_counts(session: Session, tracking_id: str) -> dict[str, int]:
         (tracking_id,),
     )
     return dict(rows)
+
+
+def note_wait(session: Session, seq: int, fence: int, awaited: str) -> None:
+    """Store that the handler of a claim waits inside for a task; a stale claim stores nothing."""
+    session.run(
+        "INSERT INTO ramet_handler_waits (seq, fence, tracking_id, awaited, since) SELECT l.seq, l.fence, "
+        "l.tracking_id, t.seq, CAST(? AS DOUBLE PRECISION) FROM ramet_live l JOIN ramet_tasks t ON t.id = ? "
+        "WHERE l.seq = ? AND l.fence = ? AND l.state = 'processing' ON CONFLICT (seq, awaited) "
+        "DO UPDATE SET fence = excluded.fence, since = excluded.since",
+        (session.now, awaited, seq, fence),
+    )
+
+
+def forget_wait(session: Session, seq: int, fence: int) -> None:
+    """Remove what :func:`note_wait` stored of this claim."""
+    session.run("DELETE FROM ramet_handler_waits WHERE seq = ? AND fence = ?", (seq, fence))

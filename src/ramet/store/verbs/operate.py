@@ -12,13 +12,16 @@ from ramet.model.operations import BulkAction
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
-from ramet.model.task.task import Standing
+from ramet.model.task.ordering import class_of_standing, rank_of
+from ramet.model.task.task import Standing, Wait
 from ramet.model.task.transitions import PROCESSING, Change
 from ramet.store.errors import StoreError
 from ramet.store.rows import keys
 from ramet.store.rows.lineages import PRUNING, count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
+from ramet.store.rows.retained_slots import wake_resources
 from ramet.store.rows.settings import record_audit_entry
 from ramet.store.rows.tasks import ended_standing
+from ramet.store.rows.turns import Turns
 from ramet.store.rows.waits import ended_waiting
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session
@@ -173,6 +176,93 @@ def exclude(session: Session, task_ids: Sequence[str], *, by: str, reason: str |
         if isinstance(change, Change) and not apply(session, [change]).lost:
             excluded.append(task_id)
     return excluded
+
+
+def reprioritise(
+    session: Session, task_id: str, *, priority: int, by: str = "client", reason: str | None = None
+) -> int:
+    """Give a pending task another priority; return the one that it had.
+
+    In its new class it takes the turn that claims have reached there, as a task of a lineage that was away does.
+
+    Raises:
+        StoreError: there is no such task, it is not pending, or its order is not one of priorities.
+    """
+    standing, tracking_id = _pending(session, task_id, "reprioritised")
+    [(was, breadth)] = session.rows("SELECT priority, breadth FROM ramet_tasks WHERE seq = ?", (standing.seq,))
+    rank = rank_of(priority, breadth, standing.spawn_depth)
+    change = _changed(session, standing, task_id, ev.Reprioritise(by, rank, reason), "reprioritised")
+    session.run("UPDATE ramet_tasks SET priority = ? WHERE seq = ?", (priority, standing.seq))
+    turn = Turns(session).level(class_of_standing(change.after))
+    session.run("UPDATE ramet_live SET turn = ? WHERE seq = ?", (turn, standing.seq))
+    record_audit_entry(
+        session, by=by, act="reprioritise", subject=task_id, tracking_id=tracking_id, reason=reason,
+        detail={"was": was, "priority": priority},
+    )  # fmt: skip
+    return int(was)
+
+
+def reschedule(
+    session: Session,
+    task_id: str,
+    *,
+    at: float | None = None,
+    delay_seconds: float = 0.0,
+    by: str = "client",
+    reason: str | None = None,
+) -> float:
+    """Move the moment from which a pending task may be claimed; return it, Unix seconds: now, where it is past.
+
+    On a path a task keeps its ticket for as long as one that was snoozed does.
+
+    Args:
+        at: Unix seconds; None for ``delay_seconds`` from now.
+
+    Raises:
+        StoreError: there is no such task, it is not pending, or it waits for others.
+    """
+    standing, tracking_id = _pending(session, task_id, "rescheduled")
+    wanted = session.now + delay_seconds if at is None else at
+    change = _changed(session, standing, task_id, ev.Reschedule(by, wanted, reason), "rescheduled")
+    moment = change.after.available_at
+    if change.after.wait == Wait.RESOURCE and standing.resource is not None:
+        wake_resources(session, {standing.resource})
+    record_audit_entry(
+        session, by=by, act="reschedule", subject=task_id, tracking_id=tracking_id, reason=reason,
+        detail={"was_at": standing.available_at, "at": moment},
+    )  # fmt: skip
+    return moment
+
+
+_REFUSED = {
+    "ending": "a limit or a person has ended it, and its on_end handler is to run",
+    "pulled": "its kind is pulled: the task that has been due the longest comes first, so reschedule it instead",
+    "held": "it waits for other tasks, for the task that settles it, or in line on its path",
+}
+
+
+def _pending(session: Session, task_id: str, done: str) -> tuple[Standing, str]:
+    """Where a pending task stands, and its lineage, whose row is held."""
+    seq = find(session, task_id)
+    if seq is None:
+        raise StoreError(f"no task {task_id}: look it up with `ramet status` or `ramet tree`")
+    [(_, tracking_id, _, _)] = load_parents(session, [seq]).values()
+    lock_lineages(session, [tracking_id])
+    rows = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq = ?", (seq,))
+    if not rows:
+        raise StoreError(f"task {task_id} has ended: only a pending task can be {done}")
+    return Standing._make(rows[0]), tracking_id
+
+
+def _changed(session: Session, standing: Standing, task_id: str, event: ev.Event, done: str) -> Change:
+    change = decide(standing, event, session.now)
+    if not isinstance(change, Change):
+        why = _REFUSED.get(change.reason)
+        said = f"is {standing.state}: only a pending task can be {done}" if why is None else f"cannot be {done}: {why}"
+        raise StoreError(f"task {task_id} {said}")
+    assert not apply(session, [change]).lost, "the row of the task is held"
+    session.wake()
+    return change
 
 
 def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_seconds: float | None) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 
-from ramet.model.flow.resources import Queue
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import LineageState
 from ramet.store.rows.lineages import lock_lineages, paused_seconds, stopped_since
@@ -108,16 +107,6 @@ def resume_queue(session: Session, name: str, *, by: str = "client", reason: str
     record_audit_entry(session, by=by, act="resume_queue", subject=name, reason=reason, detail=detail)
     session.wake()
     return True
-
-
-def queues(session: Session) -> list[Queue]:
-    """Return every queue that was ever limited or paused, by name."""
-    return [
-        Queue(name, concurrency, bool(explicit), paused_at, by, reason)
-        for name, concurrency, explicit, paused_at, by, reason in session.rows(
-            "SELECT name, concurrency, explicit, paused_at, paused_by, paused_reason FROM ramet_queues ORDER BY name"
-        )
-    ]
 
 
 # Tasks that are ending run in a paused lineage too, under a deadline of their own.

@@ -109,10 +109,26 @@ class ReadyTasks(NamedTuple):
 NOTHING_READY = ReadyTasks([], {}, [])
 
 
+_BELOW = (
+    "EXISTS (SELECT 1 FROM ramet_paths p JOIN ramet_path_tickets k ON k.ticket = p.ticket AND k.exact IN (0, 1) "
+    "AND k.node {} WHERE p.seq = ramet_live.seq)"
+)
+
+
 def ready(
-    session: Session, queues: Sequence[str], kinds: Sequence[str], limit: int, used: ClaimUsage | None, *, pulled: bool
+    session: Session,
+    queues: Sequence[str],
+    kinds: Sequence[str],
+    limit: int,
+    used: ClaimUsage | None,
+    *,
+    pulled: bool,
+    nodes: Sequence[int] = (),
 ) -> ReadyTasks:
-    """Return tasks that wait for resources with room, each resource's in order; nothing is spent yet."""
+    """Return tasks that wait for resources with room, each resource's in order; nothing is spent yet.
+
+    ``nodes``: only tasks at or below one of these paths, by their numbers; empty for any.
+    """
     if not session.rows("SELECT 1 FROM ramet_resources WHERE ready_at <= ? LIMIT 1", (session.now,)):
         return NOTHING_READY
     used = locked_usage(session) if used is None else used
@@ -124,6 +140,9 @@ def ready(
     in_queues, queue_values = session.members(queues)
     in_kinds, kind_values = session.members(kinds)
     beside = "" if pulled else f"AND rank < {PULLED_RANK} "
+    in_nodes, node_values = session.members(nodes)
+    below = f"AND {_BELOW.format(in_nodes)} " if nodes else ""
+    values = [queue_values, kind_values, *([node_values] if nodes else [])]
     candidates: list[Standing] = []
     looked_at: dict[str, Resource] = {}
     for resource in map(Resource._make, found):
@@ -135,9 +154,9 @@ def ready(
         rows = read_pending(
             session,
             "INDEXED BY ramet_live_by_resource WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
-            f"AND queue {in_queues} AND kind {in_kinds} {beside}"
+            f"AND queue {in_queues} AND kind {in_kinds} {below}{beside}"
             f"ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
-            (resource.name, queue_values, kind_values, limit if space.claims is None else min(limit, space.claims)),
+            (resource.name, *values, limit if space.claims is None else min(limit, space.claims)),
         )
         candidates += rows
         looked_at[resource.name] = resource._replace(ready_at=session.now if rows else _later(session, resource.name))

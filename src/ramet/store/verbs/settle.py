@@ -306,6 +306,7 @@ def _settle_accepted(
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
     renew(session, renewed)
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
+    _save_logs(session, accepted)
     add_to_sums(session, charged)
     _then(session, lineages, changes)
 
@@ -496,3 +497,10 @@ def _save_checkpoints(session: Session, items: Sequence[tuple[Settlement, Standi
                 "updated_at",
             ),
         )
+
+
+def _save_logs(session: Session, accepted: Sequence[tuple[int, Settlement, Standing]]) -> None:
+    rows = [(item.seq, item.fence, standing.tracking_id, item.log) for _, item, standing in accepted if item.log]
+    session.insert(
+        "ramet_task_logs", ("seq", "fence", "tracking_id", "log"), rows, key=("seq", "fence"), changes=("log",)
+    )

@@ -13,10 +13,10 @@ from ramet.model.lineage.guard import GlobalHolder
 from ramet.model.lineage.lineage import Lineage, LineageState, Placement, root_of, shapes_text
 from ramet.model.money import as_usd
 from ramet.model.paths import PathRule, path_text
-from ramet.model.task.lifecycle import new_standings
+from ramet.model.task.newborn import new_standings
 from ramet.model.task.task import NewTask, Standing
 from ramet.store.answers import SubmitResult
-from ramet.store.errors import LineageExists, StopListed, StoreError
+from ramet.store.errors import LineageExists, QueueBlocked, StopListed, StoreError
 from ramet.store.requests import NewLineage
 from ramet.store.rows import keys, tallies
 from ramet.store.rows.blobs import put_submitted
@@ -196,6 +196,7 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[SubmitResul
         LineageExists: a tracking_id is taken by a lineage with other roots.
         StopListed: the deny list covers a root.
         StoreError: a root comes after a task that is not a root of its lineage, or after itself.
+        QueueBlocked: an operator has blocked the queue of a root.
     """
     present = read_lineages(session, [item.tracking_id for item in lineages])
     _refuse_stopped(session, [new for item in lineages if item.tracking_id not in present for new in item.roots])
@@ -284,6 +285,8 @@ def start(session: Session, item: NewLineage, *, in_line: bool = True) -> None:
 
 def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
     stops = keys.matching_entries(session, news)
+    if session.denied:
+        _refuse_blocked(session, news)
     for new in news if stops else ():
         entry = stops.covers(new) if stops else None
         if entry is not None:
@@ -291,6 +294,20 @@ def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
                 f"{new.kind} {display_key(new.key)!r} is not accepted, {entry} is on the stop list: leave it out, or "
                 f"`ramet deny-list remove {entry.entry_type} {entry.value}`"
             )
+
+
+def _refuse_blocked(session: Session, news: Sequence[NewTask]) -> None:
+    listed, values = session.members({new.queue for new in news})
+    blocked = session.rows(
+        f"SELECT name, blocked_by, blocked_reason FROM ramet_queues WHERE blocked_at IS NOT NULL AND name {listed} "
+        "ORDER BY name LIMIT 1",
+        (values,),
+    )
+    for name, by, reason in blocked:
+        why = f": {reason}" if reason else ""
+        raise QueueBlocked(
+            f"queue {name} is blocked for submits by {by}{why}; submit into another queue, or `ramet unblock {name}`"
+        )
 
 
 def _distinct(item: NewLineage, held: Held) -> tuple[Sequence[NewTask], list[SubmitResult]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -10,7 +12,9 @@ from pydantic import Field, field_validator
 from ramet import Client, ResourcePolicy
 from ramet.commands.terminal import counted
 from ramet.model.flow.resources import FAILURES_MAX, NAME_LENGTH_MAX
-from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, require
+from ramet.model.paths import DEFAULT_QUEUE, path_key
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, require
+from ramet.web.answer import path_from_text
 from ramet.web.page import existing
 
 LARGEST = 1_000_000
@@ -30,6 +34,15 @@ class OneQueue(Fields):
     queue: Annotated[Name, Field(title="Queue")]
 
 
+class BlockedQueue(OneQueue):
+    """Name of a queue, and the task that comes once it has drained."""
+
+    on_drained: Annotated[
+        Name | None, Field(title="Kind to submit once it has drained", description="Empty: none.")
+    ] = None
+    payload: Annotated[Value | None, Field(title="Its payload", description="JSON; empty: null.")] = None
+
+
 class LimitedQueue(OneQueue):
     """Name of a queue, and its limit."""
 
@@ -43,6 +56,14 @@ class LimitedKind(Fields):
     kind: Annotated[Name, Field(title="Kind")]
     concurrency: Concurrency = None
     _take_none = field_validator("concurrency", mode="before")(_none)
+
+
+class OnePath(Fields):
+    """A path, and the queue to which it belongs."""
+
+    path: Annotated[Value, Field(min_length=1, max_length=2_000, title="Path",
+                                 description="Elements with / between them, or a JSON list.")]  # fmt: skip
+    queue: Annotated[Name, Field(title="Queue")] = DEFAULT_QUEUE
 
 
 class OneResource(Fields):
@@ -95,6 +116,71 @@ async def _ask_resume(client: Client, fields: OneQueue) -> str:
 async def _resume(client: Client, fields: OneQueue, person: Person) -> Done:
     resumed = await client.resume_queue(fields.queue, by=person.by, reason=person.reason)
     return done(resumed, f"resumed queue {fields.queue}", f"queue {fields.queue} is not paused", queue=fields.queue)
+
+
+async def _is_blocked(client: Client, queue: str) -> bool:
+    return any(one.name == queue and one.blocked_at is not None for one in await client.queues())
+
+
+async def _ask_block(client: Client, fields: BlockedQueue) -> str:
+    require(not await _is_blocked(client, fields.queue), f"queue {fields.queue} is blocked already")
+    return f"Refuses submits into queue {fields.queue}. What is in it runs on, and spawns of running lineages go on."
+
+
+async def _block(client: Client, fields: BlockedQueue, person: Person) -> Done:
+    require(fields.on_drained is not None or fields.payload is None, "a payload needs a kind: give on_drained")
+    drained = None
+    if fields.on_drained is not None:
+        try:
+            drained = (fields.on_drained, None if fields.payload is None else json.loads(fields.payload))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"payload: give JSON ({error})") from error
+    blocked = await client.block_queue(fields.queue, on_drained=drained, by=person.by, reason=person.reason)
+    name = fields.queue
+    return done(blocked, f"blocked queue {name}", f"queue {name} is blocked already", queue=name)
+
+
+async def _ask_unblock(client: Client, fields: OneQueue) -> str:
+    require(await _is_blocked(client, fields.queue), f"queue {fields.queue} is not blocked")
+    return f"Accepts submits into queue {fields.queue} again."
+
+
+async def _unblock(client: Client, fields: OneQueue, person: Person) -> Done:
+    unblocked = await client.unblock_queue(fields.queue, by=person.by, reason=person.reason)
+    name = fields.queue
+    return done(unblocked, f"unblocked queue {name}", f"queue {name} is not blocked", queue=name)
+
+
+async def _is_paused(client: Client, path: Sequence[str], queue: str) -> bool:
+    return any((one.path, one.queue, one.tracking_id) == (path, queue, None) for one in await client.path_pauses())
+
+
+async def _ask_pause_path(client: Client, fields: OnePath) -> str:
+    path = path_from_text(fields.path)
+    require(not await _is_paused(client, path, fields.queue), f"path {path_key(path)} is paused already")
+    return (
+        f"Claims nothing more at path {path_key(path)} in queue {fields.queue} and below it. Tasks keep their places."
+    )
+
+
+async def _pause_path(client: Client, fields: OnePath, person: Person) -> Done:
+    path = path_from_text(fields.path)
+    paused = await client.pause_path(path, queue=fields.queue, by=person.by, reason=person.reason)
+    shown = path_key(path)
+    return done(paused, f"paused path {shown}", f"path {shown} is paused already", path=list(path), queue=fields.queue)
+
+
+async def _ask_resume_path(client: Client, fields: OnePath) -> str:
+    path = path_from_text(fields.path)
+    require(await _is_paused(client, path, fields.queue), f"path {path_key(path)} is not paused")
+    return f"Claims at path {path_key(path)} in queue {fields.queue} and below it again."
+
+
+async def _resume_path(client: Client, fields: OnePath, person: Person) -> Done:
+    path = path_from_text(fields.path)
+    resumed = await client.resume_path(path, queue=fields.queue, by=person.by, reason=person.reason)
+    shown = path_key(path)
+    return done(resumed, f"resumed path {shown}", f"path {shown} is not paused", path=list(path), queue=fields.queue)
 
 
 def _most(concurrency: int | None) -> str:
@@ -175,7 +261,15 @@ async def _close(client: Client, fields: OneResource, person: Person) -> Done:
 
 
 ACTIONS = (
+    Action("block-queue", "Block queue", "Refuse submits into a queue.", BlockedQueue, _ask_block, _block),
+    Action("unblock-queue", "Unblock queue", "Accept submits into a queue again.", OneQueue, _ask_unblock, _unblock),
     Action("pause-queue", "Pause queue", "Claim nothing more from a queue.", OneQueue, _ask_pause, _pause),
+    Action(
+        "pause-path", "Pause path", "Claim nothing more at a path and below it.", OnePath, _ask_pause_path, _pause_path
+    ),
+    Action(
+        "resume-path", "Resume path", "Claim at a path and below it again.", OnePath, _ask_resume_path, _resume_path
+    ),
     Action("resume-queue", "Resume queue", "Claim from a paused queue again.", OneQueue, _ask_resume, _resume),
     Action(
         "limit-queue",

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ramet import Client, Task, TaskState, display_key
 from ramet.commands.terminal import counted
+from ramet.model.values import PRIORITY_MAX
 from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, require
 from ramet.web.page import existing
 
@@ -32,6 +33,20 @@ class RetryTaskFields(OneTask):
     """Id of a task, and the extension of its lineage."""
 
     extend_seconds: Extend = None
+
+
+class Reprioritised(OneTask):
+    """Id of a task, and its new priority."""
+
+    priority: Annotated[int, Field(ge=-PRIORITY_MAX, le=PRIORITY_MAX, title="Priority",
+                                   description="The largest goes first.")]  # fmt: skip
+
+
+class Rescheduled(OneTask):
+    """Id of a task, and when it may run."""
+
+    delay_seconds: Annotated[float, Field(ge=0, le=EXTEND_SECONDS_MAX, allow_inf_nan=False, title="Seconds from now",
+                                          description="0: now.")]  # fmt: skip
 
 
 async def _task(client: Client, task_id: str) -> Task:
@@ -110,7 +125,57 @@ async def _exclude(client: Client, fields: OneTask, person: Person) -> Done:
     return done(bool(excluded), f"excluded {label_of(task)}", why, excluded=excluded)
 
 
+async def _pending(client: Client, fields: OneTask, done: str) -> Task:
+    task = await _task(client, fields.task_id)
+    why = f"{label_of(task)} is {task.state}: only a pending task can be {done}"
+    require(task.state is TaskState.PENDING, why)
+    return task
+
+
+async def _ask_reprioritise(client: Client, fields: Reprioritised) -> str:
+    task = await _pending(client, fields, "reprioritised")
+    return (
+        f"Gives {label_of(task)} another priority than {task.priority}: of tasks that may be claimed the largest goes."
+    )
+
+
+async def _reprioritise(client: Client, fields: Reprioritised, person: Person) -> Done:
+    task = await _pending(client, fields, "reprioritised")
+    was = await client.reprioritise(task.id, fields.priority, by=person.by, reason=person.reason)
+    return Done(f"{label_of(task)} has priority {fields.priority}; it had {was}", {"task_id": task.id, "was": was})
+
+
+async def _ask_reschedule(client: Client, fields: Rescheduled) -> str:
+    task = await _pending(client, fields, "rescheduled")
+    return f"Moves the moment from which {label_of(task)} may be claimed."
+
+
+async def _reschedule(client: Client, fields: Rescheduled, person: Person) -> Done:
+    task = await _pending(client, fields, "rescheduled")
+    at = await client.reschedule(task.id, delay_seconds=fields.delay_seconds, by=person.by, reason=person.reason)
+    when = "now" if not fields.delay_seconds else f"in {fields.delay_seconds:g} s"
+    return Done(f"{label_of(task)} may be claimed {when}", {"task_id": task.id, "available_at": at})
+
+
 ACTIONS = (
+    Action(
+        "reprioritise",
+        "Change priority",
+        "Give a pending task another priority.",
+        Reprioritised,
+        _ask_reprioritise,
+        _reprioritise,
+        open=frozenset({"priority"}),
+    ),
+    Action(
+        "reschedule",
+        "Reschedule",
+        "Move the moment from which a pending task may run.",
+        Rescheduled,
+        _ask_reschedule,
+        _reschedule,
+        open=frozenset({"delay_seconds"}),
+    ),
     Action(
         "retry", "Retry task", "Give an ended, unsuccessful task new attempts.", RetryTaskFields, _ask_retry, _retry
     ),

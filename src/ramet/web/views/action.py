@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ramet import BulkAction, BulkSelection, TaskFilter, TaskState
+from ramet.model.paths import DEPTH_MAX
 from ramet.web.actions import ACTIONS
 from ramet.web.actions.action import (
     REASON_CHARACTERS_MAX,
@@ -115,6 +116,10 @@ class BulkRequest(BaseModel):
     """Ended at or after, live ones created at or after; Unix seconds."""
     lineage_prefix: Name | None = None
     """Prefix of the tracking id."""
+    path: Annotated[list[Value], Field(max_length=DEPTH_MAX)] = []
+    """At this path and below it."""
+    queue: Name | None = None
+    """With a path `default` where none is given."""
     extend_seconds: Extend = None
     """With `retry`."""
     reason: Reason = None
@@ -148,9 +153,9 @@ async def act_on_many(request: Request, act: BulkAction, asked: BulkRequest) -> 
     visitor, client = request.state.visitor, dashboard_of(request).client
     if not visitor.may_act:
         raise HTTPException(403, "you may look, not act: come in with the admin token")
-    wanted = asked.model_dump(include={"states", "kind", "error", "since", "lineage_prefix"})
+    wanted = asked.model_dump(include={"states", "kind", "error", "since", "lineage_prefix", "path", "queue"})
     if not any(value not in (None, []) for value in wanted.values()):
-        raise BadInput("give at least one of states, kind, error, since and lineage_prefix")
+        raise BadInput("give at least one of states, kind, error, since, lineage_prefix, path and queue")
     selection = await guarded(_selected(request, act, wanted))
     if asked.confirm is None:
         return _answer(selection, None, {})

@@ -25,6 +25,7 @@ from ramet.web.page import ClientDep, Limit, OptionalText, Page, Visit
 from ramet.web.views.overview import WAITS
 
 QUEUES_MAX = 1_000
+QUEUE_FIELDS = tuple(name for name in Queue._fields if name not in ("name", "explicit"))
 NOTHING = Backlog("", BoundedCount(0), None, None)
 
 
@@ -54,6 +55,13 @@ class QueueAnswer(Answer):
     paused_at: float | None
     paused_by: str | None
     paused_reason: str | None
+    blocked_at: float | None
+    """Since when submits into it are refused."""
+    blocked_by: str | None
+    blocked_reason: str | None
+    on_drained: str | None
+    """Kind of the task that is submitted once nothing of it lives."""
+    drained_at: float | None
 
 
 class KindLimitAnswer(Answer):
@@ -137,9 +145,8 @@ def _queue(name: str, known: Queue | None, backlog: Backlog, held: int, living: 
         oldest_waiting=backlog.oldest,
         held_back=dict(backlog.held_back),
         kinds=list(backlog.kinds), workers=len(serving), slots=sum(worker.concurrency for worker in serving),
-        held=held, concurrency=known and known.concurrency, explicit=bool(known and known.explicit),
-        paused_at=known and known.paused_at, paused_by=known and known.paused_by,
-        paused_reason=known and known.paused_reason,
+        held=held, explicit=bool(known and known.explicit),
+        **{field: known and getattr(known, field) for field in QUEUE_FIELDS},
     )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ WAITS = {
     Wait.RESOURCE: "for a resource",
     Wait.LINEAGE: "for a lineage that is not running",
     Wait.BOUND: "for a task that settles them",
+    Wait.PAUSED: "for a paused path",
     Wait.TASKS: "for other tasks of their lineage",
 }
 
@@ -66,7 +67,12 @@ class KindAnswer(Answer):
 
 UnservedAnswer = Annotated[UnservedKind, AsObject(without={"more"})]
 PausedAnswer = Annotated[
-    Queue, AsObject("PausedAnswer", without={"concurrency", "explicit"}, types={"paused_at": float})
+    Queue,
+    AsObject(
+        "PausedAnswer",
+        without={"concurrency", "explicit", "blocked_at", "blocked_by", "blocked_reason", "on_drained", "drained_at"},
+        types={"paused_at": float},
+    ),
 ]
 
 

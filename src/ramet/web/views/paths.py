@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 
-from ramet import Client, InvalidPath, PathTask
-from ramet.model.paths import BEHIND_MAX, path_of
-from ramet.web.answer import Answer, stored_lineage
-from ramet.web.page import BadInput, ClientDep, Limit, OptionalText, Page, Visit
+from ramet import Client, PathPause, PathTask
+from ramet.model.paths import BEHIND_MAX
+from ramet.web.answer import Answer, AsObject, path_from_text, stored_lineage
+from ramet.web.page import ClientDep, Limit, OptionalText, Page, Visit
 
 
 class PathTaskAnswer(Answer):
@@ -36,27 +35,17 @@ class PathTaskAnswer(Answer):
     behind_more: bool
 
 
+PathPauseAnswer = Annotated[PathPause, AsObject(types={"path": list[str]})]
+
+
 class PathsAnswer(Answer):
     """Tasks on paths, in the order in which they go."""
 
     path: list[str]
     tasks: list[PathTaskAnswer]
     more: bool
-
-
-def path_from_text(text: str | None) -> tuple[str, ...]:
-    """A path as somebody types it: a JSON list of texts, or elements with ``/`` between them; empty for none.
-
-    Raises:
-        BadInput: it cannot be a path.
-    """
-    if text is None:
-        return ()
-    try:
-        elements = json.loads(text) if text.startswith("[") else [part for part in text.split("/") if part]
-        return path_of(elements)
-    except (InvalidPath, ValueError, RecursionError) as error:
-        raise BadInput(f"that is no path ({error}): give elements as in doc1/review, or a JSON list") from error
+    paused: list[PathPauseAnswer]
+    """All paths that are paused, whichever was asked for."""
 
 
 async def load_paths(
@@ -67,7 +56,8 @@ async def load_paths(
     if tracking_id is not None:
         await stored_lineage(client, tracking_id)
     page = await client.paths(path, queue=queue, tracking_id=tracking_id, limit=limit)
-    return PathsAnswer(path=list(path), tasks=[_task(one) for one in page.tasks], more=page.more)
+    return PathsAnswer(path=list(path), tasks=[_task(one) for one in page.tasks], more=page.more,
+                       paused=await client.path_pauses())  # fmt: skip
 
 
 def _task(one: PathTask) -> PathTaskAnswer:

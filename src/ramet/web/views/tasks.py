@@ -8,10 +8,11 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query
 
-from ramet import Client, Explanation, KeyExplanation, Task, TaskState, TreeGroup, TreePage, TreeTask
+from ramet import AttemptLog, Client, Explanation, KeyExplanation, Task, TaskState, TreeGroup, TreePage, TreeTask
 from ramet.commands.terminal import story
 from ramet.engine.explain.explain import ExistingTask
 from ramet.model.lineage.guard import GlobalHolder
+from ramet.model.task.joined import JoinPlace, JoinRound
 from ramet.model.task.task import Attempt, Block, TransitionRecord
 from ramet.store.answers import TaskPage
 from ramet.web.answer import Answer, AsObject, CauseAnswer, JsonText, cause_lines, pretty
@@ -61,6 +62,8 @@ class TaskDetail(Task):
     """Results of its stages so far; JSON."""
     progress: Any
     """Progress that its handler reported last; JSON."""
+    log: tuple[AttemptLog, ...]
+    """Log lines of its newest attempts, where its kind keeps them."""
 
 
 TaskAnswer = Annotated[
@@ -141,6 +144,7 @@ async def load_task(client: Client, task_id: str) -> TaskDetail:
         links=found.links[:ATTEMPTS_MAX],
         pipeline_state=checkpoint and checkpoint.pipeline_state,
         progress=checkpoint and checkpoint.progress,
+        log=tuple(await client.task_log(task_id)),
     )
 
 
@@ -177,6 +181,26 @@ async def load_level(client: Client, *, tracking_id: str | None = None, parent_i
 
 
 ExistingTaskAnswer = Annotated[ExistingTask, AsObject()]
+
+
+JOIN_ROWS = 25
+"""Tasks of its last join on the page of a task."""
+ROUNDS_MAX = 100
+"""Joins of a task with a link of their own, the newest."""
+JoinRoundAnswer = Annotated[JoinRound, AsObject()]
+
+
+async def load_joined(
+    client: Client, task_id: str, round_: int | None, *, after: JoinPlace | None, limit: int
+) -> JoinRound:
+    """A page of a join of a task.
+
+    Raises:
+        NotFound: there is no such task or join.
+    """
+    found = await client.joined(task_id, round_=round_, after=after, limit=limit)
+    which = "it has not joined" if round_ is None else f"it has no join {round_}"
+    return existing(found, f"task {task_id}: {which}, or there is no such task")
 
 
 class ExplanationAnswer(Answer):
@@ -270,6 +294,7 @@ EXPLAIN_PAGES = (Page("/explain", "explain", "explain.html", explain_page, live=
 
 
 router = APIRouter(tags=["tasks"])
+NUMBER_MAX = 2**62
 
 
 @router.get("/tasks")
@@ -293,6 +318,21 @@ async def list_tasks(
 async def read_task(client: ClientDep, *, task_id: Text) -> TaskAnswer:
     """One task with payload, result, attempts, transitions and refused spawns; the newest 500 of each."""
     return await load_task(client, task_id)
+
+
+@router.get("/joined")
+async def read_joined(
+    client: ClientDep,
+    *,
+    task_id: Text,
+    round_: Annotated[int | None, Query(alias="round", ge=1, le=NUMBER_MAX)] = None,
+    place: Annotated[int | None, Query(ge=0, le=NUMBER_MAX)] = None,
+    behind: Annotated[int, Query(ge=0, le=NUMBER_MAX)] = 0,
+    limit: Limit = 50,
+) -> JoinRoundAnswer:
+    """The tasks of a join (by default the last), in the order of their spawns. `next` is where the next page begins."""
+    after = None if place is None else JoinPlace(place, behind)
+    return await load_joined(client, task_id, round_, after=after, limit=limit)
 
 
 @router.get("/tasks/{task_id:path}/explanation")
@@ -340,7 +380,6 @@ def _parent_of(tracking_id: str | None, parent_id: str | None) -> dict[str, str 
 
 STATES = tuple(state.value for state in TaskState)
 DEPTH_MAX = 1_000
-NUMBER_MAX = 2**62
 
 
 def query_of(visit: Visit) -> TaskQuery:
@@ -383,10 +422,22 @@ async def task_page(visit: Visit) -> dict[str, Any]:
         if checkpoint is None or checkpoint.pipeline_state is None
         else pretty(checkpoint.pipeline_state),
         "progress": None if checkpoint is None or checkpoint.progress is None else pretty(checkpoint.progress),
+        "logs": (await visit.client.task_log(one.id))[::-1],
+        "join": await visit.client.joined(one.id, limit=JOIN_ROWS),
         "level": await load_level(visit.client, parent_id=one.id),
         "money": await costs.calls(visit.client, one.id),
         "here": visit.address,
     }
+
+
+async def joined_page(visit: Visit) -> dict[str, Any]:
+    """The tasks of a join, a page at a time."""
+    task_id, round_ = visit.id("task_id"), visit.number("round", 0, 0, NUMBER_MAX) or None
+    place = None if visit.text("place") is None else visit.number("place", 0, 0, NUMBER_MAX)
+    after = None if place is None else JoinPlace(place, visit.number("behind", 0, 0, NUMBER_MAX))
+    found = await load_joined(visit.client, task_id, round_, after=after, limit=100)
+    rounds = range(max(1, found.rounds - ROUNDS_MAX + 1), found.rounds + 1)
+    return {"found": found, "task_id": task_id, "rounds": rounds}
 
 
 async def branches_page(visit: Visit) -> dict[str, Any]:
@@ -421,6 +472,7 @@ async def twigs_page(visit: Visit) -> dict[str, Any]:
 PAGES = (
     Page("/tasks", "tasks", "tasks.html", tasks_page),
     Page("/tasks/{task_id:path}", "task", "task.html", task_page),
+    Page("/joined", "joined", "joined.html", joined_page),
     Page("/branches", "branches", "branches.html", branches_page, live=False),
     Page("/twigs", "twigs", "twigs.html", twigs_page, live=False),
     Page("/parts/branches", "branches-part", "parts/branches.html", branches_page, live=False),
