@@ -37,6 +37,7 @@ from ramet.model.paths import PathRule
 from ramet.model.reasons import Reason, code_of
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
+from ramet.model.task.events import RefusedSpawn
 from ramet.model.task.retry import Waits
 from ramet.model.task.task import After, NewTask, Standing
 from ramet.store.answers import ClaimedTask, SettleResult, SpawnResult
@@ -67,6 +68,7 @@ OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT,
     bool: st.booleans(),
     type(None): st.none(),
+    tuple[RefusedSpawn, ...]: st.lists(st.tuples(st.none() | TEXT, TEXT, TEXT, TEXT, TEXT), max_size=3).map(tuple),
     Waits: st.tuples(SECONDS, SECONDS, SECONDS, SECONDS),
     After: st.builds(After, st.lists(st.lists(TEXT, max_size=2).map(tuple), max_size=3).map(tuple), st.booleans()),
     Budget: st.tuples(st.none() | NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.none() | SECONDS).map(Budget._make),

@@ -33,6 +33,20 @@ def plain(ctx: SyncContext, left: int) -> object:
     return [left, *(value for child in ctx.joined or () for value in child.result)]
 
 
+@app.task("refused")
+async def refused(ctx: Context) -> object:
+    if ctx.joined is not None:
+        return [(child.key, child.refused_code) for child in ctx.joined]
+    await ctx.spawn_now(plain, 0, key="a")
+    await ctx.spawn_now(plain, 0, key="a")
+    ctx.spawn(plain, 0, key="b")
+    ctx.spawn(plain, 0, key="b")
+    await ctx.checkpoint()
+    for key in ("a", "c", "c"):
+        ctx.spawn(plain, 0, key=key)
+    return ctx.join()
+
+
 @app.task("many")
 async def many(ctx: Context) -> object:
     if ctx.joined is None:
@@ -67,6 +81,13 @@ async def test_a_tree_of_joins_gives_the_sum(client: Client) -> None:
 
 async def test_a_plain_handler_joins(client: Client) -> None:
     assert await result_of(client, "plain", 3) == [3, 2, 1, 0]
+
+
+async def test_spawns_refused_before_the_join_are_listed_in_their_order(client: Client) -> None:
+    assert await result_of(client, "refused", None) == [
+        ["a", None], ["a", "in_flight"], ["b", None], ["b", "in_flight"], ["a", "in_flight"], ["c", None],
+        ["c", "in_flight"],
+    ]  # fmt: skip
 
 
 async def test_thousands_are_read_a_page_at_a_time(client: Client) -> None:

@@ -89,7 +89,7 @@ def test_of_what_was_named_and_what_was_found_the_worst_are_kept_newest_word_fir
 
 @pytest.mark.parametrize("pattern", list(Pattern))
 def test_critical_is_what_nobody_holds_and_money_beyond_a_ceiling(pattern: Pattern) -> None:
-    heavy = pattern in {"lost_lease", "over_ceiling", "waits_for_nothing"}
+    heavy = pattern in {"lost_lease", "over_ceiling", "waits_for_nothing", "slot_starvation"}
     assert severity_of(pattern, [{"weight": 1, "limit": 3}]) == ("critical" if heavy else "warning")
 
 

@@ -174,6 +174,8 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
     event = _EVENTS[name](*map(_field_in, fields))
     if name == ev.Error.__name__:
         event = replace(event, waits=tuple(event.waits))
+    elif name == ev.Join.__name__:
+        event = replace(event, refused=tuple(map(tuple, event.refused)))
     return Settlement(
         seq=seq,
         fence=fence,

@@ -19,7 +19,7 @@ from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work, completed, succeeded
 from ramet.engine.context.binding import bind, bound, item_settlement, settle_items
 from ramet.engine.context.data import Blob, check_own, put_blob, read_blob, run_transaction
-from ramet.engine.context.joined import Joined
+from ramet.engine.context.joined import EarlierSpawns, Joined
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX, Endings, Outcome, outcome_event
 from ramet.engine.context.ports import ClaimLost, ContextParts, InvokeResult, SupervisorPort
@@ -81,6 +81,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
     _items: tuple[ItemSettlement, ...] | list[ItemSettlement] = ()
     _held_for: float | None = None
     _switched_off: str | None = None
+    _earlier: EarlierSpawns | None = None
     joined: Joined | None = None
     """The tasks that this one has waited for, when it is called again after a join; None before its first join."""
     after: Joined | None = None
@@ -110,8 +111,6 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         if self._client is None:
             self._client = self._desk.client()._for_handler(self.tracking_id)
         return self._client
-
-    # --- asking for things that commit with the task
 
     def _may_spawn(self) -> None:
         if self._work.ending is not None:
@@ -254,8 +253,6 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
             raise ValueError("a resource is switched off without a reason: give one, people will ask")
         self._switched_off = storable(reason, ERROR_CHARACTERS_MAX)
 
-    # --- for the engine
-
     def inside(self) -> ContextParts:
         """For the engine: what it needs to run other tasks inside of this one."""
         parts = (self._work, self._kind, self._registry, self._clock, self._lease_seconds, self._call, self._desk.ask)
@@ -274,6 +271,8 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         """Everything buffered so far, under the given event."""
         work = self._work
         made = event(work.fence)
+        if self._earlier is not None and type(made) is ev.Join:
+            made = self._earlier.told(made)
         held_for = None if type(made) is ev.Checkpoint else self._held_for  # A key is held from the end on.
         settlement = Settlement(
             seq=work.seq,
@@ -290,9 +289,8 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
             switch_off=self._switched_off,
         )
         self._spawns, self._writes, self._lower, self._charged, self._items = (), (), (), None, ()
-        if held_for is not None or self._switched_off is not None:
-            self._switched_off = None
-            self._held_for = self._held_for if held_for is None else None
+        self._switched_off = None
+        self._held_for = self._held_for if held_for is None else None
         return settlement
 
     def _asks_for_nothing(self) -> bool:
@@ -318,6 +316,8 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
             raise ClaimLost(f"task {self.id}: {settled.refused}" + (f" ({settled.reason})" if settled.reason else ""))
         if settled.state != "processing":
             raise ClaimLost(f"task {self.id} is {settled.state}: {settled.reason}")
+        if settled.spawns:
+            self._earlier = (self._earlier or EarlierSpawns()).add(settled.spawns)
         return settled
 
 

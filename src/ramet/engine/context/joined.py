@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, Protocol, overload
+from dataclasses import asdict, replace
+from typing import Any, Protocol, Self, overload
 
 from ramet.engine.base.work import Work
 from ramet.engine.context.ports import SupervisorPort
+from ramet.model.task import events as ev
 from ramet.model.task.joined import JoinedTask, JoinPlace, joined_task
+from ramet.store.answers import SpawnResult
 from ramet.store.store import Store
 
 
@@ -95,6 +98,32 @@ async def joined_tasks(desk: SupervisorPort, seq: int, round_: int) -> Joined:
     else:
         states, refused = await desk.ask("join_totals", seq, round_)
     return Joined(desk, seq, round_, rows=rows, after=after, states=states, refused=refused)
+
+
+REFUSED_MAX = 10_000
+"""Refused spawns of a claim, before the settlement that joins, that are shown in the round."""
+
+
+class EarlierSpawns:
+    """The guard's answers to the spawns of a claim before its join: those of checkpoints and ``spawn_now``."""
+
+    def __init__(self) -> None:
+        self._last: str | None = None
+        self._refused: list[ev.RefusedSpawn] = []
+
+    def add(self, answers: Iterable[SpawnResult]) -> Self:
+        """Take answers, in the order in which the spawns were asked for."""
+        for answer in answers:
+            if answer.reason is None:
+                self._last = answer.id
+            elif len(self._refused) < REFUSED_MAX:
+                facts = json.dumps({**answer.facts})
+                self._refused.append((self._last, answer.kind, answer.key, answer.reason.value, facts))
+        return self
+
+    def told(self, event: ev.Join) -> ev.Join:
+        """Return the join with what was refused before."""
+        return replace(event, refused=tuple(self._refused), last=self._last)
 
 
 class WaitedContext(Protocol):

@@ -109,6 +109,10 @@ class Snooze:
     """A server named the time to come back: the resource that this pauses, empty for the task's own."""
 
 
+RefusedSpawn = tuple[str | None, str, str, str, str]
+"""The id of the last spawn that was granted before it, and its kind, key, reason and facts (JSON)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Join:
     """The handler waits for tasks of its lineage and is called again when they have ended; the attempt is given back.
@@ -121,6 +125,10 @@ class Join:
     """True to wait for all that grows below those children, too."""
     skip_on_failure: bool = False
     """True where the task is skipped when one of them fails, is cancelled, or is skipped for such a reason."""
+    refused: tuple[RefusedSpawn, ...] = ()
+    """Spawns that the guard refused earlier under this claim."""
+    last: str | None = None
+    """Id of the last spawn that was granted earlier under this claim."""
     live: int = 0
     """How many of them have not ended; the store says."""
     idle_rounds: int = 0

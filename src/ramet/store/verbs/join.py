@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ramet.model.lineage.lineage import Lineage
+from ramet.model.reasons import winner_of
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import NewTask, Standing, Wait
@@ -51,7 +53,7 @@ def join(
         since=session.now,
     )
     [(task_id, _, _, _)] = load_parents(session, [standing.seq]).values()
-    row = waits.begin_round(session, row, task_id, _refused(session, row.first, item.spawns, told))
+    row = waits.begin_round(session, row, task_id, _refused(session, row.first, event, item.spawns, told))
     # One that failed already has it skipped by the next claim, as one that fails later does.
     live = row.remaining or int(row.failed is not None)
     row = row._replace(idle_rounds=0 if live else before.idle_rounds + 1)
@@ -68,22 +70,26 @@ def join(
 
 
 def _refused(
-    session: Session, first: int, spawns: Sequence[NewTask], told: Sequence[SpawnResult]
+    session: Session, first: int, event: ev.Join, spawns: Sequence[NewTask], told: Sequence[SpawnResult]
 ) -> list[RefusedSpawn]:
-    """Return what the guard refused, each behind the granted spawn that it came after."""
-    if all(answer.reason is None for answer in told):
+    """Return what the guard refused under this claim, each behind the granted spawn that it came after."""
+    if not event.refused and all(answer.reason is None for answer in told):
         return []
-    names = [name for answer in told for name in (answer.id, answer.winner) if name is not None]
-    listed, values = session.members(names)
-    seqs: dict[str, int] = dict(session.rows(f"SELECT id, seq FROM ramet_tasks WHERE id {listed}", (values,)))
-    found: list[RefusedSpawn] = []
-    place, behind = first - 1, 0
+    asked = [*event.refused]
+    last = event.last
     for new, answer in zip(spawns, told, strict=True):
         if answer.reason is None:
-            place, behind = seqs[answer.id or ""], 0
-            continue
-        behind += 1
-        facts = json.dumps({**answer.facts})
-        winner = None if answer.winner is None else seqs.get(answer.winner)
-        found.append(RefusedSpawn(place, behind, new.kind, new.key, answer.reason.value, facts, winner))
+            last = answer.id
+        else:
+            asked.append((last, new.kind, new.key, answer.reason.value, json.dumps({**answer.facts})))
+    winners = [winner_of(json.loads(facts)) for *_, facts in asked]
+    listed, values = session.members(sorted({*winners, *(after for after, *_ in asked)} - {None}))
+    seqs: dict[str, int] = dict(session.rows(f"SELECT id, seq FROM ramet_tasks WHERE id {listed}", (values,)))
+    behind: Counter[int] = Counter()
+    found: list[RefusedSpawn] = []
+    for (after, kind, key, reason, facts), winner in zip(asked, winners, strict=True):
+        place = first - 1 if after is None else seqs.get(after, first - 1)
+        behind[place] += 1
+        there = None if winner is None else seqs.get(winner)
+        found.append(RefusedSpawn(place, behind[place], kind, key, reason, facts, there))
     return found
