@@ -7,7 +7,7 @@ import pytest
 from ramet.model.lineage.branches import Budget
 from ramet.model.task.task import After
 from ramet.store.answers import SpawnResult
-from ramet.store.errors import StoreError
+from ramet.store.errors import QueueBlocked, StoreError
 from tests.support.world import World
 
 
@@ -65,3 +65,10 @@ async def test_it_may_come_after_tasks_that_are_there_and_have_a_budget(world: W
     lineage = await world.store.lineage("line")
     assert lineage is not None
     assert (lineage.tasks, lineage.state) == (3, "finished")
+
+
+async def test_no_root_is_added_to_a_queue_that_is_blocked(world: World) -> None:
+    await world.submit()
+    assert await world.store.block_queue("default", by="ada", reason="move")
+    with pytest.raises(QueueBlocked, match="queue default is blocked for submits by ada: move"):
+        await world.store.add("line", [world.task("late")])

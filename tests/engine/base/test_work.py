@@ -200,7 +200,7 @@ def test_every_claimed_task_survives_the_wire(works: list[Work]) -> None:
 def test_each_event_of_a_handler_is_known_on_both_sides(kind: type[Any]) -> None:
     values = {
         "fence": 1, "seconds": 1.0, "jitter": 0.5, "progressed": True, "lease_seconds": 9.0,
-        "waits": (1.0, 2.0, 3.0, 0.5),
+        "waits": (1.0, 2.0, 3.0, 0.5), "refused": (("t1", "page", "x", "done", "{}"),),
     }  # fmt: skip
     event = kind(**{f.name: values.get(f.name, "x") for f in fields(kind)})
     assert settlement_in(travelled(settlement_out(Settlement(1, 1, event)))).event == event

@@ -151,9 +151,10 @@ OFF = {"name": "host", "weight": 3, "more": False, "by": None, "reason": None}
          "their heartbeats"),
         ("deadline_near", {"name": "l1", "weight": 0.8571, "left_seconds": 20},
          "lineage l1 has used 86% of its time: 20 s are left"),
-        ("slot_starvation", {"name": "page", "kind": "page", "queue": "q", "weight": 4, "waiter": "t1", "awaited": "t2"},
-         "every slot (4) in which tasks of kind page in queue q can run is held by a handler that waits inside (task t1 "
-         "for task t2): let their handlers `return ctx.join()` instead of waiting, or start another worker"),
+        ("slot_starvation",
+         {"name": "page", "kind": "page", "queue": "q", "weight": 4, "waiter": "t1", "awaited": "t2"},
+         "every slot (4) in which tasks of kind page in queue q can run is held by a handler that waits inside "
+         "(task t1 for task t2): let their handlers `return ctx.join()` instead of waiting, or start another worker"),
         ("waits_for_nothing", {"name": "t1", "weight": 1, "why": "tasks wait for a path"},
          "tasks wait for a path (t1): nobody will wake them; report it with what `ramet doctor` says"),
         ("budget", {"name": "tasks", "weight": 80, "limit": 100, "share": 0.8},

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from ramet.model.lineage.branches import Booking, Branch
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import NewTask, Standing, Wait
@@ -18,6 +19,7 @@ from ramet.model.task.transitions import Change
 from ramet.store.postgres import bulk
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.rows import tallies
+from ramet.store.rows.branches import add_members
 from ramet.store.rows.lineages import read_lineages, tombstones_of
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import EndedGroup
@@ -31,7 +33,7 @@ from tests.support.world import SettableClock
 
 TABLES = (
     "lineages", "tasks", "live", "attempts", "transitions", "unsuccessful", "uniques", "holds", "resources", "tallies",
-    "tally_reasons", "turns", "blocks", "stages", "checkpoints", "reservations",
+    "tally_reasons", "turns", "blocks", "stages", "checkpoints", "reservations", "branches", "branch_tasks",
 )  # fmt: skip
 LINES = 3
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -68,6 +70,7 @@ line = st.fixed_dictionaries(
     {
         "state": st.sampled_from(("running", "running", "running", "paused", "failed", "cancelled")),
         "reserved": st.sampled_from((0, 0, 0, 5)),
+        "branched": st.sampled_from((False, False, True)),
         "buried": st.booleans(),
         "marked": st.sampled_from((False, False, True)),
         "deadline": st.sampled_from((-10.0, 20.0, 50_000.0, 50_000.0)),
@@ -153,6 +156,10 @@ class Scene:
                 (each["state"], each["reserved"], mark, at + each["deadline"], f"line{number}"),
             )
         self.seqs = {task_id: seq for seq, task_id in self.session.rows("SELECT seq, id FROM ramet_tasks")}
+        for number, each in enumerate(lines):
+            inside = [f"t{n}" for n, t in enumerate(tasks) if t["line"] == number]
+            if each["branched"] and inside:
+                self.paint_branch(f"line{number}", inside)
         for number, task in enumerate(tasks):
             held, name = task["state"] == "processing", f"t{number}"
             if task["unique_seconds"] is not None:
@@ -181,6 +188,14 @@ class Scene:
                 ),
             )  # fmt: skip
 
+    def paint_branch(self, tracking_id: str, inside: Sequence[str]) -> None:
+        """Put these tasks into a branch of their own."""
+        sums = Booking(tasks=len(inside), live=len(inside))
+        branch = Branch(f"b-{tracking_id}", tracking_id, None, None, None, 0, None, None)._replace(**sums._asdict())
+        self.session.insert("ramet_branches", Branch._fields, [branch])
+        add_members(self.session, [(self.seqs[name], tracking_id, branch.id, 0) for name in inside])
+        self.session.run("UPDATE ramet_lineages SET branches = 1 WHERE tracking_id = ?", (tracking_id,))
+
     def outcome(self, verb: Callable[[Any], Any]) -> tuple[Any, Rows, bool]:
         """The answer of a verb, all rows after it and whether it wakes workers; then everything is as before."""
         session = self.session
@@ -202,7 +217,7 @@ PLAIN: dict[str, Any] = {
     "lease": 300.0, "available": 0.0, "claimed": -1.0,
 }  # fmt: skip
 LINE: dict[str, Any] = {
-    "state": "running", "reserved": 0, "buried": False, "marked": False, "deadline": 50_000.0,
+    "state": "running", "reserved": 0, "branched": False, "buried": False, "marked": False, "deadline": 50_000.0,
 }  # fmt: skip
 
 

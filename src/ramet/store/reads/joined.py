@@ -1,4 +1,4 @@
-"""Rounds of joins: whom a task has waited for, and what became of them."""
+"""Rounds of joins: the tasks that a task has waited for, and what became of them."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ _COUNTED = (
 
 
 def begin_round(session: Session, row: WaitRow, task_id: str, refused: Sequence[RefusedSpawn]) -> WaitRow:
-    """Write down whom a task waits for: its children from ``row.first`` on, and what was refused.
+    """Write down the tasks that one waits for: its children from ``row.first`` on, and what was refused.
 
     Args:
         session: the transaction, which holds the row of the lineage.
@@ -242,7 +242,7 @@ def born(session: Session, births: Iterable[tuple[int, str, Sequence[str]]]) -> 
 
     Args:
         session: the transaction, which holds the rows of the lineages.
-        births: number, tracking_id and ancestry of each new task, of lineages in which somebody waits.
+        births: number, tracking_id and ancestry of each new task, of lineages in which tasks wait.
     """
     below = [*births]
     if not below:

@@ -44,7 +44,7 @@ from ramet.store.rows.spawns import keep_edges
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
 from ramet.store.verbs.after import Dependencies, Holders
-from ramet.store.verbs.submit import Births, create
+from ramet.store.verbs.submit import Births, create, refuse_blocked
 
 OUTSIDE = ""
 """Stands for the parent of a root that is added."""
@@ -214,11 +214,14 @@ def add(
         The guard's answer to each. Of one that is there already its reason names that task.
 
     Raises:
-        StoreError: there is no such lineage, or its blobs would be too large together; nothing was written.
+        StoreError: there is no such lineage, its blobs would be too large together, or a queue is blocked; nothing was
+            written.
     """
     lineages = lock_lineages(session, [tracking_id])
     if tracking_id not in lineages:
         raise StoreError(f"no lineage {tracking_id}: submit one, or look it up with `ramet status`")
+    if deny_list.matching_entries(session, news) is not None:  # It counts blocked queues, too.
+        refuse_blocked(session, news)
     outside = Parent(OUTSIDE, tracking_id, (), -1, 0, claim_current=lineages[tracking_id].sweep != PRUNING)
     [answers] = spawn(session, [(outside, news)], lineages, record=False)
     keep_blobs(session, tracking_id, blobs, bytes_max)

@@ -286,7 +286,7 @@ def start(session: Session, item: NewLineage, *, in_line: bool = True) -> None:
 def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
     stops = keys.matching_entries(session, news)
     if session.denied:
-        _refuse_blocked(session, news)
+        refuse_blocked(session, news)
     for new in news if stops else ():
         entry = stops.covers(new) if stops else None
         if entry is not None:
@@ -296,7 +296,12 @@ def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
             )
 
 
-def _refuse_blocked(session: Session, news: Sequence[NewTask]) -> None:
+def refuse_blocked(session: Session, news: Sequence[NewTask]) -> None:
+    """Refuse new roots of queues that an operator has blocked.
+
+    Raises:
+        QueueBlocked: which queue, by whom, and why.
+    """
     listed, values = session.members({new.queue for new in news})
     blocked = session.rows(
         f"SELECT name, blocked_by, blocked_reason FROM ramet_queues WHERE blocked_at IS NOT NULL AND name {listed} "

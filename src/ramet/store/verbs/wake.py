@@ -62,7 +62,7 @@ def _wake(session: Session, over: Sequence[int]) -> int:
 
 def _follow_wake(session: Session) -> int:
     """Follow one row of ``ramet_wakes`` for a part; return how many waiting tasks were written."""
-    found = session.rows(f"SELECT {WAKE_LIST} FROM ramet_wakes LIMIT 1", ())
+    found = session.rows(f"SELECT {WAKE_LIST} FROM ramet_wakes WHERE seq > 0 ORDER BY seq, what LIMIT 1", ())
     if not found:
         return 0
     wake = WakeRow._make(found[0])
