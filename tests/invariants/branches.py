@@ -88,7 +88,7 @@ async def count_branches(store: Store) -> BranchCount:
         own[branch] = own[branch].plus(places, live, int(spent), int(reserved))
     charged = dict(
         await store.read(
-            "SELECT tracking_id, SUM(actual) FROM ramet_reservations WHERE amount = 0 GROUP BY tracking_id"
+            "SELECT tracking_id, COALESCE(SUM(actual), 0) FROM ramet_reservations WHERE amount = 0 GROUP BY tracking_id"
         )
     )
     return BranchCount(rows, own, {name: int(amount) for name, amount in charged.items()})
