@@ -47,7 +47,7 @@ def _wake(session: Session, over: Sequence[int]) -> int:
     if failed := {row.tracking_id for row in rows.values() if row.failed is not None}:
         lock_lineages(session, failed)
         rows = waits.load(session, [*rows])
-    standings = [each for each in standings if not rows[each.seq].remaining or rows[each.seq].failed is not None]
+    standings = [each for each in standings if rows[each.seq].over]
     names = load_parents(session, [row.failed for row in rows.values() if row.failed is not None])
     lineages = read_lineages(session, {standing.tracking_id for standing in standings})
     bounded = deadlines(session, [each.seq for each in standings if lineages[each.tracking_id].branches])
