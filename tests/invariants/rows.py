@@ -50,25 +50,34 @@ class BlockRow(NamedTuple):
 Found = TypeVar("Found")
 
 
+Rows = Callable[[str], list[Any]]
+"""Answers a question in SQL."""
+
+
 class _Reads:
     """Stands for a store of which one only reads."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
 
     async def read(self, sql: str) -> list[Any]:
-        return self._session.rows(sql)
+        return self._rows(sql)
+
+
+def at_once(rows: Rows, look: Callable[[Store], Coroutine[Any, Any, Found]]) -> Found:
+    """Call ``look`` with a store of which one only reads; it may wait for nothing else."""
+    try:
+        look(cast(Store, _Reads(rows))).send(None)
+    except StopIteration as end:
+        return cast(Found, end.value)
+    raise AssertionError("it waits for something that is no read")
 
 
 async def in_snapshot(store: Store, look: Callable[[Store], Coroutine[Any, Any, Found]]) -> Found:
     """Call ``look`` with a store whose ``read`` is all in one transaction; it may wait for nothing else."""
 
     def run(session: Session) -> Found:
-        try:
-            look(cast(Store, _Reads(session))).send(None)
-        except StopIteration as end:
-            return cast(Found, end.value)
-        raise AssertionError("it waits for something that is no read")
+        return at_once(session.rows, look)
 
     found: Found = await cast(Any, store)._read(run)
     return found

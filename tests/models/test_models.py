@@ -36,6 +36,15 @@ BROKEN = [
     Run("spawn", broken=Broken("END_UNSEEN", ASSERTION)),
     Run("spawn", broken=Broken("LIVE_ONLY", FOR_EVER), live=True),
     Run("spawn", broken=Broken("FOLLOW_SKIPS", END_STATE)),
+    Run("waits", broken=Broken("COUNTER_LOST", END_STATE)),
+    Run("waits", broken=Broken("COUNTED_TWICE", ASSERTION)),
+    Run("waits", broken=Broken("EDGE_FORGOTTEN", ASSERTION)),
+    Run("waits", broken=Broken("CLAIMED_EARLY", ASSERTION)),
+    Run("waits", broken=Broken("NOT_READ_AGAIN", ASSERTION)),
+    Run("waits", broken=Broken("SKIP_UNLOCKED", ASSERTION)),
+    Run("waits", broken=Broken("REVIVED_UNSEEN", ASSERTION)),
+    Run("waits", broken=Broken("FAILURE_KEPT", ASSERTION)),
+    Run("waits", broken=Broken("LEFT_SKIPPED", ASSERTION)),
     Run("paths", broken=Broken("NO_LOCK", ASSERTION)),
     Run("paths", broken=Broken("LOCK_WHEN_TICKETED", END_STATE)),
     Run("paths", broken=Broken("TICKET_BEFORE_LOCK", ASSERTION)),
@@ -53,6 +62,10 @@ SAFE: dict[str, list[tuple[Run, int]]] = {
         (Run("spawn"), 1_000_000),
         (Run("spawn", ("BUDGET=4", "DEPTH=2", "TRIES=1")), 100_000),
     ],
+    "waits": [
+        (Run("waits"), 300_000),
+        (Run("waits", ("TOGETHER=2", "REVIVALS=1")), 30_000),
+    ],
     "paths": [
         (Run("paths"), 100_000),
         (Run("paths", (*ONE_GIVES_UP, "TWINS=1")), 500_000),
@@ -63,6 +76,7 @@ SAFE: dict[str, list[tuple[Run, int]]] = {
 LIVE: list[tuple[Run, int]] = [
     (Run("lease", ("SNOOZES=0", "STOPS=0"), live=True), 100_000),
     (Run("spawn", ("TRIES=1",), live=True), 100_000),
+    (Run("waits", ("REVIVALS=1",), live=True), 100_000),
     (Run("paths", ("RETRIES=0",), live=True), 30_000),
 ]
 
@@ -74,6 +88,9 @@ LARGE: list[tuple[Run, int]] = [
     (Run("spawn", ("ASKS=0",), live=True), 300_000),
     (Run("spawn", ("BUDGET=4", "DEPTH=2", "ASKS=0")), 1_000_000),
     (Run("spawn", ("WORKERS=3", "BUDGET=4", "DEPTH=2"), sampled=True), 1_000_000),
+    (Run("waits", live=True), 300_000),
+    (Run("waits", ("REVIVALS=3", "LOSSES=2")), 2_000_000),
+    (Run("waits", ("WORKERS=3",)), 1_000_000),
     (Run("paths", live=True), 50_000),
     (Run("paths", ONE_GIVES_UP), 1_000_000),
     (Run("paths", ("GIVE_UPS=1", "CRASHES=0", "RETRIES=0")), 5_000_000),

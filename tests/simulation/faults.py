@@ -14,7 +14,7 @@ from ramet.store.requests import Settlement
 from tests.simulation.observed_answers import Witness
 
 FAULTY = frozenset(
-    "claim settle heartbeat sweep submit cancel cancel_lineage revive exclude raise_limits reoffer stop unstop "
+    "claim settle heartbeat sweep submit add cancel cancel_lineage revive exclude raise_limits reoffer stop unstop "
     "pause_lineage resume_lineage pause_queue resume_queue reserve settle_reserved look "
     "open_breaker close_breaker take_slots pause_schedule bind".split()
 )
@@ -134,6 +134,7 @@ class FaultyStore:
             self._witness.doubtful += died.committed
             # A dead process has no transaction; this one lives on for the others.
             self._store.abandon()
+            self._witness.watch(name, before)
             self._tell(f"{self.name} died in {name} {died}")
             self.gone = True
             self.on_death()
@@ -141,6 +142,7 @@ class FaultyStore:
         finally:
             self._store.hook(None)
         self._tell(f"{self.name} {name} {arguments} {options} -> {answer}")
+        self._witness.watch(name, before)
         self._witness.heard(name, before, arguments, options, answer)
         return answer
 

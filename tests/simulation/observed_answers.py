@@ -13,9 +13,12 @@ from typing import Any, NamedTuple
 
 from ramet.store.answers import ClaimedTask, ReofferResult, SettleResult, SubmitResult, SweepResult
 from ramet.store.requests import Settlement
+from tests.simulation.branch_checks import BranchJudge
 from tests.simulation.database import SimulatedStore
 from tests.simulation.verb_checks import Judge
+from tests.simulation.wait_checks import WaitJudge
 from tests.simulation.workload import HOST_CALLS_MAX, WALKS_MAX
+from tests.simulation.workload_parts import WAITS
 
 SWEEP_LIMIT = 500
 """How many claims one sweep takes back at most."""
@@ -46,24 +49,30 @@ class Before(NamedTuple):
     """Tasks of ended lineages, where some are about to be pruned."""
     late: frozenset[int] = frozenset()
     """Tasks whose lineage was ended under them."""
+    joins: Sequence[Settlement] = ()
+    """Of what is settled, of claims that were not before."""
 
 
 NOTHING = Before({}, {}, {}, {}, 0.0, frozenset())
 _OF_PEOPLE = ("marks", "failures", "paused", "reopened")
 """What a judge remembers of people, and has to forget with the database that knew it."""
-GROWING = frozenset({"settle", "submit", "reserve", "settle_reserved", "reoffer", "take_slots", "claim"})
+UNBOOKED = frozenset({"heartbeat", "look", "pause_queue", "resume_queue", "stop", "unstop"})
+"""Verbs that leave branches alone."""
+GROWING = frozenset({"settle", "submit", "add", "reserve", "settle_reserved", "reoffer", "take_slots", "claim"})
 """Verbs after which a lineage may be larger or dearer."""
 
 
 class Witness:
     """Everything that was promised to somebody."""
 
-    def __init__(self, store: SimulatedStore, now: Callable[[], float]) -> None:
+    def __init__(self, store: SimulatedStore, now: Callable[[], float], parts: frozenset[str]) -> None:
         self.store = store
         self._now = now
         self.events: Counter[str] = Counter()
         """How often what happened."""
         self.judge = Judge(store, now, self.events)
+        self._waits = WaitJudge(store, self.events) if parts & WAITS else None
+        self._branches = BranchJudge(store, self.events) if "branches" in parts else None
         self.pruned: set[str] = set()
         """Ids of tasks that are gone, as they may be."""
         self.broken: list[str] = []
@@ -80,6 +89,19 @@ class Witness:
 
     def look(self, name: str, arguments: Sequence[Any]) -> Before:
         """The rows just before a verb, as far as its answer is judged by them."""
+        if self._branches is not None:
+            self._branches.wanted(name, arguments)
+        before = self._look(name, arguments)
+        return before if self._waits is None else before._replace(joins=self._waits.wanted(name, arguments))
+
+    def watch(self, name: str, before: Before) -> None:
+        """Look at what every verb may have changed, whether it was answered or committed and never answered."""
+        if self._waits is not None:
+            self._waits.watch(name, before.joins)
+        if self._branches is not None and name not in UNBOOKED:
+            self._branches.watch()
+
+    def _look(self, name: str, arguments: Sequence[Any]) -> Before:
         if name not in ("claim", "settle", "heartbeat", "sweep", "prune", "pause_lineage", "pause_queue"):
             return NOTHING
         before = NOTHING
@@ -107,6 +129,8 @@ class Witness:
             case "claim":
                 self.claimed(before.leases, answer)
                 self.judge.claimed(before.opened, answer)
+                if self._waits is not None:
+                    self._waits.claimed(answer)
             case "settle":
                 self.settled(before.leases, before.late, arguments[0], answer)
                 self.judge.settled(before.stands, arguments[0], answer)
@@ -117,6 +141,8 @@ class Witness:
                 self.swept(before.leases, answer)
             case "submit":
                 self.submitted(answer)
+            case "add":
+                self.granted.update(told.id for told in answer if told.id is not None)
             case "reoffer":
                 self.reoffered(answer)
                 if answer.created:
@@ -184,13 +210,16 @@ class Witness:
     def remember(self) -> dict[str, Any]:
         """What was promised until now, to be known again where an older copy takes the place of the database."""
         mine = {name: deepcopy(getattr(self, name)) for name in ("granted", "refused", "offered_again", "doubtful")}
-        return {**mine, "judge": {name: deepcopy(getattr(self.judge, name)) for name in _OF_PEOPLE},
+        waits = None if self._waits is None else self._waits.remember()
+        return {**mine, "waits": waits, "judge": {name: deepcopy(getattr(self.judge, name)) for name in _OF_PEOPLE},
                 "slots": (set(self.judge.slots), deepcopy(self.judge.runs))}  # fmt: skip
 
     def go_back(self, memory: dict[str, Any]) -> None:
         """The copy is the database now. Fences go on: no claim may get one that was handed out after the copy."""
         for name in ("granted", "refused", "offered_again", "doubtful"):
             setattr(self, name, deepcopy(memory[name]))
+        if self._waits is not None:
+            self._waits.go_back(memory["waits"])
         for name, value in memory["judge"].items():
             setattr(self.judge, name, deepcopy(value))
         slots, runs = memory["slots"]
@@ -283,6 +312,8 @@ class Witness:
         """Compare what was told with what is there (promises I1, I2 and I8)."""
         yield from self.broken
         yield from self.judge.violations()
+        yield from () if self._waits is None else self._waits.violations()
+        yield from () if self._branches is None else self._branches.broken
         there = self._there()
         yield from (f"{task_id} was acknowledged and is gone" for task_id in sorted(self.granted - there - self.pruned))
         # The task of a lineage's end is made by whichever verb finds that it has ended.

@@ -14,7 +14,7 @@ from ramet.model.task.task import Task
 from ramet.store.errors import StoreBusy, StoreError
 from tests.simulation.virtual_time import EPOCH
 from tests.simulation.workload import KINDS, LIMITS
-from tests.simulation.workload_parts import MILL, Item
+from tests.simulation.workload_parts import MILL, Item, a_part, key_of
 
 DEEDS = (
     "cancel",
@@ -36,6 +36,9 @@ OF_PARTS = {
     "restore": ("copy", "restore"),
     "trees": ("fell", "fell", "fell"),
     "at once": ("tree", "tree", "pause", "revive", "raise"),
+    "joins": ("tree", "revive", "revive", "exclude"),
+    "after": ("add", "add", "revive", "revive"),
+    "branches": ("tree", "revive", "raise"),
 }
 """What there is to do besides where a run has a part."""
 PAUSE_SECONDS_MAX = 600.0
@@ -66,10 +69,7 @@ class People:
         rng = self._rng
         for number in range(lineages):
             spread = rng.choice((3, 20, 200))
-            items = [
-                (rng.choice(self._kinds), Item(number=rng.randrange(spread), spread=spread))
-                for _ in range(rng.randrange(1, 4))
-            ]
+            items = self._items(spread, rng.randrange(1, 4))
             limits = replace(
                 LIMITS,
                 max_tasks=rng.choice((7, 40, 40, 60)),
@@ -90,6 +90,20 @@ class People:
                 on_lineage_end=at_end,
             )
             await self._insist(ask)
+
+    def _items(self, spread: int, count: int) -> list[Any]:
+        """Roots, some of which come after others of them, or are given a part, where the run has that."""
+        rng = self._rng
+        items: list[Any] = []
+        for _ in range(count):
+            kind, item, options = rng.choice(self._kinds), Item(number=rng.randrange(spread), spread=spread), {}
+            before = [(of, key_of(other)) for of, other, *_ in items if (of, other.number) != (kind, item.number)]
+            if before and "after" in self._parts and rng.random() < 0.5:
+                options = {"after": [rng.choice(before)], "on_dependency_failure": rng.choice(("skip", "run"))}
+            elif "branches" in self._parts and rng.random() < 0.3:
+                options = {"budget": a_part(rng)}
+            items.append((kind, item, options) if options else (kind, item))
+        return items
 
     async def _insist(self, ask: Callable[[], Awaitable[Any]]) -> None:
         """Ask until there is an answer: who got none cannot know whether it was done."""
@@ -165,6 +179,11 @@ class People:
                 await self._insist(lambda: client.close_breaker(MILL, by="simulation"))
             case "prune":
                 await self._insist(lambda: client.store.prune(EPOCH * 2, limit=2, rows=30))
+            case "add":
+                items = self._items(20, 2)
+                if self._rng.random() < 0.7:
+                    items = [(kind, item, {"after": [task.id]}) for kind, item, *_ in items]
+                await self._insist(lambda: client.add(task.tracking_id, items))
             case "breaker":
                 await self._insist(lambda: client.open_breaker("host 1", by="simulation"))
                 await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)

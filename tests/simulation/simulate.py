@@ -138,6 +138,8 @@ def no_chance() -> Iterator[None]:
         stack.enter_context(patch("ramet.engine.worker.worker.os.getpid", lambda: 1))
         # Handlers of the workload are overdue after minutes: looking every quarter of a second is most of a run.
         stack.enter_context(patch("ramet.engine.running.runner.OVERDUE_CHECK_SECONDS", 15.0))
+        # So that there are more who wait for one task than one transaction writes.
+        stack.enter_context(patch("ramet.store.rows.waits.TOGETHER_MAX", 2))
         # Every worker reads what every installed package declares: a fifth of a run.
         stack.enter_context(patch("ramet.engine.alerts.channels.installed", dict))
         yield
@@ -158,8 +160,8 @@ class _Simulation:
         self._clock = VirtualClock(loop)
         self._trace: list[str] = []
         self._store = SIMULATED[plan.on](folder, self._clock.now)
-        self._witness = Witness(self._store, self._clock.now)
         self._parts = parts_of(plan.seed, plan.on) if plan.parts is None else plan.parts
+        self._witness = Witness(self._store, self._clock.now, self._parts)
         self._app: App
         self._app, self._kinds = make_app(plan.seed, self._parts)
         self._copy: tuple[Any, dict[str, Any]] | None = None

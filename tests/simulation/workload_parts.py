@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import App, Context, Limits, LineageTotals, Permanent
+from ramet import App, Budget, Context, Limits, LineageTotals, Permanent
 from ramet.engine.context.outcome import Outcome
 
 PARTS = (
@@ -31,11 +31,16 @@ PARTS = (
     "money",
     "trees",
     "leaves",
+    "joins",
+    "after",
+    "branches",
 )
 """``source``: a breaker that only people close. ``restore``: a copy of the database takes the place of the database.
 ``at once``: what people do takes time, and they do other things meanwhile. ``trees``: they cancel more tasks with all
-below. ``leaves``: tasks that only return, which go by the lanes. New parts go to the end: those that a seed drew before
-stay."""
+below. ``leaves``: tasks that only return, which go by the lanes. ``after``: tasks that come after others, roots that
+are added among them. New parts go to the end: those that a seed drew before stay."""
+WAITS = frozenset({"joins", "after"})
+"""Parts in which tasks wait for others."""
 ALL_PARTS = frozenset(PARTS)
 EFFECT = "INSERT INTO effects (task_id, token, name) VALUES (?, ?, ?)"
 
@@ -105,6 +110,15 @@ def add_parts(app: App, parts: frozenset[str], act: Act, chance: Chance, host_of
     if "leaves" in parts:
         _leaves(app, chance)
         wanted += [LEAF] * 5  # Most tasks, as in most programs.
+    if "joins" in parts:
+        _joins(app, act, chance)
+        wanted += ["elder"] * 2
+    if "after" in parts:
+        _after(app, act, chance, wanted)
+        wanted += ["guild"] * 2
+    if "branches" in parts:
+        _branches(app, act, chance, wanted)
+        wanted += ["grove"] * 2
     if "schedules" in parts:
         _schedules(app, act, chance)
     if "lineage end" in parts:
@@ -224,6 +238,64 @@ def _money(app: App, act: Act, chance: Chance) -> None:
             if rng.random() < 0.7:
                 await kept.settle(rng.randrange(150))
         return await act(ctx, item, rng, "shop")
+
+
+def _joins(app: App, act: Act, chance: Chance) -> None:
+    @app.task("elder", key=key_of)
+    async def elder(ctx: Context, item: Item) -> Any:
+        """Waits for its children instead of ending, up to three times; at the end of each round it says how many."""
+        rng = chance(ctx)
+        ended = await act(ctx, item, rng, "elder")
+        if isinstance(ended, Outcome):
+            return ended
+        number = 0 if ctx.joined is None else ctx.joined.round
+        granted = 0 if ctx.joined is None else sum(ctx.joined.states.values())
+        ctx.write(EFFECT, (ctx.id, ctx.token, f"round {number} of {granted}"))
+        if number < 3 and rng.random() < (0.9 if number == 0 else 0.4):
+            return ctx.join(branch=rng.random() < 0.3, on_dependency_failure=rng.choice(("run", "run", "skip")))
+        return ended
+
+
+def _after(app: App, act: Act, chance: Chance, kinds: list[str]) -> None:
+    @app.task("guild", key=key_of)
+    async def guild(ctx: Context, item: Item) -> Any:
+        """Asks for tasks that come after each other, and after some that there may not be."""
+        rng = chance(ctx)
+        known: list[Any] = [ctx.id, ("walk", f"n{rng.randrange(item.spread)}")] if rng.random() < 0.1 else []
+        for _ in range(rng.randrange(4)):
+            kind, child = rng.choice(kinds), Item(number=rng.randrange(item.spread), spread=item.spread)
+            others = [of for of in known if tuple(of) != (kind, key_of(child))]
+            after = rng.sample(others, min(len(others), rng.randrange(3)))
+            known.append(ctx.spawn(kind, child, after=after, on_dependency_failure=rng.choice(("skip", "run"))))
+        return await act(ctx, item, rng, "guild")
+
+
+def _branches(app: App, act: Act, chance: Chance, kinds: list[str]) -> None:
+    @app.task("grove", key=key_of)
+    async def grove(ctx: Context, item: Item) -> Any:
+        """Gives its children parts of what there is, and pays for calls from its own."""
+        rng = chance(ctx)
+        for _ in range(rng.randrange(3)):
+            child = Item(number=rng.randrange(item.spread), spread=item.spread)
+            ctx.spawn(rng.choice(kinds), child, budget=a_part(rng))
+        if rng.random() < 0.6:
+            kept = await ctx.reserve(rng.randrange(1, 30))
+            await asyncio.sleep(rng.choice((0.1, 10.0)))
+            if rng.random() < 0.7:
+                await kept.settle(rng.randrange(40))
+        if rng.random() < 0.2:
+            ctx.charge(rng.randrange(1, 10))
+        return await act(ctx, item, rng, "grove")
+
+
+def a_part(rng: random.Random) -> Budget:
+    """A part of a lineage: of its tasks, of its money, or of both; sometimes flat or short."""
+    most = rng.choice((None, 20, 60))
+    tasks = rng.choice((2, 4, 10) if most is None else (None, 2, 4, 10))
+    return Budget(
+        max_tasks=tasks, max_cost=most, keep_cost=0 if most is None else rng.choice((0, 10)),
+        max_spawn_depth=rng.choice((None, None, 1)), seconds=rng.choice((None, None, 500.0)),
+    )  # fmt: skip
 
 
 def _schedules(app: App, act: Act, chance: Chance) -> None:

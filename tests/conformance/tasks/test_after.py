@@ -285,6 +285,25 @@ async def test_more_than_one_transaction_writes_go_on_all_the_same(
     assert await world.states(*ids) == ["success"] * 10
 
 
+async def test_one_that_ended_while_an_end_was_still_to_be_told_is_not_skipped_for_what_was_revived(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waits, "TOGETHER_MAX", 1)
+    top = world.task("top")
+    many = [world.task(f"k{at}", after=after(named(top))) for at in range(2)]
+    top_id, first, second = await world.submit(top, *many)
+    claimed = await world.claim_one()
+    await world.settle(claimed, failing(claimed))
+    assert await world.store.cancel(first, by="me")
+    assert await world.store.revive([first, top_id], by="me") == [first, top_id]
+    again = await world.claim_one()
+    assert await world.states(top_id, first, second) == ["processing", "pending", "pending"]
+    await world.settle(again)
+    await world.run_all()
+    await world.run_all()
+    assert await world.states(top_id, first, second) == ["success"] * 3
+
+
 async def test_the_same_submit_again_changes_nothing(world: World) -> None:
     first, second = world.task("first"), world.task("second", after=after(("page", "first")))
     wanted = NewLineage("line", [first, second])

@@ -54,6 +54,11 @@ class WaitRow(NamedTuple):
     after: int
     """Tasks that it was created after."""
 
+    @property
+    def over(self) -> bool:
+        """Whether a task that waits may go on, or is to be skipped (:data:`OVER`)."""
+        return not self.remaining or self.failed is not None
+
 
 WAIT_LIST = ", ".join(WaitRow._fields)
 _KEPT = WaitRow._fields[2:]
@@ -419,16 +424,9 @@ def live_again(session: Session, revived: Mapping[int, tuple[str, str | None, st
         (values,),
     )
     more = Counter(row[0] for row in found)
+    session.update("ramet_waits", ("remaining = remaining + ?",), ("seq",), [(by, seq) for seq, by in more.items()])
     # One that was to be skipped for one of them is so only for another one that failed.
-    session.update(
-        "ramet_waits",
-        ("remaining = remaining + ?", _FAILED_NOW),
-        ("seq", "waiting = 1"),
-        [(by, seq) for seq, by in more.items()],
-    )
-    session.update(
-        "ramet_waits", ("remaining = remaining + ?",), ("seq", "waiting = 2"), [(by, seq) for seq, by in more.items()]
-    )
+    session.run(f"UPDATE ramet_waits SET {_FAILED_NOW} WHERE failed {listed} AND waiting = 1", (values,))
     session.run(f"UPDATE ramet_waits SET waiting = 1, {_FAILED_NOW} WHERE seq {listed} AND waiting = 2", (values,))
     session.run(f"DELETE FROM ramet_wakes WHERE seq {listed}", (values,))
     skipped = session.rows(f"SELECT DISTINCT failed FROM ramet_waits WHERE failed {listed} AND waiting = 2", (values,))

@@ -43,6 +43,11 @@ def _wake(session: Session, over: Sequence[int]) -> int:
     )
     standings = [*map(Standing._make, found)]
     rows = waits.load(session, [standing.seq for standing in standings])
+    # Another claim may bring back what they were to be skipped for: that is decided under the lineage's lock.
+    if failed := {row.tracking_id for row in rows.values() if row.failed is not None}:
+        lock_lineages(session, failed)
+        rows = waits.load(session, [*rows])
+    standings = [each for each in standings if rows[each.seq].over]
     names = load_parents(session, [row.failed for row in rows.values() if row.failed is not None])
     lineages = read_lineages(session, {standing.tracking_id for standing in standings})
     bounded = deadlines(session, [each.seq for each in standings if lineages[each.tracking_id].branches])
