@@ -74,7 +74,11 @@ async def _work(client: Client, hands: list[Hand], clock: VirtualClock) -> None:
     async with asyncio.TaskGroup() as group:
         for number, hand in enumerate(hands):
             slow = FaultyStore(
-                f"w{number}", Witness(store, clock.now), rng=random.Random(number), faults=calm, tell=lambda line: None
+                f"w{number}",
+                Witness(store, clock.now, frozenset()),
+                rng=random.Random(number),
+                faults=calm,
+                tell=lambda line: None,
             )
             make = DoubledWorker if hand.doubled else Worker
             slow_client = Client(handler_world.app.registry, cast(Any, slow), handler_world.LIMITS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ def test_a_count_that_is_lost_is_found(tmp_path: Path, monkeypatch: pytest.Monke
     """A task ended, and one that waited for it is not told: it would wait until its lineage's deadline."""
     take_off = waits._take_off
 
-    def lost(session: Session, waited: str, values: object, fewer: Sequence[Row], failed: Collection[int]) -> None:
-        take_off(session, waited, values, fewer[1:], failed)
+    def lost(session: Session, fewer: Sequence[Row], because: Sequence[Row]) -> None:
+        take_off(session, fewer[1:], because)
 
     monkeypatch.setattr(waits, "_take_off", lost)
     must_be_found_with({"joins"}, tmp_path, "still waits in round", first=4)
@@ -38,8 +38,8 @@ def test_a_count_that_is_lost_is_found(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_count_that_is_taken_off_twice_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     take_off = waits._take_off
 
-    def twice(session: Session, waited: str, values: object, fewer: Sequence[Row], failed: Collection[int]) -> None:
-        take_off(session, waited, values, [(2 * count, *rest) for count, *rest in fewer], failed)
+    def twice(session: Session, fewer: Sequence[Row], because: Sequence[Row]) -> None:
+        take_off(session, [(2 * count, *rest) for count, *rest in fewer], because)
 
     monkeypatch.setattr(waits, "_take_off", twice)
     must_be_found_with({"joins"}, tmp_path, EARLY, prepare=no_checks, first=8)
@@ -50,7 +50,7 @@ def test_an_edge_that_is_forgotten_is_found(tmp_path: Path, monkeypatch: pytest.
     begin_after = waits.begin_after
 
     def forgetful(session: Session, born: Sequence[tuple[int, str, bool, Sequence[int]]]) -> None:
-        begin_after(session, [(*rest, on[:-1]) for *rest, on in born])  # type: ignore[arg-type, misc]
+        begin_after(session, [(*rest, on[:-1]) for *rest, on in born])  # type: ignore[misc]
 
     monkeypatch.setattr(waits, "begin_after", forgetful)
     must_be_found_with({"after"}, tmp_path, EARLY, first=6)
