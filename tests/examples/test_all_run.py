@@ -11,13 +11,15 @@ EXAMPLES = PROJECT / "examples"
 
 
 def texts(file: Path) -> set[str]:
-    """The texts in the code of a file that are names of programs; docstrings and comments do not count."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    """The texts in the code of a file that are names of programs, and the programs that it imports from."""
+    nodes = [*ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
+    named = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    modules = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return named | {f"{module.removeprefix('examples.')}.py" for module in modules if module.startswith("examples.")}
 
 
 def never_run(programs: set[str], tests: Path) -> set[str]:
-    """The programs whose name no test has as a text of its own, which is how it runs them."""
+    """The programs that no test runs by name, nor imports."""
     return programs.difference(*(texts(file) for file in tests.glob("test_*.py") if file.name != Path(__file__).name))
 
 
