@@ -67,12 +67,12 @@ def receipt(ctx: SyncContext, order: int) -> None:
 
 def main(database: str) -> None:
     with app.sync_client(database) as client:
-        wanted = [client.submit(charge, order) for order in (1, 2, 3)]
-        wanted.append(client.submit(receipt, 4))
+        wanted = [client.submit(charge, order).id for order in (1, 2, 3)]
+        wanted.append(client.submit(receipt, 4).id)
     app.run(database)
     with app.sync_client(database) as client:
-        for each in wanted:
-            task = client.get(each.id)
+        for task_id in wanted:
+            task = client.get(task_id)
             assert task is not None
             print(f"{task.kind}: {task.state} after {task.attempts} attempts, {task.result or task.error}")
     print("errors were reported" if sentry_sdk is not None else "sentry-sdk is not installed: nothing was reported")
