@@ -129,6 +129,19 @@ _BRANCH = (
 _AWAITED = ("seq", "round", "place", "behind", "tracking_id", "awaited", "live", "kind", "key", "reason", "facts")
 
 
+def _to_last_stages(session: Session, seqs: Collection[int], round_: int) -> None:
+    """Let a new round wait for the stages that are there already behind those that it names."""
+    listed, values = session.members(seqs)
+    while later := session.rows(
+        "SELECT c.seq, CASE WHEN EXISTS (SELECT 1 FROM ramet_live l WHERE l.seq = c.seq) THEN 1 ELSE 0 END, "
+        "a.seq, a.round, a.place, a.behind FROM ramet_awaited a JOIN ramet_stages s ON s.seq = a.awaited "
+        "JOIN ramet_tasks t ON t.seq = a.awaited JOIN ramet_tasks c ON c.parent_id = t.id "
+        f"JOIN ramet_stages n ON n.seq = c.seq AND n.places = 0 WHERE a.seq {listed} AND a.round = ? AND a.behind = 0",
+        (values, round_),
+    ):
+        session.update("ramet_awaited", ("awaited", "live"), ("seq", "round", "place", "behind"), later)
+
+
 def begin_round(session: Session, row: WaitRow, task_id: str, refused: Sequence[RefusedSpawn]) -> WaitRow:
     """Write down whom a task waits for: its children from ``row.first`` on, and what was refused.
 
@@ -145,6 +158,7 @@ def begin_round(session: Session, row: WaitRow, task_id: str, refused: Sequence[
         session.run(_BRANCH, (task_id, row.first, row.seq, row.round))
     else:
         session.run(_CHILDREN, (row.seq, row.round, task_id, row.first))
+        _to_last_stages(session, [row.seq], row.round)
     told = [
         (row.seq, row.round, each.place, each.behind, row.tracking_id, each.winner, 0, *each[2:6]) for each in refused
     ]
@@ -173,6 +187,7 @@ def begin_after(session: Session, born: Sequence[tuple[int, str, bool, Sequence[
         for place, awaited in enumerate(on)
     ]
     session.insert("ramet_awaited", _AWAITED, rows)
+    _to_last_stages(session, [seq for seq, *_ in born], 0)
     listed, values = session.members([seq for seq, *_ in born])
     session.run(
         f"UPDATE ramet_awaited SET live = 1 WHERE seq {listed} AND round = 0 "
