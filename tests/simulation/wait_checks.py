@@ -57,7 +57,7 @@ class Memory:
     last: dict[int, int] = field(default_factory=dict)
     """The last child of the rounds so far."""
     sizes: dict[tuple[int, int], int] = field(default_factory=dict)
-    """By task and round."""
+    """Of the sets, by task and round; what is found of a branch is later stages, too."""
     seen: int = 0
     """The last task that was looked at, while a branch is waited for."""
 
@@ -138,7 +138,8 @@ class WaitJudge:
         if item.event.branch:
             members |= {other for other, chain in self._born(0) if chain & {*children.values()}}
             known.seen = self._last()
-        known.sizes[seq, known.joins[seq]] = len(members)
+        else:
+            known.sizes[seq, known.joins[seq]] = len(members)
         if waits:
             known.open[seq] = Round(known.joins[seq], members, item.event.branch, item.event.skip_on_failure)
             self._events["joined a branch" if item.event.branch else "joined"] += 1
@@ -177,7 +178,6 @@ class WaitJudge:
             for seq, row in branches.items():
                 if names[seq] in chain:
                     row.members.add(other)
-                    known.sizes[seq, row.number] += 1
                     self._events["a branch grew"] += 1
         known.seen = self._last()
 

@@ -264,3 +264,20 @@ async def test_of_two_that_failed_the_revive_of_one_leaves_the_other(world: Worl
     await world.run_all()
     task = await world.get(root)
     assert (task.state, task.reason) == ("skipped", f"dependency_failed: {ids[1]}")
+
+
+async def test_a_stage_that_went_on_before_the_join_is_waited_for_in_its_next_one(world: World) -> None:
+    await world.submit(world.task("root"))
+    root = await world.claim_one()
+    first = world.task("doc", kind="book.read", base="book", places=2)
+    stages = ("book.read", "book.note")
+    assert await world.spawn(root, first) == [None]
+    reading = await world.claim_one(kinds=stages)
+    await world.grow(reading, world.task("doc", kind="book.note", base="book", places=0))
+    await world.settle(root, ev.Join(root.standing.fence))
+    writing = await world.claim_one(kinds=stages)
+    assert await world.claim() == []
+    await world.settle(writing, result='"written"')
+    again = await world.claim_one()
+    page = await world.store.join_page(again.standing.seq, again.round)
+    assert [(row.key, row.result) for row in page.rows] == [("doc", "written")]

@@ -141,6 +141,18 @@ _COUNTED = (
 """SQL of the edges that a count is about: to tasks that have not ended, or whose end is still to be taken off."""
 
 
+def _to_last_stages(session: Session, seqs: Collection[int], round_: int) -> None:
+    """Let a new round wait for the stages that are there already behind those that it names."""
+    listed, values = session.members(seqs)
+    while later := session.rows(
+        "SELECT c.seq, a.seq, a.round, a.place, a.behind FROM ramet_awaited a JOIN ramet_stages s ON s.seq = a.awaited "
+        "JOIN ramet_tasks t ON t.seq = a.awaited JOIN ramet_tasks c ON c.parent_id = t.id "
+        f"JOIN ramet_stages n ON n.seq = c.seq AND n.places = 0 WHERE a.seq {listed} AND a.round = ? AND a.behind = 0",
+        (values, round_),
+    ):
+        session.update("ramet_awaited", ("awaited",), ("seq", "round", "place", "behind"), later)
+
+
 def begin_round(session: Session, row: WaitRow, task_id: str, refused: Sequence[RefusedSpawn]) -> WaitRow:
     """Write down the tasks that one waits for: its children from ``row.first`` on, and what was refused.
 
@@ -157,6 +169,7 @@ def begin_round(session: Session, row: WaitRow, task_id: str, refused: Sequence[
         session.run(_BRANCH, (task_id, row.first, row.seq, row.round))
     else:
         session.run(_CHILDREN, (row.seq, row.round, task_id, row.first))
+        _to_last_stages(session, [row.seq], row.round)
     told = [(row.seq, row.round, each.place, each.behind, row.tracking_id, each.winner, *each[2:6]) for each in refused]
     session.insert("ramet_awaited", _AWAITED, told)
     [(count, last)] = session.rows(
@@ -183,6 +196,7 @@ def begin_after(session: Session, born: Sequence[tuple[int, str, bool, Sequence[
         for place, awaited in enumerate(on)
     ]
     session.insert("ramet_awaited", _AWAITED, rows)
+    _to_last_stages(session, [seq for seq, *_ in born], 0)
     listed, values = session.members([seq for seq, *_ in born])
     found: dict[int, tuple[int, int | None]] = {
         seq: (int(live), failed)
