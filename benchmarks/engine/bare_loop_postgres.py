@@ -20,7 +20,7 @@ from benchmarks.engine.processes import cpu_seconds, postmaster
 REALS = {name for name in (*WIDE, *HOT, *HISTORY) if name.endswith(("_at", "_seconds", "_until"))}
 WHOLE = set(
     "seq rank priority spawn_depth max_attempts max_chain_depth on_end breadth fence attempts losses losses_alone "
-    "snoozes chain_depth fan_out progressed turn holds_path".split()
+    "snoozes chain_depth fan_out progressed turn holds_path payload_version".split()
 )
 
 
