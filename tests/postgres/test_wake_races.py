@@ -10,6 +10,7 @@ import pytest
 
 from ramet.model.task.task import After
 from ramet.store.postgres.store import PostgresStore
+from ramet.store.rows import waits
 from ramet.store.session import Session
 from ramet.store.verbs import wake
 from tests.support.world import LEASE_SECONDS, SettableClock, World, failing
@@ -53,7 +54,7 @@ async def test_a_claim_looks_again_at_those_that_another_brings_back(
 async def race(world: World, beside: World, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     ids = await to_be_brought_back(world)
     follow = wake._follow_wake
-    where: Any = wake.waits if at == "load" else wake
+    where: Any = waits if at == "load" else wake
     read = getattr(where, at)
 
     def held(session: Session) -> int:

@@ -96,7 +96,8 @@ class People:
         rng = self._rng
         items: list[Any] = []
         for _ in range(count):
-            kind, item, options = rng.choice(self._kinds), Item(number=rng.randrange(spread), spread=spread), {}
+            kind, item = rng.choice(self._kinds), Item(number=rng.randrange(spread), spread=spread)
+            options: dict[str, Any] = {}
             before = [(of, key_of(other)) for of, other, *_ in items if (of, other.number) != (kind, item.number)]
             if before and "after" in self._parts and rng.random() < 0.5:
                 options = {"after": [rng.choice(before)], "on_dependency_failure": rng.choice(("skip", "run"))}

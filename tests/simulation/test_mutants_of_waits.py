@@ -50,7 +50,7 @@ def test_an_edge_that_is_forgotten_is_found(tmp_path: Path, monkeypatch: pytest.
     begin_after = waits.begin_after
 
     def forgetful(session: Session, born: Sequence[tuple[int, str, bool, Sequence[int]]]) -> None:
-        begin_after(session, [(*rest, on[:-1]) for *rest, on in born])  # type: ignore[arg-type, misc]
+        begin_after(session, [(*rest, on[:-1]) for *rest, on in born])  # type: ignore[misc]
 
     monkeypatch.setattr(waits, "begin_after", forgetful)
     must_be_found_with({"after"}, tmp_path, EARLY, first=6)
