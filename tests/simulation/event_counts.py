@@ -72,6 +72,7 @@ REQUIRED = frozenset(
         "pruned a lineage", "upgraded", "upgraded under claims", "restored", "claimed to end",
         "reoffer done", "raise_limits done", "exclude done", "revive done", "cancel done", "cancel_lineage done",
         "pause_lineage done", "pause_queue done", "open_breaker done", "close_breaker done", "stop done",
-        "verb bind", "verb reserve", "verb settle_reserved",
+        "joined", "joined a branch", "a branch grew", "came after", "went on", "waits again", "branch at its size",
+        "verb add", "verb bind", "verb reserve", "verb settle_reserved",
     ]
 ) - NEVER.keys()  # fmt: skip

@@ -65,7 +65,7 @@ GROWING = frozenset({"settle", "submit", "add", "reserve", "settle_reserved", "r
 class Witness:
     """Everything that was promised to somebody."""
 
-    def __init__(self, store: SimulatedStore, now: Callable[[], float], parts: frozenset[str]) -> None:
+    def __init__(self, store: SimulatedStore, now: Callable[[], float], parts: frozenset[str] = frozenset()) -> None:
         self.store = store
         self._now = now
         self.events: Counter[str] = Counter()
@@ -145,6 +145,7 @@ class Witness:
                 self.granted.update(told.id for told in answer if told.id is not None)
             case "reoffer":
                 self.reoffered(answer)
+                self.events["reoffer done"] += bool(answer.created)
                 if answer.created:
                     self.judge.reopened.add(arguments[0])
             case "prune":

@@ -26,9 +26,9 @@ SPAWNERS = 2 * THREADS
 
 
 @contextmanager
-def rival(address: str) -> Iterator[subprocess.Popen[str]]:
+def rival(address: str, module: str = "spawning_process") -> Iterator[subprocess.Popen[str]]:
     """A second process on the same database, ready to start."""
-    command = [sys.executable, "-m", "tests.conformance.guard.spawning_process", address]
+    command = [sys.executable, "-m", f"tests.conformance.guard.{module}", address]
     process = subprocess.Popen(command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

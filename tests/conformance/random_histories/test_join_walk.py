@@ -1,4 +1,6 @@
-"""Random lineages with joins, edges, failures, cancels, excludes, revives and lost claims, beside a plain model."""
+"""Random lineages with joins, edges, failures, excludes, revives, lost claims and cancels (of tasks, trees, lineages),
+some until their deadline, beside a plain model.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,8 @@ from tests.support.world import LEASE_SECONDS, World, failing, hand_back, settle
 WALKS = int(os.environ.get("RAMET_JOIN_WALKS", "25"))
 STEPS = 40
 TASKS_MAX = 60
+EXTEND_SECONDS = 86_400.0
+"""From a revival to the deadline of its lineage: longer than a history."""
 
 
 @dataclass(eq=False)
@@ -182,7 +186,11 @@ class Walk:
 
     async def step(self) -> None:
         act = self.rng.choice(("claim", "claim", "end", "end", "end", "act", "lose"))
-        if act == "claim" or not self.in_hand:
+        if self.rng.random() < 0.03:
+            await self.end_all()
+        elif self.rng.random() < 0.03:
+            await self.cancel_tree(self.rng.choice(self.model.nodes))
+        elif act == "claim" or not self.in_hand:
             await self.claim()
         elif act == "end":
             await self.end(self.in_hand.pop(self.rng.choice(sorted(self.in_hand))))
@@ -196,6 +204,43 @@ class Walk:
             for task_id in self.in_hand:
                 self.model.of(task_id).state = "pending"
             self.in_hand.clear()
+
+    async def cancel_tree(self, node: Node) -> None:
+        """A task and all below it; of a root it would be the lineage."""
+        await self.sweep()
+        if node.parent is None or not any(each.live for each in (node, *node.below())):
+            return
+        assert await self.world.store.cancel(node.id, tree=True, by="me")
+        self.end_these([node, *node.below()], "cancelled")
+        await self.sweep()
+
+    async def end_all(self) -> None:
+        """The whole lineage ends, by a person or by its deadline, whoever waits for whom."""
+        await self.sweep()
+        if not any(node.live for node in self.model.nodes):
+            return
+        by_person = self.rng.random() < 0.5
+        if by_person:
+            assert await self.world.store.cancel_lineage("line", by="me")
+        else:
+            lineage = await self.world.store.lineage("line")
+            assert lineage is not None
+            self.world.clock.advance(max(0.0, lineage.deadline_at - self.world.clock.now) + 1.0)
+        self.end_these(self.model.nodes, "cancelled" if by_person else "failed")
+        await self.sweep()
+
+    async def sweep(self) -> None:
+        """All in one go: of what follows an end in several, some are skipped for the others before their turn comes."""
+        while (await self.world.store.sweep(limit=1_000)).changed:
+            pass
+        while self.model.let_go_on():
+            pass
+
+    def end_these(self, nodes: list[Node], state: str) -> None:
+        for node in nodes:
+            if node.live:
+                self.in_hand.pop(node.id, None)
+                self.model.end(node, state)
 
     async def claim(self) -> None:
         self.model.let_go_on()
@@ -269,7 +314,7 @@ class Walk:
                 assert await self.world.store.exclude([node.id], by="me") == [node.id]
                 self.model.end(node, "skipped")
             case "revive" if node.state in ("failed", "cancelled", "skipped"):
-                assert await self.world.store.revive([node.id], by="me") == [node.id]
+                assert await self.world.store.revive([node.id], by="me", extend_seconds=EXTEND_SECONDS) == [node.id]
                 self.model.revive(node)
             case _:
                 pass
