@@ -58,7 +58,7 @@ async def every_end_is_told(store: Store) -> None:
             assert span.parent.span_id == task_span_id(task.parent_id)
 
 
-@pytest.mark.parametrize("script", [script for script, _, _ in ENDS], ids=[row[1] for row in ENDS])
+@pytest.mark.parametrize("script", [script for script, _, _ in ENDS], ids=[row[0].__name__ for row in ENDS])
 async def test_a_task_has_its_span_whatever_ended_it(world: World, script: Script) -> None:
     task = await script(world)
     assert task_span_id(task) in spans()

@@ -73,7 +73,9 @@ async def names(client: Client) -> dict[str, tuple[Any, ...]]:
         "pattern": ("host:*", "host:e.org"), "name": ("hourly", "limits.max_tasks", "limits.max_attempts"),
         "entry_type": ("host", "domain", "pattern"), "alert_id": tuple(one.id for one in await client.alerts()),
         "value": ("e.org", "*stopped.org/*", "7", "none"), "reasons": (",".join(REASONS), "stop_list"),
-        "concurrency": (1, 50, "none"), "extend_seconds": (1.0, 3_600.0),
+        "concurrency": (1, 50, "none"), "extend_seconds": (1.0, 3_600.0), "priority": (0, 7),
+        "delay_seconds": (0.0, 60.0), "path": ("p", "p:a"), "on_drained": ("crawl",),
+        "payload": ('"https://late.org/"',),
     }  # fmt: skip
 
 
@@ -130,7 +132,7 @@ async def act_at_random(client: Client, seed: int, times: int) -> set[str]:
 
 
 async def test_actions_in_any_order_leave_a_sound_database(client: Client) -> None:
-    did = await act_at_random(client, 1, 500)
+    did = await act_at_random(client, 1, 650)
     assert len(did) > len(ACTIONS) * 2 / 3, did
 
 

@@ -168,7 +168,8 @@ async def test_the_api_says_the_same_as_the_pages(client: Client) -> None:
     assert found["/queues"].json()["queues"][0] | {"paused_at": 0} == {
         "name": HOSTILE, "held": 0, "concurrency": None, "explicit": False, "paused_at": 0, "paused_by": HOSTILE,
         "paused_reason": HOSTILE, "waiting": nothing, "oldest_waiting": None, "oldest_waiting_at": None,
-        "held_back": {}, "kinds": [], "workers": 1, "slots": 4,
+        "held_back": {}, "kinds": [], "workers": 1, "slots": 4, "blocked_at": None, "blocked_by": None,
+        "blocked_reason": None, "on_drained": None, "drained_at": None,
     }  # fmt: skip
     assert found["/resources"].json()[0]["state"] == "open"
     assert [one["kind"] for one in found["/workers"].json()["unserved"]] == ["crawl"]

@@ -185,7 +185,7 @@ def of_each(made: world.Hostile) -> Iterator[tuple[str, str | None]]:
     yield from ((f"/alerts/{number}", None) for number in made.alerts)
     yield from ((f"/tasks/{task_id}", None) for task_id in made.failures)
     for number, (name, action) in enumerate(ACTIONS.items()):
-        for text in (ALL[:500], [*PAYLOADS.values()][number]):
+        for text in (ALL[:500], [*PAYLOADS.values()][number % len(PAYLOADS)]):
             fields = dict.fromkeys(action.fields.model_fields, text)
             yield f"/act/{name}?{urlencode({**fields, 'reason': text, 'back': text})}", None
 
