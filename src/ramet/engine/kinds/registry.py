@@ -321,7 +321,7 @@ class Kind:
             required=int(required),
             after=self._after(str(key), after, path) if after else None,
             budget=None if budget is None else budget.checked(),
-            payload_version=_later(self.version if payload_version is None else payload_version),
+            payload_version=_later(self.version, payload_version),
             retry=None if retry is None else waits_text(retry.waits),
             tags=json.dumps(checked_tags(tags)) if tags else None,
         )
@@ -348,8 +348,10 @@ def _fewer(declared: int | None, given: int | None, retry: Retry | None) -> int 
     return wanted if declared is None else min(declared, wanted)
 
 
-def _later(version: int) -> int | None:
-    return None if whole("payload_version", version, least=1) == 1 else version
+def _later(declared: int, given: int | None) -> int | None:
+    """The version of a payload as it is stored: None for the first."""
+    version = declared if given is None else whole("payload_version", given, least=1)
+    return None if version == 1 else version
 
 
 def _stricter(declared: float | None, given: float | None) -> float | None:
