@@ -211,8 +211,7 @@ class Walk:
         if node.parent is None or not any(each.live for each in (node, *node.below())):
             return
         assert await self.world.store.cancel(node.id, tree=True, by="me")
-        self.end_these([node, *node.below()], "cancelled")
-        await self.sweep()
+        await self.end_these([node, *node.below()], "cancelled")
 
     async def end_all(self) -> None:
         """The whole lineage ends, by a person or by its deadline, whoever waits for whom."""
@@ -226,21 +225,30 @@ class Walk:
             lineage = await self.world.store.lineage("line")
             assert lineage is not None
             self.world.clock.advance(max(0.0, lineage.deadline_at - self.world.clock.now) + 1.0)
-        self.end_these(self.model.nodes, "cancelled" if by_person else "failed")
-        await self.sweep()
+        await self.end_these(self.model.nodes, "cancelled" if by_person else "failed")
 
     async def sweep(self) -> None:
-        """All in one go: of what follows an end in several, some are skipped for the others before their turn comes."""
-        while (await self.world.store.sweep(limit=1_000)).changed:
-            pass
+        """Maintenance, until it finds nothing more to do."""
+        await self.world.sweep()
         while self.model.let_go_on():
             pass
 
-    def end_these(self, nodes: list[Node], state: str) -> None:
-        for node in nodes:
-            if node.live:
-                self.in_hand.pop(node.id, None)
+    async def end_these(self, nodes: list[Node], state: str) -> None:
+        """All of them end, one after the other: some are skipped for the others before their turn comes."""
+        await self.world.sweep()
+        skipped: dict[str, str] = dict(await self.world.store.read(
+            "SELECT t.id, f.id FROM ramet_waits w JOIN ramet_tasks t ON t.seq = w.seq JOIN ramet_tasks f "
+            "ON f.seq = w.failed WHERE t.state = 'skipped'"
+        ))  # fmt: skip
+        for node in [each for each in nodes if each.live]:
+            self.in_hand.pop(node.id, None)
+            if node.id in skipped and node.skips and node.waits_for is not None:
+                node.failed = self.model.of(skipped[node.id])
+                assert node.failed in node.waits_for
+                self.model.end(node, "skipped", because=True)
+            else:
                 self.model.end(node, state)
+        await self.sweep()
 
     async def claim(self) -> None:
         self.model.let_go_on()
