@@ -75,6 +75,7 @@ async def _fill(path: Path) -> list[str]:
     await world.store.note_wait(waiter.standing.seq, waiter.standing.fence, ids[2])
     await world.store.pause_path(("shut",), by="test")
     await world.store.cancel(ids[0], tree=False, by="test")
+    await every_verb.set_aside_and_add(world)  # Last: the next claim follows what it leaves.
     found = await violations(world.store)
     await world.store.close()
     return found

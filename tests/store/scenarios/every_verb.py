@@ -12,6 +12,7 @@ from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
 from ramet.model.flow.resources import DeclaredFlow, ResourcePolicy, ResponseLimits, WorkerStatus
 from ramet.model.flow.shares import TakeRequest
+from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.limits import Limits
 from ramet.model.money import ActualCost, Charge, ReserveRequest
 from ramet.model.operations import BulkAction
@@ -19,7 +20,7 @@ from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.ordering import BY_DUE
-from ramet.model.task.task import TaskState
+from ramet.model.task.task import After, TaskState
 from ramet.model.values import blob_of
 from ramet.store.errors import QueueBlocked
 from ramet.store.requests import ImportRunResult, ImportTask, NewLineage, Statement, TaskQuery
@@ -139,6 +140,7 @@ async def run_everything(world: World) -> None:
     await ask(world)
     await stand_in_line(world)
     await join_and_go_on(world)
+    await set_aside_and_add(world)
     await rates(world)
     world.clock.advance(10_000_000.0)
     await world.sweep()
@@ -230,6 +232,28 @@ async def go_through_stages(world: World) -> None:
     await world.settle(await world.claim_task(second))
     await world.store.stage_counts("page")
     await world.store.stage_counts("page", "stages")
+
+
+async def set_aside_and_add(world: World) -> None:
+    """Branches, roots that are added, tasks after others, and one that comes back with what it was skipped for."""
+    part = Budget(max_tasks=3, max_cost=20, keep_cost=5, max_spawn_depth=1, seconds=900.0)
+    [root] = await world.submit(world.task("parts", budget=part), tracking_id="parts", max_cost=50)
+    claimed = await world.claim_task(root)
+    inner = world.task("inner", budget=Budget(max_tasks=2))
+    answer = await world.settle(claimed, ev.Join(claimed.standing.fence), spawns=[inner, world.task("too many")])
+    below = await world.claim_task(str(answer.spawns[0].id))
+    await world.store.reserve([ReserveRequest("part", below.standing.seq, below.standing.fence, 3)])
+    await world.store.settle_reserved([ActualCost("part", 2)])
+    await world.settle(below, charge=Charge("parts", 1))
+    first = world.task("first", after=After(((root,),)))
+    second = world.task("second", after=After((("page", "first"),)))
+    added = await world.store.add("parts", [first, second])
+    await world.settle(await world.claim_task(root))
+    failed = await world.claim_task(str(added[0].id))
+    await world.settle(failed, failing(failed))
+    await world.sweep()
+    assert await world.state(str(added[1].id)) == "skipped"
+    assert await world.store.revive([failed.id], by="w") == [failed.id]
 
 
 async def join_and_go_on(world: World) -> None:
