@@ -18,7 +18,7 @@ CENT = 10_000_000
 BUDGETS = [60 * CENT, 18 * CENT, 5 * CENT]
 """For a question at depth 0, at depth 1, and deeper, with all that grows below it."""
 PLAN_MOST, ANSWER_MOST = 2 * CENT, 3 * CENT
-"""What the two calls of a question cost at most: their outputs are capped."""
+"""Highest cost of the two calls of a question; both outputs are capped."""
 KEPT = ANSWER_MOST
 """Of a question's budget, kept aside for its answer."""
 QUESTION = "why does it rain"

@@ -93,7 +93,7 @@ def _print_traceback(screen: Console, found: Explanation) -> None:
 
 
 def _print_log(screen: Console, logs: Sequence[AttemptLog]) -> None:
-    """What the newest attempt logged, where its kind keeps that."""
+    """Print the log of the newest attempt, if its kind keeps logs."""
     for log in logs[-1:]:
         others = f" ({counted(len(logs) - 1, 'other')} with --json)" if len(logs) > 1 else ""
         left_out = f", {log.left_out:,} before it left out" if log.left_out else ""

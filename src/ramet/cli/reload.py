@@ -25,7 +25,7 @@ INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
 INSTALLED_NAMES = {"site-packages", "dist-packages"}
 
 Version = tuple[int, int]
-"""When a file was changed, in nanoseconds, and its size."""
+"""Time of a file's last change, in nanoseconds, and its size in bytes."""
 
 
 class Reloadable(Protocol):

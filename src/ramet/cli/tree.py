@@ -37,7 +37,7 @@ class LineageTrees(NamedTuple):
     links: dict[str, list[str]]
     """Ids of existing tasks that a shown task wanted and kept the edge to, by its id."""
     waits: dict[str, int]
-    """How many tasks a shown task waits for, by its id."""
+    """Number of tasks that a shown task waits for, by its id."""
     ends: Sequence[TreeNode] = ()
     """The tasks of the lineage's ends, which run in lineages of their own."""
     summaries: Mapping[str, str] = {}

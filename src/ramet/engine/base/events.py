@@ -1,4 +1,4 @@
-"""What an app is told of its tasks: functions registered with ``@app.on(...)``, behind one more observer of the store.
+"""Events of an app's tasks: call the functions registered with ``@app.on(...)``, behind one more observer of the store.
 
 They are called by the process that settles, once the outcome is durable, by the same way as traces and metrics are
 (:mod:`ramet.engine.client.watched`). Where none is registered there is no observer, and nothing is counted or kept.
@@ -25,7 +25,7 @@ EVENT_NAMES: tuple[str, ...] = get_args(EventName)
 
 @dataclass(frozen=True, slots=True)
 class TaskEvent:
-    """What a function registered with :meth:`ramet.App.on` is called with."""
+    """Argument of a function registered with :meth:`ramet.App.on`."""
 
     name: EventName
     task_id: str
@@ -41,7 +41,7 @@ class TaskEvent:
     error: str | None = None
     """Type and message of the error, for a failure and a retry."""
     traceback: str | None = None
-    """Where the error came from, at most 16 KB."""
+    """Traceback of the error, at most 16 KB."""
     seconds: float | None = None
     """From the claim to the settlement; None where there was no claim, or nothing is settled yet."""
     spawn: SpawnResult | None = None
@@ -77,11 +77,11 @@ class Listeners:
 
     @property
     def on_start(self) -> Callable[[Sequence[Work]], None] | None:
-        """What a runner of handlers in this process is to call when handlers begin; None where it need not."""
+        """Return the function that a runner in this process calls when handlers begin; None if nobody listens."""
         return self.started if "start" in self else None
 
     def started(self, works: Sequence[Work]) -> None:
-        """Handlers were called for these claims."""
+        """Call the functions for the event "start", once for each of these claims."""
         for work in works:
             self.tell(
                 TaskEvent("start", work.id, work.tracking_id, work.kind, work.key, work.attempts, TaskState.PROCESSING)
