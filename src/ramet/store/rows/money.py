@@ -96,6 +96,9 @@ class _Row(NamedTuple):
     settled_at: float | None
 
 
+_COLUMNS = ", ".join(_Row._fields)
+
+
 def ceilings(session: Session, day: int) -> tuple[Ceiling, Ceiling]:
     """The sums and ceilings of a day and of the whole database."""
     most = {
@@ -151,8 +154,7 @@ def _hold(session: Session, ids: Iterable[str]) -> tuple[dict[str, Lineage], dic
     of = session.rows(f"SELECT tracking_id FROM ramet_reservations WHERE id {listed}", (values,))
     lineages = lock_lineages(session, {tracking_id for (tracking_id,) in of})
     found = session.rows(
-        "SELECT id, tracking_id, seq, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
-        f"WHERE id {listed} ORDER BY id{session.for_update}",
+        f"SELECT {_COLUMNS} FROM ramet_reservations WHERE id {listed} ORDER BY id{session.for_update}",
         (values,),
     )
     return lineages, {row[0]: _Row._make(row) for row in found}
@@ -168,8 +170,7 @@ def close_open(session: Session, seqs: Iterable[int], lineages: Mapping[str, Lin
     """
     listed, values = session.members(seqs)
     found = session.rows(
-        "SELECT id, tracking_id, seq, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
-        f"WHERE seq {listed} AND settled_at IS NULL AND closed_at IS NULL",
+        f"SELECT {_COLUMNS} FROM ramet_reservations WHERE seq {listed} AND settled_at IS NULL AND closed_at IS NULL",
         (values,),
     )
     sums = _Sums(lineages)
