@@ -96,6 +96,14 @@ class BranchBook:
         self._changed, self._new = {}, set()
 
 
+def open_book(session: Session, seqs: Collection[int]) -> tuple[BranchBook, dict[int, Member]]:
+    """Load the branches of tasks and those around them; return them, and where each task is, as :func:`members`."""
+    found = members(session, seqs)
+    branches = BranchBook(session)
+    branches.load({member.branch for member in found.values()})
+    return branches, found
+
+
 def add_members(session: Session, rows: Sequence[tuple[int, str, str, int]]) -> None:
     """Write number, tracking_id, branch, and 1 for the first task, of new tasks in branches."""
     session.insert("ramet_branch_tasks", ("seq", "tracking_id", "branch", "first"), rows)
@@ -156,9 +164,7 @@ def book_money(session: Session, wanted: Mapping[int, tuple[int, int]]) -> dict[
         By tracking_id, how much more has to be added to what the lineage has reserved than the amounts say: a branch
         with a part of its own has reserved it already.
     """
-    found = members(session, wanted)
-    branches = BranchBook(session)
-    branches.load({member.branch for member in found.values()})
+    branches, found = open_book(session, wanted)
     more: dict[str, int] = defaultdict(int)
     for seq, member in sorted(found.items()):
         spent, reserved = wanted[seq]
@@ -172,9 +178,7 @@ def book_money(session: Session, wanted: Mapping[int, tuple[int, int]]) -> dict[
 
 def deadlines(session: Session, seqs: Collection[int]) -> dict[int, float]:
     """Return the deadlines that branches give to tasks below their first ones, by number."""
-    found = members(session, seqs)
-    branches = BranchBook(session)
-    branches.load({member.branch for member in found.values()})
+    branches, found = open_book(session, seqs)
     until: dict[int, float] = {}
     for seq, member in found.items():
         chain = branches.chain(member.branch)

@@ -21,7 +21,7 @@ from ramet.store.errors import TransactionRefused
 from ramet.store.requests import Settlement, Statement
 from ramet.store.rows.blobs import keep
 from ramet.store.rows.blocks import NewBlock, Parent, store_blocks
-from ramet.store.rows.branches import BranchBook, book_money, members
+from ramet.store.rows.branches import BranchBook, open_book
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import ceilings, ensure_days, enter
 from ramet.store.schema.columns import live_of_lineage
@@ -126,7 +126,7 @@ def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, tupl
 def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> ReserveResult:
     day = day_of(session.now)
     ensure_days(session, day)
-    booked, limit = _in_branches(session, item, lineage)
+    branches, booked, limit = _in_branches(session, item, lineage)
     bounds = [lineage.cost_ceiling, *ceilings(session, day)]
     refused = refusal(booked.rest.reserved, bounds[:1], session.now) or refusal(item.amount, bounds[1:], session.now)
     if limit is not None:
@@ -154,26 +154,33 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
     )
     assert taken == 3, f"a ceiling of {tracking_id} changed inside the transaction that read it"
     enter(session, [(item.id, tracking_id, item.seq, item.fence, day, item.amount, None, now, None)])
-    if booked.after:
-        book_money(session, {item.seq: (0, item.amount)})
+    if branches is not None:
+        branches.keep(booked)
+        branches.save()
     lineages[tracking_id] = lineage._replace(reserved=lineage.reserved + booked.rest.reserved)
     return ReserveResult(item.id)
 
 
-def _in_branches(session: Session, item: ReserveRequest, lineage: Lineage) -> tuple[Booked, Ceiling | None]:
-    """Return what a reservation takes of branches and of the lineage, and the branch's ceiling that has no room."""
+def _in_branches(
+    session: Session, item: ReserveRequest, lineage: Lineage
+) -> tuple[BranchBook | None, Booked, Ceiling | None]:
+    """Return the branches, what a reservation takes of them and of the lineage, and the ceiling that has no room.
+
+    The first is None for a task in no branch.
+    """
     wanted = Booking(reserved=item.amount)
-    member = members(session, [item.seq]).get(item.seq) if lineage.branches else None
-    if member is None:
-        return Booked((), (), wanted), None
-    branches = BranchBook(session)
-    branches.load([member.branch])
+    if not lineage.branches:
+        return None, Booked((), (), wanted), None
+    branches, found = open_book(session, [item.seq])
+    if item.seq not in found:
+        return None, Booked((), (), wanted), None
+    member = found[item.seq]
     booked = book(branches.chain(member.branch), wanted)
     limit = over_limit(booked, first=member.first)
     if limit is None:
-        return booked, None
+        return branches, booked, None
     [before] = [branch for branch in booked.before if branch.id == limit.branch.id]
-    return booked, Ceiling("branch", before.spent, before.reserved, limit.limit)
+    return branches, booked, Ceiling("branch", before.spent, before.reserved, limit.limit)
 
 
 def _store_refusal(
