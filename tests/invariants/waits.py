@@ -53,7 +53,7 @@ def _rounds(
         counts = each.awaited in live or done < each.seq <= last
         by_round[each.seq, each.round] += counts and not each.behind
     for row in rows:
-        if row.waiting and row.remaining != by_round[row.seq, row.round]:
+        if row.waiting == WAITS and row.remaining != by_round[row.seq, row.round]:
             yield f"task {row.seq} waits for {row.remaining} tasks, not {by_round[row.seq, row.round]}"
 
 

@@ -278,7 +278,10 @@ async def test_more_than_one_transaction_writes_go_on_all_the_same(
     assert await world.states(*ids) == ["skipped"] * 10
     assert await world.store.revive([top_id], by="me") == [top_id]
     await world.check()
+    counted = "SELECT COUNT(*) FROM ramet_waits WHERE remaining > 0"
+    assert await world.store.read(counted) == [(0,)], "so many come back at a time, and are counted then"
     await world.sweep()
+    assert await world.store.read(counted) == [(10,)]
     assert {(await world.get(each)).wait for each in ids} == {"tasks"}
     await world.settle(await world.claim_one())
     await world.run_all()

@@ -20,7 +20,7 @@ from ramet.store.session import Row, Session
 TOGETHER_MAX = 500
 """Waiting tasks that one transaction writes."""
 WAITS, ENDED = 1, 2
-"""Of the column ``waiting``: it waits; it ended while it waited, so that it waits again when it is revived."""
+"""Of the column ``waiting``: it waits; it ended while it waited, and waits again, counted anew, when it is revived."""
 
 OVER = "waiting = 1 AND (remaining = 0 OR failed IS NOT NULL)"
 """SQL of those that may go on, or are to be skipped."""
@@ -36,7 +36,7 @@ class WaitRow(NamedTuple):
     first: int
     """Its children from this number on are of the next round."""
     remaining: int
-    """How many of the round have not ended."""
+    """How many of the round have not ended, while it waits."""
     waiting: int
     """1 (:data:`WAITS`) from the join until it may go on, 2 (:data:`ENDED`) where it ended meanwhile, else 0."""
     branch: int
@@ -322,7 +322,7 @@ def ended(
         _take_off(session, fewer, _because(session, waited, values, failed) if failed else [])
 
 
-_OPEN_ROUND = "JOIN ramet_waits w ON w.seq = a.seq AND w.round = a.round AND w.waiting <> 0"
+_OPEN_ROUND = "JOIN ramet_waits w ON w.seq = a.seq AND w.round = a.round AND w.waiting = 1"
 
 
 def _fewer(session: Session, waited: str, values: object, limit: int) -> list[Row]:
@@ -350,7 +350,7 @@ def _leave(session: Session, waited: str, values: object, failed: Collection[int
 
 
 def _take_off(session: Session, fewer: Sequence[Row], because: Sequence[Row]) -> None:
-    if session.update("ramet_waits", ("remaining = remaining - ?",), ("seq", "round", "waiting <> 0"), fewer):
+    if session.update("ramet_waits", ("remaining = remaining - ?",), ("seq", "round", "waiting = 1"), fewer):
         session.wake()  # There may be something to claim.
     session.update("ramet_waits", ("failed",), ("seq", "round", "waiting = 1", "skips = 1", "failed IS NULL"), because)
 
@@ -441,7 +441,12 @@ def live_again(session: Session, revived: Mapping[int, tuple[str, str | None, st
     session.update("ramet_waits", ("remaining = remaining + ?",), ("seq",), [(by, seq) for seq, by in more.items()])
     # One that was to be skipped for one of them is so only for another one that failed.
     session.run(f"UPDATE ramet_waits SET {_FAILED_NOW} WHERE failed {listed} AND waiting = 1", (values,))
-    session.run(f"UPDATE ramet_waits SET waiting = 1, {_FAILED_NOW} WHERE seq {listed} AND waiting = 2", (values,))
+    session.run(
+        f"UPDATE ramet_waits SET waiting = 1, remaining = (SELECT {_COUNTED} FROM ramet_awaited a WHERE "
+        "a.seq = ramet_waits.seq AND a.round = ramet_waits.round AND a.behind = 0), "
+        f"{_FAILED_NOW} WHERE seq {listed} AND waiting = 2",
+        (values,),
+    )
     session.run(f"DELETE FROM ramet_wakes WHERE seq {listed}", (values,))
     skipped = session.rows(f"SELECT DISTINCT failed FROM ramet_waits WHERE failed {listed} AND waiting = 2", (values,))
     rows = [WakeRow(seq, REVIVAL, *revived[seq], 0, 0) for (seq,) in skipped]
