@@ -154,8 +154,12 @@ class Chaos:
                     if time.monotonic() - said >= SAY_SECONDS:
                         said = time.monotonic()
                         kinds = await client.store.read(
-                            "SELECT kind, state, COUNT(*) FROM ramet_live GROUP BY kind, state ORDER BY 3 DESC"
+                            "SELECT kind, state, wait, COUNT(*), MIN(available_at) FROM ramet_live "
+                            "GROUP BY kind, state, wait ORDER BY 4 DESC"
                         )
-                        told = ", ".join(f"{count} {kind} {state}" for kind, state, count in kinds[:6])
+                        told = ", ".join(
+                            f"{count} {kind} {state}" + (f" ({wait}, in {due - time.time():.0f} s)" if wait else "")
+                            for kind, state, wait, count, due in kinds[:6]
+                        )
                         self._say(f"{self.plan.store} draining: {open_} lineages open: {told}")
                 await asyncio.sleep(LOOK_SECONDS)

@@ -30,7 +30,6 @@ def counted() -> Iterator[Counter[str]]:
             found = rule(row, task, event, now)
             if isinstance(found, Change):
                 events[f"transition {found.transition.name}"] += 1
-                events[f"wait {found.after.wait}"] += 1
                 if found.after.state != task.state:
                     events[f"{found.transition.name} -> {found.after.state}"] += 1
             return found

@@ -96,6 +96,8 @@ class Witness:
 
     def watch(self, name: str, before: Before) -> None:
         """Look at what every verb may have changed, whether it was answered or committed and never answered."""
+        waits = self.store.rows("SELECT DISTINCT wait FROM ramet_live WHERE wait IS NOT NULL")
+        self.events.update(f"wait {wait}" for (wait,) in waits)
         if self._waits is not None:
             self._waits.watch(name, before.joins)
         if self._branches is not None and name not in UNBOOKED:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ramet.engine.client.client import Client
+from ramet.model.money import DAY_SETTING
 from ramet.model.task.task import Task
 from ramet.store.errors import StoreBusy, StoreError
 from tests.simulation.virtual_time import EPOCH
@@ -39,8 +40,10 @@ OF_PARTS = {
     "joins": ("tree", "revive", "revive", "exclude"),
     "after": ("add", "add", "revive", "revive"),
     "branches": ("tree", "revive", "raise"),
+    "steered": ("reprioritise", "reschedule", "pause path", "day ceiling", "deadline", "deadline"),
 }
 """What there is to do besides where a run has a part."""
+A_PATH = ("p0",)
 PAUSE_SECONDS_MAX = 600.0
 ASK_AGAIN_SECONDS = 5.0
 
@@ -140,6 +143,9 @@ class People:
         for lineage in await client.lineages(limit=1_000):
             await self._insist(partial(client.resume_lineage, lineage.tracking_id, by="simulation"))
         await self._insist(partial(client.resume_queue, "default", by="simulation"))
+        if "steered" in self._parts:
+            await self._insist(partial(client.resume_path, A_PATH, queue="default", by="simulation"))
+            await self._insist(partial(client.settings.unset, DAY_SETTING, by="simulation"))
         for name in ("host 0", "host 1", MILL):
             await self._insist(partial(client.close_breaker, name, by="simulation"))
         self.busy -= 1
@@ -185,6 +191,19 @@ class People:
                 if self._rng.random() < 0.7:
                     items = [(kind, item, {"after": [task.id]}) for kind, item, *_ in items]
                 await self._insist(lambda: client.add(task.tracking_id, items))
+            case "reprioritise":
+                await self._insist(lambda: client.reprioritise(task.id, self._rng.randrange(-5, 5), by="simulation"))
+            case "reschedule":
+                delay = self._rng.random() * PAUSE_SECONDS_MAX
+                await self._insist(lambda: client.reschedule(task.id, delay_seconds=delay, by="simulation"))
+            case "pause path":
+                await self._insist(lambda: client.pause_path(A_PATH, queue="default", by="simulation"))
+                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
+                await self._insist(lambda: client.resume_path(A_PATH, queue="default", by="simulation"))
+            case "day ceiling":
+                await self._insist(lambda: client.settings.set(DAY_SETTING, 1, by="simulation"))
+                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
+                await self._insist(lambda: client.settings.unset(DAY_SETTING, by="simulation"))
             case "breaker":
                 await self._insist(lambda: client.open_breaker("host 1", by="simulation"))
                 await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)

@@ -284,6 +284,8 @@ class _Simulation:
             elif deed == "jump":
                 self._clock.offset += rng.choice((-500.0, -20.0, 20.0, 500.0, 2_000.0))
                 self._tell(f"the clock is {self._clock.offset:+.0f} s off")
+            elif deed == "deadline":
+                self._jump_to_deadline()
             elif deed == "upgrade":
                 self._upgrade()
             elif deed == "copy":
@@ -296,6 +298,17 @@ class _Simulation:
             else:
                 await people.do(deed)
         await people.hush()
+
+    def _jump_to_deadline(self) -> None:
+        """The clock jumps to the moment at which a lineage ends that has a task running."""
+        deadlines = self._store.rows(
+            "SELECT DISTINCT g.deadline_at FROM ramet_live l JOIN ramet_lineages g ON g.tracking_id = l.tracking_id "
+            "WHERE l.state = 'processing' ORDER BY 1"
+        )
+        if deadlines:
+            [deadline_at] = self._rng.choice(deadlines)
+            self._clock.offset += max(0.0, deadline_at - self._clock.now())
+            self._tell(f"the clock is {self._clock.offset:+.0f} s off, at a deadline")
 
     def _upgrade(self) -> None:
         """A later version changes the schema while workers of this one run; what they know stays as it is."""

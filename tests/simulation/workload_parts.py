@@ -34,11 +34,13 @@ PARTS = (
     "joins",
     "after",
     "branches",
+    "steered",
 )
 """``source``: a breaker that only people close. ``restore``: a copy of the database takes the place of the database.
 ``at once``: what people do takes time, and they do other things meanwhile. ``trees``: they cancel more tasks with all
 below. ``leaves``: tasks that only return, which go by the lanes. ``after``: tasks that come after others, roots that
-are added among them. New parts go to the end: those that a seed drew before stay."""
+are added among them. ``steered``: people change priorities, moments and ceilings, pause paths, and the clock jumps to a
+deadline. New parts go to the end: those that a seed drew before stay."""
 WAITS = frozenset({"joins", "after"})
 """Parts in which tasks wait for others."""
 ALL_PARTS = frozenset(PARTS)

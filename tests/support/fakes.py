@@ -29,12 +29,15 @@ class Hands:
 
 
 class Greedy:
-    """A pace that always wants the same number in hand, so that a test knows what is prefetched."""
+    """A pace that wants the same number in hand until one stalls, so that a test knows what is prefetched."""
 
     def __init__(self, most: int) -> None:
         self.most = most
 
     def settled(self, count: int, taken_at: float = 0.0) -> None: ...
+
+    def stalled(self) -> None:
+        self.most = 1
 
     def wanted(self, held: int) -> int:
         return max(0, self.most - held)

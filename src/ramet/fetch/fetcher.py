@@ -197,7 +197,6 @@ class LoopFetchers:
         """``opener`` makes the fetcher of an event loop when it is first needed."""
         self._opener = opener
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, Fetcher] = WeakKeyDictionary()
-        self._closing: set[asyncio.Task[None]] = set()
 
     def here(self) -> Fetcher:
         """Return the fetcher of the running event loop."""
@@ -207,13 +206,7 @@ class LoopFetchers:
         return self._open[loop]
 
     async def close(self) -> None:
-        """Close the fetcher of the running event loop; a later fetch opens another."""
+        """Close the fetcher of the running event loop; a later fetch opens another. For ``app.at_end``."""
         fetcher = self._open.pop(asyncio.get_running_loop(), None)
         if fetcher is not None:
             await fetcher.close()
-
-    def close_soon(self) -> None:
-        """Close it once the event loop comes to it: for ``app.at_end``, which does not wait."""
-        task = asyncio.get_running_loop().create_task(self.close())
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)

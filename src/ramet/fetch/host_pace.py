@@ -43,7 +43,7 @@ class HostPace:
     def declare(self, app: App) -> None:
         """Declare the rate of every host, and close the connections when a worker ends."""
         app.resource(f"{self._prefix}*", rate_per_second=REQUESTS_PER_SECOND, burst=BURST, breaker_failures=0)
-        app.at_end(self._fetchers.close_soon)
+        app.at_end(self._fetchers.close)
 
     def resource_of(self, url: str) -> str:
         """Return the resource of an address' host.

@@ -96,10 +96,31 @@ def test_a_script_that_runs_an_app_opens_and_closes_its_lifespan(tmp_path: Path)
     app = App()
     opened = Opened(app)
     app.at_end(lambda: opened.notes.append("at_end"))
+
+    @app.at_end
+    async def close() -> None:
+        await asyncio.sleep(0)
+        opened.notes.append("awaited at_end")
+
     with app.sync_client(tmp_path / "ramet.db") as client:
         client.submit("work")
     app.run(tmp_path / "ramet.db")
-    assert opened.notes == ["opened", "async", "at_end", "closed"], "what handlers opened is closed before the rest"
+    assert opened.notes == ["opened", "async", "awaited at_end", "at_end", "closed"], (
+        "what handlers opened is closed before the rest"
+    )
+
+
+async def test_what_several_workers_of_one_loop_share_is_closed_by_the_last_of_them() -> None:
+    app, closed = App(), list[str]()
+    app.at_end(lambda: closed.append("closed"))
+    async with app.opened():
+        async with app.opened():
+            pass
+        assert closed == []
+    assert closed == ["closed"]
+    async with app.opened():
+        pass
+    assert closed == ["closed"] * 2
 
 
 async def test_run_task_opens_and_closes_the_lifespan() -> None:

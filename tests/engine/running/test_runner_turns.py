@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from ramet import Context, Limits, SyncContext
+from ramet.engine.running import runner as running
 from ramet.model.task import events as ev
 from tests.engine.runner_harness import Bench, work
 from tests.support.waiting import HANG_SECONDS, until
@@ -53,6 +54,51 @@ async def test_a_thread_past_its_limit_frees_its_slot_and_its_late_return_is_dro
     await until(returned.is_set, "the thread's return")
     await asyncio.sleep(0)
     assert len(bench.delivered) == 2
+
+
+async def test_what_waits_for_a_slot_goes_back_when_no_call_begins_for_a_while(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "OVERDUE_CHECK_SECONDS", 3_600.0)
+    go_on = asyncio.Event()
+
+    @bench.app.task("held")
+    async def held(ctx: Context) -> None:
+        await go_on.wait()
+
+    runner = bench.start(concurrency=1)
+    runner.add([work(number, "held") for number in (1, 2, 3)])
+    await until(lambda: bench.slots == [1], "the first call")
+    for _ in range(running.STALLED_CHECKS):
+        runner._hand_back_queued()
+    assert bench.ended == []
+    runner._hand_back_queued()
+    assert bench.ended == [(2, 5), (3, 5)]
+    go_on.set()
+    await until(lambda: bench.delivered, "the end of the first")
+    runner._hand_back_queued()
+    assert await bench.run("held") == ev.Complete(5)
+    assert [item.seq for item in bench.delivered] == [1, 2]
+    assert bench.ended == [(2, 5), (3, 5)]
+
+
+async def test_what_waits_for_a_slot_stays_while_calls_begin(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "OVERDUE_CHECK_SECONDS", 3_600.0)
+    turn = asyncio.Semaphore(0)
+
+    @bench.app.task("held")
+    async def held(ctx: Context) -> None:
+        await turn.acquire()
+
+    runner = bench.start(concurrency=1)
+    runner.add([work(number, "held") for number in range(1, 6)])
+    for number in range(1, 6):
+        await until(lambda number=number: bench.slots == [number], "the next call")  # type: ignore[misc, arg-type]
+        for _ in range(running.STALLED_CHECKS - 1):
+            runner._hand_back_queued()
+        turn.release()
+    await until(lambda: len(bench.delivered) == 5, "the end of all")
+    assert bench.ended == []
 
 
 async def test_handlers_that_never_wait_yield_to_the_loop(bench: Bench) -> None:

@@ -60,6 +60,12 @@ def test_it_forgets_a_burst() -> None:
     assert burst > pace.wanted(0) == 4
 
 
+def test_where_what_it_holds_does_not_begin_it_holds_as_many_as_there_are_slots() -> None:
+    pace = paced(per_second=1_000)
+    pace.stalled()
+    assert pace.wanted(0) == 8
+
+
 def test_the_first_settled_batch_tells_how_fast_tasks_are() -> None:
     clock = Hands()
     pace = SettleRate(clock, 16)

@@ -52,6 +52,13 @@ async def of_task(client: Client, address: str) -> list[str]:
     return [task_id, task.kind, task.key, task.state, task.tracking_id, *claims]
 
 
+async def of_joined(client: Client, address: str) -> list[str]:
+    asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
+    found = await client.joined(asked["task_id"], round_=int(asked["round"]) if "round" in asked else None)
+    assert found is not None
+    return [f"Join {found.round} of {found.rounds}", *(f"{one.kind} {one.key}" for one in found.rows)]
+
+
 async def of_paths(client: Client, address: str) -> list[str]:
     return [" / ".join(one.path) for one in (await client.paths()).tasks if one.behind]
 
@@ -152,6 +159,7 @@ async def of_api_docs(client: Client, address: str) -> list[str]:
 
 TRUTHS: dict[str, Truth] = {
     "overview": of_overview, "lineages": of_lineages, "lineage": of_lineage, "tasks": of_tasks, "task": of_task,
+    "joined": of_joined,
     "paths": of_paths, "resources": of_resources, "queues": of_queues, "workers": of_workers,
     "schedules": of_schedules, "schedule": of_schedule, "alerts": of_alerts, "alert": of_alert, "costs": of_costs,
     "settings": of_settings, "stop-list": of_stop_list, "acts": of_acts, "blocks": of_blocks, "branches": of_branches,

@@ -91,6 +91,7 @@ async def _press(folder: Path, clock: TickingClock) -> list[str]:
         for name in press_app.DOCUMENTS:
             made = await client.submit(press_app.document, name, tracking_id=f"press-{name}", path=[name])
             documents.append(made.tracking_id)
+        await client.submit(press_app.edition, "spring", tracking_id="edition-spring")
         await client.schedules.run("nightly-letters", by="grace", reason="the fair is tomorrow")
         letters = [
             (press_app.letter, f"{who}@press.example") for who in ("ada", "grace", "nobody-1", "nobody-2", "joan")

@@ -20,8 +20,8 @@ NOT_FOLLOWED = ("/api/v1/", "/api/openapi.json", "/static/", "/metrics")
 """What is no page: other tests look at it."""
 
 
-BEGINNINGS = ("/", "/search?q=press-")
-"""The second is an answer that only typed words lead to."""
+BEGINNINGS = ("/", "/search?q=press-", "/lineages/edition-spring")
+"""The second is an answer that only typed words lead to, the third has the only task with several joins."""
 
 
 class Walk(NamedTuple):

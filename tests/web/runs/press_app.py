@@ -90,6 +90,25 @@ async def letter(ctx: Context, to: str) -> str:
     return "sent"
 
 
+@app.task("edition", key=str)
+async def edition(ctx: Context, name: str) -> dict[str, int]:
+    """Joins its articles, then what the first of them led to."""
+    if ctx.joined is None:
+        ctx.spawn("article", f"{name}, cover story")
+        ctx.spawn("article", f"{name}, letters")
+        return ctx.join()  # type: ignore[return-value]
+    if ctx.joined.round == 1:
+        ctx.spawn("article", f"{name}, index")
+        return ctx.join()  # type: ignore[return-value]
+    return {"rounds": ctx.joined.round}
+
+
+@app.task("article", key=str)
+async def article(ctx: Context, name: str) -> int:
+    """What an edition waits for."""
+    return len(name)
+
+
 @app.task("proof", key=str, queue="readers")
 async def proof(ctx: Context, name: str) -> None:
     """Served by nobody but a person."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from ramet.engine.base.error_text import describe_error, redacted
 from ramet.engine.base.events import EVENT_NAMES, EventName, TaskEvent
@@ -13,6 +15,7 @@ from ramet.engine.kinds.registry import Middleware, Registry
 from ramet.engine.kinds.signatures import check_parentheses, is_async, name_of
 
 ContextFunction = TypeVar("ContextFunction", bound=Callable[..., Any])
+EndFunction = TypeVar("EndFunction", bound=Callable[[], object])
 EventFunction = TypeVar("EventFunction", bound=Callable[[TaskEvent], object])
 
 
@@ -22,7 +25,9 @@ class AroundHandlers:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self._lifespan: Middleware | None = None
-        self._at_end: list[Callable[[], None]] = []
+        self._at_end: list[Callable[[], object]] = []
+        self._opened: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
+        """How many workers, or what stands for one in tests, run handlers in each event loop."""
 
     def lifespan(self, function: ContextFunction) -> ContextFunction:
         """Register what opens the resources of handlers and closes them: a function of the app with one ``yield``.
@@ -91,8 +96,10 @@ class AroundHandlers:
 
         return register
 
-    def at_end(self, function: Callable[[], None]) -> Callable[[], None]:
+    def at_end(self, function: EndFunction) -> EndFunction:
         """Register a function that closes what handlers opened; called where they ran, when that ends in good order.
+
+        ``async def``, which is awaited, or plain. Of several workers in one event loop the last one calls it.
 
         The last registered comes first; what :meth:`lifespan` has after its ``yield`` follows all of them.
         After a crash nothing is called: what handlers write outside must bear that.
@@ -117,9 +124,22 @@ class AroundHandlers:
                 except Exception as error:
                     why = " ".join(redacted(str(describe_error(error))).split())
                     raise RuntimeError(f"the app's lifespan could not open: {why}") from error
-            for function in self._at_end:
-                stack.callback(function)
+            loop = asyncio.get_running_loop()
+            self._opened[loop] = self._opened.get(loop, 0) + 1
+            stack.push_async_callback(self._close, loop)
             yield value
+
+    async def _close(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close what handlers opened in this loop, where no other handlers run in it."""
+        self._opened[loop] -= 1
+        if self._opened[loop]:
+            return
+        async with AsyncExitStack() as stack:
+            for function in self._at_end:
+                if is_async(function):
+                    stack.push_async_callback(cast(Callable[[], Awaitable[object]], function))
+                else:
+                    stack.callback(function)
 
 
 def _managed(decorator: str, function: Callable[..., Any], argument: str) -> Middleware:

@@ -112,7 +112,7 @@ class RunnerPort(HandlerPort, Protocol):
         ...
 
     def stopped(self, claim: tuple[int, int]) -> None:
-        """A cancelled claim has no handler that runs, any more or at all."""
+        """A claim has no handler that runs, any more or at all: it was cancelled, or waited for a slot for too long."""
         ...
 
 

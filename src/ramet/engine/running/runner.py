@@ -33,6 +33,9 @@ log = own_logger("ramet.worker")
 YIELD_EVERY = 64
 """Handlers that never wait would keep the loop to themselves: a slot steps aside after so many of them."""
 OVERDUE_CHECK_SECONDS = 0.25
+STALLED_CHECKS = 5
+"""Where no call began between so many checks, those that wait for a slot go back: another worker may have one, and a
+handler that waits for one of these tasks would hold its slot for ever."""
 
 
 class Runner:
@@ -79,6 +82,10 @@ class Runner:
         )  # fmt: skip
         self._ends = self._calls.ends
         self._queue: deque[Work | list[Work]] = deque()
+        self._queued = 0
+        """Calls that were ever queued."""
+        self._begun: deque[int] = deque(maxlen=STALLED_CHECKS)
+        """How many of them had begun at the last checks that found others waiting for a slot."""
         self._idle: deque[asyncio.Future[None]] = deque()
         self._slots = [HandlerSlot() for _ in range(concurrency)]
         self._patient, self._alone, self._width = patient, alone, width
@@ -105,8 +112,7 @@ class Runner:
         if self._alone and works and self._registry.known(works[0].kind).how.batch > 1:
             self._gathered(list(works))
         else:
-            self._queue.extend(works)
-            self._wake(len(works))
+            self._enqueue(works)
 
     def gather_no_more(self) -> None:
         """Call batch handlers with what there is, without waiting for company."""
@@ -116,11 +122,12 @@ class Runner:
     def _gathered(self, works: list[Work]) -> None:
         """The works of one call are together."""
         calls = [works[at : at + self._width] for at in range(0, len(works), self._width)]
-        self._queue.extend(calls)
-        self._wake(len(calls))
+        self._enqueue(calls)
 
-    def _wake(self, calls: int) -> None:
-        for _ in range(min(calls, len(self._idle))):
+    def _enqueue(self, calls: Sequence[Work | list[Work]]) -> None:
+        self._queue.extend(calls)
+        self._queued += len(calls)
+        for _ in range(min(len(calls), len(self._idle))):
             waiter = self._idle.popleft()
             if not waiter.done():
                 waiter.set_result(None)
@@ -310,6 +317,7 @@ class Runner:
         while not self._stopped:
             await self._clock.sleep(OVERDUE_CHECK_SECONDS)
             now = self._clock.monotonic()
+            self._hand_back_queued()
             for slot in self._slots:
                 if slot.works and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
                     slot.timed_out = True
@@ -318,6 +326,20 @@ class Runner:
                         if self._on_late is not None:
                             self._on_late([(work.seq, work.fence) for work in slot.works], slot.where)
                     self._tell(slot)
+
+    def _hand_back_queued(self) -> None:
+        """Give back all calls that wait for a slot where no slot has become free for a while."""
+        if not self._queue:
+            self._begun.clear()
+            return
+        begun = self._queued - len(self._queue)
+        if len(self._begun) == STALLED_CHECKS and self._begun[0] == begun:
+            works = [work for item in self._queue for work in _works(item)]
+            self._queue.clear()
+            log.debug("%d tasks waited for a slot for too long: they go back", len(works))
+            for work in works:
+                self._port.stopped((work.seq, work.fence))
+        self._begun.append(begun)
 
 
 def _works(item: Work | list[Work]) -> list[Work]:

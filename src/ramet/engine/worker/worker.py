@@ -68,6 +68,10 @@ class SettleRate:
             self._per_second = max(measured, self._per_second + (measured - self._per_second) * SMOOTHING)
             self._count, self._since = 0, self._clock.monotonic()
 
+    def stalled(self) -> None:
+        """Note that what was prefetched did not begin in time."""
+        self._per_second, self._count, self._since = 0.0, 0, self._clock.monotonic()
+
     def wanted(self, held: int) -> int:
         """How many to claim now; 0 when it is better to wait for more room."""
         target = min(HELD_MAX, self._concurrency + int(self._per_second * AHEAD_SECONDS))
@@ -114,6 +118,11 @@ class BatchPrefetch:
             for work in works:
                 if work.kind in self._lanes:
                     self._lanes[work.kind].held += 1
+
+    def stalled(self) -> None:
+        """Note that what was prefetched did not begin in time."""
+        for lane in self._lanes.values():
+            lane.pace.stalled()
 
     def left(self, works: Iterable[Work]) -> int:
         """These are in hand no more; returns how many of them were of these kinds."""
@@ -567,10 +576,13 @@ class Worker:
         self._app.registry.listeners.started(works)
 
     def stopped(self, claims: Sequence[ClaimId]) -> None:
-        """The handlers of these claims run no more: what they held goes back.
+        """The handlers of these claims run no more, or waited for a slot for too long: what they held goes back.
 
         Where the task was ended from outside that is refused, and frees the slot that was held on for it (DESIGN §4).
         """
+        if any(self._claims.holds(seq, fence) for seq, fence in claims):
+            self._pace.stalled()
+            self._lanes.stalled()
         self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in claims])
 
     def broken(self, error: RuntimeError) -> None:
