@@ -76,7 +76,7 @@ async def test_an_opened_branch_stays_open_when_the_page_changes(chromium: Brows
         lineage = quote(ODD, safe="")
         await page.goto(f"{origin}/lineages/{lineage}")
         await page.wait_for_selector(".pulse.on")
-        await page.click("#tree summary:has-text('root')", position={"x": 3, "y": 8})
+        await page.click("#tree summary:has-text('below')")
         await page.click("#tree summary:has-text('leaf'):has-text('filtered')")
         await page.wait_for_selector("#tree >> text=seed 27")
         await made.client.revive([made.failed], by="ada")

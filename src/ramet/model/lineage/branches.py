@@ -101,6 +101,10 @@ class Booking(NamedTuple):
     spent: int = 0
     reserved: int = 0
 
+    def plus(self, other: Booking) -> Booking:
+        """Return the sum of both."""
+        return Booking(*(mine + its for mine, its in zip(self, other, strict=True)))
+
 
 class Booked(NamedTuple):
     """A booking in every branch around it."""

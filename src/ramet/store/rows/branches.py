@@ -147,8 +147,7 @@ def count_live(session: Session, changes: Mapping[int, int], lineages: Mapping[s
             chain = reopened(chain, lineage.max_tasks - lineage.tasks, left)
         booked = book(chain, Booking(live=ended + revived))
         branches.keep(booked)
-        before = sums.get(lineage.tracking_id, Booking())
-        sums[lineage.tracking_id] = Booking(*(a + b for a, b in zip(before, booked.rest, strict=True)))
+        sums[lineage.tracking_id] = sums.get(lineage.tracking_id, Booking()).plus(booked.rest)
     branches.save()
     add_to_lineages(session, sums)
 

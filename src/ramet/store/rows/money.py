@@ -197,10 +197,9 @@ def book_charges(
          for seq, fence, tracking_id, charge in charges],
     )  # fmt: skip
     by_lineage: dict[str, int] = defaultdict(int)
-    for _, _, tracking_id, charge in charges:
-        by_lineage[tracking_id] += charge.amount
     branched: dict[int, tuple[int, int]] = {}
     for seq, _, tracking_id, charge in charges:
+        by_lineage[tracking_id] += charge.amount
         if lineages[tracking_id].branches:
             branched[seq] = (branched.get(seq, (0, 0))[0] + charge.amount, 0)
     set_aside = book_money(session, branched) if branched else {}

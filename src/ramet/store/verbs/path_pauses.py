@@ -7,6 +7,7 @@ of the pause lets all of them be claimed. Their places in line stay theirs, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ramet.model.paths import DEFAULT_QUEUE, PathElements, PathPause, nodes_of, path_from, path_key, path_text
 from ramet.model.task.task import Standing, Wait
@@ -41,10 +42,7 @@ def pause_path(
         (_node(path, of, tracking_id), path_text(path), of, tracking_id, session.now, by, reason),
     )
     if paused:
-        record_audit_entry(
-            session, by=by, act="pause_path", subject=path_key(path), tracking_id=tracking_id, reason=reason,
-            detail={"path": list(path), "queue": of},
-        )  # fmt: skip
+        _record(session, path, of, by=by, act="pause_path", tracking_id=tracking_id, reason=reason)
     return bool(paused)
 
 
@@ -64,14 +62,16 @@ def resume_path(
     of = queue or DEFAULT_QUEUE
     if not session.run("DELETE FROM ramet_paused_paths WHERE node = ?", (_node(path, of, tracking_id),)):
         return False
-    record_audit_entry(
-        session, by=by, act="resume_path", subject=path_key(path), tracking_id=tracking_id, reason=reason,
-        detail={"path": list(path), "queue": of},
-    )  # fmt: skip
+    _record(session, path, of, by=by, act="resume_path", tracking_id=tracking_id, reason=reason)
     while aside := session.rows("SELECT seq FROM ramet_live WHERE wait = 'paused' LIMIT ?", (RELEASE_BATCH,)):
         free(session, [seq for (seq,) in aside], Wait.PAUSED)
     session.wake()
     return True
+
+
+def _record(session: Session, path: PathElements, queue: str, **entry: Any) -> None:
+    detail = {"path": list(path), "queue": queue}
+    record_audit_entry(session, subject=path_key(path), detail=detail, **entry)
 
 
 def _node(path: PathElements, queue: str, tracking_id: str | None) -> int:

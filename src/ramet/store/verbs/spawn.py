@@ -340,8 +340,7 @@ class _Branches:
         lineages[tracking_id] = row._replace(
             reserved=row.reserved + booked.rest.reserved, branches=row.branches + (new.budget is not None)
         )
-        before = self._sums.get(tracking_id, Booking())
-        self._sums[tracking_id] = before._replace(reserved=before.reserved + booked.rest.reserved)
+        self._sums[tracking_id] = self._sums.get(tracking_id, Booking()).plus(Booking(reserved=booked.rest.reserved))
         # The first task itself has the time of what is around its branch; so has a later stage of it.
         around = facts.around[1:] if first and new.budget is None else facts.around
         return place._replace(deadline_at=deadline_of(around)), booked.rest.tasks
