@@ -57,13 +57,14 @@ def join(
     # One that failed already has it skipped by the next claim, as one that fails later does.
     live = row.remaining or int(row.failed is not None)
     row = row._replace(idle_rounds=0 if live else before.idle_rounds + 1)
-    circle = waits.circle_of(session, row) if row.remaining else None
+    lineage = lineages[standing.tracking_id]
+    # A join waits for what grew below: without tasks that come after others none of it leads back.
+    circle = waits.circle_of(session, row) if row.remaining and lineage.edges else None
     event = replace(event, live=live, idle_rounds=row.idle_rounds, circle=circle)
     change = decide(standing, event, session.now)
     assert isinstance(change, Change), f"a current claim refused a join: {change}"
     waits.save(session, [row._replace(waiting=int(change.after.wait == Wait.TASKS))])
     if known is None:
-        lineage = lineages[standing.tracking_id]
         lineages[standing.tracking_id] = lineage._replace(waits=lineage.waits + 1)
         session.run("UPDATE ramet_lineages SET waits = waits + 1 WHERE tracking_id = ?", (standing.tracking_id,))
     return change
