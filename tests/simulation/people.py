@@ -191,6 +191,23 @@ class People:
                 if self._rng.random() < 0.7:
                     items = [(kind, item, {"after": [task.id]}) for kind, item, *_ in items]
                 await self._insist(lambda: client.add(task.tracking_id, items))
+            case "reprioritise" | "reschedule" | "pause path" | "day ceiling":
+                await self._steer(deed, task)
+            case "breaker":
+                await self._insist(lambda: client.open_breaker("host 1", by="simulation"))
+                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
+                await self._insist(lambda: client.close_breaker("host 1", by="simulation"))
+            case "stop list":
+                await self._insist(lambda: client.stop("pattern", "n1*", by="simulation"))
+                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
+                await self._insist(lambda: client.unstop("pattern", "n1*", by="simulation"))
+            case _:
+                raise ValueError(f"nobody knows how to {deed}")
+
+    async def _steer(self, deed: str, task: Task) -> None:
+        """Change when a task runs, or what may run or be spent for a while."""
+        client = self._client
+        match deed:
             case "reprioritise":
                 await self._insist(lambda: client.reprioritise(task.id, self._rng.randrange(-5, 5), by="simulation"))
             case "reschedule":
@@ -204,14 +221,6 @@ class People:
                 await self._insist(lambda: client.settings.set(DAY_SETTING, 1, by="simulation"))
                 await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
                 await self._insist(lambda: client.settings.unset(DAY_SETTING, by="simulation"))
-            case "breaker":
-                await self._insist(lambda: client.open_breaker("host 1", by="simulation"))
-                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
-                await self._insist(lambda: client.close_breaker("host 1", by="simulation"))
-            case "stop list":
-                await self._insist(lambda: client.stop("pattern", "n1*", by="simulation"))
-                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
-                await self._insist(lambda: client.unstop("pattern", "n1*", by="simulation"))
             case _:
                 raise ValueError(f"nobody knows how to {deed}")
 
