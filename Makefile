@@ -45,12 +45,13 @@ help: ## print this list
 demo: .venv-demo/.stamp ## set up, then expand 500 real articles into a graph and search it
 	@.venv-demo/bin/ramet wiki demo
 
-check: .venv/.stamp-all ## formatting, lint, types, import layers
+check: .venv/.stamp-all ## formatting, lint, types, import layers, the generated reference
 	@$(TREES); set -ex; \
 	.venv/bin/ruff format --check $$trees; \
 	.venv/bin/ruff check $$trees; \
 	.venv/bin/mypy --strict $$trees; \
-	.venv/bin/lint-imports --no-logo
+	.venv/bin/lint-imports --no-logo; \
+	$(PYTEST) -q --target proofs tests/docs/test_reference.py
 
 test: .venv/.stamp ## the tests to run all day: no server, no browser (5 minutes)
 	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target test
