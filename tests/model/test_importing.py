@@ -291,6 +291,10 @@ def test_a_refusal_shows_the_beginning_of_what_it_refuses(fields: dict[str, Any]
     assert str(refused.value) == message
 
 
+def test_a_column_of_sub_tasks_is_known_whatever_is_before_it() -> None:
+    assert [column_name(name, PLAIN) for name in ("parentSubTask", "crawl_sub_task", "sub_task")] == ["sub_task"] * 3
+
+
 def test_a_column_that_is_no_field_keeps_its_own_name() -> None:
     assert [column_name(name, PLAIN) for name in ("theirColumn", " queueHint ", "Status")] == [
         "theirColumn", "queue_hint", "status",

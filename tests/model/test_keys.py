@@ -21,6 +21,7 @@ from ramet.model.keys import (
     PAYLOAD_DEPTH_MAX,
     InvalidKey,
     bounded_key,
+    display_key,
     json_key,
     text_key,
     title_key,
@@ -397,3 +398,20 @@ def test_a_host_keeps_its_www_unless_it_is_to_go_and_kept_parameters_stay() -> N
     url = "http://www.a.example/?utm_source=x"
     assert url_key(url) == "http://www.a.example/"
     assert url_key(url, drop_www=True, keep=["utm_source"]) == "http://a.example/?utm_source=x"
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        ('{"payload":"why"}', "why"),
+        ('{"payload":[1,2]}', "[1,2]"),
+        ('{"payload":"a","x":1}', '{"payload":"a","x":1}'),
+        ('{"payload":nothing}', '{"payload":nothing}'),
+        ('{"payload":1', '{"payload":1'),
+        ("a page}", "a page}"),
+        ('["payload"]', '["payload"]'),
+        ("plain", "plain"),
+    ],
+)
+def test_a_key_is_shown_as_its_payload_only_where_it_is_that_of_one(key: str, shown: str) -> None:
+    assert display_key(key) == shown

@@ -20,6 +20,7 @@ from ramet.model.paths import (
     path_key,
     path_of,
     path_text,
+    some_path,
     stripe_of,
 )
 
@@ -125,3 +126,12 @@ PLACES: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("place", "fields"), PLACES, ids=[place for place, _ in PLACES])
 def test_a_task_stands_in_one_place(place: str, fields: dict[str, Any]) -> None:
     assert WAITING._replace(**fields).place == place
+
+
+def test_what_is_about_one_path_wants_one() -> None:
+    assert some_path(["a", "b"]) == ("a", "b")
+    wanted: tuple[list[str] | None, ...] = (None, [])
+    for nothing in wanted:
+        with pytest.raises(InvalidPath) as refused:
+            some_path(nothing)
+        assert str(refused.value) == "the path is empty: give at least one element"

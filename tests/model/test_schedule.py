@@ -212,3 +212,8 @@ def test_a_name_that_a_tracking_id_can_carry_is_taken(name: str) -> None:
 def test_times_are_described_for_people() -> None:
     assert Timing("*/5 * * * *", None, "Europe/Berlin").describe() == "*/5 * * * * (Europe/Berlin)"
     assert Timing(None, 300.0).describe() == "every 300 s"
+
+
+def test_slots_are_counted_only_a_little_beyond_the_largest_number_that_is_told() -> None:
+    assert Timing(every_seconds=1.0).count(0.0, 9.0) == 10
+    assert Timing(every_seconds=1.0).count(0.0, 10_000_000.0) == MISSED_MAX + 100

@@ -17,6 +17,8 @@ from ramet.model.values import (
     PRIORITY_MAX,
     RESERVED_DELAY_SECONDS_MAX,
     SECONDS_MAX,
+    TAG_CHARACTERS_MAX,
+    TAGS_MAX,
     InvalidNumber,
     InvalidText,
     Json,
@@ -24,6 +26,7 @@ from ramet.model.values import (
     blob_of,
     check_name,
     check_text,
+    checked_tags,
     is_storable,
     on_one_line,
     seconds,
@@ -276,3 +279,28 @@ def test_whatever_holds_bytes_is_kept_as_bytes(value: bytearray | memoryview) ->
 def test_what_json_has_no_word_for_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         blob_of(value)
+
+
+def test_tags_are_kept_once_each_in_order() -> None:
+    assert checked_tags(["b", "a", "b"]) == ("a", "b")
+    assert checked_tags([]) == ()
+    assert checked_tags(["x" * TAG_CHARACTERS_MAX]) == ("x" * TAG_CHARACTERS_MAX,)
+    assert len(checked_tags([str(number) for number in range(TAGS_MAX)])) == TAGS_MAX
+
+
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        ("news", "^tags is 'news': give a list of texts$"),
+        (["a", ""], "^a tag is empty: give at least one character, or leave it out$"),
+        (
+            [str(number) for number in range(TAGS_MAX + 1)],
+            f"^{TAGS_MAX + 1} tags are over {TAGS_MAX}: leave some of them out$",
+        ),
+        (["x" * (TAG_CHARACTERS_MAX + 1)], "^a tag "),
+        ([7], "^a tag "),
+    ],
+)
+def test_tags_that_cannot_be_are_refused(tags: Any, words: str) -> None:
+    with pytest.raises(InvalidText, match=words):
+        checked_tags(tags)

@@ -34,6 +34,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'label = "xn--" + label.encode("punycode").decode("ASCII")',
     ): "Names of encodings have no case.",
     (
+        "urls._label",
+        'label = "xn--" + label.encode("punycode").decode("ascii")',
+        'label = "xn--" + label.encode("PUNYCODE").decode("ascii")',
+    ): "Names of encodings have no case.",
+    (
+        "urls._path",
+        'name = _without_parameters(segment, keep) if ";" in segment else segment',
+        'name = _without_parameters(segment, keep) if (";" in segment) or True else segment',
+    ): "A segment without parameters comes back as it is.",
+    (
         "tracing.task_span_id",
         'return int.from_bytes(_digest(task_id)[:8], "big") or 1',
         "return int.from_bytes(_digest(task_id)[:8], ) or 1",

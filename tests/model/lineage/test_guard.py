@@ -521,6 +521,14 @@ def test_all_of_a_batch_are_allowed_when_each_of_them_is(
     assert all_allowed(asked, news) == all(one_by_one(asked, news))
 
 
+def test_of_a_batch_the_last_one_counts_for_the_fan_out_and_the_size() -> None:
+    news = [NewTask("t", "page", f"k{number}", "null") for number in range(3)]
+    assert all_allowed(facts({"max_fan_out": 5}, parent_fan_out=2), news)
+    assert not all_allowed(facts({"max_fan_out": 5}, parent_fan_out=3), news)
+    assert all_allowed(facts({"tasks": 7, "max_tasks": 10}), news)
+    assert not all_allowed(facts({"tasks": 8, "max_tasks": 10}), news)
+
+
 STAGED: list[dict[str, Any]] = [{"base": "doc"}, {"places": 0}, {"places": 3}]
 
 

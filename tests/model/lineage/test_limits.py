@@ -181,3 +181,15 @@ def test_shapes_are_allowed_by_both_or_not_at_all() -> None:
     assert Limits().lowered(mine).allow_shapes == ()
     with pytest.raises(ValueError, match=r"the shape .. is not valid: give one such as"):
         Limits(allow_shapes=("",))
+
+
+def test_a_soft_ceiling_is_at_most_the_hard_one_unless_an_operator_names_it() -> None:
+    app = Limits(max_cost=100, soft_cost=80)
+    assert model.lineage_limits([], app).soft_cost == 80
+    assert model.lineage_limits([], app, {"max_cost": 50}).soft_cost == 50
+    assert model.lineage_limits([], app, {"max_cost": 50}, may_raise=True).soft_cost == 50
+    assert model.lineage_limits([], app, {"soft_cost": 90}).soft_cost == 80
+    raised = model.lineage_limits([], app, {"max_cost": 200, "soft_cost": 150}, may_raise=True)
+    assert (raised.max_cost, raised.soft_cost) == (200, 150)
+    lowered = model.lineage_limits([{"max_cost": 60}], Limits(soft_cost=None), {"soft_cost": 70})
+    assert (lowered.max_cost, lowered.soft_cost) == (60, 60)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.lineage.limits import HOUR_SECONDS, PRESETS, Limits, bill, waits, worst_case
+from ramet.model.lineage.limits import CLAIMING_SHARE, HOUR_SECONDS, PRESETS, Limits, bill, waits, worst_case
 
 HALF_A_DOLLAR_FOR_1000 = 500_000
 TWO_DOLLARS_FOR_1000 = 2_000_000
@@ -42,6 +43,14 @@ def test_runs_that_overlap_take_longer_than_an_hour_in_an_hour_and_one_at_a_time
     assert worst.running_seconds_alone == HOUR_SECONDS
     quick = worst_case(replace(Limits(), invocation_seconds=10.0))
     assert (quick.overlapping, quick.running_seconds, quick.running_seconds_alone) == (1, 360.0, 360.0)
+
+
+def test_a_call_may_take_its_share_of_the_time_in_which_items_are_claimed() -> None:
+    limits = replace(Limits(), invocation_seconds=100.0, invocation_items=50, invocation_concurrency=4)
+    worst = worst_case(limits)
+    assert worst.claiming_seconds == 100.0 * CLAIMING_SHARE
+    assert worst.call_seconds_in_time == worst.claiming_seconds * 4 / 50
+    assert worst_case(replace(limits, invocation_items=0)).call_seconds_in_time == math.inf
 
 
 def test_the_waits_double_from_half_a_second_to_eight() -> None:

@@ -10,7 +10,7 @@ import pytest
 from ramet import Client, Context
 from ramet.model.lineage.lineage import Placement
 from ramet.model.paths import PathRule
-from ramet.model.task.task import NewTask
+from ramet.model.task.task import After, NewTask
 
 TRACKING = {*Placement._fields, "max_spawn_depth", "fence", "state"}
 
@@ -40,3 +40,8 @@ def test_a_wanted_task_comes_back_from_what_json_made_of_it() -> None:
 def test_a_stage_holds_a_unique_key_for_its_base_kind() -> None:
     assert NewTask("t1", "job.fetch", "k", "{}", base="job").unique_kind == "job"
     assert NewTask("t1", "job", "k", "{}").unique_kind == "job"
+
+
+def test_what_a_task_comes_after_is_restored_from_json() -> None:
+    for after in (After((("id",), ("page", "a")), True), After((("page", "b"),), False)):
+        assert After.restored(json.loads(json.dumps(after))) == after
