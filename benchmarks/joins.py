@@ -1,4 +1,4 @@
-"""What a waiting parent costs: processor time for the end of a child, with and without somebody who joins it.
+"""Measure joins: processor time for the end of a child, with and without a parent that joins it.
 
     python -m benchmarks.joins                            # SQLite, 5 turns of 100,000 children a row
     python -m benchmarks.joins --postgres new             # on a server of its own, thrown away
@@ -23,19 +23,18 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.arithmetic import Spread
 from benchmarks.engine.processes import cpu_seconds
-from benchmarks.horizon import own_database
-from ramet import App, Client, Context, Limits, Outcome
+from benchmarks.observers_cost import database
+from ramet import App, Context, Limits, Outcome
 
 TARGET = "benchmarks.joins:app"
 ROWS = ("ends", "ends, again", "joins")
-"""What the parent does; the first is what the others are compared with."""
+"""Behaviours of the parent; the others are compared with the first."""
 SPAWNED_TOGETHER = 5_000
 LOOK_SECONDS = 0.05
 WAIT_SECONDS_MAX = 1_800.0
@@ -44,7 +43,7 @@ app = App(limits=Limits(max_tasks=1_000_000, max_fan_out=1_000_000, invocation_s
 
 
 class Turn(NamedTuple):
-    """What one row told in one turn."""
+    """Result of one row in one turn."""
 
     microseconds: float
     """Of processor time, for each child."""
@@ -73,14 +72,9 @@ async def parent(ctx: Context, asked: dict[str, Any]) -> Outcome | int | None:
     return ctx.join() if asked["joins"] else None
 
 
-async def _until_idle(client: Client, kind: str, *, waiting: bool = False) -> None:
-    """Until no task of a kind is live, or each waits for others."""
+async def _until(reached: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(WAIT_SECONDS_MAX):
-        while True:
-            live = await client.read("SELECT COUNT(*) FROM ramet_live WHERE kind = ?", (kind,))
-            waits = await client.read("SELECT COUNT(*) FROM ramet_live WHERE kind = ? AND wait = 'tasks'", (kind,))
-            if live == (waits if waiting else [(0,)]):
-                return
+        while not await reached():  # noqa: ASYNC110 - another process gets there
             await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -90,13 +84,21 @@ async def measure(address: str, children: int, *, joins: bool) -> Turn:
     async with app.client(address) as client:
         await client.pause_queue("children", by="benchmark")
         root = await client.submit(parent, {"children": children, "joins": joins})
+
+        async def spawned() -> bool:
+            task = await client.get(root.id)
+            return task is not None and (task.state.terminal or task.wait == "tasks")
+
+        async def ended() -> bool:
+            return not await client.store.any_live(["bench.child"])
+
         worker = subprocess.Popen(command)  # noqa: ASYNC220 - our own program
         try:
-            await _until_idle(client, "bench.parent", waiting=True)
+            await _until(spawned)
             await client.pause_queue("parents", by="benchmark")
             before = cpu_seconds(worker.pid)
             await client.resume_queue("children", by="benchmark")
-            await _until_idle(client, "bench.child")
+            await _until(ended)
             microseconds = (cpu_seconds(worker.pid) - before) / children * 1e6
             await client.resume_queue("parents", by="benchmark")
             held = await client.result(root.id, timeout_seconds=WAIT_SECONDS_MAX)
@@ -111,10 +113,8 @@ def turn(number: int, children: int, postgres: str | None) -> dict[str, Turn]:
     told = {}
     for at in range(len(ROWS)):
         name = ROWS[(at + number) % len(ROWS)]
-        with tempfile.TemporaryDirectory() as folder:
-            place = str(Path(folder) / "ramet.db")
-            with nullcontext(postgres or place) if postgres != "new" else own_database() as address:
-                told[name] = asyncio.run(measure(address, children, joins=name == "joins"))
+        with tempfile.TemporaryDirectory() as folder, database(Path(folder), postgres) as address:
+            told[name] = asyncio.run(measure(address, children, joins=name == "joins"))
     return told
 
 

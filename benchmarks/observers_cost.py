@@ -154,13 +154,14 @@ def turn(compared: Sequence[Row], number: int, tasks: int, postgres: str | None)
     told = {}
     for at in range(len(compared)):
         row = compared[(at + number) % len(compared)]
-        with tempfile.TemporaryDirectory() as folder, _database(Path(folder), postgres) as address:
+        with tempfile.TemporaryDirectory() as folder, database(Path(folder), postgres) as address:
             told[row.name] = asyncio.run(drain(address, row, tasks))
     return told
 
 
 @contextmanager
-def _database(folder: Path, postgres: str | None) -> Iterator[str]:
+def database(folder: Path, postgres: str | None) -> Iterator[str]:
+    """Yield the address of a new SQLite file, of a server of its own (``new``), or the one that was given."""
     if postgres is None:
         yield str(folder / "ramet.db")
         return

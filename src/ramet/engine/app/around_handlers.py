@@ -27,7 +27,7 @@ class AroundHandlers:
         self._lifespan: Middleware | None = None
         self._at_end: list[Callable[[], object]] = []
         self._opened: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
-        """How many workers, or what stands for one in tests, run handlers in each event loop."""
+        """Number of workers that run handlers, by event loop; ``ramet.testing`` counts as one."""
 
     def lifespan(self, function: ContextFunction) -> ContextFunction:
         """Register what opens the resources of handlers and closes them: a function of the app with one ``yield``.

@@ -1,4 +1,4 @@
-"""What a submit answers: the task, and a way to wait for its result with the type that its handler returns."""
+"""Handles of submitted tasks: the task, and a wait for its result with the type that its handler returns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AsksForResults(Protocol):
 
 
 class BaseHandle(SubmitResult, Generic[Returned]):
-    """What both handles have in common: the fields of a :class:`ramet.SubmitResult`, and where to ask."""
+    """Base of both handles: the fields of a :class:`ramet.SubmitResult`, and where to ask."""
 
     _client: AsksForResults
     _kind: Kind

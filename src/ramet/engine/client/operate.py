@@ -311,7 +311,7 @@ class Operating:
     path_pauses = of_store(Store.path_pauses, "The paused paths, the longest paused first.")
 
     async def path_size(self, path: Sequence[str], *, queue: str | None = None) -> dict[str, int]:
-        """How many live tasks there are at a path and below it, by state. Reads all live tasks, a page at a time.
+        """Count the live tasks at a path and below it, by state. Reads all live tasks, a page at a time.
 
         Raises:
             InvalidPath: the path cannot be one, or is empty.

@@ -125,7 +125,7 @@ class Reading:
     async def can_spawn(
         self, parent_id: str, kind: str | Handler, payload: Any = None, **options: Unpack[TaskOptions]
     ) -> Verdict:
-        """What the spawn guard would answer now, were this task's handler to spawn that one. Writes nothing.
+        """Return what the spawn guard would answer now to a spawn by this task's handler. Writes nothing.
 
         Args:
             parent_id: the task that would spawn; its claim counts as current, also before and after it runs.
