@@ -18,6 +18,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
@@ -170,6 +171,16 @@ def own_database() -> Iterator[str]:
     """An empty database on a server that is durable and ends with this program."""
     with Cluster(durable=True, settings=SETTINGS) as cluster:
         yield cluster.start().create_database()
+
+
+@contextmanager
+def database(folder: Path, postgres: str | None) -> Iterator[str]:
+    """Yield the address of a new SQLite file, of a server of its own (``new``), or the one that was given."""
+    if postgres is None:
+        yield str(folder / "ramet.db")
+        return
+    with own_database() if postgres == "new" else nullcontext(postgres) as address:
+        yield address
 
 
 def main() -> None:

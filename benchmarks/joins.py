@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.arithmetic import Spread
 from benchmarks.engine.processes import cpu_seconds
-from benchmarks.observers_cost import database
+from benchmarks.horizon import database
 from ramet import App, Context, Limits, Outcome
 
 TARGET = "benchmarks.joins:app"

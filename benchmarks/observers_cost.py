@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +32,7 @@ from typing import NamedTuple
 from benchmarks.arithmetic import Spread
 from benchmarks.engine import app
 from benchmarks.engine.processes import cpu_seconds
-from benchmarks.horizon import own_database
+from benchmarks.horizon import database
 from ramet import Client
 from ramet.telemetry.metrics import read_snapshot
 
@@ -157,16 +157,6 @@ def turn(compared: Sequence[Row], number: int, tasks: int, postgres: str | None)
         with tempfile.TemporaryDirectory() as folder, database(Path(folder), postgres) as address:
             told[row.name] = asyncio.run(drain(address, row, tasks))
     return told
-
-
-@contextmanager
-def database(folder: Path, postgres: str | None) -> Iterator[str]:
-    """Yield the address of a new SQLite file, of a server of its own (``new``), or the one that was given."""
-    if postgres is None:
-        yield str(folder / "ramet.db")
-        return
-    with own_database() if postgres == "new" else nullcontext(postgres) as address:
-        yield address
 
 
 def report(turns: Sequence[Mapping[str, float]]) -> str:
