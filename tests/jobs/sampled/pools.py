@@ -86,12 +86,15 @@ def _analytics(files: dict[str, bytes]) -> Iterator[tuple[str, Posting]]:
             continue
         about = json.loads(facts)
         place = about.get("job_location") or ""
-        yield path, Posting(
-            url=about.get("source_url") or "https://example.com/",
-            title=about["role"],
-            company=about["company"],
-            location=None if place.lower().startswith("not stated") else place or None,
-            description=_COMMENTARY.sub("", _ADDRESS_LINE.sub("", content.decode())).strip(),
+        yield (
+            path,
+            Posting(
+                url=about.get("source_url") or "https://example.com/",
+                title=about["role"],
+                company=about["company"],
+                location=None if place.lower().startswith("not stated") else place or None,
+                description=_COMMENTARY.sub("", _ADDRESS_LINE.sub("", content.decode())).strip(),
+            ),
         )
 
 
@@ -99,37 +102,46 @@ def _india(files: dict[str, bytes]) -> Iterator[tuple[str, Posting]]:
     for path, content in files.items():
         for row in json.loads(content):
             address = str(row["jobUrl"]).partition("?")[0]
-            yield f"{path}#{address.rpartition('-')[2]}", Posting(
-                url=address,
-                title=row["position"],
-                company=row["company"],
-                location=row["location"],
-                description=row["job_description"] or "",
+            yield (
+                f"{path}#{address.rpartition('-')[2]}",
+                Posting(
+                    url=address,
+                    title=row["position"],
+                    company=row["company"],
+                    location=row["location"],
+                    description=row["job_description"] or "",
+                ),
             )
 
 
 def _remote_ok(files: dict[str, bytes]) -> Iterator[tuple[str, Posting]]:
     for path, content in files.items():
         for row in json.loads(content.decode("utf-8-sig"))[1:]:
-            yield f"{path}#{row['id']}", Posting(
-                url=row["url"],
-                title=row["position"],
-                company=row["company"],
-                location=row["location"] or None,
-                description=row["description"],
+            yield (
+                f"{path}#{row['id']}",
+                Posting(
+                    url=row["url"],
+                    title=row["position"],
+                    company=row["company"],
+                    location=row["location"] or None,
+                    description=row["description"],
+                ),
             )
 
 
 def _remotive(files: dict[str, bytes]) -> Iterator[tuple[str, Posting]]:
     for path, content in files.items():
         for row in json.loads(content.decode("utf-8-sig"))["jobs"]:
-            yield f"{path}#{row['id']}", Posting(
-                url=row["url"],
-                title=row["title"],
-                company=row["company_name"],
-                location=row["candidate_required_location"] or None,
-                salary=row["salary"] or None,
-                description=row["description"],
+            yield (
+                f"{path}#{row['id']}",
+                Posting(
+                    url=row["url"],
+                    title=row["title"],
+                    company=row["company_name"],
+                    location=row["candidate_required_location"] or None,
+                    salary=row["salary"] or None,
+                    description=row["description"],
+                ),
             )
 
 
@@ -137,12 +149,15 @@ def _lines(files: dict[str, bytes]) -> Iterator[tuple[str, Posting]]:
     for path, content in files.items():
         for line in filter(None, content.decode().split("\n")):
             row: dict[str, Any] = json.loads(line)
-            yield f"{path}#{row['id']}", Posting(
-                url=row["url"],
-                title=row["title"],
-                company=row["company"],
-                location=row["location"] or None,
-                description=row["description"] or "",
+            yield (
+                f"{path}#{row['id']}",
+                Posting(
+                    url=row["url"],
+                    title=row["title"],
+                    company=row["company"],
+                    location=row["location"] or None,
+                    description=row["description"] or "",
+                ),
             )
 
 
