@@ -3,7 +3,7 @@
 How the labels were written (``labels.json``, one line an item, facts only):
 
 * seniority: the word of the title, then of the text; without one the years and the duties decide (at most 1 is junior,
-  8 or more senior, else mid). Who leads people, and a director or head, leads; a manager of accounts or programs not.
+  8 or more senior, else mid). Managers of people, directors and heads lead; managers of accounts or programs do not.
 * arrangement: what the posting says. A place to choose ("remote or hybrid") is remote; a board that lists remote work
   only is remote unless the text says otherwise; one city or site and not a word on it is onsite.
 * salary: as written, with its currency and period; of several by place, from the lowest to the highest. Null: none.
