@@ -12,8 +12,6 @@ from ramet import (
     CostRefused,
     Outcome,
     Permanent,
-    RetryAfter,
-    Transient,
     item_settlement,
     own_logger,
 )
@@ -25,6 +23,7 @@ from ramet.llm.calls import (
     ClaimedJob,
     JudgedAnswer,
     SubmitState,
+    busy,
     calling,
     judged,
     note_refusal,
@@ -33,10 +32,12 @@ from ramet.llm.calls import (
     save,
     settle,
     take_turn,
+    unreached,
+    wait_here,
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.items import BUSY_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
+from ramet.llm.items import POLL_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Poll, PollState
 from ramet.llm.refusals import Meaning
@@ -137,7 +138,10 @@ async def release(ctx: Context, bound: Sequence[BoundTask], delay_seconds: float
     """Let items go, for this lane or another."""
     if bound:
         await ctx.settle_items(
-            [item_settlement(told.task_id, told.number, "pending", delay_seconds=delay_seconds) for told in bound]
+            [
+                item_settlement(told.task_id, told.number, "pending", delay_seconds=delay_seconds, uses_time=False)
+                for told in bound
+            ]
         )
 
 
@@ -280,7 +284,7 @@ class BatchSettlement:
 
     def _refuse(self, told: BoundTask, one: JudgedAnswer, delay_seconds: float) -> None:
         self._refused, self._last = self._refused + 1, one.reason or one.state
-        self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=delay_seconds)
+        self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=delay_seconds, uses_time=False)
 
     async def _again(self, task_id: str, one: JudgedAnswer) -> bool:
         if one.state != INVALID:
@@ -325,7 +329,12 @@ async def batch(ctx: Context, payload: LanePayload) -> Outcome | dict[str, Any]:
             return await _poll(ctx, job, state)
         if ctx.stage == SUBMITTING:
             return await _look_for(ctx, job, state)
-        return await _send_next(ctx, job, payload, state)
+        async with calling.first_calls.turn(ctx.tracking_id, payload.model, wait_here(ctx)) as first:
+            if first is None:
+                return Outcome.snooze(POLL_SECONDS, "the first call to this model comes before it")
+            outcome = await _send_next(ctx, job, payload, state)
+            first.answered |= ctx.stage == PROCESSING
+            return outcome
     except NotAllowed as error:
         return await hold_job(ctx, error)
 
@@ -349,7 +358,7 @@ async def _send_next(ctx: Context, job: ClaimedJob, lane: LanePayload, state: Ba
         return Outcome.skip("no items are left")
     seconds = await take_turn(ctx, job, lane.model, {"batches": 1})
     if seconds > 0.0:
-        return Outcome.snooze(seconds, "rate")
+        return Outcome.snooze(seconds, f"the rate of {lane.model}")
     state.submits += 1
     try:
         # Nothing is sent before the checkpoint below: what an earlier claim left open under the name cost nothing.
@@ -379,17 +388,19 @@ async def _send(
         await settle(ctx, state, 0)
         if isinstance(error, NotSent):
             note_refusal(ctx, state, len(chosen), str(error))
+            state.unreached += not isinstance(error, TooBusy)
         await save(ctx, QUEUED, state)
         if isinstance(error, Refused):
             return await _by_halves(ctx, state, f"refused: {error.code}: {error}")
         if isinstance(error, TooBusy):
-            pause = BUSY_SECONDS if error.seconds is None else error.seconds
-            await ctx.adapt(job.settings.resource(lane.model, "batches"), remaining=0, reset_seconds=pause)
-            raise RetryAfter(pause, job.settings.place) from error
+            later = busy(error, job.settings.place)
+            resource = job.settings.resource(lane.model, "batches")
+            await ctx.adapt(resource, remaining=0, reset_seconds=later.seconds)
+            raise later from error
         if isinstance(error, NotSent):
-            raise Transient(str(error)) from error
+            return unreached(state, error)
         raise
-    state.remote_id = sent.remote_id
+    state.remote_id, state.unreached = sent.remote_id, 0
     await save(ctx, PROCESSING, state)
     return Outcome.snooze(poll_seconds(0.0))
 

@@ -13,9 +13,11 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Permanent
+from ramet import Client, Context, Outcome, Permanent, RetryAfter
 from ramet.llm import app
 from ramet.llm.answers import Check, InvalidAnswer, open_check
+from ramet.llm.errors import NotSent, TooBusy
+from ramet.llm.first_call import FirstCalls
 from ramet.llm.pricing.prices import cost_of, reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Provider, RateLimit
 from ramet.llm.providers.registry import open_provider
@@ -36,6 +38,8 @@ class SubmitState(BaseModel):
     submitted_at: float = 0.0
     ambiguous: int = 0
     """Submits of which nobody knows what became."""
+    unreached: int = 0
+    """Submits in a row that did not reach the provider."""
 
     def submit_key(self, task_id: str) -> str:
         """The name of the last submit, for ever."""
@@ -66,13 +70,36 @@ def note_refusal(ctx: Context, state: SubmitState, items: int, why: str) -> None
     ctx.write(app.ADD_REFUSAL, row)
 
 
+BUSY_SECONDS = 30.0
+"""How long a provider is left alone that is busy and does not say for how long."""
+UNREACHED_SECONDS_MAX = 300.0
+
+
+def busy(error: TooBusy, place: str) -> RetryAfter:
+    """What a task raises for it: it waits until the provider's time, which uses none of its own, and says for what."""
+    later = RetryAfter(BUSY_SECONDS if error.seconds is None else error.seconds, place)
+    later.args = (f"busy: {error}",)
+    return later
+
+
+def unreached(state: SubmitState, error: NotSent) -> Outcome:
+    """The provider took nothing on: ask again in 5 s, 10 s, ..., at most 5 minutes. Uses none of the task's time.
+
+    Args:
+        state: counts it already.
+        error: why it was not reached.
+    """
+    seconds = min(UNREACHED_SECONDS_MAX, 2.5 * 2.0 ** min(state.unreached, 20))
+    return Outcome.snooze(seconds, f"not reached: {error}", uses_time=False)
+
+
 KEYS = {"openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",)}
 ANY_KEY = "RAMET_LLM_API_KEY"
 """The key to the provider of an llm job; goes before the provider's own variable, `OPENAI_API_KEY` or
 `ANTHROPIC_API_KEY`."""
 JOBS_KEPT = 1_000
 WAIT_HERE_SECONDS = 20.0
-"""A shorter wait for a rate is not worth giving the claim back."""
+"""A shorter wait, for a rate or for the first call to a model, is not worth giving the claim back."""
 
 Opened = dict[tuple[str, Mode, str | None], Provider]
 Opener = Callable[[JobSettings], Provider]
@@ -103,6 +130,7 @@ class CallSession:
     def __init__(self) -> None:
         self.opener: Opener = open_from_environment
         """How providers are opened; tests put their own here."""
+        self.first_calls = FirstCalls()
         self._settings: WeakKeyDictionary[object, dict[str, JobSettings]] = WeakKeyDictionary()
         """By the store of a database: the id of a job is made of its name, which another database may have as well."""
         self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
@@ -198,10 +226,15 @@ async def take_turn(ctx: Context, job: ClaimedJob, model: str, wanted: dict[str,
     named = {job.settings.resource(model, of): amount for of, amount in wanted.items()}
     # Asking again at the moment that was told keeps the job's place; a snooze would be back at the next poll only.
     while (seconds := await ctx.take(named)) > 0.0:
-        if seconds > min(WAIT_HERE_SECONDS, ctx.remaining_seconds / 10.0):
+        if seconds > wait_here(ctx):
             return seconds
         await asyncio.sleep(seconds)
     return 0.0
+
+
+def wait_here(ctx: Context) -> float:
+    """Seconds that a handler may wait without giving its claim back."""
+    return min(WAIT_HERE_SECONDS, ctx.remaining_seconds / 10.0)
 
 
 INVALID = "invalid"

@@ -90,6 +90,8 @@ async def follow(client: Client, name: str, view: View) -> JobStatus:
 
 EXIT_UNFINISHED = 1
 """The job failed, was cancelled or is paused."""
+EXIT_PARTLY = 3
+"""The job ended, and some of its items failed."""
 
 
 @click.command("work", short_help="Work on the jobs of a database.")
@@ -142,5 +144,5 @@ def tell_end(status: JobStatus, *, as_json: bool) -> None:
 
 
 def exit_code(status: JobStatus) -> int:
-    """0 when a job succeeded."""
-    return 0 if status.state == "succeeded" else EXIT_UNFINISHED
+    """0 when all items of a job succeeded."""
+    return {"succeeded": 0, "partly": EXIT_PARTLY}.get(status.state, EXIT_UNFINISHED)
