@@ -394,11 +394,14 @@ async def _send(
             return await _by_halves(ctx, state, f"refused: {error.code}: {error}")
         if isinstance(error, TooBusy):
             later = busy(error, job.settings.place)
+            await release(ctx, [one.told for one in chosen], later.seconds)  # Their own time stands still meanwhile.
             resource = job.settings.resource(lane.model, "batches")
             await ctx.adapt(resource, remaining=0, reset_seconds=later.seconds)
             raise later from error
         if isinstance(error, NotSent):
-            return unreached(state, error)
+            put_off = unreached(state, error)
+            await release(ctx, [one.told for one in chosen], put_off.seconds)
+            return put_off
         raise
     state.remote_id, state.unreached = sent.remote_id, 0
     await save(ctx, PROCESSING, state)
@@ -410,6 +413,7 @@ async def _no_room(
 ) -> Outcome:
     """A ceiling refuses the batch. Where asking again makes sense the lane waits; else it tries less, and then none."""
     if error.retry_seconds is not None:
+        await release(ctx, [one.told for one in chosen], error.retry_seconds)
         raise error
     if len(chosen) > 1:
         await release(ctx, [one.told for one in chosen[len(chosen) // 2 :]])
@@ -538,7 +542,7 @@ async def _failed(ctx: Context, job: ClaimedJob, state: BatchState, poll: Poll) 
     state.refusals += 1
     if state.refusals > job.settings.call_retries:
         if poll.meaning is None:
-            # Nobody knows the code, and waiting did not help.
+            # No table has the code, and waiting did not help.
             return await _by_halves(ctx, state, f"refused: {why}")
         # A queue may be smaller than the batch is alone. No item fails for that.
         state.items_max = max(1, len(bound) // 2)

@@ -189,7 +189,7 @@ async def _wait(client: Client, job: Job, now: float) -> JobWait | None:
         reason = None if found is None else found.why[0].facts.get("reason")
         if reason is not None:
             ceiling = getattr(reason, "facts", {}).get("ceiling")
-            return JobWait(CEILINGS.get(ceiling, str(reason)), task.available_at or 0.0)
+            return JobWait(CEILINGS.get(str(ceiling), str(reason)), task.available_at or 0.0)
     return None
 
 

@@ -80,6 +80,11 @@ def waits(wait: JobWait) -> str:
     return f"waits until {moment}: {plain(wait.what)}"
 
 
+def paused(status: JobStatus) -> str:
+    """That a job is paused, why, and what to do."""
+    return f"job {plain(status.job.name)} is paused: {plain(status.reason or 'by a person')}\n{resume_words(status)}"
+
+
 def resume_words(status: JobStatus) -> str:
     """What to do about a job that is paused."""
     return f"`ramet llm resume {plain(status.job.name)}` lets it go on, once that is put right"
@@ -119,6 +124,16 @@ class LineView:
         """See `BarView`."""
         if self._lines.is_due((status.items, status.state, status.wait)):
             click.echo(summary(status))
+
+    def close(self) -> None:
+        """See `BarView`."""
+
+
+class NoView:
+    """Shows nothing."""
+
+    def look(self, status: JobStatus) -> None:
+        """See `BarView`."""
 
     def close(self) -> None:
         """See `BarView`."""

@@ -1,0 +1,156 @@
+"""The two hours of a prompt are of work at the provider: other waits use none of them, and status names them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ramet import testing
+from ramet.llm import pipeline
+from ramet.llm.errors import NotAllowed, NotSent, TooBusy
+from ramet.llm.first_call import FirstCalls
+from ramet.llm.pricing.prices import reserve_amount
+from ramet.llm.providers.base import Mode
+from tests.llm.running.conftest import DEAR, SLOT_SECONDS, Desk, question
+from tests.llm.running.test_jobs import PRICE_OF_ONE
+
+TEXTS = ["owl", "finch", "wren", "tit"]
+ANSWERED = {text: text.upper() for text in TEXTS}
+HOUR = 3_600.0
+ONE_BY_ONE = [Mode.CHAT, Mode.BACKGROUND]
+
+
+async def slots_for(desk: Desk, seconds: float, step: float = SLOT_SECONDS) -> None:
+    """Slots and sweeps over so many seconds."""
+    until = desk.clock.now() + seconds
+    while desk.clock.now() < until:
+        await desk.slot()
+        await testing.drain(pipeline.app, desk.client, advance=False)
+        desk.clock.advance(step)
+    await desk.slot()
+
+
+@pytest.mark.parametrize("mode", ONE_BY_ONE)
+async def test_a_days_ceiling_puts_prompts_off_until_the_next_day(desk: Desk) -> None:
+    amount = reserve_amount(question(TEXTS[0]), DEAR, 1.0)
+    # Once one was asked there is no room for another.
+    await desk.client.settings.set("cost.day_max", amount + PRICE_OF_ONE // 2)
+    await desk.submit(TEXTS)
+    await slots_for(desk, 4 * HOUR, HOUR)
+    waiting = await desk.status()
+    assert (waiting.state, waiting.done) == ("running", 1)
+    assert waiting.wait is not None
+    assert waiting.wait.what == "the day's ceiling"
+    assert waiting.wait.until % 86_400.0 == 0.0
+    await desk.client.settings.unset("cost.day_max")
+    await slots_for(desk, 24 * HOUR, HOUR)
+    assert await desk.results() == ANSWERED
+
+
+@pytest.mark.parametrize("mode", [*ONE_BY_ONE, Mode.BATCH])
+async def test_a_retry_after_of_any_size_is_waited_for(desk: Desk) -> None:
+    until = desk.clock.now() + 30 * HOUR
+
+    def fault(verb: str, what: object) -> Exception | None:
+        return TooBusy("slow down", 10 * HOUR) if verb == "submit" and desk.clock.now() < until else None
+
+    desk.provider.fault = fault
+    await desk.submit(TEXTS)
+    await slots_for(desk, 5 * HOUR, HOUR)
+    waiting = await desk.status()
+    assert waiting.wait is not None
+    assert "slow down" in waiting.wait.what
+    assert waiting.wait.until > desk.clock.now()
+    await slots_for(desk, 36 * HOUR, HOUR)
+    assert await desk.results() == ANSWERED
+
+
+@pytest.mark.parametrize("mode", [*ONE_BY_ONE, Mode.BATCH])
+async def test_a_provider_that_cannot_be_reached_for_hours_loses_no_prompt(desk: Desk) -> None:
+    until = desk.clock.now() + 10 * HOUR
+
+    def fault(verb: str, what: object) -> Exception | None:
+        return NotSent("connection refused") if desk.clock.now() < until else None
+
+    desk.provider.fault = fault
+    await desk.submit(TEXTS)
+    await slots_for(desk, 3 * HOUR)
+    waiting = await desk.status()
+    assert waiting.wait is not None
+    assert waiting.wait.what == "not reached: connection refused"
+    await slots_for(desk, 8 * HOUR)
+    await desk.run()
+    assert await desk.results() == ANSWERED
+
+
+@pytest.mark.parametrize("mode", ONE_BY_ONE)
+async def test_a_paused_job_loses_no_prompt(desk: Desk) -> None:
+    refused = True
+    desk.provider.fault = lambda verb, what: NotAllowed("no quota") if refused and verb == "submit" else None
+    job = await desk.submit(TEXTS)
+    await slots_for(desk, 5 * HOUR, HOUR)
+    assert (await desk.status()).state == "paused"
+    refused = False
+    await desk.client.resume_lineage(job.job_id, by="test")
+    await desk.run()
+    assert await desk.results() == ANSWERED
+
+
+@pytest.mark.parametrize("mode", [Mode.BACKGROUND])
+async def test_a_prompt_that_is_polled_and_not_answered_still_fails_in_its_time(desk: Desk) -> None:
+    desk.provider.seconds = float("inf")
+    await desk.submit(TEXTS, item_seconds=2 * HOUR)
+    await slots_for(desk, 3 * HOUR)
+    await desk.run()
+    assert {str(reason).partition(":")[0] for reason in (await desk.results()).values()} == {"task_deadline"}
+
+
+async def test_the_first_call_goes_alone_and_the_others_after_its_answer() -> None:
+    calls, order = FirstCalls(), list[str]()
+
+    async def one(name: str) -> None:
+        async with calls.turn("job", "model", 60.0) as first:
+            assert first is not None
+            order.append(f"{name} begins")
+            await asyncio.sleep(0)
+            order.append(f"{name} ends")
+            first.answered = True
+
+    await asyncio.gather(*(one(name) for name in "abc"))
+    assert order[:2] == ["a begins", "a ends"]
+    assert order[2:4] == ["b begins", "c begins"]
+
+
+async def test_where_the_first_call_is_not_allowed_none_that_waits_is_made() -> None:
+    calls, made = FirstCalls(), list[str]()
+
+    async def one(name: str) -> str:
+        try:
+            async with calls.turn("job", "model", 60.0) as first:
+                if first is None:
+                    return "later"
+                made.append(name)
+                await asyncio.sleep(0)
+                raise NotAllowed("no")
+        except NotAllowed:
+            return "refused"
+
+    assert await asyncio.gather(*(one(name) for name in "abcd")) == ["refused", "later", "later", "later"]
+    assert made == ["a"]
+    # Once a person has acted, the next call is the first one.
+    assert await one("e") == "refused"
+
+
+async def test_a_first_call_that_was_not_taken_lets_the_next_one_try() -> None:
+    calls, made = FirstCalls(), list[str]()
+
+    async def one(name: str, answered: bool) -> None:
+        async with calls.turn("job", "model", 60.0) as first:
+            assert first is not None
+            made.append(name)
+            await asyncio.sleep(0)
+            first.answered = answered
+
+    await asyncio.gather(one("a", False), one("b", True), one("c", False))
+    assert made == ["a", "b", "c"]
