@@ -22,7 +22,7 @@ _LINK_HEADER = re.compile(r'<([^<>]{1,2000})>((?:\s*;\s*[\w*-]{1,40}\s*=\s*(?:"[
 _REL_CANONICAL = re.compile(r';\s*rel\s*=\s*(?:"[^"]*\bcanonical\b[^"]*"|canonical)(?=[\s;]|$)', re.IGNORECASE)
 _TAG = re.compile(
     r"(?P<raw><!--|<(?:script|style|textarea|title|template|xmp)\b)"
-    r"|<(?P<name>a|area|link|base|meta)\b(?:[^<>\"']{1,2000}+|\"[^\"]{0,4000}+\"|'[^']{0,4000}+'){0,60}+>",
+    r"|<(?P<name>a|area|link|base|meta)\b(?>(?:[^<>\"']{1,2000}|\"[^\"]{0,4000}\"|'[^']{0,4000}'){0,60})>",
     re.IGNORECASE,
 )
 """A start tag that is read, or the beginning of what has no tags inside. Bounded, so that no page is slow to read."""
