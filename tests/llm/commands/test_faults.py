@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,9 @@ FAULTS = {"401": "invalid_api_key", "429": "insufficient_quota", "404": "model_n
 
 
 def refused_prompts(place: Place, status: str, times: int = 1) -> Path:
-    return place.write(
-        [{"id": str(n), "prompt": f"{n} [[{status} code={FAULTS[status]} times={times}]]"} for n in range(9)]
-    )
+    mark = f"[[{status} code={FAULTS[status]} times={times}]]"
+    rows: list[dict[str, Any] | str] = [{"id": str(n), "prompt": f"{n} {mark}"} for n in range(9)]
+    return place.write(rows)
 
 
 @pytest.mark.parametrize("status", sorted(FAULTS))
