@@ -38,7 +38,7 @@ def test_work_ends_with_what_to_do_after_one_call(place: Place, status: str, mod
     assert "is there already: paused" in again.stdout
     assert "ramet llm resume mine" in again.stdout
     place.standin.begin(Script(queued_polls=0, running_polls=0))
-    clean = [{"id": str(n), "prompt": f"{n}"} for n in range(2)]
+    clean: list[dict[str, Any] | str] = [{"id": str(n), "prompt": f"{n}"} for n in range(2)]
     assert place.submit(place.write(clean, "clean.jsonl"), "--mode", mode, "--work").exit_code == 0
 
 
