@@ -148,7 +148,7 @@ async def test_what_cannot_be_reached_was_not_sent() -> None:
 @pytest.mark.parametrize("value", [float("nan"), "\ud800"])
 async def test_what_cannot_be_written_as_json_was_not_sent(value: object) -> None:
     sending = Sending()
-    with pytest.raises(ValueError, match="JSON|surrogates"):
+    with pytest.raises(ValueError, match=r"JSON|surrogates"):
         await HttpCalls("http://127.0.0.1:9", {}, {}).post("/chat", {"a": value}, sending)
     assert not sending.began
 
