@@ -30,6 +30,7 @@ from ramet.llm.calls import (
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.llm.pace import AGAIN_SECONDS
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
 from ramet.llm.providers.base import Answer, AnswerState, PollState
@@ -81,7 +82,10 @@ async def item(ctx: Context, payload: ItemPayload) -> Outcome | dict[str, Any]:
             return await _poll(ctx, job, request, state)
         if ctx.stage == SUBMITTING and not await _given_up(ctx, job, state, "the process did not come back"):
             return Outcome.fail(UNKNOWN)
-        return await _submit(ctx, job, request, state)
+        async with calling.pace(job, request.model).turn(ctx.now) as turn:
+            if not turn:
+                return Outcome.snooze(AGAIN_SECONDS, "concurrency")
+            return await _submit(ctx, job, request, state, turn)
     except NotAllowed as error:
         return await hold_job(ctx, error)
 
@@ -95,7 +99,9 @@ async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
 # --- submitting
 
 
-async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
+async def _submit(
+    ctx: Context, job: ClaimedJob, request: Request, state: ItemState, turn: int
+) -> Outcome | dict[str, Any]:
     if ctx.deadline_at is not None and ctx.now >= ctx.deadline_at:
         # Claimed once more for what it may have been answered: there is nothing out, and nothing is begun any more.
         return Outcome.snooze(POLL_SECONDS, "not submitted again")
@@ -115,7 +121,7 @@ async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemSt
     )  # fmt: skip
     await save(ctx, SUBMITTING, state)
     try:
-        sent = await job.provider.submit([request], submit_key=state.submit_key(ctx.id), seconds=ctx.call_seconds)
+        sent = await calling.submit(ctx, job, request, turn, state.submit_key(ctx.id))
     except Ambiguous as error:
         if not await _given_up(ctx, job, state, str(error)):
             return Outcome.fail(UNKNOWN)
@@ -195,6 +201,7 @@ async def _answered(
 ) -> Outcome | dict[str, Any]:
     one = judged(job, request, answer)
     await settle(ctx, state, one.cost)
+    calling.pace(job, request.model).answered(ctx.now)
     write_answers(ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
     if one.result is not None:
         return one.result
