@@ -52,8 +52,8 @@ async def save(ctx: Context, stage: str, state: SubmitState) -> None:
 async def settle(ctx: Context, state: SubmitState, actual: int) -> None:
     """Book what the last submit cost, nano-dollars; nothing where that was done.
 
-    A call that cost more than its bound pauses the job, once: no ceiling holds with a server that ignores the limit of an
-    answer's length. A person who resumes the job has decided.
+    A call that cost more than its bound pauses the job, once: no ceiling holds with a server that ignores the limit of
+    output tokens. A person who resumes the job has decided.
     """
     if state.reservation is None:
         return

@@ -67,7 +67,7 @@ class Pace:
             self._changed.set()
 
     def failed(self, turn: int, error: ProviderError, now: float) -> None:
-        """The call that had a turn failed: one that was busy lowers the pace, one that a person must see to stops it."""
+        """The call of a turn failed: a busy provider lowers the pace, what a person must see to stops it."""
         if isinstance(error, TooBusy) and turn > self._cut_at:
             self._allowed = max(1.0, min(self._allowed, self._flying) / 2.0)
             self._cut_at = self._begun

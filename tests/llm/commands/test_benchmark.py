@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.llm_chat import measure
+from benchmarks.llm.chat import measure
 
 pytestmark = [pytest.mark.network, pytest.mark.process]
 

@@ -17,6 +17,7 @@ from ramet.llm.providers import http_calls, sdk_transport
 from ramet.llm.providers.base import Sending
 from ramet.llm.providers.http_calls import HttpAnswer, HttpCalls
 from ramet.llm.providers.sdk_transport import AnswerTooLarge
+from tests.support.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.network
 
@@ -74,7 +75,7 @@ def talking(answers: Answers, **how: Any) -> AbstractAsyncContextManager[tuple[P
 
 async def post(calls: HttpCalls, sending: Sending | None = None) -> HttpAnswer:
     """One call."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         return await calls.post("/chat", {"a": "ä"}, sending or Sending())
 
 

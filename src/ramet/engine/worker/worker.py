@@ -224,8 +224,7 @@ class Worker:
         self._room = asyncio.Event()
         self._nudged = False
         self._resting: asyncio.Task[None] | None = None
-        self._draining = asyncio.Event()
-        self._stopped = asyncio.Event()
+        self._draining, self._stopped = asyncio.Event(), asyncio.Event()
         self._hurry = asyncio.Event()
         """Asks for heartbeats at once: a task was ended from outside, or leases are shorter than the last was."""
         self._asking = asyncio.Lock()

@@ -1,7 +1,7 @@
 """Chat mode against a server that answers at once, beside a plain loop over the SDK and another batch runner.
 
-    python -m benchmarks.llm_chat                              # 10,000 prompts, 64 calls in flight
-    python -m benchmarks.llm_chat --peer-python /tmp/peer/bin/python --latency 0.2
+    python -m benchmarks.llm.chat                              # 10,000 prompts, 64 calls in flight
+    python -m benchmarks.llm.chat --peer-python /tmp/peer/bin/python --latency 0.2
 
 The server is a few lines of asyncio in a process of its own, so that it costs next to nothing. Each entrant is a whole
 command in processes of its own, from its start to the file of answers: `ramet llm submit --work` and `results`, the
@@ -26,9 +26,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.llm_steps import MAX_OUTPUT_TOKENS, MODEL, write_input
+from benchmarks.llm.steps import MAX_OUTPUT_TOKENS, MODEL, write_input
 
-SELF = (sys.executable, "-m", "benchmarks.llm_chat")
+SELF = (sys.executable, "-m", "benchmarks.llm.chat")
 RAMET = (sys.executable, "-m", "ramet.cli", "llm")
 ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": "none"}
 _BODY = json.dumps({
@@ -180,7 +180,7 @@ def report(items: int, found: dict[str, dict[str, float]]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the command line, measure, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.llm_chat", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.llm.chat", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds that the server waits before it answers")
