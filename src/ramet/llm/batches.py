@@ -33,7 +33,6 @@ from ramet.llm.calls import (
     settle,
     take_turn,
     unreached,
-    wait_here,
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
@@ -329,12 +328,10 @@ async def batch(ctx: Context, payload: LanePayload) -> Outcome | dict[str, Any]:
             return await _poll(ctx, job, state)
         if ctx.stage == SUBMITTING:
             return await _look_for(ctx, job, state)
-        async with calling.first_calls.turn(ctx.tracking_id, payload.model, wait_here(ctx)) as first:
-            if first is None:
-                return Outcome.snooze(POLL_SECONDS, "the first call to this model comes before it")
-            outcome = await _send_next(ctx, job, payload, state)
-            first.answered |= ctx.stage == PROCESSING
-            return outcome
+        async with calling.pace(job, payload.model).turn(ctx.now) as turn:
+            if not turn:
+                return Outcome.snooze(POLL_SECONDS, "concurrency")
+            return await _send_next(ctx, job, payload, state)
     except NotAllowed as error:
         return await hold_job(ctx, error)
 
@@ -403,6 +400,7 @@ async def _send(
             await release(ctx, [one.told for one in chosen], put_off.seconds)
             return put_off
         raise
+    calling.pace(job, lane.model).answered(ctx.now)
     state.remote_id, state.unreached = sent.remote_id, 0
     await save(ctx, PROCESSING, state)
     return Outcome.snooze(poll_seconds(0.0))

@@ -29,11 +29,10 @@ from ramet.llm.calls import (
     settle,
     take_turn,
     unreached,
-    wait_here,
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.first_call import FirstCall
+from ramet.llm.pace import AGAIN_SECONDS
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
 from ramet.llm.providers.base import Answer, AnswerState, PollState
@@ -82,16 +81,17 @@ async def item(ctx: Context, payload: ItemPayload) -> Outcome | dict[str, Any]:
             return await _poll(ctx, job, request, state)
         if ctx.stage == SUBMITTING and not await _given_up(ctx, job, state, "the process did not come back"):
             return Outcome.fail(UNKNOWN)
-        async with calling.first_calls.turn(ctx.tracking_id, request.model, wait_here(ctx)) as first:
-            if first is None:
-                return Outcome.snooze(POLL_SECONDS, "the first call to this model comes before it", uses_time=False)
-            return await _submit(ctx, job, request, state, first)
+        async with calling.pace(job, request.model).turn(ctx.now) as turn:
+            if not turn:
+                return Outcome.snooze(AGAIN_SECONDS, "concurrency", uses_time=False)
+            return await _submit(ctx, job, request, state, turn)
     except NotAllowed as error:
         return await hold_job(ctx, error)
 
 
 async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
     """Pause the job: whatever it sent now would be refused, until a person has acted."""
+    calling.stop(ctx.tracking_id, ctx.now)
     await ctx.client.pause_lineage(ctx.tracking_id, by="llm", reason=f"{error}")
     return Outcome.snooze(POLL_SECONDS, f"not allowed: {error}", uses_time=False)
 
@@ -100,7 +100,7 @@ async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
 
 
 async def _submit(
-    ctx: Context, job: ClaimedJob, request: Request, state: ItemState, first: FirstCall
+    ctx: Context, job: ClaimedJob, request: Request, state: ItemState, turn: int
 ) -> Outcome | dict[str, Any]:
     if ctx.deadline_at is not None and ctx.now >= ctx.deadline_at:
         # Claimed once more for what it may have been answered: there is nothing out, and nothing is begun any more.
@@ -121,7 +121,7 @@ async def _submit(
     )  # fmt: skip
     await save(ctx, SUBMITTING, state)
     try:
-        sent = await job.provider.submit([request], submit_key=state.submit_key(ctx.id), seconds=ctx.call_seconds)
+        sent = await calling.submit(ctx, job, request, turn, state.submit_key(ctx.id))
     except Ambiguous as error:
         if not await _given_up(ctx, job, state, str(error)):
             return Outcome.fail(UNKNOWN)
@@ -131,16 +131,12 @@ async def _submit(
         if isinstance(error, NotSent):
             note_refusal(ctx, state, 1, str(error))
             state.unreached += not isinstance(error, TooBusy)
-        first.answered |= isinstance(error, Refused)
         await save(ctx, QUEUED, state)
         return await _not_taken(ctx, job, request.model, state, error)
     state.unreached = 0
     await learn_rates(ctx, job, request.model, sent.rates)
     if sent.answer is not None:
-        outcome = await _answered(ctx, job, request, state, sent.answer)
-        first.answered = True
-        return outcome
-    first.answered = True
+        return await _answered(ctx, job, request, state, sent.answer)
     state.remote_id = sent.remote_id
     await save(ctx, PROCESSING, state)
     return Outcome.snooze(poll_seconds(0.0))
@@ -207,6 +203,7 @@ async def _answered(
 ) -> Outcome | dict[str, Any]:
     one = judged(job, request, answer)
     await settle(ctx, state, one.cost)
+    calling.pace(job, request.model).answered(ctx.now)
     write_answers(ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
     if one.result is not None:
         return one.result

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from ramet import testing
 from ramet.llm import pipeline
 from ramet.llm.errors import NotAllowed, NotSent, TooBusy
-from ramet.llm.first_call import FirstCalls
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Mode
 from tests.llm.running.conftest import DEAR, SLOT_SECONDS, Desk, question
@@ -104,53 +101,3 @@ async def test_a_prompt_that_is_polled_and_not_answered_still_fails_in_its_time(
     await slots_for(desk, 3 * HOUR)
     await desk.run()
     assert {str(reason).partition(":")[0] for reason in (await desk.results()).values()} == {"task_deadline"}
-
-
-async def test_the_first_call_goes_alone_and_the_others_after_its_answer() -> None:
-    calls, order = FirstCalls(), list[str]()
-
-    async def one(name: str) -> None:
-        async with calls.turn("job", "model", 60.0) as first:
-            assert first is not None
-            order.append(f"{name} begins")
-            await asyncio.sleep(0)
-            order.append(f"{name} ends")
-            first.answered = True
-
-    await asyncio.gather(*(one(name) for name in "abc"))
-    assert order[:2] == ["a begins", "a ends"]
-    assert order[2:4] == ["b begins", "c begins"]
-
-
-async def test_where_the_first_call_is_not_allowed_none_that_waits_is_made() -> None:
-    calls, made = FirstCalls(), list[str]()
-
-    async def one(name: str) -> str:
-        try:
-            async with calls.turn("job", "model", 60.0) as first:
-                if first is None:
-                    return "later"
-                made.append(name)
-                await asyncio.sleep(0)
-                raise NotAllowed("no")
-        except NotAllowed:
-            return "refused"
-
-    assert await asyncio.gather(*(one(name) for name in "abcd")) == ["refused", "later", "later", "later"]
-    assert made == ["a"]
-    # Once a person has acted, the next call is the first one.
-    assert await one("e") == "refused"
-
-
-async def test_a_first_call_that_was_not_taken_lets_the_next_one_try() -> None:
-    calls, made = FirstCalls(), list[str]()
-
-    async def one(name: str, answered: bool) -> None:
-        async with calls.turn("job", "model", 60.0) as first:
-            assert first is not None
-            made.append(name)
-            await asyncio.sleep(0)
-            first.answered = answered
-
-    await asyncio.gather(one("a", False), one("b", True), one("c", False))
-    assert made == ["a", "b", "c"]

@@ -49,6 +49,8 @@ _INPUT = (
     click.option("--preset", type=click.Choice(sorted(PRESETS)), default="balanced", show_default=True,
                  help="Limits of time and tries."),
     click.option("--no-dedupe", is_flag=True, help="Ask equal rows one by one."),
+    click.option("--concurrency", type=click.IntRange(1, 1_000), metavar="N", help="Calls that each process that works "
+                 "on it has in flight, at most.  [default: 64; conservative: 16; aggressive: 256]"),
     click.option("--requests-per-minute", type=RATE, metavar="N", help="To each model, over all workers and jobs."),
     click.option("--tokens-per-minute", type=RATE, metavar="N", help="The same, of tokens."),
     click.option("--max-cost", callback=in_nano_dollars, metavar="DOLLARS", help="What the job may cost, at most."),
