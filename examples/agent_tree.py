@@ -79,7 +79,7 @@ async def ask(ctx: Context, question: str) -> Outcome | dict[str, Any]:
 
 async def plan(ctx: Context, question: str) -> list[str]:
     """Pay for smaller questions. After a crash the same name finds the same reservation, and the key the same call."""
-    reserved = await ctx.reserve(PLAN_MOST, name="plan")
+    reserved = await ctx.reserve(PLAN_MOST, name="plan", provider_deduplicates=True)
     reply = await model.plan(question, idempotency_key=f"{ctx.id}:plan")
     await reserved.settle(reply.price)
     return reply.lines
@@ -87,7 +87,7 @@ async def plan(ctx: Context, question: str) -> list[str]:
 
 async def answer(ctx: Context, question: str, answers: list[str]) -> str:
     """Pay for the answer: the money is there, for it was kept aside."""
-    reserved = await ctx.reserve(ANSWER_MOST, name="answer")
+    reserved = await ctx.reserve(ANSWER_MOST, name="answer", provider_deduplicates=True)
     reply = await model.answer(question, answers, idempotency_key=f"{ctx.id}:answer")
     await reserved.settle(reply.price)
     return reply.lines[0]

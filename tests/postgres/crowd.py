@@ -208,7 +208,7 @@ class Actor:
     async def transact(self) -> None:
         for claimed in self.held[:1]:
             seq, fence, name = claimed.standing.seq, claimed.standing.fence, self.label()
-            settled, _ = await self.store.transact(
+            settled, _, _ = await self.store.transact(
                 Settlement(seq, fence, ev.Checkpoint(fence, 300.0)), [Statement(PUT_EFFECT, (seq, fence, name), 1)]
             )
             if settled.refused is None:

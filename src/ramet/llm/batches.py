@@ -331,7 +331,10 @@ async def _send_next(ctx: Context, job: ClaimedJob, lane: LanePayload, state: Ba
         return Outcome.snooze(seconds, "rate")
     state.submits += 1
     try:
-        reservation = await ctx.reserve(sum(one.amount for one in chosen), name=f"submit{state.submits}")
+        # Nothing is sent before the checkpoint below: what an earlier claim left open under the name cost nothing.
+        reservation = await ctx.reserve(
+            sum(one.amount for one in chosen), name=f"submit{state.submits}", provider_deduplicates=True
+        )
     except CostRefused as error:
         return await _no_room(ctx, job, queue, chosen, error)
     state.reservation, state.amount, state.items = reservation.id, reservation.amount, len(chosen)

@@ -104,8 +104,11 @@ async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemSt
         return Outcome.snooze(seconds, "rate")
     price = job.settings.prices[request.model]
     state.submits += 1
+    # Nothing is sent before the next checkpoint: what an earlier claim left open under the name cost nothing.
     reservation = await ctx.reserve(
-        reserve_amount(request, price, job.settings.discount), name=f"submit{state.submits}"
+        reserve_amount(request, price, job.settings.discount),
+        name=f"submit{state.submits}",
+        provider_deduplicates=True,
     )
     state.reservation, state.amount, state.remote_id, state.submitted_at = (
         reservation.id, reservation.amount, None, ctx.now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -77,8 +77,6 @@ SOFT_AND_HARD = (
     (GLOBAL_SOFT_SETTING, GLOBAL_SETTING),
 )
 """Settings of which the first may not be put above the second."""
-USED = "used"
-"""Why a reservation is refused whose id belongs to one that was closed by the end of its task: it keeps no money."""
 ALL_DAYS = -1
 """Stands in the place of a day for the sums over all of them."""
 
@@ -92,12 +90,18 @@ class ReserveRequest(NamedTuple):
     fence: int
     amount: int
     """Upper bound of what will be spent, nano-dollars."""
+    named: bool = False
+    """True where the id is that of a call: what an earlier claim of the task left open under it was perhaps spent, so
+    it is booked in full, and this claim gets a reservation of its own."""
+    provider_deduplicates: bool = False
+    """Of a named call: its repetition costs nothing, so this claim takes over what an earlier one left open."""
 
 
 class ReserveResult(NamedTuple):
     """The answer to one request."""
 
     id: str
+    """Of the reservation: that of the request, unless an earlier claim reserved under the same name."""
     refused: str | None = None
     """None when the money is reserved; ``cost``, or why the claim is no longer current."""
     facts: Mapping[str, Any] = {}
@@ -221,24 +225,39 @@ def as_usd(nano_dollars: int) -> str:
     return f"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('0')}"
 
 
-def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[dict[str, Any], float | None] | None:
+def nothing_stuck(ceiling: Ceiling) -> int:
+    """Return 0: whoever reserved under a ceiling can give something back."""
+    return 0
+
+
+def refusal(
+    amount: int, ceilings: Sequence[Ceiling], now: float, stuck_under: Callable[[Ceiling], int] = nothing_stuck
+) -> tuple[dict[str, Any], float | None] | None:
     """Return the facts of the ceiling that has no room for an amount, and when to ask again; None when all have room.
 
     A ceiling of the day has room again tomorrow, one whose room is only reserved may have it soon; where an amount
     never fits, waiting for another ceiling would be in vain.
+
+    Args:
+        stuck_under: of a ceiling, how much of what is reserved belongs to tasks that themselves wait for money. Where
+            that is all of it, it counts as spent: waiting for each other, none of them would give anything back.
     """
-    found: list[tuple[float, Ceiling]] = []
+    found: list[tuple[float, Ceiling, bool]] = []
     for ceiling in ceilings:
         spent, most = ceiling.spent, ceiling.reservable
         if most is not None and spent + ceiling.reserved + amount > most:
-            found.append((_again(ceiling.name, spent + amount, amount, most, now), ceiling))
+            stuck = ceiling.reserved > 0 and stuck_under(ceiling) >= ceiling.reserved
+            least = spent + amount + (ceiling.reserved if stuck else 0)
+            found.append((_again(ceiling.name, least, amount, most, now), ceiling, stuck))
     if not found:
         return None
-    seconds, worst = max(found, key=lambda one: (one[0], one[1].is_soft, one[1].name))
-    facts = {
+    seconds, worst, stuck = max(found, key=lambda one: (one[0], one[1].is_soft, one[1].name))
+    facts: dict[str, Any] = {
         "ceiling": worst.name, "soft": worst.is_soft, "limit": worst.reservable, "spent": worst.spent,
         "reserved": worst.reserved, "wanted": amount,
     }  # fmt: skip
+    if stuck:
+        facts["stuck"] = True
     return facts, None if seconds == float("inf") else seconds
 
 

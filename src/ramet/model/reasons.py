@@ -208,9 +208,10 @@ def _cost(facts: _Facts) -> str:
 def _reserve(facts: _Facts) -> str:
     most, spent, reserved = facts["limit"], facts["spent"], facts["reserved"]
     left = as_usd(most - spent - reserved) if most > spent + reserved else "nothing"
+    held = " (by tasks that wait for money themselves, so it counts as spent)" if facts.get("stuck") else ""
     return (
         f"the {'soft ' if facts['soft'] else ''}ceiling of the {facts['ceiling']} is {as_usd(most)}: {as_usd(spent)} "
-        f"spent, {as_usd(reserved)} reserved, {left} left, {as_usd(facts['wanted'])} wanted"
+        f"spent, {as_usd(reserved)} reserved{held}, {left} left, {as_usd(facts['wanted'])} wanted"
     )
 
 

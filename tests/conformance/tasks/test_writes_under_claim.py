@@ -54,7 +54,7 @@ async def lost_claim(world: World, how: str) -> ClaimedTask:
 async def test_a_claim_that_is_not_current_keeps_nothing_and_changes_nothing(world: World, how: str) -> None:
     claimed = await lost_claim(world, how)
     kept = await keep(world, claimed, "late")
-    settled, ran = await world.store.transact(checkpoint(claimed), [Statement(ADD, ("late", 1))])
+    settled, ran, _ = await world.store.transact(checkpoint(claimed), [Statement(ADD, ("late", 1))])
     assert (kept.state, settled.state, ran) == (None, None, [])
     assert kept.refused is not None
     assert settled.refused is not None
@@ -126,7 +126,7 @@ async def test_a_transaction_tells_rows_and_counts_and_is_progress(world: World)
         Statement("WITH n AS (SELECT 7) SELECT * FROM n", (), 1),
         Statement("DELETE FROM effects WHERE name = 'b' RETURNING amount", (), 1),
     ]
-    settled, ran = await world.store.transact(checkpoint(claimed), statements)
+    settled, ran, _ = await world.store.transact(checkpoint(claimed), statements)
     assert settled.state == "processing"
     assert [(r.row_count, r.rows) for r in ran] == [
         (1, ()), (1, ()), (1, (("a", 2),)), (1, ()), (1, ((7,),)), (1, ((5,),))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet import App, Client, Context, CostRefused, Limits, Outcome, SyncContext, Task
+from ramet import App, ClaimLost, Client, Context, CostRefused, Limits, Outcome, SyncContext, Task, TransactionRefused
 from tests.invariants.check import violations
 from tests.support.waiting import until, worked_off, working
 
@@ -213,10 +213,13 @@ async def test_a_later_claim_settles_what_an_earlier_one_reserved(app: App, clie
     assert [await sums(client, told.tracking_id) for told in asked] == [(25, 0, 0)] * 2
 
 
-async def test_a_named_call_that_is_asked_for_again_is_the_same_reservation(app: App, client: Client) -> None:
+@pytest.mark.parametrize("deduplicates", [True, False])
+async def test_a_named_call_of_a_lost_attempt_counts_as_made_unless_the_provider_deduplicates(
+    app: App, client: Client, deduplicates: bool
+) -> None:
     @app.task("ask")
     async def ask(ctx: Context) -> Outcome | str:
-        call = await ctx.reserve(60, name="first")
+        call = await ctx.reserve(40, name="first", provider_deduplicates=deduplicates)
         if not ctx.snoozes:
             return ctx.snooze(1)  # As after a crash: the next claim asks again.
         await call.settle(25)
@@ -224,8 +227,10 @@ async def test_a_named_call_that_is_asked_for_again_is_the_same_reservation(app:
 
     submitted = await client.submit(ask)
     await worked_off(app, client)
-    assert await client.result(submitted.id) == f"{submitted.id}.first"
-    assert await sums(client, submitted.tracking_id) == (25, 0, 0)
+    name = f"{submitted.id}.first"
+    assert (await client.result(submitted.id) == name) is deduplicates
+    assert (await client.result(submitted.id)).startswith(name)
+    assert await sums(client, submitted.tracking_id) == (25 if deduplicates else 65, 0, 0)
 
 
 async def test_a_named_call_that_was_settled_says_so_and_books_nothing_more(
@@ -246,18 +251,73 @@ async def test_a_named_call_that_was_settled_says_so_and_books_nothing_more(
     assert await sums(client, submitted.tracking_id) == (25, 0, 0)
 
 
-async def test_a_name_whose_call_was_open_at_the_end_is_refused_after_a_revive(app: App, client: Client) -> None:
+async def test_a_name_whose_call_was_open_at_the_end_reserves_again_after_a_revive(app: App, client: Client) -> None:
     @app.task("ask")
-    async def ask(ctx: Context) -> Outcome | str:
-        try:
-            await ctx.reserve(60, name="first")
-        except ValueError as error:
-            return str(error)
-        return ctx.fail("left open")
+    async def ask(ctx: Context) -> Outcome | int | None:
+        call = await ctx.reserve(40, name="first")
+        if call.id.endswith(".first"):
+            return ctx.fail("left open")
+        await call.settle(5)
+        return call.actual
 
     submitted = await client.submit(ask)
     await worked_off(app, client)
     await client.revive([submitted.id], by="test")
     await worked_off(app, client)
-    assert "had a call named 'first' when it ended" in await client.result(submitted.id)
-    assert await sums(client, submitted.tracking_id) == (60, 0, 0)
+    assert await client.result(submitted.id) is None
+    assert await sums(client, submitted.tracking_id) == (45, 0, 0)
+
+
+TABLE = "CREATE TABLE IF NOT EXISTS answers (task_id TEXT PRIMARY KEY, words TEXT NOT NULL)"
+KEEP = "INSERT INTO answers (task_id, words) VALUES (?, ?)"
+
+
+@pytest.fixture
+async def keeping(tmp_path: Path) -> AsyncIterator[tuple[App, Client]]:
+    app = App(limits=Limits(max_cost=100, max_attempts=1), tables=[TABLE])
+    async with app.client(tmp_path / "kept.db") as client:
+        yield app, client
+        assert await violations(client.store) == []
+
+
+async def test_a_transaction_books_what_a_call_cost_with_what_it_brought(
+    keeping: tuple[App, Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    app, client = keeping
+
+    @app.task("ask")
+    async def ask(ctx: Context) -> None:
+        call = await ctx.reserve(60)
+        await ctx.transaction([(KEEP, (ctx.id, "yes"))], settle=[(call, 70)])
+
+    @app.task("plain")
+    def plain(ctx: SyncContext) -> None:
+        call = ctx.reserve(60)
+        ctx.transaction([(KEEP, (ctx.id, "yes"))], settle=[(call, 70)])
+
+    for kind in (ask, plain):
+        submitted = await client.submit(kind)
+        await worked_off(app, client)
+        assert await sums(client, submitted.tracking_id) == (70, 0, 10)
+    assert await client.store.read("SELECT words FROM answers") == [("yes",)] * 2
+    assert "cost $0.00000007, $0.00000001 more than reserved" in caplog.text
+
+
+async def test_a_transaction_that_is_refused_books_nothing(keeping: tuple[App, Client]) -> None:
+    app, client = keeping
+
+    @app.task("ask")
+    async def ask(ctx: Context, how: str) -> None:
+        call = await ctx.reserve(60)
+        if how == "lost":
+            await ctx.client.cancel(ctx.id)
+        words = None if how == "wrong" else "yes"
+        with pytest.raises(ClaimLost if how == "lost" else TransactionRefused):
+            await ctx.transaction([(KEEP, (ctx.id, words))], settle=[(call, 10)])
+        await call.settle(10)
+
+    for how in ("lost", "wrong"):
+        submitted = await client.submit(ask, how)
+        await worked_off(app, client)
+        assert await sums(client, submitted.tracking_id) == (10, 0, 0), "it was settled by itself"
+    assert await client.store.read("SELECT words FROM answers") == []

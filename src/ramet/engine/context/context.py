@@ -18,7 +18,7 @@ from ramet.engine.base.forwarding import Answer, Blocking, answer_from, blocking
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work, completed, succeeded
 from ramet.engine.context.binding import bind, bound, item_settlement, settle_items
-from ramet.engine.context.data import Blob, check_own, put_blob, read_blob, run_transaction
+from ramet.engine.context.data import Actuals, Blob, OwnStatements, check_own, put_blob, read_blob, run_transaction
 from ramet.engine.context.joined import EarlierSpawns, Joined
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX, Endings, Outcome, outcome_event
@@ -37,7 +37,7 @@ from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSett
 from ramet.model.task.task import NewTask
 from ramet.model.values import INTEGER_MAX, PROGRESS_CHARACTERS_MAX, check_name, finite, storable, whole
 from ramet.store.answers import SettleResult, SpawnResult, StatementResult
-from ramet.store.requests import Settlement, Statement, Write
+from ramet.store.requests import Settlement, Write
 
 if TYPE_CHECKING:
     # The one circle of the engine, of types alone: a claim is a context with a client, and the client makes claims.
@@ -150,8 +150,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
 
         Raises:
             UnknownKind: nobody registered that kind.
-            PayloadTooLarge: keep the large part elsewhere.
-            InvalidPath: there is no such path; one line names the element.
+            PayloadTooLarge, InvalidPath: keep the large part elsewhere; one line names the element of the path.
         """
         self._may_spawn()
         target = self._registry.get(kind)
@@ -166,8 +165,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         """A statement on your own tables that commits with the task, under its fence. ``?`` stands for parameters.
 
         Raises:
-            ValueError: the statement touches the engine's own tables, or is none that writes rows.
-            TypeError: a parameter is not None, a boolean, number, text or bytes.
+            ValueError, TypeError: it touches the engine's own tables, or writes no rows; a parameter cannot be stored.
         """
         write = Write(sql, check_own("ctx.write", sql, parameters))
         if isinstance(self._writes, list):
@@ -368,7 +366,7 @@ class AsyncContext(BaseContext):
         """Tell people how far this task is. Extends the lease; commits at once.
 
         Raises:
-            ClaimLost: the claim is not this handler's any more.
+            ClaimLost: the claim was lost.
         """
         note = storable(message, PROGRESS_CHARACTERS_MAX)
         for name, value in (("done", done), ("total", 0.0 if total is None else total)):
@@ -391,20 +389,23 @@ class AsyncContext(BaseContext):
         )
         return settled.spawns[0]
 
-    async def reserve(self: BaseContext, nano_dollars: int, *, name: str | None = None) -> Reservation:
+    async def reserve(
+        self: BaseContext, nano_dollars: int, *, name: str | None = None, provider_deduplicates: bool = False
+    ) -> Reservation:
         """Keep money for a call before making it; commits at once. Settle it afterwards.
 
         Args:
             nano_dollars: upper bound of the price; cap the call's output so that it holds.
-            name: what this task calls the call. Asked again under the name, by a later claim after a crash, it is the
-                same reservation, as large as it was first; its ``actual`` tells when that call was settled already.
+            name: of the call. ``actual`` tells a later claim when that was settled already. One that an earlier claim
+                left open, by a crash say, may have been made: it is booked in full, and this claim reserves again.
+            provider_deduplicates: a repeated call has no price, as every claim sends the same key: a later claim takes
+                over what an earlier one left open, as large as it was.
 
         Raises:
             CostRefused: the ceiling of the lineage, the UTC day or the database has no room.
-            ClaimLost: the claim is not this handler's any more.
-            ValueError: not a whole number of nano-dollars, or a name whose call was open when the task ended.
+            ClaimLost, ValueError: the claim was lost; not a whole number of nano-dollars, or not a valid name.
         """
-        answer = await reserve(self._desk, self._work, nano_dollars, name)
+        answer = await reserve(self._desk, self._work, nano_dollars, name, repeatable=provider_deduplicates)
         if isinstance(answer, str):
             raise ClaimLost(f"task {self.id}: {answer}")
         return answer
@@ -417,10 +418,9 @@ class AsyncContext(BaseContext):
         """Make pending tasks, of any lineage, claimable only through this one; commits at once.
 
         Each is refused by itself: when it is not pending, is held back or bound already, is past its deadline, or its
-        lineage does not run.
-        Snoozes and retries of this task keep them; when it ends in whatever way, those it left unsettled are free
-        again. A cancel of a bound task, and the deadline of its lineage, end it all the same. Its own deadline is
-        looked at when this task lets it go, or has run since without settling it.
+        lineage does not run. Snoozes and retries of this task keep them; its end frees those that it left unsettled. A
+        cancel of a bound task, and the deadline of its lineage, end it all the same. Its own deadline is looked at
+        when this task lets it go, or has run since without settling it.
 
         Returns:
             One answer per id, with the number that settling it needs.
@@ -457,12 +457,10 @@ class AsyncContext(BaseContext):
         Returns:
             0.0 when all was taken. Else nothing was, and so many seconds from now there may be room: wait here if
             they are few (what you asked for is left to this lineage for 5 s from then), or
-            ``return ctx.snooze(seconds, "rate")``. 300 when a resource is switched off until a person closes its
-            breaker.
+            ``return ctx.snooze(seconds, "rate")``; 300 where only a person can close a resource's breaker.
 
         Raises:
-            ClaimLost: the claim is not this handler's any more; nothing was taken.
-            ValueError: no name of a resource, or an amount below 0.
+            ClaimLost, ValueError: the claim was lost; no name of a resource, or an amount below 0. Nothing was taken.
         """
         return await take_units(self, amounts)
 
@@ -496,9 +494,8 @@ class AsyncContext(BaseContext):
         The same content is stored once. One that nothing refers to goes when its lineage is pruned, as all do.
 
         Raises:
-            BlobTooLarge: it is over ``Limits.blob_bytes_max``.
+            BlobTooLarge, ClaimLost: it is over ``Limits.blob_bytes_max``; the claim was lost.
             StoreError: the lineage's blobs would be over ``Limits.lineage_blob_bytes_max`` together.
-            ClaimLost: the claim is not this handler's any more.
         """
         return await put_blob(self, content)
 
@@ -511,7 +508,7 @@ class AsyncContext(BaseContext):
         return await read_blob(self.client.store, self.tracking_id, reference)
 
     async def transaction(
-        self: BaseContext, statements: Iterable[Statement | tuple[str, Sequence[Any]]]
+        self: BaseContext, statements: OwnStatements, *, settle: Actuals = ()
     ) -> list[StatementResult]:
         """Run statements on your own tables now, all or none, under the claim's fence: one transaction.
 
@@ -521,13 +518,14 @@ class AsyncContext(BaseContext):
 
         Args:
             statements: SELECT, INSERT, UPDATE, DELETE or REPLACE, with ``?`` for parameters.
+            settle: reservations with what their calls cost, nano-dollars, booked in the same transaction. After an
+                error nothing is booked: settle them by themselves then, for the money was spent.
 
         Raises:
             TransactionRefused: a statement failed, or met another number of rows than it expects; nothing was kept.
-            ClaimLost: the claim is not this handler's any more; nothing was kept.
-            ValueError, TypeError: a statement or parameter that cannot be run here.
+            ClaimLost, ValueError, TypeError: the claim was lost; a statement or parameter that cannot be run here.
         """
-        return await run_transaction(self, statements)
+        return await run_transaction(self, statements, settle)
 
     async def read(self: BaseContext, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a SELECT on your own tables, outside of any transaction; ``?`` stands for parameters."""
@@ -550,9 +548,12 @@ class SyncVerbs(Blocking, BaseContext):
     transaction = blocking(AsyncContext.transaction)
     read = blocking(AsyncContext.read)
 
-    def reserve(self, nano_dollars: int, *, name: str | None = None) -> SyncReservation:
+    def reserve(
+        self, nano_dollars: int, *, name: str | None = None, provider_deduplicates: bool = False
+    ) -> SyncReservation:
         """See :meth:`Context.reserve`."""
-        return SyncReservation(self._run(AsyncContext.reserve, nano_dollars, name=name), self._wait_for)
+        made = self._run(AsyncContext.reserve, nano_dollars, name=name, provider_deduplicates=provider_deduplicates)
+        return SyncReservation(made, self._wait_for)
 
     def reservation(self, reservation_id: str, nano_dollars: int) -> SyncReservation:
         """See :meth:`Context.reservation`."""
@@ -594,7 +595,6 @@ class Context(Endings, AsyncContext):
             wait: also for what comes due meanwhile, while any of them is live; False returns when nothing is due.
 
         Raises:
-            ClaimLost: the claim is not this handler's any more.
-            ValueError: a kind is not pulled, or ``concurrency`` is less than 1.
+            ClaimLost, ValueError: the claim was lost; a kind is not pulled, or ``concurrency`` is less than 1.
         """
         return await self._desk.invoke(self, kinds, concurrency, queues, wait)

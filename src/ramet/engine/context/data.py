@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Protocol, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_serializer
 
+from ramet.engine.context.money import log_booked
 from ramet.engine.context.ports import HasClaim
+from ramet.model.money import ActualCost, BookedCost, amount_of
 from ramet.model.task import events as ev
 from ramet.model.values import (
     INTEGER_BITS_MAX,
@@ -59,9 +61,18 @@ def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = F
     return tuple(parameters)
 
 
-async def run_transaction(
-    context: HasClaim, statements: Iterable[Statement | tuple[str, Sequence[Any]]]
-) -> list[StatementResult]:
+class Reserved(Protocol):
+    """A reservation, of an async or a plain handler."""
+
+    id: str
+
+
+OwnStatements = Iterable[Statement | tuple[str, Sequence[Any]]]
+Actuals = Iterable[tuple[Reserved, int]]
+"""Reservations, with what their calls cost."""
+
+
+async def run_transaction(context: HasClaim, statements: OwnStatements, settle: Actuals = ()) -> list[StatementResult]:
     """Check the statements here, run them where the database is written."""
     wanted = [item if isinstance(item, Statement) else Statement(*item) for item in statements]
     if not wanted:
@@ -71,26 +82,31 @@ async def run_transaction(
         parameters = check_own("ctx.transaction", item.sql, item.parameters, reads=True)
         expect = None if item.expect_rows is None else integer("expect_rows", item.expect_rows)
         rows.append([item.sql, [_out(value) for value in parameters], expect])
+    actuals = [(reservation.id, amount_of(actual, "the actual cost is")) for reservation, actual in settle]
     work = context._work
-    settled, ran, refused = await context._desk.ask("transact", work.seq, work.fence, context._lease_seconds, rows)
+    settled, ran, refused, booked = await context._desk.ask(
+        "transact", work.seq, work.fence, context._lease_seconds, rows, actuals
+    )
     if refused is not None:
         raise TransactionRefused(*refused)
     context._accepted(SettleResult(*settled))
+    for (_, amount), one in zip(actuals, booked, strict=True):
+        log_booked(work.id, amount, BookedCost(*one))
     return [StatementResult(count, tuple(tuple(_in(value) for value in row) for row in found)) for count, found in ran]
 
 
-async def transact(store: Store, seq: int, fence: int, lease_seconds: float, rows: Sequence[Any]) -> list[Any]:
-    """The errand of :func:`run_transaction`: the answer, what ran, and why it was refused."""
+async def transact(  # noqa: PLR0917 - an errand has no names
+    store: Store, seq: int, fence: int, lease_seconds: float, rows: Sequence[Any], actuals: Sequence[Any]
+) -> list[Any]:
+    """The errand of :func:`run_transaction`: the answer, what ran, why it was refused, and what is booked."""
     statements = [Statement(sql, tuple(_in(value) for value in values), expect) for sql, values, expect in rows]
+    settlement = Settlement(seq, fence, ev.Checkpoint(fence, lease_seconds))
     try:
-        settled, ran = await store.transact(Settlement(seq, fence, ev.Checkpoint(fence, lease_seconds)), statements)
+        settled, ran, booked = await store.transact(settlement, statements, [ActualCost(*one) for one in actuals])
     except TransactionRefused as refused:
-        return [None, [], [refused.statement, str(refused)]]
-    return [
-        list(settled),
-        [[item.row_count, [[_out(value) for value in row] for row in item.rows]] for item in ran],
-        None,
-    ]
+        return [None, [], [refused.statement, str(refused)], []]
+    found = [[item.row_count, [[_out(value) for value in row] for row in item.rows]] for item in ran]
+    return [list(settled), found, None, [list(one) for one in booked]]
 
 
 def _out(value: Any) -> Any:

@@ -14,7 +14,7 @@ from ramet.engine.base.forwarding import Blocking, WaitFor, blocking
 from ramet.engine.base.work import Work
 from ramet.engine.context.ports import SupervisorPort
 from ramet.model.lineage.guard import BlockReason
-from ramet.model.money import USED, BookedCost, ReserveResult, amount_of, as_usd
+from ramet.model.money import BookedCost, ReserveResult, amount_of, as_usd
 from ramet.model.reasons import NO_FACTS, block_words
 from ramet.model.values import check_name
 from ramet.store.loggers import own_logger
@@ -59,16 +59,19 @@ class Reservation:
             StoreError: the database could not be written; settle again.
         """
         amount = amount_of(actual, "the actual cost is")
-        booked = BookedCost(*await self._desk.ask("settle_reserved", self.id, amount))
-        if booked.actual is None:
-            log.warning("reservation %s of task %s was pruned: %s are not booked", self.id, self._task_id,
-                        as_usd(amount))  # fmt: skip
-        elif booked.actual != amount:
-            log.warning("a call of task %s was settled before at %s: %s are not booked", self._task_id,
-                        as_usd(booked.actual), as_usd(amount))  # fmt: skip
-        elif booked.over:
-            log.warning("a call of task %s cost %s, %s more than reserved: cap its output or reserve more",
-                        self._task_id, as_usd(amount), as_usd(booked.over))  # fmt: skip
+        log_booked(self._task_id, amount, BookedCost(*await self._desk.ask("settle_reserved", self.id, amount)))
+
+
+def log_booked(task_id: str, amount: int, booked: BookedCost) -> None:
+    """Warn where something else was booked than a call cost, or more than was reserved."""
+    if booked.actual is None:
+        log.warning("reservation %s of task %s was pruned: %s are not booked", booked.id, task_id, as_usd(amount))
+    elif booked.actual != amount:
+        log.warning("a call of task %s was settled before at %s: %s are not booked", task_id, as_usd(booked.actual),
+                    as_usd(amount))  # fmt: skip
+    elif booked.over:
+        log.warning("a call of task %s cost %s, %s more than reserved: cap its output or reserve more", task_id,
+                    as_usd(amount), as_usd(booked.over))  # fmt: skip
 
 
 class SyncReservation(Blocking):
@@ -88,11 +91,14 @@ class SyncReservation(Blocking):
     settle = blocking(Reservation.settle)
 
 
-async def reserve(desk: SupervisorPort, work: Work, nano_dollars: int, name: str | None = None) -> Reservation | str:
+async def reserve(
+    desk: SupervisorPort, work: Work, nano_dollars: int, name: str | None = None, *, repeatable: bool = False
+) -> Reservation | str:
     """Reserve for a claim; the reason when the claim is not current any more.
 
     Args:
         name: of the call, if it has one; it is the reservation's id together with the task's.
+        repeatable: a named call that is repeated costs nothing.
 
     Raises:
         CostRefused: a ceiling has no room.
@@ -100,12 +106,12 @@ async def reserve(desk: SupervisorPort, work: Work, nano_dollars: int, name: str
     """
     amount = amount_of(nano_dollars, "to be reserved are")
     reservation_id = new_id() if name is None else f"{work.id}.{check_name('the name of a call', name)}"
-    answer = ReserveResult(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
+    answer = ReserveResult(
+        *await desk.ask("reserve", reservation_id, work.seq, work.fence, amount, name is not None, bool(repeatable))
+    )
     if answer.refused == BlockReason.COST:
         detail = block_words(BlockReason.RESERVE, answer.facts)
         raise CostRefused(detail, answer.retry_seconds, answer.facts)
-    if answer.refused == USED:
-        raise ValueError(f"task {work.id} had a call named {name!r} when it ended: give the next one another name")
     if answer.refused is not None:
         return answer.refused
-    return Reservation(desk, reservation_id, amount, work.id, answer.actual)
+    return Reservation(desk, answer.id, amount, work.id, answer.actual)

@@ -35,8 +35,8 @@ async def run_supervisor_call(store: Store, name: str, arguments: Sequence[Any])
     return await errand(store, *arguments)
 
 
-async def _reserve(store: Store, reservation_id: str, seq: int, fence: int, amount: int) -> list[Any]:
-    [answer] = await store.reserve([ReserveRequest(reservation_id, seq, fence, amount)])
+async def _reserve(store: Store, *request: Any) -> list[Any]:
+    [answer] = await store.reserve([ReserveRequest(*request)])
     return list(answer)
 
 

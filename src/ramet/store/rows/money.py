@@ -160,6 +160,84 @@ def _hold(session: Session, ids: Iterable[str]) -> tuple[dict[str, Lineage], dic
     return lineages, {row[0]: _Row._make(row) for row in found}
 
 
+def close_earlier(session: Session, tracking_id: str, reservation_id: str) -> None:
+    """Count what an earlier claim left open as spent until it is settled, whose call may have been made.
+
+    Args:
+        session: the transaction, which holds the row of the lineage.
+        tracking_id: of that lineage.
+        reservation_id: open.
+    """
+    lineages, rows = _hold(session, {reservation_id})
+    row = rows[reservation_id]
+    assert row.tracking_id == tracking_id, f"reservation {reservation_id} belongs to {row.tracking_id}"
+    sums = _Sums(lineages)
+    sums.add(row, row.amount, -row.amount)
+    session.update("ramet_reservations", ("closed_at",), ("id",), [(session.now, reservation_id)])
+    sums.write(session)
+
+
+class NamedReservation(NamedTuple):
+    """The last reservation of a named call."""
+
+    id: str
+    fence: int
+    actual: int | None
+    closed: bool
+
+
+def last_named(session: Session, tracking_id: str, seq: int, name: str) -> NamedReservation | None:
+    """Return the last reservation of a task's call; every claim of the task may have made one.
+
+    Args:
+        name: the id of the first; those of later claims begin with it.
+    """
+    rows = session.rows(
+        "SELECT id, fence, actual, closed_at FROM ramet_reservations WHERE tracking_id = ? AND seq = ? "
+        "AND (id = ? OR SUBSTR(id, 1, CAST(? AS INTEGER)) = ?) ORDER BY fence DESC LIMIT 1",
+        (tracking_id, seq, name, len(name) + 1, f"{name}{BY_CLAIM}"),
+    )
+    return next((NamedReservation(found, fence, actual, closed is not None) for found, fence, actual, closed in rows),
+                None)  # fmt: skip
+
+
+BY_CLAIM = "~"
+"""Before the fence in the id of a named reservation that a later claim made."""
+
+_OF_CEILING = {
+    "lineage": "r.tracking_id = ?",
+    "day": "r.day = ?",
+    "global": "1 = 1",
+    "branch": "r.seq IN (SELECT m.seq FROM ramet_branch_tasks m WHERE m.branch IN (WITH RECURSIVE below (id) AS ("
+    "SELECT id FROM ramet_branches WHERE id = ? UNION SELECT b.id FROM below JOIN ramet_branches b "
+    "ON b.parent = below.id) SELECT id FROM below))",
+}
+
+
+def stuck_reserved(session: Session, ceiling: str, of: str | int | None, seq: int, fence: int) -> int:
+    """Return how much is reserved under a ceiling by tasks that wait for money themselves.
+
+    These are tasks whose last attempt was put off for a ceiling, and the one that asks now with what its earlier claims
+    left open.
+
+    Args:
+        ceiling: its name.
+        of: the tracking_id, day or branch whose it is; None for the database's.
+        seq: number of the task that asks.
+        fence: of its claim.
+    """
+    scope = _OF_CEILING[ceiling]
+    [(amount,)] = session.rows(
+        f"SELECT COALESCE(SUM(r.amount), 0) FROM ramet_reservations r WHERE r.settled_at IS NULL "
+        f"AND r.closed_at IS NULL AND {scope} AND ((r.seq = ? AND r.fence < ?) OR (r.seq <> ? AND EXISTS ("
+        "SELECT 1 FROM ramet_attempts a WHERE a.seq = r.seq AND a.fence >= r.fence AND a.outcome = 'snooze' "
+        "AND a.reason = 'cost' AND a.reason_facts IS NOT NULL "
+        "AND a.fence = (SELECT MAX(b.fence) FROM ramet_attempts b WHERE b.seq = r.seq))))",
+        (*(() if of is None else (of,)), seq, fence, seq),
+    )
+    return int(amount)
+
+
 def close_open(session: Session, seqs: Iterable[int], lineages: Mapping[str, Lineage]) -> None:
     """Count the open reservations of tasks that end as spent until they are settled.
 

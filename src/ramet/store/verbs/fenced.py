@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ramet.model.lineage.branches import Booked, Booking, book, over_limit
+from ramet.model.lineage.branches import Booked, Booking, BranchLimit, book, over_limit
 from ramet.model.lineage.guard import Blocked, BlockReason
 from ramet.model.lineage.lineage import Lineage, LineageState
-from ramet.model.money import ALL_DAYS, USED, Ceiling, ReserveRequest, ReserveResult, day_of, refusal
+from ramet.model.money import ALL_DAYS, ActualCost, BookedCost, Ceiling, ReserveRequest, ReserveResult, day_of, refusal
 from ramet.model.reasons import Fact
 from ramet.model.task import events as ev
 from ramet.model.task.binding import BindResult, BoundTask
@@ -23,7 +23,17 @@ from ramet.store.rows.blobs import keep
 from ramet.store.rows.blocks import NewBlock, Parent, store_blocks
 from ramet.store.rows.branches import BranchBook, open_book
 from ramet.store.rows.lineages import lock_lineages
-from ramet.store.rows.money import ceilings, ensure_days, enter
+from ramet.store.rows.money import (
+    BY_CLAIM,
+    NamedReservation,
+    ceilings,
+    close_earlier,
+    ensure_days,
+    enter,
+    last_named,
+    settle_reserved,
+    stuck_reserved,
+)
 from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Session, StatementFailed
 from ramet.store.state.apply import apply
@@ -37,17 +47,22 @@ _CHANGES_ROWS = re.compile(r"\b(?:INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECAS
 
 
 def transact(
-    session: Session, settlement: Settlement, statements: Sequence[Statement]
-) -> tuple[SettleResult, list[StatementResult]]:
+    session: Session, settlement: Settlement, statements: Sequence[Statement], actuals: Sequence[ActualCost] = ()
+) -> tuple[SettleResult, list[StatementResult], list[BookedCost]]:
     """Run statements on a program's own tables if the settlement (a checkpoint) is accepted: all of them or none.
+
+    Args:
+        actuals: reservations that are settled with it; a stale claim settles none of them.
 
     Raises:
         TransactionRefused: a statement failed, or met another number of rows than it expected; nothing was written.
     """
     [settled] = settle(session, [settlement])
     if settled.state != "processing":
-        return settled, []
-    return settled, [_run(session, at, statement) for at, statement in enumerate(statements)]
+        return settled, [], []
+    ran = [_run(session, at, statement) for at, statement in enumerate(statements)]
+    # Last, for the sums of the database are held from here on.
+    return settled, ran, settle_reserved(session, actuals) if actuals else []
 
 
 def _run(session: Session, at: int, statement: Statement) -> StatementResult:
@@ -94,7 +109,8 @@ def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[ReserveR
     Each is decided on its own; durable when it returns. Spent and reserved together never exceed the ceiling of the
     lineage, of the UTC day or of the database. A request is refused when its claim is stale or its lineage over, and
     where a ceiling has no room: then the refusal is stored among the lineage's blocks (promise I8). Repeating a request
-    reserves once.
+    reserves once. What an earlier claim left open under the name of a call is booked in full first, as its call may
+    have been made, unless the provider deduplicates.
     """
     standings = load_standings(session, {item.seq for item in wanted})
     lineages = lock_lineages(session, {standing.tracking_id for standing in standings.values()})
@@ -106,21 +122,37 @@ def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[ReserveR
         why = claim_refusal(session, standing, item.fence, lineage)
         if why is not None or standing is None or lineage is None:
             answers.append(ReserveResult(item.id, why))
-        elif item.id in known:
-            actual, closed = known[item.id]
-            refused = USED if closed and actual is None else None
-            answers.append(ReserveResult(item.id, refused, actual=actual))
-        else:
-            answers.append(_reserve(session, item, lineages, lineage))
-            known[item.id] = None, False
+            continue
+        answers.append(_reserve_once(session, item, lineages, lineage, known))
+        known[item.id] = NamedReservation(item.id, item.fence, None, closed=False)
     return answers
 
 
-def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, tuple[int | None, bool]]:
+def _reserve_once(
+    session: Session,
+    item: ReserveRequest,
+    lineages: dict[str, Lineage],
+    lineage: Lineage,
+    known: Mapping[str, NamedReservation],
+) -> ReserveResult:
+    """Reserve, unless this was reserved before."""
+    made = last_named(session, lineage.tracking_id, item.seq, item.id) if item.named else known.get(item.id)
+    if made is None:
+        return _reserve(session, item, lineages, lineage)
+    if not item.named or made.fence == item.fence or made.actual is not None or item.provider_deduplicates:
+        return ReserveResult(made.id, actual=made.actual)
+    if not made.closed:
+        close_earlier(session, lineage.tracking_id, made.id)
+        lineages |= lock_lineages(session, {lineage.tracking_id})
+    item = item._replace(id=f"{item.id}{BY_CLAIM}{item.fence}")
+    return _reserve(session, item, lineages, lineages[lineage.tracking_id])
+
+
+def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, NamedReservation]:
     """Reservations that were made before, since an answer was lost: what each cost, and whether it is closed."""
     listed, values = session.members({item.id for item in wanted})
-    rows = session.rows(f"SELECT id, actual, closed_at FROM ramet_reservations WHERE id {listed}", (values,))
-    return {reservation_id: (actual, closed_at is not None) for reservation_id, actual, closed_at in rows}
+    rows = session.rows(f"SELECT id, fence, actual, closed_at FROM ramet_reservations WHERE id {listed}", (values,))
+    return {found: NamedReservation(found, fence, actual, closed is not None) for found, fence, actual, closed in rows}
 
 
 def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> ReserveResult:
@@ -128,9 +160,19 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
     ensure_days(session, day)
     branches, booked, limit = _in_branches(session, item, lineage)
     bounds = [lineage.cost_ceiling, *ceilings(session, day)]
-    refused = refusal(booked.rest.reserved, bounds[:1], session.now) or refusal(item.amount, bounds[1:], session.now)
+    owners: dict[str, str | int | None] = {"lineage": lineage.tracking_id, "day": day, "global": None}
+
+    def stuck_under(ceiling: Ceiling) -> int:
+        return stuck_reserved(session, ceiling.name, owners[ceiling.name], item.seq, item.fence)
+
+    refused = refusal(booked.rest.reserved, bounds[:1], session.now, stuck_under) or refusal(
+        item.amount, bounds[1:], session.now, stuck_under
+    )
     if limit is not None:
-        refused = refusal(item.amount, [limit], session.now)
+        owners["branch"] = limit.branch.id
+        before = next(branch for branch in booked.before if branch.id == limit.branch.id)
+        full = Ceiling("branch", before.spent, before.reserved, limit.limit)
+        refused = refusal(item.amount, [full], session.now, stuck_under)
     if refused is not None:
         facts, retry_seconds = refused
         _store_refusal(session, item, facts, lineages)
@@ -163,8 +205,8 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
 
 def _in_branches(
     session: Session, item: ReserveRequest, lineage: Lineage
-) -> tuple[BranchBook | None, Booked, Ceiling | None]:
-    """Return the branches, what a reservation takes of them and of the lineage, and the ceiling that has no room.
+) -> tuple[BranchBook | None, Booked, BranchLimit | None]:
+    """Return the branches, what a reservation takes of them and of the lineage, and the limit that has no room.
 
     The first is None for a task in no branch.
     """
@@ -176,11 +218,7 @@ def _in_branches(
         return None, Booked((), (), wanted), None
     member = found[item.seq]
     booked = book(branches.chain(member.branch), wanted)
-    limit = over_limit(booked, first=member.first)
-    if limit is None:
-        return branches, booked, None
-    [before] = [branch for branch in booked.before if branch.id == limit.branch.id]
-    return branches, booked, Ceiling("branch", before.spent, before.reserved, limit.limit)
+    return branches, booked, over_limit(booked, first=member.first)
 
 
 def _store_refusal(
