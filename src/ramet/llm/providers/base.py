@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from ramet.llm.refusals import Meaning
 from ramet.llm.requests import Request
 
 
@@ -108,8 +109,8 @@ class Answer:
     """One line, for all states but succeeded."""
     code: str | None = None
     """Short and stable: the provider's code of the error, or why it is incomplete."""
-    retriable: bool = False
-    """Of a failed one: whether asking again can help."""
+    meaning: Meaning | None = None
+    """Of a failed one: what to do about it (:mod:`ramet.llm.refusals`); None where the provider does not say."""
     response_id: str | None = None
     model: str | None = None
     """Which the provider says answered."""
@@ -138,6 +139,11 @@ class Answer:
 
 ANSWER_DETAILS = ("finish_reason", "reasoning", "tool_calls", "logprobs", "choices", "embedding")
 """Fields of :class:`Answer` that results keep where they are not empty."""
+
+    @property
+    def retriable(self) -> bool:
+        """Of a failed one: whether asking again can help."""
+        return self.meaning in (Meaning.AGAIN, Meaning.BUSY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +192,8 @@ class Poll:
     """Requests that have an outcome."""
     total: int = 0
     error: str | None = None
+    meaning: Meaning | None = None
+    """Of a failed one, as of an answer."""
     retry_seconds: float | None = None
     """When it wants to be asked again; None when it did not say."""
     answer: Answer | None = None
