@@ -131,6 +131,11 @@ class Answer:
     body: Mapping[str, Any] | None = None
     """All of the answer, as the provider wrote it."""
 
+    @property
+    def retriable(self) -> bool:
+        """Of a failed one: whether asking again can help."""
+        return self.meaning in (Meaning.AGAIN, Meaning.BUSY)
+
     def details(self) -> dict[str, Any]:
         """The answer beside its text: those of the fields from ``finish_reason`` to ``embedding`` that it has."""
         found = {name: getattr(self, name) for name in ANSWER_DETAILS}
@@ -139,11 +144,6 @@ class Answer:
 
 ANSWER_DETAILS = ("finish_reason", "reasoning", "tool_calls", "logprobs", "choices", "embedding")
 """Fields of :class:`Answer` that results keep where they are not empty."""
-
-    @property
-    def retriable(self) -> bool:
-        """Of a failed one: whether asking again can help."""
-        return self.meaning in (Meaning.AGAIN, Meaning.BUSY)
 
 
 @dataclass(frozen=True, slots=True)
