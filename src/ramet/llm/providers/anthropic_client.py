@@ -7,16 +7,18 @@ answer ``failed`` with the code ``unreadable`` and, since it may have been bille
 from __future__ import annotations
 
 import email.utils
+import json
 import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ramet.llm.errors import NotAllowed, ProviderError
+from ramet.llm.errors import ProviderError
 from ramet.llm.providers.base import Answer, AnswerState, RateLimit, TokenUsage
 from ramet.llm.providers.openai_answers import unreadable
-from ramet.llm.providers.openai_errors import code_of, fault_of, fault_text
+from ramet.llm.providers.openai_errors import fault_of
 from ramet.llm.providers.sdk_calls import Caller, Reply
+from ramet.llm.refusals import code_of, fault_text, meaning_of
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -29,8 +31,6 @@ _CUT = {
     "pause_turn": ("pause_turn", "the model paused in the middle of its answer"),
 }
 """Why the model stopped -> our code, and what to tell."""
-_AGAIN = frozenset({"api_error", "overloaded_error", "rate_limit_error", "timeout_error"})
-"""Types of errors that another try can mend."""
 
 
 def read_message(key: str, body: Mapping[str, Any]) -> Answer:
@@ -38,23 +38,39 @@ def read_message(key: str, body: Mapping[str, Any]) -> Answer:
     content, reason = body.get("content"), body.get("stop_reason")
     if body.get("type") != "message" or not isinstance(content, list) or not isinstance(reason, str):
         return unreadable(key, "the answer is no message")
-    texts, further = [], []
+    texts, thoughts, further = [], [], []
     for block in content:
         kind = block.get("type") if isinstance(block, Mapping) else None
         if kind == "text":
             texts.append(str(block.get("text") or ""))
-        elif kind not in ("thinking", "redacted_thinking"):
+        elif kind == "thinking":
+            thoughts.append(str(block.get("thinking") or ""))
+        elif kind != "redacted_thinking":
             further.append(block)
     state, code, error = AnswerState.SUCCEEDED, None, None
     if reason not in _WHOLE:
         state = AnswerState.INCOMPLETE
         code, error = _CUT.get(reason, (reason[:60], f"the answer is incomplete: {reason[:60]}"))
+        details = body.get("stop_details")
+        category = details.get("category") if isinstance(details, Mapping) else None
+        error += f" ({category[:60]})" if isinstance(category, str) else ""
     usage = _usage(body.get("usage"))
     return Answer(
         key, state, text="".join(texts) if texts else None, usage=usage or TokenUsage(), usage_known=usage is not None,
         error=error, code=code, response_id=_text(body.get("id")), model=_text(body.get("model")),
-        raw={"content": further} if further else None,
+        raw={"content": further} if further else None, finish_reason=reason, reasoning="\n\n".join(thoughts) or None,
+        tool_calls=tuple(_chat_call(block) for block in further if _is_call(block)), body=body,
     )  # fmt: skip
+
+
+def _is_call(block: object) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "tool_use"
+
+
+def _chat_call(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The use of a tool as chat completions write it."""
+    arguments = json.dumps(block.get("input") or {}, ensure_ascii=False)
+    return {"id": block.get("id"), "type": "function", "function": {"name": block.get("name"), "arguments": arguments}}
 
 
 def read_result(key: str, result: object) -> Answer:
@@ -69,7 +85,8 @@ def read_result(key: str, result: object) -> Answer:
     if kind == "errored" and isinstance(result, Mapping):
         error = inner_error(result.get("error"))
         code = code_of(error) or "failed"
-        return Answer(key, AnswerState.FAILED, error=fault_text(error, None), code=code, retriable=code in _AGAIN)
+        meaning = meaning_of(error)
+        return Answer(key, AnswerState.FAILED, error=fault_text(error, None), code=code, meaning=meaning)
     return unreadable(key, "the result is of an unknown kind")
 
 
@@ -102,27 +119,11 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_PERSON = frozenset(
-    "contract_spend_limit_reached enforced_spend_limit_reached organization_on_hold organization_type_not_supported "
-    "workspace_policy_violation cmek_key_disabled cmek_key_network_blocked claude_code_key_creator_not_member "
-    "key_profile_mismatch user_profile_required user_profile_not_found".split()
-)
-"""Codes in ``error.details`` that only a person can do something about."""
-_NO_CREDIT = "credit balance is too low"
-"""Has no code of its own: an invalid request by its type."""
-
-
 def anthropic_fault(
     status: int, headers: Mapping[str, str], body: Any, *, host: str, key: str | None, submit: bool, batch: bool
 ) -> ProviderError:
     """What an answer other than 2xx means; the arguments are those of `fault_of`, ``body`` the whole answer."""
-    error = inner_error(body)
-    words = fault_text(error, key)
-    details = error.get("details") if isinstance(error, Mapping) else None
-    code = details.get("error_code") if isinstance(details, Mapping) else None
-    if code in _PERSON or (status == 400 and _NO_CREDIT in words):
-        return NotAllowed(f"{host} lets this account ask nothing just now ({status}): {words}")
-    return fault_of(status, headers, error, host=host, key=key, submit=submit, batch=batch)
+    return fault_of(status, headers, inner_error(body), host=host, key=key, submit=submit, batch=batch)
 
 
 def rates_from(headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
