@@ -31,15 +31,17 @@ from ramet.llm.calls import (
     reset,
     save,
     settle,
+    stored_result,
     take_turn,
     unreached,
+    whole_payload,
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.items import POLL_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Poll, PollState
-from ramet.llm.refusals import Meaning
+from ramet.llm.refusals import Meaning, queue_seconds
 from ramet.llm.requests import Request
 from ramet.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
 
@@ -77,6 +79,14 @@ def chosen_of(job: ClaimedJob, told: BoundTask) -> ChosenItem:
     return ChosenItem(told, reserve_amount(request, job.settings.prices[request.model], job.settings.discount))
 
 
+async def whole_item(ctx: Context, told: BoundTask) -> BoundTask:
+    """A bound item with the payload that :func:`ramet.llm.calls.whole_payload` read."""
+    if '"$blob"' not in told.payload:
+        return told
+    payload = await whole_payload(ctx, ItemPayload.model_validate_json(told.payload))
+    return told._replace(payload=payload.model_dump_json(by_alias=True))
+
+
 def asked_by(told: BoundTask) -> Request:
     """What a bound item asks."""
     return request_of(told.key, ItemPayload.model_validate_json(told.payload))
@@ -108,7 +118,8 @@ async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> 
     chosen: list[ChosenItem] = []
     size = amount = 0
     room = await _room(ctx)
-    for told in bound:
+    for item in bound:
+        told = await whole_item(ctx, item)
         size += len(told.payload.encode()) + OVERHEAD_BYTES
         one = chosen_of(job, told)
         if chosen and (size > job.settings.batch_bytes or (room is not None and amount + one.amount > room)):
@@ -117,20 +128,6 @@ async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> 
         amount += one.amount
     await release(ctx, bound[len(chosen) :])
     return chosen
-
-
-QUEUE_SECONDS = 15.0
-QUEUE_GROWTH = 1.3
-QUEUE_SECONDS_MAX = 300.0
-
-
-def queue_seconds(refusals: int) -> float:
-    """The pause before a batch is sent again that found a queue full: 15 s, then 1.3 times the last one, up to 5 min.
-
-    Args:
-        refusals: how many there were in a row.
-    """
-    return min(QUEUE_SECONDS_MAX, QUEUE_SECONDS * QUEUE_GROWTH ** min(refusals - 1, 100))
 
 
 async def release(ctx: Context, bound: Sequence[BoundTask], delay_seconds: float = 0.0) -> None:
@@ -155,11 +152,10 @@ async def refuse(ctx: Context, job: ClaimedJob, queue: str, amount: int, reason:
         if found:
             await ctx.bind(found)
         bound = await ctx.bound()
-        answers = [
-            item_settlement(told.task_id, told.number, "failed", reason=reason)
-            for told in bound
-            if chosen_of(job, told).amount >= amount
-        ]
+        answers = []
+        for told in bound:
+            if chosen_of(job, await whole_item(ctx, told)).amount >= amount:
+                answers.append(item_settlement(told.task_id, told.number, "failed", reason=reason))
         await ctx.settle_items(answers)
         if not found or len(answers) < len(bound):
             await release(ctx, await ctx.bound())
@@ -260,12 +256,13 @@ class BatchSettlement:
         if told is None:
             await self._late(answer, key)
             return
-        payload = ItemPayload.model_validate_json(told.payload)
+        payload = await whole_payload(self._ctx, ItemPayload.model_validate_json(told.payload))
         one = judged(self._job, request_of(answer.key, payload), answer)
         self.cost += one.cost
         self._booked.append(BookedAnswer(told.task_id, key, one))
         if one.result is not None:
-            self._ctx.settle_item(told.task_id, told.number, "success", result=one.result)
+            result = await stored_result(self._ctx, one.result)
+            self._ctx.settle_item(told.task_id, told.number, "success", result=result)
         elif answer.meaning is Meaning.ACCOUNT:
             # The item is not at fault. Its job pauses as soon as the rest of the batch is settled.
             self.account = answer
@@ -297,7 +294,7 @@ class BatchSettlement:
         """Its item ended before the answer came, or an earlier pass has settled it: then its row is there already."""
         page = await self._ctx.client.tasks(tracking_id=self._ctx.tracking_id, kind=BATCH_ITEM, key=answer.key, limit=1)
         for task in page.tasks:
-            payload = ItemPayload.model_validate(task.payload)
+            payload = await whole_payload(self._ctx, ItemPayload.model_validate(task.payload))
             one = judged(self._job, request_of(answer.key, payload), answer)
             self.cost += one.cost
             self._booked.append(BookedAnswer(task.id, key, one, late=True))
