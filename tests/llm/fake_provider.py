@@ -66,6 +66,8 @@ class FakeProvider:
     """Called with the verb and what it is about: an exception to raise instead of doing it."""
     lose_answer: Callable[[str], bool] = lambda submit_key: False
     """Whether a submit is taken on and its answer lost."""
+    end: Callable[[str], Poll | None] = lambda remote_id: None
+    """What the poll of a submission that would have ended says instead."""
     name: str = "fake"
     taken: dict[str, Taken] = field(default_factory=dict)
     """By remote id."""
@@ -112,6 +114,9 @@ class FakeProvider:
             return Poll(PollState.ENDED, "cancelled")
         if self.now() - one.at < self.seconds or (self.mode is Mode.BACKGROUND and not self.answer(one.requests[0])):
             return Poll(PollState.LIVE, "in_progress", 0, len(one.requests))
+        ended = self.end(remote_id)
+        if ended is not None:
+            return ended
         return Poll(PollState.ENDED, "completed", len(one.requests), len(one.requests))
 
     async def cancel(self, remote_id: str, *, seconds: float) -> None:

@@ -19,7 +19,8 @@ import pytest
 
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from ramet.web.commands import READ_TOKEN_VARIABLE, TOKEN_VARIABLE, Tokens
+from ramet.web.commands import READ_TOKEN_VARIABLE, TOKEN_VARIABLE, Listening
+from ramet.web.tokens import Scope, token_of
 from tests.cli.apps.sample_app import app
 from tests.cli.conftest import Cli
 from tests.llm.providers.scripted_server import Call, Said, Scripted, scripted
@@ -80,11 +81,14 @@ def command_line(cli: Cli) -> Iterator[tuple[str, str]]:
 
 async def dashboard(address: str, canaries: dict[str, str]) -> AsyncIterator[tuple[str, str]]:
     """Every page and every answer of the API, to whoever has a token and to whoever has none."""
-    admin, read = Tokens(None, None).read()
-    assert (admin, read) == (canaries["admin"], canaries["read"])
+    tokens = Listening("127.0.0.1", 0, (), None, None, None, access_log=False, calls_per_minute=100_000).tokens()
+    admin, read = (token_of(tokens, canaries[name]) for name in ("admin", "read"))
+    assert admin is not None
+    assert read is not None
+    assert [sorted(one.scopes) for one in (admin, read)] == [sorted(Scope), ["read"]]
     async with app.client(address) as client:
-        made = make_application(client, Access(admin, read, person="ada"))
-        for token in (admin, None):
+        made = make_application(client, Access(tokens=tokens, person="ada"))
+        for token in (canaries["admin"], None):
             headers = {"Authorization": f"Bearer {token}"} if token else {}
             transport = httpx.ASGITransport(app=made)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as visitor:

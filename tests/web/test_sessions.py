@@ -14,11 +14,12 @@ from starlette.routing import Route
 
 from ramet import App, StoreUnreachable
 from ramet.testing import fresh_client
-from ramet.web.access import COOKIE, ENDED_MAX, Access, Scope, Sessions
+from ramet.web.access import COOKIE, ENDED_MAX, Access, Sessions
 from ramet.web.events import Feeds
 from ramet.web.guard import Guard
 from ramet.web.page import visit_of
 from ramet.web.templating import environment
+from ramet.web.tokens import Scope
 from tests.web.in_process_client import visiting
 
 ADMIN, READ = "admin-token-of-the-test", "read-token-of-the-test"
@@ -82,11 +83,11 @@ async def test_a_stream_ends_with_the_session_that_it_was_begun_in() -> None:
 
 def test_ended_sessions_are_remembered_within_bounds() -> None:
     sessions = Sessions()
-    first = sessions.begin(Scope.READ, "ada")
+    first = sessions.begin([Scope.READ], "ada")
     sessions.end(first)
     assert not sessions.is_live(first)
     for _ in range(ENDED_MAX):
-        sessions.end(sessions.begin(Scope.READ, "ada"))
+        sessions.end(sessions.begin([Scope.READ], "ada"))
     assert sessions.is_live(first)
 
 

@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from ramet import Transient
 from ramet.commands.errors import UserError
 from ramet.commands.extras import import_extra
+from ramet.fetch.errors import Refused, Trouble
 from ramet.fetch.host_map import HostMap
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -42,8 +42,8 @@ _CREDENTIALS = re.compile(r"[^/]*@")
 """What may be a user name and password, and is never shown."""
 
 
-class WebError(UserError):
-    """An address or an answer that is not taken, and that no other try mends. The message is one line."""
+class WebError(Refused, UserError):
+    """An address or an answer that is not taken, and that no other try changes. The message is one line."""
 
 
 class AddressRefused(WebError):
@@ -99,14 +99,14 @@ async def addresses_of(host: str, port: int, *, resolver: Resolve = resolve) -> 
 
     Raises:
         NameUnknown: nobody has this name.
-        Transient: it could not be asked just now.
+        Trouble: it could not be asked just now.
     """
     try:
         found = await resolver(host, port)
     except socket.gaierror as error:
         if error.errno in _UNKNOWN_NAME:
             raise NameUnknown(f"there is no host named {host}: check the address") from None
-        raise Transient(f"the name {host} could not be looked up: {error.strerror}") from None
+        raise Trouble(f"the name {host} could not be looked up: {error.strerror}") from None
     except UnicodeError:
         raise NameUnknown(f"{host!a} is no host name: check the address") from None
     if not found:
@@ -126,7 +126,7 @@ async def is_private_host(url: str, *, resolver: Resolve = resolve) -> bool:
     host, port = host_and_port(url)
     try:
         addresses = await addresses_of(host, port, resolver=resolver)
-    except Transient as error:
+    except Trouble as error:
         raise WebError(f"{error}: is there a network? Try again later") from None
     return any(is_private(address) for address in addresses)
 
@@ -192,7 +192,7 @@ class GuardedBackend:
 
         Raises:
             AddressRefused: one of its addresses may not be connected to.
-            NameUnknown, Transient: see `addresses_of`.
+            NameUnknown, Trouble: see `addresses_of`.
         """
         target = self._mapped.target(host, port)
         if target is not None:
@@ -201,7 +201,7 @@ class GuardedBackend:
             async with asyncio.timeout(timeout):
                 addresses = await addresses_of(host, port, resolver=self._resolver)
         except TimeoutError:
-            raise Transient(f"the name {host} could not be looked up in {timeout:g} s") from None
+            raise Trouble(f"the name {host} could not be looked up in {timeout:g} s") from None
         for address in addresses:
             self._judge(host, address)
         failure: Exception | None = None

@@ -46,6 +46,17 @@ DEFINITIONS = (
         noticed_at DOUBLE PRECISION NOT NULL
     )""",
     "CREATE INDEX IF NOT EXISTS llm_ambiguous_by_job ON llm_ambiguous (job_id)",
+    # Submits that the provider refused for now, and lines of a batch that it did not get to: each is sent again.
+    """
+    CREATE TABLE IF NOT EXISTS llm_refusals (
+        submit_key TEXT PRIMARY KEY,
+        job_id     TEXT NOT NULL,
+        task_id    TEXT NOT NULL,
+        items      INTEGER NOT NULL,
+        why        TEXT NOT NULL,
+        refused_at DOUBLE PRECISION NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS llm_refusals_by_job ON llm_refusals (job_id, refused_at)",
     # How jobs ended; a job that lives has no row, its lineage is the truth.
     """
     CREATE TABLE IF NOT EXISTS llm_jobs (
@@ -79,6 +90,10 @@ ADD_AMBIGUOUS = (
     "INSERT INTO llm_ambiguous (submit_key, job_id, task_id, items, amount, why, outcome, remote_id, noticed_at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (submit_key) DO UPDATE SET outcome = excluded.outcome, "
     "remote_id = excluded.remote_id"
+)
+ADD_REFUSAL = (
+    "INSERT INTO llm_refusals (submit_key, job_id, task_id, items, why, refused_at) VALUES (?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (submit_key) DO UPDATE SET items = excluded.items, why = excluded.why"
 )
 ADD_JOB = (
     "INSERT INTO llm_jobs (job_id, state, succeeded, failed, reason, ended_at) VALUES (?, ?, ?, ?, ?, ?) "

@@ -27,6 +27,7 @@ from ramet.llm.calls import (
     SubmitState,
     calling,
     judged,
+    note_refusal,
     request_of,
     reset,
     save,
@@ -39,7 +40,8 @@ from ramet.llm.calls import (
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.items import BUSY_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
 from ramet.llm.pricing.prices import reserve_amount
-from ramet.llm.providers.base import Answer, AnswerState, PollState
+from ramet.llm.providers.base import Answer, AnswerState, Poll, PollState
+from ramet.llm.refusals import Meaning
 from ramet.llm.requests import Request
 from ramet.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
 
@@ -57,6 +59,8 @@ class BatchState(SubmitState):
     items: int = 0
     items_max: int | None = None
     """The next batch has no more: the provider refused a larger one, so that the one bad request is found by halves."""
+    refusals: int = 0
+    """Batches in a row that the provider did not take on for now."""
     looks: int = 0
     """How often a submit was looked for of which nobody knew whether it was taken on."""
 
@@ -126,6 +130,20 @@ async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> 
     return chosen
 
 
+QUEUE_SECONDS = 15.0
+QUEUE_GROWTH = 1.3
+QUEUE_SECONDS_MAX = 300.0
+
+
+def queue_seconds(refusals: int) -> float:
+    """The pause before a batch is sent again that found a queue full: 15 s, then 1.3 times the last one, up to 5 min.
+
+    Args:
+        refusals: how many there were in a row.
+    """
+    return min(QUEUE_SECONDS_MAX, QUEUE_SECONDS * QUEUE_GROWTH ** min(refusals - 1, 100))
+
+
 async def release(ctx: Context, bound: Sequence[BoundTask], delay_seconds: float = 0.0) -> None:
     """Let items go, for this lane or another."""
     if bound:
@@ -189,8 +207,6 @@ async def _bind(ctx: Context, job: ClaimedJob, queue: str, count: int) -> None:
 
 
 ANSWERS_PER_COMMIT = 1_000
-AGAIN_SECONDS = 60.0
-"""How long an item is held back that is asked again."""
 
 
 class BatchSettlement:
@@ -202,6 +218,11 @@ class BatchSettlement:
         self._booked: list[BookedAnswer] = []
         self.cost = 0
         """Nano-dollars of all answers so far."""
+        self.account: Answer | None = None
+        """One that says that the account is at fault."""
+        self._refused = 0
+        self._again_seconds = queue_seconds(state.refusals + 1)
+        self._last = ""
 
     async def run(self, remote_id: str, why_none: str) -> None:
         """Settle all of it.
@@ -225,6 +246,9 @@ class BatchSettlement:
             raise
         for told in self._open.values():
             ctx.settle_item(told.task_id, told.number, "failed", reason=why_none)
+        state.refusals = state.refusals + 1 if self._refused else 0
+        if self._refused:
+            note_refusal(ctx, state, self._refused, self._last)
         await self._commit()
         await settle(ctx, state, self.cost)
 
@@ -250,8 +274,14 @@ class BatchSettlement:
         if one.result is not None:
             result = await stored_result(self._ctx, one.result)
             self._ctx.settle_item(told.task_id, told.number, "success", result=result)
+        elif answer.meaning is Meaning.ACCOUNT:
+            # The item is not at fault. Its job pauses as soon as the rest of the batch is settled.
+            self.account = answer
+            self._refuse(told, one, 0.0)
+        elif answer.retriable:
+            self._refuse(told, one, self._again_seconds)
         elif await self._again(told.task_id, one):
-            self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=AGAIN_SECONDS)
+            self._ctx.settle_item(told.task_id, told.number, "pending")
         else:
             reason = one.reason or one.state
             if answer.state is AnswerState.CANCELLED and self._ctx.ending_reason:
@@ -259,9 +289,11 @@ class BatchSettlement:
                 reason = f"{self._ctx.ending_reason}: {reason}"
             self._ctx.settle_item(told.task_id, told.number, "failed", reason=reason)
 
+    def _refuse(self, told: BoundTask, one: JudgedAnswer, delay_seconds: float) -> None:
+        self._refused, self._last = self._refused + 1, one.reason or one.state
+        self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=delay_seconds)
+
     async def _again(self, task_id: str, one: JudgedAnswer) -> bool:
-        if one.answer.state is AnswerState.FAILED:
-            return one.answer.retriable
         if one.state != INVALID:
             return False
         [(before,)] = await self._ctx.read(
@@ -356,6 +388,8 @@ async def _send(
         return Outcome.snooze(poll_seconds(0.0), f"ambiguous: {error}")
     except ProviderError as error:
         await settle(ctx, state, 0)
+        if isinstance(error, NotSent):
+            note_refusal(ctx, state, len(chosen), str(error))
         await save(ctx, QUEUED, state)
         if isinstance(error, Refused):
             return await _by_halves(ctx, state, f"refused: {error.code}: {error}")
@@ -471,21 +505,51 @@ async def _poll(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
             return Outcome.snooze(poll_seconds(age, poll.retry_seconds))
         if poll.state is PollState.ENDED:
             why = f"no_answer: the batch ended ({poll.provider_state}) without one"
-            await BatchSettlement(ctx, job, state, PROCESSING).run(state.remote_id, why)
-            return await _done(ctx, state)
+            settlement = BatchSettlement(ctx, job, state, PROCESSING)
+            await settlement.run(state.remote_id, why)
+            done = await _done(ctx, state)
+            if settlement.account is not None:
+                raise _account_fault(job, f"{settlement.account.code}: {settlement.account.error}")
+            return done
     except TooBusy as error:
         return Outcome.snooze(poll_seconds(age, error.seconds), f"busy: {error}")
     except NotSent as error:
         return Outcome.snooze(poll_seconds(age), f"not reached: {error}")
     if poll.state is PollState.FAILED:
         await settle(ctx, state, 0)
-        await save(ctx, QUEUED, state)
-        return await _by_halves(ctx, state, f"refused: {poll.provider_state}: {poll.error}")
+        return await _failed(ctx, job, state, poll)
     await settle(ctx, state, state.amount)
     for told in await ctx.bound():
         reason = f"lost: the provider does not know batch {state.remote_id} any more"
         ctx.settle_item(told.task_id, told.number, "failed", reason=reason)
     return await _done(ctx, state)
+
+
+async def _failed(ctx: Context, job: ClaimedJob, state: BatchState, poll: Poll) -> Outcome:
+    """The batch failed as a whole, and nothing of it was billed: what to do is what its error means."""
+    why, bound = f"{poll.provider_state}: {poll.error}", await ctx.bound()
+    if poll.meaning in (Meaning.BATCH, Meaning.REQUEST):
+        state.refusals = 0
+        return await _by_halves(ctx, state, f"refused: {why}")
+    note_refusal(ctx, state, len(bound), why)
+    if poll.meaning is Meaning.ACCOUNT:
+        await save(ctx, QUEUED, state)  # Its items stay bound: they are the next batch, once a person has acted.
+        raise _account_fault(job, poll.error or poll.provider_state)
+    state.refusals += 1
+    if state.refusals > job.settings.call_retries:
+        if poll.meaning is None:
+            # Nobody knows the code, and waiting did not help.
+            return await _by_halves(ctx, state, f"refused: {why}")
+        # A queue may be smaller than the batch is alone. No item fails for that.
+        state.items_max = max(1, len(bound) // 2)
+    pause = queue_seconds(state.refusals)
+    await release(ctx, bound, pause)
+    await save(ctx, QUEUED, state)
+    return Outcome.snooze(pause, f"busy: {why}")
+
+
+def _account_fault(job: ClaimedJob, words: str) -> NotAllowed:
+    return NotAllowed(f"{job.settings.place} does not let this account do it: {words}")
 
 
 async def _done(ctx: Context, state: BatchState) -> Outcome:

@@ -60,6 +60,12 @@ async def reset(ctx: Context, stage: str, state: SubmitState) -> None:
     await save(ctx, stage, state)
 
 
+def note_refusal(ctx: Context, state: SubmitState, items: int, why: str) -> None:
+    """Count a submit that the provider refused for now, or so many lines of it, with the task's next commit."""
+    row = (state.submit_key(ctx.id), ctx.tracking_id, ctx.id, items, why, ctx.now)
+    ctx.write(app.ADD_REFUSAL, row)
+
+
 KEYS = {"openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",)}
 ANY_KEY = "RAMET_LLM_API_KEY"
 """The key to the provider of an llm job; goes before the provider's own variable, `OPENAI_API_KEY` or

@@ -21,6 +21,7 @@ from ramet.llm.calls import (
     calling,
     judged,
     learn_rates,
+    note_refusal,
     request_of,
     reset,
     save,
@@ -34,6 +35,7 @@ from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refu
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
 from ramet.llm.providers.base import Answer, AnswerState, PollState
+from ramet.llm.refusals import Meaning
 from ramet.llm.requests import Request
 from ramet.llm.settings import ITEM, ITEMS, ItemPayload
 
@@ -122,6 +124,8 @@ async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemSt
         raise Transient(f"ambiguous: {error}") from error
     except ProviderError as error:
         await settle(ctx, state, 0)
+        if isinstance(error, NotSent):
+            note_refusal(ctx, state, 1, str(error))
         await save(ctx, QUEUED, state)
         return await _not_taken(ctx, job, request.model, error)
     await learn_rates(ctx, job, request.model, sent.rates)
@@ -180,7 +184,7 @@ async def _poll(ctx: Context, job: ClaimedJob, request: Request, state: ItemStat
     except NotSent as error:
         return Outcome.snooze(poll_seconds(age), f"not reached: {error}")
     if poll.state is PollState.FAILED:
-        failed = Answer(ctx.key, AnswerState.FAILED, error=poll.error, code=poll.provider_state)
+        failed = Answer(ctx.key, AnswerState.FAILED, error=poll.error, code=poll.provider_state, meaning=poll.meaning)
         return await _answered(ctx, job, request, state, failed)
     # Lost, or ended without a word: it may have been billed, so it counts as that, and is never asked again unasked.
     await settle(ctx, state, state.amount)
@@ -200,7 +204,13 @@ async def _answered(
     if one.state == INVALID and state.invalid < job.settings.invalid_max:
         state.invalid, again = state.invalid + 1, True
     state.remote_id = None
+    if answer.retriable:
+        note_refusal(ctx, state, 1, one.reason or one.state)
     await save(ctx, QUEUED, state)  # Also before it fails: a person may revive it.
+    if answer.meaning is Meaning.ACCOUNT:
+        raise NotAllowed(f"{job.settings.place} does not let this account do it: {answer.code}: {answer.error}")
+    if answer.meaning is Meaning.BUSY:
+        return await _not_taken(ctx, job, request.model, TooBusy(one.reason or one.state))
     if not again:
         return Outcome.fail(one.reason or one.state)
     raise Transient(one.reason)

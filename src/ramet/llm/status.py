@@ -61,6 +61,8 @@ class JobStatus:
     output_tokens: int
     late: int
     """Answers that came after their item had ended."""
+    refused: int
+    """How often the provider refused an item for now, so that it was sent again."""
     ambiguous: int
     """Submits of which nobody knew whether they were taken on."""
     elapsed_seconds: float
@@ -107,6 +109,7 @@ class JobStatus:
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "late": self.late,
+            "refused": self.refused,
             "ambiguous": self.ambiguous,
             "spent": lineage.spent,
             "reserved": lineage.reserved,
@@ -133,17 +136,19 @@ async def status_of(client: Client, job: Job, *, now: float | None = None) -> Jo
     )
     [(input_tokens, output_tokens, late)] = totals
     [(ambiguous,)] = await client.read("SELECT COUNT(*) FROM llm_ambiguous WHERE job_id = ?", (job.job_id,))
+    [(refused,)] = await client.read("SELECT COALESCE(SUM(items), 0) FROM llm_refusals WHERE job_id = ?", (job.job_id,))
     lineage = job.lineage
     rates = None if lineage.ended_at is not None else await _rates(client, job, now)
     live = sum(items[state] for state in LIVE)
     return JobStatus(
         job,
         state_of(job, items),
-        lineage.reason,
+        lineage.paused_reason if lineage.state == "paused" else lineage.reason,
         items,
         int(input_tokens),
         int(output_tokens),
         int(late),
+        int(refused),
         int(ambiguous),
         max(0.0, (lineage.ended_at or now) - lineage.created_at),
         None if rates is None else rates[0],

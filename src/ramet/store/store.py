@@ -273,6 +273,7 @@ class Store(ABC):
         return self._within(connection, partial(submit_verbs.submit, lineages=lineages))
 
     claim = writes_beside(claim_verbs.claim, "claim")
+    claimed = reads(claim_verbs.claimed)
     heartbeat = writes_beside(claim_verbs.heartbeat)
 
     async def settle(self, batch: Sequence[Settlement]) -> list[SettleResult]:

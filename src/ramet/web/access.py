@@ -1,4 +1,4 @@
-"""Scopes, tokens, visitors, and sessions in a signed cookie: nothing is stored, and a restart ends every session."""
+"""Visitors, and sessions in a signed cookie: nothing is stored, and a restart ends every session."""
 
 from __future__ import annotations
 
@@ -10,26 +10,20 @@ import json
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from enum import StrEnum
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-TOKEN_CHARACTERS_MIN = 16
-NAME_CHARACTERS_MAX = 100
+from ramet.web.tokens import NAME_CHARACTERS_MAX, Scope, Token
+
+CALLS_PER_MINUTE = 30_000
+
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
-
-
-class Scope(StrEnum):
-    """Permission of a visitor. ``ADMIN`` includes ``READ``."""
-
-    READ = "read"
-    ADMIN = "admin"
 
 
 class Visitor(NamedTuple):
     """The user behind a request."""
 
-    scope: Scope
+    scopes: frozenset[Scope]
     by: str
     """The name under which acts are recorded."""
     csrf: str
@@ -38,14 +32,14 @@ class Visitor(NamedTuple):
     @property
     def may_act(self) -> bool:
         """True when actions are offered and accepted."""
-        return self.scope is Scope.ADMIN
+        return Scope.ADMIN in self.scopes
 
 
 class Access(NamedTuple):
     """Tokens, host names and cookies of a dashboard."""
 
     admin_token: str | None = None
-    """None only on loopback: then every visitor may act."""
+    """None, and no other token, only on loopback: then every visitor may act."""
     read_token: str | None = None
     hosts: frozenset[str] = LOOPBACK
     """Accepted names in the Host header; any other may be a foreign page that resolves to this server."""
@@ -53,20 +47,21 @@ class Access(NamedTuple):
     """Name in the audit log for visitors who gave none."""
     secure: bool = False
     """Cookies only over TLS: what stands before this terminates it."""
+    tokens: tuple[Token, ...] = ()
+    """Further tokens, each with its scopes."""
+    calls_per_minute: int = CALLS_PER_MINUTE
+    """Calls of the API that each token may make."""
+
+    @property
+    def every_token(self) -> tuple[Token, ...]:
+        """Return all tokens that are let in."""
+        given = (("api", Scope.ADMIN, self.admin_token), ("api-read", Scope.READ, self.read_token))
+        return (*(Token.of(name, [scope], text) for name, scope, text in given if text is not None), *self.tokens)
 
     @property
     def open(self) -> bool:
         """True when no token is asked for."""
-        return self.admin_token is None and self.read_token is None
-
-    def scope_of(self, token: str) -> Scope | None:
-        """Return the scope of a token, in constant time; None for an unknown one."""
-        given = hashlib.sha256(token.encode()).digest()
-        found = None
-        for known, scope in ((self.read_token, Scope.READ), (self.admin_token, Scope.ADMIN)):
-            if known is not None and hmac.compare_digest(given, hashlib.sha256(known.encode()).digest()):
-                found = scope
-        return found
+        return not self.every_token
 
 
 def name_of(text: str, default: str) -> str:
@@ -88,7 +83,7 @@ ENDED_MAX = 10_000
 class Session(NamedTuple):
     """Content of a session cookie."""
 
-    scope: Scope
+    scopes: frozenset[Scope]
     by: str
     nonce: str
     until: float
@@ -103,13 +98,13 @@ class Sessions:
         self._clock = clock
         self._ended: OrderedDict[str, None] = OrderedDict()
 
-    def begin(self, scope: Scope, by: str) -> Session:
+    def begin(self, scopes: Iterable[Scope], by: str) -> Session:
         """A new session."""
-        return Session(scope, by, secrets.token_urlsafe(16), self._clock() + SESSION_SECONDS)
+        return Session(frozenset(scopes), by, secrets.token_urlsafe(16), self._clock() + SESSION_SECONDS)
 
     def cookie(self, session: Session) -> str:
         """The session as a cookie's value."""
-        body = base64.urlsafe_b64encode(json.dumps(session).encode()).decode()
+        body = base64.urlsafe_b64encode(json.dumps([sorted(session.scopes), *session[1:]]).encode()).decode()
         return f"{body}.{self._sign('session', body)}"
 
     def read(self, cookie: str | None) -> Session | None:
@@ -120,10 +115,10 @@ class Sessions:
         if not hmac.compare_digest(signature.encode(), self._sign("session", body).encode()):
             return None
         try:
-            scope, by, nonce, until = json.loads(base64.urlsafe_b64decode(body))
+            scopes, by, nonce, until = json.loads(base64.urlsafe_b64decode(body))
         except (ValueError, binascii.Error):
             return None
-        session = Session(Scope(scope), by, nonce, until)
+        session = Session(frozenset(map(Scope, scopes)), by, nonce, until)
         return session if self.is_live(session) else None
 
     def is_live(self, session: Session) -> bool:
@@ -138,7 +133,7 @@ class Sessions:
 
     def visitor(self, session: Session) -> Visitor:
         """Return the visitor of a session."""
-        return Visitor(session.scope, session.by, self._sign("csrf", session.nonce))
+        return Visitor(session.scopes, session.by, self._sign("csrf", session.nonce))
 
     def _sign(self, what: str, text: str) -> str:
         return hmac.new(self._key, f"{what}:{text}".encode(), hashlib.sha256).hexdigest()
@@ -162,3 +157,24 @@ class LoginFailures:
         self._wrong[address] = [*recent[-GUESSES_MAX:], self._clock()]
         while len(self._wrong) > ADDRESSES_MAX:
             self._wrong.popitem(last=False)
+
+
+class CallRates:
+    """Calls of late, by token: a bucket that holds a second's calls at least and fills evenly. Bounded by tokens."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._per_second = per_minute / 60
+        self._most = max(1.0, float(per_minute) / 6)
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def wait_seconds(self, name: str) -> float:
+        """Take a call of this token; 0.0 if there was one, else the seconds until there is one again."""
+        now = self._clock()
+        left, at = self._left.get(name, (self._most, now))
+        left = min(self._most, left + (now - at) * self._per_second)
+        if left < 1:
+            self._left[name] = (left, now)
+            return (1 - left) / self._per_second
+        self._left[name] = (left - 1, now)
+        return 0.0

@@ -17,10 +17,11 @@ from starlette.staticfiles import StaticFiles
 
 from ramet import Client, StoreError, __version__
 from ramet.web.access import COOKIE, Access
-from ramet.web.errors import ERROR, PROBLEMS, add_handlers, led_on, refused, unavailable
+from ramet.web.errors import ERROR, PROBLEMS, add_handlers, led_on, refused, refused_by_api, unavailable
 from ramet.web.guard import Guard
 from ramet.web.page import BadInput, Dashboard, NotFound, Page, RedirectTo, dashboard_of, visit_of
 from ramet.web.templating import environment, render, render_live
+from ramet.web.tokens import required_scope
 from ramet.web.views import PAGES, ROUTERS
 from ramet.web.views.action import action_routes
 
@@ -40,11 +41,12 @@ def make_api(extra: Sequence[APIRouter] = ()) -> FastAPI:
     return api
 
 
-ABOUT = """What the pages of the dashboard show, for machines. JSON only.
+ABOUT = """What the pages of the dashboard show, for machines, and work for programs of any language. JSON only.
 
-Give a token as `Authorization: Bearer TOKEN`; `X-Ramet-By: NAME` says under which name acts are recorded. With the
-read token only GET is allowed. Times are Unix seconds, durations seconds. A list says with which parameter its next
-page is asked for. Everything that is wrong is answered as `{"error": {"code", "message"}}`."""
+Give a token as `Authorization: Bearer TOKEN`; `X-Ramet-By: NAME` says under which name acts are recorded. Each route
+names the scope that its token needs (`x-scope`): `submit`, `work`, `read`, or `admin`, which includes the others.
+Times are Unix seconds, durations seconds, money whole nano-dollars. A list says with which parameter its next page is
+asked for. Everything that is wrong is answered as `{"error": {"code", "message"}}`."""
 
 Document = dict[str, Any]
 
@@ -59,6 +61,9 @@ def document_of(api: FastAPI) -> Document:
             "session": {"type": "apiKey", "in": "cookie", "name": COOKIE},
         }
         made["security"] = [{"bearer": []}, {"session": []}]
+        for path, methods in made["paths"].items():
+            for method, operation in methods.items():
+                operation["x-scope"] = required_scope(method.upper(), f"/api{path}").value
         api.openapi_schema = made
     return api.openapi_schema
 
@@ -70,7 +75,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def make_application(
-    client: Client, access: Access, *, extensions: bool = True, routers: Sequence[APIRouter] = ()
+    client: Client, access: Access, *, extensions: bool = True, routers: Sequence[APIRouter] = (), pages: bool = True
 ) -> Starlette:
     """The dashboard over an open client, which is not closed with it.
 
@@ -79,17 +84,22 @@ def make_application(
         access: who may come in.
         extensions: whether installed packages add routes (entry points of ``ramet.dashboard``).
         routers: what the API has besides its own.
+        pages: False serves the API, and what extensions add, without pages and logins.
     """
     templates = environment()
     api = make_api(routers)
     made = Starlette(
-        routes=[*page_routes(PAGES), *action_routes(), *mounts(api), *(extension_routes() if extensions else ())],
-        middleware=[Middleware(Guard, access=access, templates=templates)],
+        routes=[
+            *([*page_routes(PAGES), *action_routes()] if pages else ()),
+            *mounts(api),
+            *(extension_routes() if extensions else ()),
+        ],
+        middleware=[Middleware(Guard, access=access, templates=templates, pages=pages)],
         exception_handlers={
             BadInput: refused,
             NotFound: refused,
-            404: refused,
-            405: refused,
+            404: refused if pages else refused_by_api,
+            405: refused if pages else refused_by_api,
             StoreError: unavailable,
             RedirectTo: led_on,
         },
@@ -128,7 +138,7 @@ def _followed(page: Page) -> Endpoint:
         async def produce() -> str:
             return render_live(visit, page, first.pop() if first else await page.view(visit))
 
-        address = f"{visit.visitor.scope} {request.url.path}?{request.url.query}"
+        address = f"{sorted(visit.visitor.scopes)} {request.url.path}?{request.url.query}"
         stream = dashboard_of(request).feeds.follow(address, produce)
         return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from ramet import StoreError
 from ramet.commands.errors import one_line
 from ramet.engine.base.logs import own_logger
+from ramet.web.answer import encodable
 from ramet.web.page import BadInput, NotFound, NothingDone, Page, RedirectTo, Visit, visit_of
 from ramet.web.templating import address_of, render
 
@@ -99,7 +100,8 @@ _MEANINGS = {
     409: "The state of things does not allow it.", 413: "The body is too large.", 414: "The address is too long.",
     415: "The body is no JSON.", 421: "The name in the Host header is not answered.",
     422: "A parameter or field is missing, of the wrong type or out of bounds.",
-    429: "Too many wrong tokens came from this address.", 500: "A defect: the log has the details.",
+    429: "Too many calls with this token, or too many wrong tokens from this address.",
+    500: "A defect: the log has the details.",
     503: "The database cannot be read at the moment.",
 }  # fmt: skip
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -112,21 +114,23 @@ def add_handlers(api: FastAPI) -> None:
     """Give every error of a route the one shape."""
     api.add_exception_handler(BadInput, _bad_input)
     api.add_exception_handler(NotFound, _not_found)
-    api.add_exception_handler(HTTPException, _refused)
+    api.add_exception_handler(HTTPException, refused_by_api)
     api.add_exception_handler(RequestValidationError, _invalid)
     api.add_exception_handler(StoreError, unavailable)
 
 
 async def _bad_input(request: Request, error: Exception) -> Response:
-    status = 409 if isinstance(error, NothingDone) else 400
-    return JSONResponse(problem(status, one_line(error)), status)
+    code: str | None = getattr(error, "code", None)  # A claim that is over says how.
+    status = 409 if isinstance(error, NothingDone) or code is not None else 400
+    return JSONResponse(problem(status, encodable(one_line(error)), code), status)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
     return JSONResponse(problem(404, one_line(error.args[0])), 404)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def refused_by_api(request: Request, error: Exception) -> Response:
+    """Say in the one shape that there is no such route."""
     assert isinstance(error, HTTPException)
     return JSONResponse(problem(error.status_code, error.detail), error.status_code, error.headers)
 

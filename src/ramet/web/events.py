@@ -29,17 +29,18 @@ class Feeds:
 
     def __init__(self) -> None:
         self._feeds: dict[str, _Feed] = {}
-        self._closed = False
+        self.closed = asyncio.Event()
+        """Set when the server stops."""
 
     def close(self) -> None:
         """End every stream at once, and let none begin: the server stops."""
-        self._closed = True
+        self.closed.set()
         for feed in [*self._feeds.values()]:
             feed.end()
 
     async def follow(self, address: str, produce: Produce) -> AsyncIterator[str]:
         """Yield the output of ``produce`` whenever it changes; it is called only while there is a subscriber."""
-        if self._closed:
+        if self.closed.is_set():
             return
         feed = self._feeds.get(address)
         if feed is None or feed.ended:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import math
+import re
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -20,16 +22,30 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Send
 
 from ramet.engine.base.logs import own_logger
-from ramet.web.access import COOKIE, SESSION_SECONDS, Access, LoginFailures, Scope, Session, Sessions, Visitor, name_of
+from ramet.web.access import (
+    COOKIE,
+    SESSION_SECONDS,
+    Access,
+    CallRates,
+    LoginFailures,
+    Session,
+    Sessions,
+    Visitor,
+    name_of,
+)
 from ramet.web.errors import problem
+from ramet.web.tokens import EVERY_SCOPE, SAFE, Scope, Token, required_scope, token_of
 
 log = own_logger("ramet.dashboard")
 
 BODY_BYTES_MAX = 65_536
+WORK_BODY_BYTES_MAX = 8 * 1_048_576
+"""Of a body with payloads, states and results; read only after the token."""
+JSON_DEPTH_MAX = 100
+"""Of lists and objects in each other."""
 TARGET_BYTES_MAX = 32_768
 """Of an address with its query: 2,000 characters of text may be 24,000 when they are written for an address."""
 FIELDS_MAX = 100
-SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 LOGIN, LOGOUT = "/login", "/logout"
 
 LOGIN_STYLE = (
@@ -83,12 +99,16 @@ class Authenticated(NamedTuple):
 class Guard:
     """Middleware that authenticates every request and rejects the others."""
 
-    def __init__(self, app: ASGIApp, access: Access, templates: Environment) -> None:
+    def __init__(self, app: ASGIApp, access: Access, templates: Environment, *, pages: bool = True) -> None:
+        """``pages``: False lets nobody log in, and answers every refusal as JSON."""
         self._app = app
         self._access = access
         self._templates = templates
+        self._pages = pages
         self._sessions = Sessions()
         self._guesses = LoginFailures()
+        self._tokens = access.every_token
+        self._rates = CallRates(access.calls_per_minute)
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         if connection["type"] == "websocket":
@@ -113,16 +133,20 @@ class Guard:
     async def _admit(self, connection: Connection, receive: Receive, answers: _Answers) -> None:
         headers = Headers(scope=connection)
         self._check_host(connection, headers)
-        unsafe = connection["method"] not in SAFE
-        body = await _body(headers, receive) if unsafe else b""
-        if unsafe and connection["path"] == LOGIN:
+        unsafe, path = connection["method"] not in SAFE, connection["path"]
+        if unsafe and path == LOGIN and self._pages:
+            body = await _body(receive, BODY_BYTES_MAX)
             await self._log_in(connection, headers, body)(connection, receive, answers)
             return
         known = self._authenticate(connection, headers)
+        _check_scope(connection, known)
         if unsafe:
+            scope = required_scope(connection["method"], path)
+            most = WORK_BODY_BYTES_MAX if scope in (Scope.SUBMIT, Scope.WORK) else BODY_BYTES_MAX
+            body = await _body(receive, most)
             self._check_unsafe(connection, headers, body, known)
             receive = _replayed(body, receive)
-        if unsafe and connection["path"] == LOGOUT and known.session is not None:
+        if unsafe and path == LOGOUT and known.session is not None:
             self._sessions.end(known.session)
             answer = RedirectResponse("/", 303)
             answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=self._access.secure)
@@ -149,42 +173,49 @@ class Guard:
     def _authenticate(self, connection: Connection, headers: Headers) -> Authenticated:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            scope = self._scope_of(connection, token.strip())
-            return Authenticated(Visitor(scope, name_of(headers.get("x-ramet-by", ""), "api"), ""))
+            found = self._token_of(connection, token.strip())
+            return Authenticated(Visitor(found.scopes, name_of(headers.get("x-ramet-by", ""), found.name), ""))
         session = self._sessions.read(cookie_parser(headers.get("cookie", "")).get(COOKIE))
         if session is not None:
             return Authenticated(self._sessions.visitor(session), session)
         if self._access.open:
-            session = self._sessions.begin(Scope.ADMIN, self._access.person)
+            session = self._sessions.begin(EVERY_SCOPE, self._access.person)
             return Authenticated(self._sessions.visitor(session), session, fresh=True)
         raise RequestRefused(
             401, "unauthorized", "give the dashboard's token", {"www-authenticate": 'Bearer realm="ramet"'}
         )
 
-    def _scope_of(self, connection: Connection, token: str) -> Scope:
+    def _token_of(self, connection: Connection, text: str) -> Token:
         address = (connection.get("client") or ("",))[0]
         wait = self._guesses.wait_seconds(address)
         if wait > 0:
             raise RequestRefused(
                 429, "too_many", "too many wrong tokens: try again later", {"retry-after": f"{wait:.0f}"}
             )
-        scope = self._access.scope_of(token)
-        if scope is None:
+        token = token_of(self._tokens, text)
+        if token is None:
             self._guesses.wrong(address)
-            raise RequestRefused(401, "unauthorized", "that is no token of this dashboard",
+            raise RequestRefused(401, "unauthorized", "that token is not valid here",
                           {"www-authenticate": 'Bearer realm="ramet"'})  # fmt: skip
-        return scope
+        if connection["path"].startswith("/api/") and (wait := self._rates.wait_seconds(token.name)) > 0:
+            raise RequestRefused(
+                429, "too_many", f"token {token.name} made too many calls: send fewer, or more items with each",
+                {"retry-after": f"{math.ceil(wait)}"},
+            )  # fmt: skip
+        return token
 
     def _check_unsafe(self, connection: Connection, headers: Headers, body: bytes, known: Authenticated) -> None:
         fields = fields_of(headers, body)
-        leaves = known.session is not None and connection["path"] == LOGOUT
-        if not known.visitor.may_act and not leaves:
-            raise RequestRefused(403, "read_only", "this token may look, not act: use the admin token")
-        if connection["path"].startswith("/api/") and body and _content_type(headers) != "application/json":
+        api, is_json = connection["path"].startswith("/api/"), _content_type(headers) == "application/json"
+        if api and body and not is_json:
             raise RequestRefused(415, "not_json", "send JSON, with Content-Type: application/json")
+        if api and json_depth(body) > JSON_DEPTH_MAX:
+            raise RequestRefused(400, "too_deep", f"the JSON is too deep: at most {JSON_DEPTH_MAX} lists and objects")
         if known.session is None:
             return  # No browser adds a bearer token by itself.
         _check_origin(connection, headers)
+        if known.fresh and api and is_json:
+            return  # A program on loopback: a page of another site cannot send JSON without being allowed to.
         given = headers.get("x-csrf-token") or fields.get("csrf", "")
         if known.fresh or not hmac.compare_digest(given.encode(), known.visitor.csrf.encode()):
             raise RequestRefused(403, "csrf", "the form is out of date: open the page again and repeat what you did")
@@ -194,8 +225,8 @@ class Guard:
     def _log_in(self, connection: Connection, headers: Headers, body: bytes) -> Response:
         _check_origin(connection, headers)
         fields = fields_of(headers, body)
-        scope = self._scope_of(connection, fields.get("token", ""))
-        session = self._sessions.begin(scope, name_of(fields.get("by", ""), self._access.person))
+        scopes = self._token_of(connection, fields.get("token", "")).scopes
+        session = self._sessions.begin(scopes, name_of(fields.get("by", ""), self._access.person))
         back = local(fields.get("back", "/"))
         return RedirectResponse(back, 303, headers={"set-cookie": self._cookie(connection, session)})
 
@@ -209,7 +240,7 @@ class Guard:
     def _refusal(self, connection: Connection, refused: RequestRefused) -> Response:
         wants_page = "text/html" in Headers(scope=connection).get("accept", "")
         machine = connection["path"].startswith(("/api/", "/live")) and connection["path"] != "/api/docs"
-        if not wants_page or machine:
+        if not wants_page or machine or not self._pages:
             return JSONResponse(
                 problem(refused.status, refused.line, refused.code), refused.status, headers=refused.headers
             )
@@ -267,8 +298,32 @@ def _host_of(origin: str) -> str | None:
         return None
 
 
-async def _body(headers: Headers, receive: Receive) -> bytes:
-    """The whole body, which is small: it is looked at before anybody else may."""
+def _check_scope(connection: Connection, known: Authenticated) -> None:
+    needed = required_scope(connection["method"], connection["path"])
+    leaves = known.session is not None and connection["path"] == LOGOUT
+    if needed not in known.visitor.scopes and not leaves:
+        has = ", ".join(sorted(known.visitor.scopes))
+        raise RequestRefused(403, "missing_scope", f"this needs a token with the scope {needed}: yours has {has}")
+
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
+
+
+def json_depth(body: bytes) -> int:
+    """Return how deep lists and objects are nested in each other in a JSON text; of what is no JSON, some number."""
+    most = body.count(b"[") + body.count(b"{")
+    if most <= JSON_DEPTH_MAX:
+        return most  # No more than this, which is all that is asked of most bodies.
+    depth = most = 0
+    for found in _BRACKET.finditer(_STRING.sub(b"", body)):
+        depth += 1 if found[0] in b"[{" else -1
+        most = max(most, depth)
+    return most
+
+
+async def _body(receive: Receive, bytes_max: int) -> bytes:
+    """The whole body, which is looked at before anybody else may."""
     parts, size = [], 0
     more = True
     while more:
@@ -277,8 +332,8 @@ async def _body(headers: Headers, receive: Receive) -> bytes:
             raise RequestRefused(400, "gone", "the request did not come whole")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > BODY_BYTES_MAX:
-            raise RequestRefused(413, "too_large", f"the body is too large: at most {BODY_BYTES_MAX} bytes")
+        if size > bytes_max:
+            raise RequestRefused(413, "too_large", f"the body is too large: at most {bytes_max} bytes")
         more = message.get("more_body", False)
     return b"".join(parts)
 

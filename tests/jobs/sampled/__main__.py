@@ -1,7 +1,8 @@
 """``python -m tests.jobs.sampled --pool DIR``: read the sampled postings and print figures and misses.
 
-``--answers FILE`` also writes them as a page of Markdown. ``--draw`` names what is drawn, without reading any of it:
-paths, titles and SHA-256. The folder has a clone of each pool (see ``pools.py``); nothing is fetched.
+``--ranking`` scores the listings of the two profiles instead. ``--answers FILE`` also writes what is printed as a page
+of Markdown. ``--draw`` names what is drawn, without reading any of it: paths, titles and SHA-256. The folder has a
+clone of each pool (see ``pools.py``); nothing is fetched.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from ramet.jobs.text.posting_text import read_posting
 from tests.jobs.sampled.evaluation import Evaluation, evaluate, load_labels, pair
 from tests.jobs.sampled.pools import LISTINGS, POOLS, Item, Pool, can_be_drawn, listings, read_pool, texts
+from tests.jobs.sampled.ranking import load_ranking, score, settings_for, summary, table
 
 
 def read_pools(folder: Path) -> dict[Pool, list[Item]]:
@@ -35,11 +37,24 @@ def page(evaluation: Evaluation) -> str:
     return "\n".join(["```text", *evaluation.lines(), "```", "", *lines]) + "\n"
 
 
+def ranking_page(pools: dict[Pool, list[Item]]) -> str:
+    """Score the listings of each profile; the figures and the table of each as Markdown."""
+    lines: list[str] = []
+    for profile, ranked in load_ranking().items():
+        settings = settings_for(profile)
+        scored = [
+            score(item, by_hand, settings) for item, by_hand in zip(listings(pools, profile), ranked, strict=True)
+        ]
+        lines += [f"## {profile}", "", "```text", *summary(scored), "```", "", *table(scored), ""]
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.jobs.sampled", description=__doc__)
     parser.add_argument("--pool", type=Path, required=True, metavar="DIR", help="folder with a clone of each pool")
-    parser.add_argument("--answers", type=Path, metavar="FILE", help="write figures and misses as Markdown")
+    parser.add_argument("--answers", type=Path, metavar="FILE", help="write the answers as Markdown")
+    parser.add_argument("--ranking", action="store_true", help="score the listings of the two profiles")
     parser.add_argument("--draw", action="store_true", help="only name what is drawn")
     arguments = parser.parse_args()
     try:
@@ -50,13 +65,17 @@ def main() -> int:
         for item in [*texts(pools), *(item for profile in LISTINGS for item in listings(pools, profile))]:
             _print(f"{item.sha256[:12]} {item.path} | {item.posting.title}")
         return 0
-    evaluation = evaluation_of(pools)
-    for name, misses in evaluation.misses:
-        for miss in misses:
-            _print(f"{name}: {miss}")
-    _print("", *evaluation.lines())
+    if arguments.ranking:
+        answers = ranking_page(pools)
+        _print(answers)
+    else:
+        evaluation = evaluation_of(pools)
+        answers = page(evaluation)
+        for name, misses in evaluation.misses:
+            _print(*(f"{name}: {miss}" for miss in misses))
+        _print("", *evaluation.lines())
     if arguments.answers is not None:
-        arguments.answers.write_text(page(evaluation), encoding="utf-8")
+        arguments.answers.write_text(answers, encoding="utf-8")
     return 0
 
 
@@ -65,7 +84,7 @@ def _name(item: Item) -> str:
 
 
 def _print(*lines: str) -> None:
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
 if __name__ == "__main__":

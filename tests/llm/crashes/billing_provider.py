@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ramet.llm.errors import Ambiguous, Refused, TooBusy
 from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Poll, PollState, Submission, TokenUsage
+from ramet.llm.refusals import Meaning
 from ramet.llm.requests import Request
 from tests.llm.fake_provider import CAPS
 
@@ -110,7 +111,9 @@ class BillingProvider:
             case "second" if first:
                 return replace(good, text="an owl")
             case "flaky" if first:
-                return Answer(request.key, AnswerState.FAILED, error="try again", code="overloaded", retriable=True)
+                return Answer(
+                    request.key, AnswerState.FAILED, error="try again", code="overloaded", meaning=Meaning.BUSY
+                )
             case "bad":
                 return Answer(request.key, AnswerState.FAILED, error="no", code="invalid_prompt")
             case "long":

@@ -113,10 +113,10 @@ def test_a_file_larger_than_its_bound_is_refused() -> None:
 
 def test_the_reason_of_a_failed_batch_is_one_line() -> None:
     data = [{"code": "invalid_json_line", "message": "no\nJSON", "line": 17}]
-    assert problem_of({"errors": {"data": data}}) == "invalid_json_line: no JSON (line 17)"
+    assert problem_of({"errors": {"data": data}})[0] == "invalid_json_line: no JSON (line 17)"
     unsaid: list[dict[str, object]] = [{}, {"errors": None}, {"errors": {"data": []}}, {"errors": {"data": [7]}}]
     for body in unsaid:
-        assert problem_of(body) == "failed: the provider does not say why"
+        assert problem_of(body)[0] == "failed: the provider does not say why"
 
 
 def test_a_schema_is_strict_when_every_object_is_closed_and_every_field_required() -> None:

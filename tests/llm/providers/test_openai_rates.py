@@ -26,7 +26,7 @@ def test_a_period_is_read_or_it_is_none(text: str, seconds: float | None) -> Non
     [
         ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
         ({"retry-after": "604800"}, 604800.0),
-        ({"retry-after": "-5"}, 0.0),
+        ({"retry-after": "-5"}, None),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "tomorrow"}, None),

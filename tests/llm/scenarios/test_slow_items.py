@@ -12,6 +12,7 @@ from ramet import Task, TaskState
 from ramet.llm.errors import NotSent
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Mode
+from ramet.llm.refusals import Meaning
 from ramet.llm.requests import Request
 from ramet.llm.settings import BATCH_SECONDS
 from ramet.llm.status import JobStatus
@@ -63,7 +64,7 @@ def ended_in_time(task: Task, mode: Mode) -> bool:
 def fails_quickly(request: Request) -> Answer | None:
     """Nobody can answer this one just now, and never will."""
     if request.messages[-1]["content"] == "bad":
-        return Answer(request.key, AnswerState.FAILED, error="try again", code="server_error", retriable=True)
+        return Answer(request.key, AnswerState.FAILED, error="try again", code="server_error", meaning=Meaning.AGAIN)
     return echo(request)
 
 

@@ -122,6 +122,11 @@ def traceback_of(error: BaseException, handler: Callable[..., Any] | None = None
     return _stored(lambda: "".join(_chain(error, 0)), handler)
 
 
+def reported_traceback(text: str | None) -> str | None:
+    """Where an error of another program came from, as that told it, ready to be stored; see :func:`traceback_of`."""
+    return bounded(storable(redacted(text))) if text else None
+
+
 def stack_of(thread: int | None, handler: Callable[..., Any] | None = None) -> str | None:
     """Where a thread is now, in the same form; None when it is over. Never raises."""
 

@@ -24,7 +24,7 @@ from ramet.engine.base.observe import observer
 from ramet.engine.base.task_log import log_outcome
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.context.context import AsyncContext, BaseContext, HandlerPort, settlement_of
-from ramet.engine.context.outcome import OnDependencyFailure, Outcome, error_event, named_error_event
+from ramet.engine.context.outcome import OnDependencyFailure, Outcome, ReportedError, error_event
 from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.options import Dependency
 from ramet.engine.kinds.registry import Handler, Kind, Registry
@@ -198,6 +198,16 @@ class BaseClaim(BaseContext):
     def fence(self) -> int:
         """The number of this claim: grows with every claim of the task and never falls."""
         return self._work.fence
+
+    @property
+    def round(self) -> int:
+        """Number of the task's joins so far."""
+        return self._work.round
+
+    @property
+    def raw_payload(self) -> Any:
+        """The payload as plain JSON values, whether this program registers the kind or not."""
+        return json.loads(self._work.payload)
 
     @property
     def lease_seconds(self) -> float:
@@ -419,9 +429,7 @@ class Claim(BaseClaim, AsyncContext):
             name, text = ("Error", error) if isinstance(error, str) else describe_error(error)
             trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
             classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
-            draw, waits = self._hold.jitter(), self._kind.waits_of(self._work)
-            event = named_error_event(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
-            return Settlement(*self.pair, event)
+            return self.settlement_for(ReportedError(name, text, classes[retry], trace))
 
         return await self._end(make)
 

@@ -8,7 +8,7 @@ import random
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from ramet.engine.base import current_tasks
 from ramet.engine.base.clock import Clock, new_id
@@ -21,6 +21,9 @@ from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.model.lineage.limits import LEASE_SECONDS
 from ramet.model.paths import path_of
 from ramet.model.task import events as ev
+from ramet.model.task.joined import JoinPage, JoinPlace
+from ramet.model.task.task import TaskState
+from ramet.model.values import check_name
 from ramet.store.answers import ClaimedTask, SettleResult
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
@@ -35,6 +38,28 @@ SETTLE_BATCH = 1_000
 LOOK_SECONDS = 1.0
 """Longest pause between two looks of a claim that waits. Polling is the truth, waking a convenience."""
 _JITTER = random.SystemRandom()
+
+
+REMOTE = "remote:"
+"""Before the name of a worker that works through a client of another program: no process of this machine has such a
+name, so nothing that happens to one ends these claims."""
+_SETTLED = frozenset({"success", "filtered", "skipped", "error", "snooze", "continue"})
+
+
+class ClaimFate(NamedTuple):
+    """What became of a claim."""
+
+    task_id: str | None
+    outcome: str | None
+    """Of its attempt: success, filtered, skipped, error, snooze, continue, lost, returned or ended; None while there is
+    none."""
+    message: str
+    """In words, on one line."""
+
+    @property
+    def settled(self) -> bool:
+        """True if its worker settled it: a settlement whose answer did not arrive was accepted."""
+        return self.outcome in _SETTLED
 
 
 class _AnyKind(Registry):
@@ -82,6 +107,7 @@ class PullVerbs:
         path: Sequence[str] | None = None,
         lease_seconds: float = LEASE_SECONDS,
         wait_seconds: float = 0.0,
+        worker: str | None = None,
     ) -> list[Claim]:
         """Take up to ``n`` tasks of these kinds, in order of priority, then age; each under a new fence and lease.
 
@@ -92,6 +118,8 @@ class PullVerbs:
             path: only tasks at this path or below it; of scope ``queue``. The first 10,000 in line are looked at.
             lease_seconds: how long each claim lives without a heartbeat.
             wait_seconds: how long to wait for the first task when there is none; 0 answers at once.
+            worker: who works on them, where that is another program than this one: its claims outlive this one, and
+                return only when their leases lapse.
 
         Returns:
             Fewer claims, or none, when there is no more to take.
@@ -101,8 +129,9 @@ class PullVerbs:
             InvalidPath: there is no such path.
         """
         claims = await self.take(
-            Claim, kinds, n, queues=queues, path=path, lease_seconds=lease_seconds, wait_seconds=wait_seconds
-        )
+            Claim, kinds, n, queues=queues, path=path, lease_seconds=lease_seconds, wait_seconds=wait_seconds,
+            worker=worker,
+        )  # fmt: skip
         await load_joined(claims)
         return claims
 
@@ -116,6 +145,7 @@ class PullVerbs:
         path: Sequence[str] | None = None,
         lease_seconds: float,
         wait_seconds: float,
+        worker: str | None = None,
     ) -> list[AnyClaim]:
         """:meth:`claim`, for any type of claim."""
         wanted = [kinds] if isinstance(kinds, str) or callable(kinds) else list(kinds)
@@ -126,7 +156,9 @@ class PullVerbs:
             kind.check_claimable()
         places = sorted({kind.queue for kind in found}) if queues is None else list(queues)
         names = [kind.name for kind in found]
-        request = ClaimRequest(self._name(), places, names, n, lease_seconds, pulled=True, path=path_of(path))
+        own = self._name()  # Also for another worker: it is by this name that this process is woken.
+        holder = own if worker is None else f"{REMOTE}{check_name('the worker', worker)}"
+        request = ClaimRequest(holder, places, names, n, lease_seconds, pulled=True, path=path_of(path))
         give_up_at = self.clock.monotonic() + wait_seconds
         while True:
             # The lease counts from before the request was sent (DESIGN §10).
@@ -136,6 +168,64 @@ class PullVerbs:
             if claimed or left <= 0:
                 return [self._in_hand(make, item, lease_seconds, sent_at + lease_seconds) for item in claimed]
             await self.store.wait_for_work(min(left, LOOK_SECONDS))
+
+    async def resume_claims(
+        self, claims: Iterable[ClaimId], *, lease_seconds: float = LEASE_SECONDS
+    ) -> list[Claim | ClaimLost]:
+        """Return claims that were taken before, here or by another program, to be kept and settled here.
+
+        Args:
+            claims: (seq, fence) of each, as :attr:`Claim.pair` gave it.
+            lease_seconds: what their heartbeats and checkpoints extend the lease to.
+
+        Returns:
+            In the order given: the claim, or ``ClaimLost`` where it is not the newest of its task, or that is not
+            processing. A lease that has lapsed is refused by the verb that needs it.
+        """
+        wanted = list(claims)
+        lapses_at = self.clock.monotonic() + lease_seconds
+        found = {
+            (item.standing.seq, item.standing.fence): self._in_hand(Claim, item, lease_seconds, lapses_at)
+            for item in (await self.store.claimed(wanted) if wanted else ())
+        }
+        return [found.get(pair) or ClaimLost((await self.claim_fate(*pair)).message) for pair in wanted]
+
+    async def heartbeat_many(
+        self, claims: Iterable[ClaimId], *, lease_seconds: float = LEASE_SECONDS
+    ) -> dict[ClaimId, ClaimFate]:
+        """Extend the leases of claims, (seq, fence) each, in one transaction; return what became of those lost."""
+        wanted = list(claims)
+        lost = await self.store.heartbeat(wanted, lease_seconds) if wanted else frozenset[int]()
+        return {pair: await self.claim_fate(*pair) for pair in wanted if pair[0] in lost}
+
+    async def acknowledge(self, claims: Iterable[ClaimId]) -> None:
+        """Free the slots and paths of tasks that were ended from outside: their worker does not run them any more."""
+        await self.store.acknowledge(list(claims))
+
+    async def joined_page(self, claim: BaseClaim, after: JoinPlace | None, *, before: bool = False) -> JoinPage:
+        """Return a page of the tasks that a claimed task has joined; with ``before`` of those it was created after."""
+        return await self.store.join_page(claim.pair[0], 0 if before else claim.round, after)
+
+    async def claim_fate(self, seq: int, fence: int) -> ClaimFate:
+        """Return what became of a claim that is not current any more."""
+        tasks = await self.store.tasks_of([seq])
+        history = await self.store.history(tasks[0].id) if tasks else None
+        if history is None:
+            return ClaimFate(None, None, "there is no task of this claim: it was never there, or it was pruned")
+        task = history.task
+        outcome = next((one.outcome for one in history.attempts if one.fence == fence), None)
+        if fence > task.fence:
+            began = "was never given"
+        elif outcome is not None:
+            began = f"is over: its attempt ended as {outcome}"
+        elif task.state.terminal:
+            began = "is over: the task was ended from outside"
+        else:
+            began = "is not current any more: its lease expired, or its lineage was ended"
+        now = f"the task is {task.state}" + (f" ({task.reason})" if task.reason else "")
+        held = task.state is TaskState.PROCESSING and task.fence != fence
+        held_by = f", under fence {task.fence}, held by {task.worker}" if held else ""
+        return ClaimFate(task.id, outcome, f"task {task.id}: the claim with fence {fence} {began}; {now}{held_by}")
 
     async def _claimed(self, request: ClaimRequest) -> list[ClaimedTask]:
         """A caller that is cancelled while the database answers gets nothing, so what it would have got goes back."""

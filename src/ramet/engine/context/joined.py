@@ -71,6 +71,11 @@ class Joined(Sequence[JoinedTask]):
         """The tasks at hand: the first thousand, fewer where results are large."""
         return self._rows
 
+    @property
+    def next(self) -> JoinPlace | None:
+        """Return where the page behind :attr:`first` begins; None where all are at hand."""
+        return self._after
+
     async def __aiter__(self) -> AsyncIterator[JoinedTask]:
         for task in self._rows:
             yield task

@@ -12,7 +12,7 @@ from typing import Any, Literal, NoReturn
 
 from pydantic import ValidationError
 
-from ramet.engine.base.error_text import describe_error, redacted, traceback_of
+from ramet.engine.base.error_text import describe_error, redacted, reported_traceback, traceback_of
 from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.context.money import CostRefused
 from ramet.engine.kinds.registry import UnknownKind
@@ -167,6 +167,14 @@ def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
             return ev.Continue(fence, progressed=False)
 
 
+class ReportedError(Exception):
+    """An error of another program, which knows only its name, its words and its class."""
+
+    def __init__(self, name: str, text: str, error_class: ErrorClass, traceback: str | None = None) -> None:
+        super().__init__(text)
+        self.name, self.text, self.error_class, self.traceback = name, text, error_class, traceback
+
+
 def error_event(
     error: BaseException,
     fence: int,
@@ -197,7 +205,8 @@ def error_event(
         event = named_error_event(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
     if not isinstance(event, ev.Error):
         return event
-    return replace(event, traceback=traceback_of(error, handler), waits=waits)
+    trace = reported_traceback(error.traceback) if isinstance(error, ReportedError) else traceback_of(error, handler)
+    return replace(event, traceback=trace, waits=waits)
 
 
 NEWER_SECONDS = 10.0
@@ -205,6 +214,8 @@ NEWER_SECONDS = 10.0
 
 
 def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
+    if isinstance(error, ReportedError):
+        return named_error_event(error.name, error.text, error.error_class, fence, jitter)
     name, text = describe_error(error)
     if isinstance(error, RetryAfter):
         resource = storable(str(error.resource), NAME_LENGTH_MAX)

@@ -65,7 +65,7 @@ def _live_parts(status: JobStatus) -> list[str]:
     if status.eta_seconds is not None and not status.over:
         parts.append(f"about {span(status.eta_seconds)} left")
     if status.state == "paused":
-        parts.append(f"paused: {plain(status.reason)}")
+        parts.append(f"paused: {plain(status.reason or 'by a person')}")
     return parts
 
 
@@ -195,6 +195,8 @@ def _facts(status: JobStatus) -> list[tuple[str, str]]:
         told.append(("left", f"about {span(status.eta_seconds)}"))
     if status.late:
         told.append(("late", counted(status.late, "answer") + " that came after its item had ended; paid, kept"))
+    if status.refused:
+        told.append(("refused for now", counted(status.refused, "item") + " by the provider: sent again"))
     if status.ambiguous:
         told.append(("ambiguous", counted(status.ambiguous, "submit") + " of which the answer was lost"))
     if not status.over:

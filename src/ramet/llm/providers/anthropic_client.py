@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ramet.llm.errors import NotAllowed, ProviderError
+from ramet.llm.errors import ProviderError
 from ramet.llm.providers.base import Answer, AnswerState, RateLimit, TokenUsage
 from ramet.llm.providers.openai_answers import unreadable
-from ramet.llm.providers.openai_errors import code_of, fault_of, fault_text
+from ramet.llm.providers.openai_errors import fault_of
 from ramet.llm.providers.sdk_calls import Caller, Reply
+from ramet.llm.refusals import code_of, fault_text, meaning_of
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -30,8 +31,6 @@ _CUT = {
     "pause_turn": ("pause_turn", "the model paused in the middle of its answer"),
 }
 """Why the model stopped -> our code, and what to tell."""
-_AGAIN = frozenset({"api_error", "overloaded_error", "rate_limit_error", "timeout_error"})
-"""Types of errors that another try can mend."""
 
 
 def read_message(key: str, body: Mapping[str, Any]) -> Answer:
@@ -86,7 +85,8 @@ def read_result(key: str, result: object) -> Answer:
     if kind == "errored" and isinstance(result, Mapping):
         error = inner_error(result.get("error"))
         code = code_of(error) or "failed"
-        return Answer(key, AnswerState.FAILED, error=fault_text(error, None), code=code, retriable=code in _AGAIN)
+        meaning = meaning_of(error)
+        return Answer(key, AnswerState.FAILED, error=fault_text(error, None), code=code, meaning=meaning)
     return unreadable(key, "the result is of an unknown kind")
 
 
@@ -119,27 +119,11 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_PERSON = frozenset(
-    "contract_spend_limit_reached enforced_spend_limit_reached organization_on_hold organization_type_not_supported "
-    "workspace_policy_violation cmek_key_disabled cmek_key_network_blocked claude_code_key_creator_not_member "
-    "key_profile_mismatch user_profile_required user_profile_not_found".split()
-)
-"""Codes in ``error.details`` that only a person can do something about."""
-_NO_CREDIT = "credit balance is too low"
-"""Has no code of its own: an invalid request by its type."""
-
-
 def anthropic_fault(
     status: int, headers: Mapping[str, str], body: Any, *, host: str, key: str | None, submit: bool, batch: bool
 ) -> ProviderError:
     """What an answer other than 2xx means; the arguments are those of `fault_of`, ``body`` the whole answer."""
-    error = inner_error(body)
-    words = fault_text(error, key)
-    details = error.get("details") if isinstance(error, Mapping) else None
-    code = details.get("error_code") if isinstance(details, Mapping) else None
-    if code in _PERSON or (status == 400 and _NO_CREDIT in words):
-        return NotAllowed(f"{host} lets this account ask nothing just now ({status}): {words}")
-    return fault_of(status, headers, error, host=host, key=key, submit=submit, batch=batch)
+    return fault_of(status, headers, inner_error(body), host=host, key=key, submit=submit, batch=batch)
 
 
 def rates_from(headers: Mapping[str, str]) -> tuple[RateLimit, ...]:

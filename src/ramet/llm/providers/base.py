@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from ramet.llm.refusals import Meaning
 from ramet.llm.requests import Request
 
 
@@ -108,8 +109,8 @@ class Answer:
     """One line, for all states but succeeded."""
     code: str | None = None
     """Short and stable: the provider's code of the error, or why it is incomplete."""
-    retriable: bool = False
-    """Of a failed one: whether asking again can help."""
+    meaning: Meaning | None = None
+    """Of a failed one: what to do about it (:mod:`ramet.llm.refusals`); None where the provider does not say."""
     response_id: str | None = None
     model: str | None = None
     """Which the provider says answered."""
@@ -129,6 +130,11 @@ class Answer:
     """A vector; a list of vectors where a list of texts was asked about."""
     body: Mapping[str, Any] | None = None
     """All of the answer, as the provider wrote it."""
+
+    @property
+    def retriable(self) -> bool:
+        """Of a failed one: whether asking again can help."""
+        return self.meaning in (Meaning.AGAIN, Meaning.BUSY)
 
     def details(self) -> dict[str, Any]:
         """The answer beside its text: those of the fields from ``finish_reason`` to ``embedding`` that it has."""
@@ -186,6 +192,8 @@ class Poll:
     """Requests that have an outcome."""
     total: int = 0
     error: str | None = None
+    meaning: Meaning | None = None
+    """Of a failed one, as of an answer."""
     retry_seconds: float | None = None
     """When it wants to be asked again; None when it did not say."""
     answer: Answer | None = None

@@ -11,26 +11,22 @@ from dataclasses import replace
 from typing import Any
 
 from ramet.llm.providers.base import Answer, AnswerState, TokenUsage
-from ramet.llm.providers.openai_errors import code_of, fault_text
+from ramet.llm.refusals import Meaning, code_of, fault_text, meaning_of
 
 UNREADABLE = "unreadable"
-_AGAIN = frozenset(
-    {"server_error", "rate_limit_exceeded", "vector_store_timeout", "timeout", "internal_error", "overloaded", "429"}
-)
-"""Codes of errors that another try can mend."""
 _TOOLS = ("tool_calls", "function_call")
 
 
 def unreadable(key: str, why: str) -> Answer:
     """An answer that came, and cannot be read."""
-    return Answer(key, AnswerState.FAILED, error=why, code=UNREADABLE, retriable=True, usage_known=False)
+    return Answer(key, AnswerState.FAILED, error=why, code=UNREADABLE, meaning=Meaning.AGAIN, usage_known=False)
 
 
 def failed(key: str, error: object, *, status: int | None = None) -> Answer:
     """An answer that tells an error."""
     code = code_of(error) or (f"http_{status}" if status else "failed")
-    again = code in _AGAIN or status in (408, 409, 429) or (status is not None and status >= 500)
-    return Answer(key, AnswerState.FAILED, error=fault_text(error, None), code=code, retriable=again)
+    meaning = meaning_of(error, status)
+    return Answer(key, AnswerState.FAILED, error=fault_text(error, None), code=code, meaning=meaning)
 
 
 def read_chat(key: str, body: Mapping[str, Any]) -> Answer:
@@ -220,7 +216,7 @@ def _with_usage(answer: Answer, usage: TokenUsage | None, *, known: bool, body: 
         usage_known=known or usage is not None,
         error=answer.error,
         code=answer.code,
-        retriable=answer.retriable,
+        meaning=answer.meaning,
         response_id=_text(body.get("id")),
         model=_text(body.get("model")),
     )

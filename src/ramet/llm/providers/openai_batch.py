@@ -121,8 +121,8 @@ class OpenAIBatch:
         status = reply.body.get("status")
         done, total = _counts(reply.body.get("request_counts"))
         if status == "failed":
-            error_line = problem_of(reply.body)
-            return Poll(PollState.FAILED, status, done, total, error=error_line, rates=reply.rates)
+            words, meaning = problem_of(reply.body)
+            return Poll(PollState.FAILED, status, done, total, error=words, meaning=meaning, rates=reply.rates)
         if status in _ENDED:
             return Poll(PollState.ENDED, status, done, total, rates=reply.rates)
         if status not in _LIVE:

@@ -13,7 +13,7 @@ from ramet.llm.errors import Refused
 from ramet.llm.providers.base import Answer, AnswerState
 from ramet.llm.providers.openai_answers import failed, read_chat, read_embeddings, read_response, unreadable
 from ramet.llm.providers.openai_bodies import chat_body, embedding_body, response_body
-from ramet.llm.providers.openai_errors import fault_text
+from ramet.llm.refusals import Meaning, code_of, fault_text, meaning_of
 from ramet.llm.requests import Request
 
 CHAT_ENDPOINT = "/v1/chat/completions"
@@ -130,12 +130,12 @@ def _answer_in(key: str, line: Mapping[str, Any]) -> Answer:
     return failed(key, error)
 
 
-def problem_of(body: Mapping[str, Any]) -> str:
-    """Why a batch failed as a whole: ``code: message`` of its first error, in one line."""
+def problem_of(body: Mapping[str, Any]) -> tuple[str, Meaning | None]:
+    """Why a batch failed as a whole: ``code: message`` of its first error, in one line, and what it means."""
     errors = body.get("errors")
     data = errors.get("data") if isinstance(errors, Mapping) else None
     first = data[0] if isinstance(data, list) and data else None
     if not isinstance(first, Mapping):
-        return "failed: the provider does not say why"
+        return "failed: the provider does not say why", None
     line = f" (line {first['line']})" if type(first.get("line")) is int else ""
-    return f"{str(first.get('code') or 'failed')[:60]}: {fault_text(first, None)}{line}"
+    return f"{code_of(first) or 'failed'}: {fault_text(first, None)}{line}", meaning_of(first, batch=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import email.utils
-import math
 import re
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from ramet.commands.errors import one_line
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.providers.base import RateLimit
+from ramet.llm.refusals import Meaning, code_of, fault_text, meaning_of
 
 _PERIOD = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -22,8 +21,8 @@ def period_seconds(text: str) -> float | None:
     text = text.strip()
     if not text or len(text) > 40:
         return None
-    if re.fullmatch(r"\d+(?:\.\d+)?", text):
-        return _finite(text)
+    if (number := _number(text)) is not None:
+        return number
     parts = _PERIOD.findall(text)
     if "".join(number + unit for number, unit in parts) != text:
         return None
@@ -46,30 +45,30 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     """In how many seconds the provider wants to be asked again, of whatever size; None when it does not say.
 
     Read in this order: ``retry-after-ms``, ``retry-after`` as a number or as a date, the reset of a limit that is
-    used up. A date is compared with the answer's own ``date``, so that a wrong clock here does no harm.
+    used up. A negative number, as any other text that RFC 9110 does not have, counts as absent. A date is compared
+    with the answer's own ``date``, so that a wrong clock here does no harm.
     """
-    milliseconds = _finite(headers.get("retry-after-ms", ""))
+    milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000.0
-    told = headers.get("retry-after", "").strip()
-    seconds = _finite(told)
+    said = headers.get("retry-after", "").strip()
+    seconds = _number(said)
     if seconds is not None:
         return seconds
-    if told:
-        until = _timestamp(told)
+    if said:
+        until = _timestamp(said)
         if until is not None:
             return max(until - (_timestamp(headers.get("date", "")) or time.time()), 0.0)
     resets = [rate.reset_seconds for rate in rates_from(headers) if rate.remaining == 0]
     return max((reset for reset in resets if reset is not None), default=None)
 
 
-def _finite(text: str) -> float | None:
-    """A number of at least 0; nothing else."""
-    try:
-        number = float(text.strip())
-    except ValueError:
+def _number(text: str) -> float | None:
+    """A number of digits, as RFC 9110 has it, or of digits with a fraction, as some servers send; nothing else."""
+    text = text.strip()
+    if len(text) > 15 or re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) is None:
         return None
-    return max(number, 0.0) if math.isfinite(number) else None
+    return float(text)
 
 
 def _whole(text: str) -> int | None:
@@ -85,13 +84,6 @@ def _timestamp(text: str) -> float | None:
         return None
 
 
-TOLD_CHARACTERS_MAX = 200
-"""Of what a provider says about a fault that are repeated."""
-
-NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"})
-_NO_MODEL = frozenset({"model_not_found", "model_not_available", "unsupported_model"})
-_BUSY = frozenset({429, 503, 529})
-_LATER = frozenset({408, 409, 425})
 _CODES = {413: "too_large", 422: "invalid_request", 400: "invalid_request"}
 
 
@@ -107,33 +99,20 @@ class FileNotThere(NotSent):
     """A file that was just uploaded is not there yet."""
 
 
-def fault_text(body: object, key: str | None) -> str:
-    """What a provider said about a fault, in one short line of printable characters, without the key."""
-    message = (body.get("message") or body.get("detail")) if isinstance(body, Mapping) else body
-    if isinstance(message, Mapping):
-        message = message.get("message")
-    words = one_line(message) if isinstance(message, str) and not message.lstrip().startswith("<") else ""
-    if key:
-        words = words.replace(key, "***")
-    words = "".join(character for character in words if character.isprintable())[:TOLD_CHARACTERS_MAX]
-    return words or "it does not say why"
-
-
-def code_of(body: object) -> str | None:
-    """The provider's short code of a fault, where there is one."""
-    if not isinstance(body, Mapping):
-        return None
-    for name in ("code", "type"):
-        code = body.get(name)
-        if isinstance(code, str) and code.strip():
-            return "".join(c for c in code.strip() if c.isprintable())[:60]
-    return None
+_LATER = frozenset({408, 409, 425})
+_NOT_ALLOWED = {
+    401: "refuses the key: check it",
+    402: "says that the account has no money left",
+    429: "says that the account has no quota left",
+    403: "does not allow this key to do that: check its rights",
+    404: "has no such model or address",
+}
 
 
 def fault_of(
     status: int, headers: Mapping[str, str], body: Any, *, host: str, key: str | None, submit: bool, batch: bool = False
 ) -> ProviderError:
-    """What an answer other than 2xx means, by the table above.
+    """What an answer other than 2xx means: by the table of `ramet.llm.refusals`, and by whether it may be taken on.
 
     Args:
         status: HTTP's.
@@ -144,16 +123,17 @@ def fault_of(
         submit: whether the call hands a request over.
         batch: whether that request creates a batch.
     """
-    code = code_of(body)
+    if isinstance(body, list) and body:  # Google's wraps its errors in one.
+        body = body[0].get("error", body[0]) if isinstance(body[0], Mapping) else body[0]
     words = fault_text(body, key)
-    if code in NO_MONEY or status == 402:
-        return NotAllowed(f"{host} says that the account has no quota left ({status}): {words}")
-    if status in (401, 403):
-        # Some repeat a part of the key that was wrong, so their words are left out.
-        return NotAllowed(f"{host} refuses the key, or what it may do ({status}): check the key and its rights")
+    if submit and batch and _speaks_of_file(body) and 400 <= status < 500:
+        return FileNotThere(f"{host} does not find the file that it just took ({status}): {words}")
+    meaning = meaning_of(body, status, batch=submit and batch)
+    if meaning is Meaning.ACCOUNT and (submit or status != 404):
+        return NotAllowed(f"{host} {_NOT_ALLOWED.get(status, 'does not let this account do it')} ({status}): {words}")
     after = retry_after_seconds(headers)
-    if status in _BUSY:
-        return TooBusy(f"{host} is busy ({status}): {words}", after)
+    if meaning is Meaning.BUSY:
+        return TooBusy(f"{host} is busy (HTTP {status}): {words}", after)
     if not submit and status in (400, 409):
         return Conflict(f"{host} answered {status}: {words}")
     if status in _LATER or (status == 500 and not (submit and batch)):
@@ -167,19 +147,11 @@ def fault_of(
     if status >= 500:
         return (Ambiguous if submit else NotSent)(f"{host} answered {status}: {words}")
     if submit:
-        return _refusal(status, code, body, words, host=host, batch=batch)
+        code = code_of(body) or _CODES.get(status, "refused")
+        return Refused(f"{host} refused the request ({status}): {words}", code)
     if status == 404 and isinstance(body, Mapping):
         return NotFound(f"{host} does not know it: {words}")
     return NotSent(f"{host} answered {status}: {words}")
-
-
-def _refusal(status: int, code: str | None, body: Any, words: str, *, host: str, batch: bool) -> ProviderError:
-    """The 4xx that speak of what was handed over."""
-    if batch and _speaks_of_file(body):
-        return FileNotThere(f"{host} does not find the file that it just took ({status}): {words}")
-    if code in _NO_MODEL or status == 404:
-        return NotAllowed(f"{host} has no such model or address ({status}): {words}")
-    return Refused(f"{host} refused the request ({status}): {words}", code or _CODES.get(status, "refused"))
 
 
 def _speaks_of_file(body: object) -> bool:

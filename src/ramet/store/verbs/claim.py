@@ -25,7 +25,7 @@ from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage, read_lineage
 from ramet.store.rows.tasks import read_pending
 from ramet.store.rows.turns import advance, in_order
 from ramet.store.scan_floor import Floor, Position, raised_floor
-from ramet.store.schema.columns import LIVE_COLUMNS, picker
+from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, picker
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, free
 from ramet.store.state.lanes import move_alike
@@ -450,6 +450,18 @@ def _claimed(session: Session, standings: Sequence[Standing], lineages: Mapping[
     return [
         _claimed_task((s, *_of_wide(depths[s.tracking_id] + wide[s.seq] + rounds.get(s.seq, never)))) for s in standings
     ]
+
+
+def claimed(session: Session, held: Sequence[tuple[int, int]]) -> list[ClaimedTask]:
+    """Return those of these ``(seq, fence)`` claims that are the newest of their task, which is processing, with what
+    the claim gave. Whether the lease runs is judged by the verb that writes."""
+    listed, values = session.members([seq for seq, _ in held])
+    found = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq {listed} ORDER BY seq", (values,))
+    wanted = frozenset(held)
+    standings = [
+        one for one in map(Standing._make, found) if one.state == PROCESSING and (one.seq, one.fence) in wanted
+    ]
+    return _claimed(session, standings, read_lineages(session, {one.tracking_id for one in standings}))
 
 
 def heartbeat(session: Session, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:

@@ -14,7 +14,9 @@ from ramet.web.views import (
     overview,
     paths,
     search,
+    submit,
     tasks,
+    work,
 )
 
 PAGES: tuple[Page, ...] = (
@@ -42,6 +44,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     overview.router,
     paths.router,
     search.router,
+    submit.router,
     tasks.router,
+    work.router,
 )
 """In the order of the document."""
