@@ -16,7 +16,7 @@ from ramet.llm.asking.answer import (
     TooManyRounds,
 )
 from ramet.llm.asking.ask import ask, ask_sync
-from ramet.llm.asking.exchange import NotInstalled, install
+from ramet.llm.asking.exchange import NotInstalled, declare_models
 from ramet.llm.asking.model import Model
 from ramet.llm.asking.tools import SpawnNotAllowed, ToolContext, ToolError
 
@@ -37,5 +37,5 @@ __all__ = [
     "TooManyRounds",
     "ask",
     "ask_sync",
-    "install",
+    "declare_models",
 ]

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from ramet import App, Client, Limits, Task
-from ramet.llm import Model, install
+from ramet.llm import Model, declare_models
 from ramet.llm.asking.model import connections
 from ramet.llm.providers.base import Answer, AnswerState, Mode, Provider
 from ramet.llm.requests import Request
@@ -91,7 +91,7 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | No
 
 @pytest.fixture
 async def handlers(backend: str | None, tmp_path: Path) -> AsyncIterator[Handlers]:
-    app = install(App(limits=Limits(max_cost=10**9)))
+    app = declare_models(App(limits=Limits(max_cost=10**9)))
     clock = FakeClock()
     provider = FakeProvider(Mode.CHAT, clock.now)
     opener, connections.opener = connections.opener, lambda model: cast(Provider, provider)

@@ -115,7 +115,7 @@ async def test_without_the_table_one_line_says_what_to_write(tmp_path: Path) -> 
     async with fresh_client(app, folder=tmp_path) as client:
         submitted = await client.submit(work)
         await drain(app, client)
-        assert "write llm.install(app)" in await client.result(submitted.id)
+        assert "write llm.declare_models(app)" in await client.result(submitted.id)
 
 
 async def test_wrong_arguments_are_refused_before_anything_is_reserved(handlers: Handlers) -> None:

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from ramet import App, Client, Context, Limits, Outcome
-from ramet.llm import ask, install
+from ramet.llm import ask, declare_models
 from ramet.llm.asking.model import connections
 from ramet.llm.providers.base import Mode, Provider
 from ramet.testing import FakeClock, crash_everywhere
@@ -34,7 +34,7 @@ class Bill:
 async def test_a_crash_at_every_statement_pays_for_at_most_one_call_again(monkeypatch: pytest.MonkeyPatch) -> None:
     bill = Bill()
     monkeypatch.setattr(connections, "opener", lambda model: cast(Provider, bill.provider))
-    app = install(App(limits=Limits(max_cost=10**9)))
+    app = declare_models(App(limits=Limits(max_cost=10**9)))
     again: list[int] = []
 
     def look() -> str:

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from ramet import App, Client, Context, Limits
-from ramet.llm import Model, ask, ask_sync, install
+from ramet.llm import Model, ask, ask_sync, declare_models
 from ramet.llm.asking.model import Api, connections
 from ramet.llm.testing.script import Script
 from ramet.llm.testing.server import StandIn
@@ -23,7 +23,7 @@ PRICE = "1:2"
 
 @pytest.fixture
 def app() -> App:
-    return install(App(limits=Limits(max_cost=10**9)))
+    return declare_models(App(limits=Limits(max_cost=10**9)))
 
 
 @pytest.fixture

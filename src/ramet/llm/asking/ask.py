@@ -152,7 +152,7 @@ async def ask(
     the answers that were paid. The same question asked again in one run is another call.
 
     Args:
-        ctx: of the handler, whose app has had :func:`ramet.llm.install`.
+        ctx: of the handler, whose app has had :func:`ramet.llm.declare_models`.
         model: such as ``"gpt-5-mini"`` or ``"anthropic:claude-sonnet-4-5"``; a :class:`ramet.llm.Model` for other
             servers and prices.
         messages: the user's words, or a conversation in the form of chat completions, with roles ``system``, ``user``,

@@ -57,21 +57,21 @@ _PUT = (
 _REMOVE_OLD = "DELETE FROM llm_asked WHERE asked_at < ?"
 
 
-def install(app: App) -> App:
+def declare_models(app: App) -> App:
     """Give an app the table in which ``ask`` keeps answers; once, before a client or worker opens the database.
 
     Returns:
-        The app: ``app = llm.install(App(...))``.
+        The app: ``app = llm.declare_models(App(...))``.
     """
     app.tables = (*app.tables, *(table for table in TABLES if table not in app.tables))
     return app
 
 
 class NotInstalled(Permanent):
-    """The database has no table for answers: write ``llm.install(app)`` below ``app = App(...)``."""
+    """The database has no table for answers: write ``llm.declare_models(app)`` below ``app = App(...)``."""
 
     def __init__(self) -> None:
-        super().__init__("the database has no table for answers: write llm.install(app) below app = App(...)")
+        super().__init__("the database has no table for answers: write llm.declare_models(app) below app = App(...)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Desk:
         Raises:
             CostRefused: a ceiling has no room for the most that it can cost.
             ProviderBusy, AccountFault, RequestRefused, Transient: as the provider meant it.
-            NotInstalled: see :func:`install`.
+            NotInstalled: see :func:`declare_models`.
             ClaimLost: the claim is not this handler's any more. What was paid is booked.
         """
         kept = await self.kept(self.scope, key)
