@@ -16,9 +16,9 @@ PAGE = REFERENCE / "api.md"
 
 HEAD = """# The Python API
 
-Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, what `ramet.llm` publishes to
-handlers, and `ramet.testing`, and nothing else, is the public API. This page is written by `docs/generate_api.py` from the docstrings: change those, then
-run `make docs`.
+Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, what `ramet.llm` publishes
+to handlers, and `ramet.testing`, and nothing else, is the public API. This page is written by `docs/generate_api.py`
+from the docstrings: change those, then run `make docs`.
 Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 """
 
