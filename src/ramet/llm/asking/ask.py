@@ -179,8 +179,15 @@ async def ask(
         cast(Context, ctx), model, messages, schema=schema, tools=tools, spawns=spawns,
         max_output_tokens=max_output_tokens, parameters=parameters, cache=cache, name=name,
     )  # fmt: skip
+    return await _answered(asked, tools, spawns, repairs, rounds)
+
+
+async def _answered(
+    asked: Conversation, tools: Sequence[Callable[..., Any]], spawns: Sequence[Kind], repairs: int, rounds: int
+) -> Answer[Any]:
+    """Go on with a conversation until it has an answer."""
     known = tools_of(tools, spawns)
-    at_tools = ToolContext(cast(Context, ctx), spawns)
+    at_tools = ToolContext(asked.desk.ctx, spawns)
     while True:
         exchange, key = await asked.next()
         if exchange.answer.state is AnswerState.INCOMPLETE:
