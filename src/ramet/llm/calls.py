@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from ramet import Client, Context, Permanent
 from ramet.llm import app
-from ramet.llm.answers import Check, InvalidAnswer, open_check
+from ramet.llm.answers import Check, InvalidAnswer, open_check, read_json
 from ramet.llm.pricing.prices import cost_of, reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Provider, RateLimit
 from ramet.llm.providers.registry import open_provider
@@ -172,10 +172,18 @@ calling = CallSession()
 
 
 def request_of(key: str, payload: ItemPayload) -> Request:
-    """What a task asks."""
+    """What a task asks; of a question in a blob what :func:`whole_payload` read."""
     return Request(
-        key, payload.model, payload.messages, payload.max_output_tokens, payload.parameters, payload.answer_schema
-    )
+        key, payload.model, payload.messages, payload.max_output_tokens, payload.parameters, payload.answer_schema,
+        payload.endpoint,
+    )  # fmt: skip
+
+
+async def whole_payload(ctx: Context, payload: ItemPayload) -> ItemPayload:
+    """The payload of an item, read from its blob where the question was too large for a payload."""
+    if payload.request is None:
+        return payload
+    return ItemPayload.model_validate(await ctx.read_blob(payload.request))
 
 
 async def learn_rates(ctx: Context, job: ClaimedJob, model: str, rates: tuple[RateLimit, ...]) -> None:
@@ -229,7 +237,7 @@ class JudgedAnswer(NamedTuple):
 
 def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
     """Look at an answer: what it cost, whether it fits, what becomes of its item."""
-    model, schema, price = request.model, request.schema, job.settings.prices[request.model]
+    model, schema, price = request.model, request.schema, job.settings.prices[request.model].of(request)
     cost = cost_of(answer.usage, price, job.settings.discount)
     if not answer.usage_known:
         cost = reserve_amount(request, price, job.settings.discount)
@@ -237,8 +245,11 @@ def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
         told = ": ".join(part for part in (str(answer.state), answer.code, answer.error) if part)
         return JudgedAnswer(answer, answer.state, cost, None, told)
     check: Check | None = job.check or (open_check(dict(schema), None) if schema is not None else None)
+    if check is None and request.wants_json:
+        check = read_json
     value = None
-    if check is not None:
+    # A model that calls a tool answers later: its words, if there are any, are no answer yet.
+    if check is not None and not answer.tool_calls:
         try:
             value = check(answer.text or "")
         except InvalidAnswer as error:
@@ -254,9 +265,22 @@ def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
         result["value"] = value
     if answer.response_id:
         result["response_id"] = answer.response_id
-    if answer.raw:
-        result["raw"] = answer.raw
+    result |= answer.details()
+    if job.settings.raw and answer.body is not None:
+        result["raw"] = answer.body
     return JudgedAnswer(answer, AnswerState.SUCCEEDED, cost, result, None)
+
+
+RESULT_BYTES_MAX = 200_000
+"""Of a result that its task keeps itself; of a larger one it keeps a blob."""
+
+
+async def stored_result(ctx: Context, result: dict[str, Any]) -> dict[str, Any]:
+    """A result as its task can keep it."""
+    if len(json.dumps(result)) <= RESULT_BYTES_MAX:
+        return result
+    blob = await ctx.blob(result)
+    return {"usage": result["usage"], "cost": result["cost"], "model": result["model"], "blob": blob.reference}
 
 
 class BookedAnswer(NamedTuple):
@@ -281,7 +305,10 @@ def _row(job_id: str, booked: BookedAnswer, now: float) -> tuple[Any, ...]:
     usage = answer.usage
     # An item that succeeded keeps its words itself.
     kept = late or result is None
-    words = json.dumps({"text": answer.text, "raw": answer.raw}) if kept and (answer.text or answer.raw) else None
+    told: dict[str, Any] = {} if not kept else answer.details()
+    if kept and answer.text:
+        told["text"] = answer.text
+    words = json.dumps(told) if told else None
     return (
         job_id, task_id, submit_key, state, int(late), usage.input_tokens, usage.cached_tokens, usage.output_tokens,
         cost, answer.code, answer.error, words, now,

@@ -26,7 +26,9 @@ from ramet.llm.calls import (
     reset,
     save,
     settle,
+    stored_result,
     take_turn,
+    whole_payload,
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
@@ -75,7 +77,7 @@ def poll_seconds(age_seconds: float, wanted: float | None = None) -> float:
 async def item(ctx: Context, payload: ItemPayload) -> Outcome | dict[str, Any]:
     job = await calling.job(ctx.client, ctx.tracking_id)
     state = ItemState.model_validate(ctx.state)
-    request = request_of(ctx.key, payload)
+    request = request_of(ctx.key, await whole_payload(ctx, payload))
     try:
         if ctx.stage == PROCESSING:
             return await _poll(ctx, job, request, state)
@@ -197,7 +199,7 @@ async def _answered(
     await settle(ctx, state, one.cost)
     write_answers(ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
     if one.result is not None:
-        return one.result
+        return await stored_result(ctx, one.result)
     again = answer.state is AnswerState.FAILED and answer.retriable
     if one.state == INVALID and state.invalid < job.settings.invalid_max:
         state.invalid, again = state.invalid + 1, True
@@ -239,7 +241,7 @@ async def _cancel(ctx: Context, payload: ItemPayload, state: ItemState) -> None:
         if poll.state is PollState.ENDED and not answers:
             answers = [answer async for answer in job.provider.results(state.remote_id, seconds=ctx.call_seconds)]
         for answer in answers:
-            one = judged(job, request_of(ctx.key, payload), answer)
+            one = judged(job, request_of(ctx.key, await whole_payload(ctx, payload)), answer)
             await settle(ctx, state, one.cost)
             write_answers(
                 ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one, late=True)], ctx.now

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ramet.llm.errors import Ambiguous, NotSent
 from ramet.llm.providers.base import Answer, Capabilities, Mode, Poll, PollState, Submission
-from ramet.llm.providers.openai_answers import read_chat, read_response
-from ramet.llm.providers.openai_bodies import chat_body, response_body
+from ramet.llm.providers.openai_answers import read_chat, read_embeddings, read_response
+from ramet.llm.providers.openai_bodies import chat_body, embedding_body, response_body
 from ramet.llm.providers.openai_errors import Conflict, NotFound
 from ramet.llm.providers.sdk_calls import AnswersAtOnce, Caller, Reply, submission
 from ramet.llm.requests import Request
@@ -76,6 +76,8 @@ class OpenAIChat(AnswersAtOnce):
     async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
         """Ask, and bring the answer; see `Provider`. The submit key is sent nowhere."""
         (request,) = requests
+        if request.endpoint == "embeddings":
+            return await self._embed(request, submit_key, seconds)
         body = chat_body(request, limit_name=self._limit_name)
         messages = body.pop("messages")
         model = body.pop("model")
@@ -88,6 +90,18 @@ class OpenAIChat(AnswersAtOnce):
         reply = await self._client.ask(call, seconds=seconds, submit=True)
         answer = dataclasses.replace(read_chat(request.key, reply.body), key=request.key)
         return submission(answer, reply, submit_key, self._client.host)
+
+    async def _embed(self, request: Request, submit_key: str, seconds: float) -> Submission:
+        body = embedding_body(request)
+
+        async def call(times: Any) -> Any:
+            return await self._client.sdk.embeddings.with_raw_response.create(
+                model=body["model"], input=body["input"], encoding_format=body.get("encoding_format", "float"),
+                extra_body=body, timeout=times,
+            )  # fmt: skip
+
+        reply = await self._client.ask(call, seconds=seconds, submit=True)
+        return submission(read_embeddings(request.key, reply.body), reply, submit_key, self._client.host)
 
     async def close(self) -> None:
         """Close the connections."""
