@@ -39,7 +39,8 @@ DEMANDED = (
 
 # A person who raises a limit, or takes a cancel back, offers again what that had ended: that wish was never refused.
 _REVIVES = (
-    "SELECT COUNT(*) FROM ramet_transitions r LEFT JOIN ramet_transitions e ON e.seq = r.seq AND e.number = r.number - 1 "
+    "SELECT COUNT(*) FROM ramet_transitions r "
+    "LEFT JOIN ramet_transitions e ON e.seq = r.seq AND e.number = r.number - 1 "
     "WHERE r.seq = i.seq AND r.name = 'revive' AND r.from_state <> 'cancelled' "
     f"AND COALESCE(e.reason, '') NOT IN ({', '.join(repr(reason) for reason in sorted(LIMIT_REASONS))})"
 )
