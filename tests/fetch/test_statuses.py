@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet import Permanent, Transient
-from ramet.fetch.errors import Busy, Gone, Refused, Trouble, failure_of, retry_after_seconds
+from ramet.fetch.errors import BusyAnswer, Gone, Refused, Trouble, failure_of, retry_after_seconds
 
 NOW = 1_793_000_000.0
 """Sun, 26 Oct 2026 07:33:20 GMT"""
@@ -21,7 +21,7 @@ def test_answers_are_no_failures(status: int) -> None:
     [
         (404, Gone), (410, Gone), (400, Refused), (401, Refused), (403, Refused), (418, Refused), (451, Refused),
         (300, Refused), (408, Trouble), (425, Trouble), (500, Trouble), (502, Trouble), (503, Trouble), (504, Trouble),
-        (599, Trouble), (429, Busy),
+        (599, Trouble), (429, BusyAnswer),
     ],
 )  # fmt: skip
 def test_a_status_says_who_is_at_fault(status: int, kind: type[Exception]) -> None:
@@ -38,7 +38,7 @@ def test_a_status_says_who_is_at_fault(status: int, kind: type[Exception]) -> No
 
 def test_a_server_that_is_down_for_a_time_is_busy() -> None:
     failure = failure_of("https://a.example/", 503, {"retry-after": "120"}, NOW)
-    assert isinstance(failure, Busy)
+    assert isinstance(failure, BusyAnswer)
     assert failure.seconds == 120.0
 
 

@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from ramet import Transient
 from ramet.commands.errors import UserError
 from ramet.commands.extras import import_extra
+from ramet.fetch.errors import Refused, Trouble
 from ramet.fetch.host_map import HostMap
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -36,14 +36,22 @@ _PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
 """Set aside for protocols; one cloud serves its metadata there."""
 _PLATFORM = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "fd00:ec2::254", "fd20:ce::254")))
 """Where clouds serve a machine's metadata and secrets, beside the link-local addresses."""
+_BAD_PORTS = frozenset(int(port) for port in (
+    "0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 "
+    "135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 "
+    "995 1719 1720 1723 2049 3306 3659 4045 4190 5060 5061 5432 6000 6379 6566 6665 6666 6667 6668 6669 6679 6697 "
+    "10080 11211 27017"
+).split())  # fmt: skip
+"""Of other services, which could be made to do something by what HTTP sends: those of the Fetch standard, and
+databases. Not for hosts that whoever runs this named outright."""
 _UNKNOWN_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
 _CREDENTIALS = re.compile(r"[^/]*@")
 """What may be a user name and password, and is never shown."""
 
 
-class WebError(UserError):
-    """An address or an answer that is not taken, and that no other try mends. The message is one line."""
+class WebError(Refused, UserError):
+    """An address or an answer that is not taken, and that no other try changes. The message is one line."""
 
 
 class AddressRefused(WebError):
@@ -99,14 +107,14 @@ async def addresses_of(host: str, port: int, *, resolver: Resolve = resolve) -> 
 
     Raises:
         NameUnknown: nobody has this name.
-        Transient: it could not be asked just now.
+        Trouble: it could not be asked just now.
     """
     try:
         found = await resolver(host, port)
     except socket.gaierror as error:
         if error.errno in _UNKNOWN_NAME:
             raise NameUnknown(f"there is no host named {host}: check the address") from None
-        raise Transient(f"the name {host} could not be looked up: {error.strerror}") from None
+        raise Trouble(f"the name {host} could not be looked up: {error.strerror}") from None
     except UnicodeError:
         raise NameUnknown(f"{host!a} is no host name: check the address") from None
     if not found:
@@ -126,7 +134,7 @@ async def is_private_host(url: str, *, resolver: Resolve = resolve) -> bool:
     host, port = host_and_port(url)
     try:
         addresses = await addresses_of(host, port, resolver=resolver)
-    except Transient as error:
+    except Trouble as error:
         raise WebError(f"{error}: is there a network? Try again later") from None
     return any(is_private(address) for address in addresses)
 
@@ -142,7 +150,7 @@ def host_and_port(url: str) -> tuple[str, int]:
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port, parts = None, None, urlsplit("")
-    if parts.scheme not in ("http", "https") or not host:
+    if parts.scheme not in ("http", "https") or not host or port == 0:
         shown = _CREDENTIALS.sub("", url)[:200]
         raise WebError(f"{shown!a} is no address: give one that begins with https:// and names a host")
     if parts.username is not None or parts.password is not None:
@@ -192,16 +200,18 @@ class GuardedBackend:
 
         Raises:
             AddressRefused: one of its addresses may not be connected to.
-            NameUnknown, Transient: see `addresses_of`.
+            NameUnknown, Trouble: see `addresses_of`.
         """
         target = self._mapped.target(host, port)
         if target is not None:
             return await self._plain.connect_tcp(*target, timeout, local_address, socket_options)
+        if port in _BAD_PORTS and not self._private:
+            raise AddressRefused(f"{host}:{port} is a port of another service than HTTP: nothing is fetched there")
         try:
             async with asyncio.timeout(timeout):
                 addresses = await addresses_of(host, port, resolver=self._resolver)
         except TimeoutError:
-            raise Transient(f"the name {host} could not be looked up in {timeout:g} s") from None
+            raise Trouble(f"the name {host} could not be looked up in {timeout:g} s") from None
         for address in addresses:
             self._judge(host, address)
         failure: Exception | None = None

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -18,11 +17,11 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 import idna
 
-from ramet import Transient
 from ramet.commands.errors import one_line
 from ramet.commands.extras import import_extra
 from ramet.fetch.addresses import GuardedBackend, Resolve, WebError, host_and_port, joined, resolve
-from ramet.fetch.errors import FETCH_EXTRA
+from ramet.fetch.decoding import BrokenEncoding, accepted, decoder_of, unpacks_too_far
+from ramet.fetch.errors import FETCH_EXTRA, TooLarge, Trouble, WrongType
 from ramet.fetch.host_map import HostMap
 
 if TYPE_CHECKING:
@@ -56,11 +55,11 @@ class WebRefused(WebError):
     """The server answered with what is not taken, whatever it was asked for: another host, another type, a ring."""
 
 
-class AnswerTooLarge(WebRefused):
+class AnswerTooLarge(TooLarge, WebRefused):
     """The answer is larger than `ANSWER_BYTES_MAX`."""
 
 
-class ServerTrouble(Transient):
+class ServerTrouble(Trouble):
     """No answer came, or half of one, or one that speaks of an error of the server's own."""
 
 
@@ -80,6 +79,7 @@ class HttpRequest:
         seconds: the most that it may take; None for the client's own.
         bytes_max: the most that the answer may have, decoded; None for the client's own.
         cut: whether a longer answer is cut there, and is no error.
+        media_types: how the content type of an answer of 2xx may begin, such as ``text/``; empty for any.
     """
 
     url: str
@@ -89,6 +89,7 @@ class HttpRequest:
     seconds: float | None = None
     bytes_max: int | None = None
     cut: bool = False
+    media_types: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +161,7 @@ class WebClient:
         Raises:
             WebRefused: a redirect to elsewhere or without end, an answer too large or in an unknown encoding.
             AddressRefused, NameUnknown: see `GuardedBackend`.
-            ServerTrouble: no whole answer came in time.
-            Transient: the name could not be looked up just now.
+            Trouble: no whole answer came in time, or the name could not be looked up just now.
         """
         try:
             async with asyncio.timeout(self._answer_seconds):
@@ -174,11 +174,11 @@ class WebClient:
 
         Raises:
             AnswerTooLarge: the answer is larger than the question allows.
+            WrongType: it is of another type; none of it is read.
             WebRefused: it is in an unknown encoding.
             WebError: the address or a header cannot be sent.
             AddressRefused, NameUnknown: see `GuardedBackend`.
-            ServerTrouble: no whole answer came in time.
-            Transient: the name could not be looked up just now.
+            Trouble: no whole answer came in time, or the name could not be looked up just now.
         """
         seconds = self._answer_seconds if question.seconds is None else question.seconds
         _check_headers(question.headers)
@@ -210,7 +210,7 @@ class WebClient:
     async def _ask(self, question: HttpRequest) -> HttpResponse:
         url = question.url
         given = {name.lower() for name in question.headers}
-        own = {"Host": host_of(url), "User-Agent": self._user_agent, "Accept": "*/*", "Accept-Encoding": "gzip"}
+        own = {"Host": host_of(url), "User-Agent": self._user_agent, "Accept": "*/*", "Accept-Encoding": accepted()}
         headers = {name: value for name, value in own.items() if name.lower() not in given} | dict(question.headers)
         seconds = self._answer_seconds if question.seconds is None else question.seconds
         wait = {"connect": min(CONNECT_SECONDS, seconds), "read": seconds, "write": seconds}
@@ -221,6 +221,7 @@ class WebClient:
             ) as response,
         ):
             stated = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            _check_type(question, response.status, stated)
             return HttpResponse(url, response.status, stated, await self._read(question, stated, response))
 
     @asynccontextmanager
@@ -240,10 +241,12 @@ class WebClient:
         """The body, decoded, of at most so many bytes; what is beyond is never held in memory."""
         host = host_of(question.url)
         bytes_max = self._answer_bytes_max if question.bytes_max is None else question.bytes_max
-        encoding = headers.get("content-encoding", "").strip().lower()
-        if encoding not in ("", "identity", "gzip", "x-gzip"):
-            raise WebRefused(f"{host} answers in the encoding {encoding[:40]!a}, which was not asked for")
-        unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding.endswith("gzip") else None
+        encoding = headers.get("content-encoding", "")
+        try:
+            decoder = decoder_of(encoding)
+        except LookupError:
+            said = f"{host} answers in the encoding {encoding[:40]!a}, which was not asked for"
+            raise WebRefused(said) from None
         packed_max = bytes_max + bytes_max // 100 + PACKING_BYTES_MAX
         body = bytearray()
         received = 0
@@ -251,19 +254,21 @@ class WebClient:
             async with aclosing(response.aiter_stream()) as chunks:
                 async for chunk in chunks:
                     received += len(chunk)
-                    if unpacking is not None and (unpacking.eof or received > packed_max):
-                        # What follows the end would be kept by zlib; what unpacks to nothing would be read for ever.
+                    if decoder is not None and (decoder.eof or received > packed_max):
+                        # The decoder would keep what follows the end; what unpacks to nothing would be read for ever.
                         break
                     # One byte more than there is room for shows that there is more.
                     room = bytes_max - len(body) + 1
-                    body += unpacking.decompress(chunk, room) if unpacking else chunk[:room]
+                    body += decoder.decode(chunk, room) if decoder else chunk[:room]
                     if len(body) > bytes_max:
                         if question.cut:
                             return bytes(body[:bytes_max])
                         raise AnswerTooLarge(f"{host} answers with more than {bytes_max:,} bytes")
-        except zlib.error as error:
-            raise ServerTrouble(f"{host} answers with broken gzip: {error}") from None
-        if unpacking is not None and received and not unpacking.eof:
+                    if decoder is not None and unpacks_too_far(len(body), received):
+                        raise AnswerTooLarge(f"{host} packs {len(body):,} bytes into {received:,}: no page does that")
+        except BrokenEncoding as error:
+            raise ServerTrouble(f"{host} answers with broken {encoding.strip()[:20]}: {error}") from None
+        if decoder is not None and received and not decoder.eof:
             if received > packed_max and question.cut:
                 return bytes(body)
             if received > packed_max:
@@ -294,6 +299,14 @@ def redirected(url: str, location: str, *, elsewhere: bool = False) -> str:
     if host != to_host or not (upgraded or (schemes[0] == schemes[1] and port == to_port)):
         raise WebRefused(f"{host_of(url)} redirects to {target[:200]!a}: if that is the same site, give its address")
     return target
+
+
+def _check_type(question: HttpRequest, status: int, headers: Mapping[str, str]) -> None:
+    wanted = tuple(question.media_types)
+    found = HttpResponse(question.url, status, headers, b"").media_type
+    if wanted and 200 <= status < 300 and not found.startswith(wanted):
+        said = f"{host_of(question.url)} answers with {found[:60] or 'no content type'}, not {' or '.join(wanted)}"
+        raise WrongType(said, status=status, url=question.url)
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:

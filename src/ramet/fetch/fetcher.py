@@ -4,29 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
+from typing import Protocol
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from ramet import Transient
 from ramet.fetch import client as web
 from ramet.fetch.addresses import AddressRefused, NameUnknown, WebError
-from ramet.fetch.client import HttpRequest, WebClient
-from ramet.fetch.errors import Fetched, Refused, TooLarge, Trouble, failure_of, shown
+from ramet.fetch.client import HttpRequest
+from ramet.fetch.errors import FetchError, Refused, RobotsRefused, Trouble, failure_of, shown
 from ramet.fetch.messages import NOT_MODIFIED, Request, Response
-from ramet.fetch.robots import Robots, Rules, token_of
+from ramet.fetch.robots import Robots, RobotsStore, Rules, token_of
 from ramet.fetch.settings import FetchSettings
 
 Before = Callable[[str], Awaitable[None]]
 """Called with each address that a redirect leads to, before it is asked."""
+Asking = Callable[[str], AbstractAsyncContextManager[None]]
+"""Entered with the address of a robots.txt before it is asked for, left when it is there."""
+
+
+class Client(Protocol):
+    """What a fetcher asks servers with: :class:`ramet.fetch.client.WebClient`, or what stands in for it."""
+
+    extra: str
+    """What installs the packages, as pip is told."""
+
+    async def send(self, question: HttpRequest, /) -> web.HttpResponse:
+        """Ask once; a redirect is an answer like any other."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
 
 
 class Fetcher:
     """Asks servers. Belongs to one event loop."""
 
     def __init__(
-        self, client: WebClient, settings: FetchSettings | None = None, *, clock: Callable[[], float] = time.monotonic
+        self, client: Client, settings: FetchSettings | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Connect to nothing yet.
 
@@ -46,6 +65,8 @@ class Fetcher:
         seconds: float | None = None,
         validators: Mapping[str, str] | None = None,
         robots: bool = False,
+        robots_store: RobotsStore | None = None,
+        media_types: Sequence[str] = (),
         settings: FetchSettings | None = None,
         before: Before | None = None,
     ) -> Response:
@@ -57,60 +78,74 @@ class Fetcher:
             validators: what :attr:`Response.validators` of an earlier answer gave; the answer may be ``unchanged``
             then.
             robots: whether it is a page, so that robots.txt holds.
+            robots_store: where the robots.txt of hosts are looked up first.
+            media_types: how the content type of the answer may begin; empty for any.
             before: see `Before`.
 
         Raises:
-            Refused: it is not given or not to be fetched; `Gone` where there is nothing, `TooLarge` beyond the size.
+            Refused: it is not given or not to be fetched; `Gone` where there is nothing, `TooLarge` beyond the
+                size, `WrongType` of another type, `RobotsRefused`.
             Trouble: no whole answer came, or an error of the server's own.
-            Busy: the server asks to come back later.
+            BusyAnswer: the server asks to come back later.
         """
         request = Request(request) if isinstance(request, str) else request
         settings = settings or self._settings
         own = {"User-Agent": settings.user_agent, "Accept-Language": settings.languages}
         headers = {**own, **request.headers, **_conditions(validators)}
         limit = settings.answer_seconds if seconds is None else seconds
-        question = HttpRequest(request.url, request.method, request.body, headers, limit, bytes_max)
+        question = HttpRequest(request.url, request.method, request.body, headers, limit, bytes_max, False, media_types)
         try:
             async with asyncio.timeout(limit):
-                answer = await self._follow(question, settings, before, robots=robots)
+                rules = partial(self.rules, settings=settings, store=robots_store)
+                answer = await self._follow(question, settings, before, rules if robots else None)
         except TimeoutError:
             raise Trouble(f"{_shown(request.url)} gave no whole answer in {limit:g} s", url=request.url) from None
         if answer.status == NOT_MODIFIED and not validators:
             raise Trouble(f"{shown(answer.url)} says that nothing has changed, which nobody asked", status=304)
         return Response(answer.url, answer.status, answer.headers, answer.body)
 
-    async def rules(self, url: str, settings: FetchSettings | None = None) -> Rules:
+    async def rules(
+        self,
+        url: str,
+        settings: FetchSettings | None = None,
+        *,
+        store: RobotsStore | None = None,
+        asking: Asking | None = None,
+    ) -> Rules:
         """Return the rules of the robots.txt of an address' host for us. Where it has none, everything is allowed.
 
         Raises:
             Trouble: it cannot be had just now, which means that nothing is fetched.
-            Busy: the server asks to come back later.
+            BusyAnswer: the server asks to come back later.
             Refused: the address is one that nothing is fetched from.
         """
         asked = settings or self._settings
 
         async def read(address: str) -> str | None:
-            return await self._robots_text(address, asked)
+            async with nullcontext() if asking is None else asking(address):
+                return await self._robots_text(address, asked)
 
-        return await self._robots.rules(_origin(url), token_of(asked.user_agent), asked.robots_seconds, read)
-
-    def knows_rules(self, url: str, settings: FetchSettings | None = None) -> bool:
-        """Whether :meth:`rules` would answer without asking the server."""
-        token = token_of((settings or self._settings).user_agent)
-        return self._robots.known(_origin(url), token) is not None
+        return await self._robots.rules(_origin(url), token_of(asked.user_agent), asked.robots_seconds, read, store)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
     async def _follow(
-        self, question: HttpRequest, settings: FetchSettings, before: Before | None, *, robots: bool
+        self,
+        question: HttpRequest,
+        settings: FetchSettings,
+        before: Before | None,
+        rules: Callable[[str], Awaitable[Rules]] | None,
     ) -> web.HttpResponse:
+        own = {name: value for name, value in question.headers.items() if name in _OWN}
         for hop in range(settings.redirects_max + 1):
             if hop and before is not None:
                 await before(question.url)
-            if robots and not (await self.rules(question.url, settings)).allow(question.url):
-                raise Refused(f"{_shown(question.url)} is not for robots, as its robots.txt says", url=question.url)
+            if rules is not None and not (await rules(question.url)).allow(question.url):
+                raise RobotsRefused(
+                    f"{_shown(question.url)} is not for robots, as its robots.txt says", url=question.url
+                )
             answer = await self._sent(question)
             if answer.status not in web.REDIRECTS:
                 failure = failure_of(answer.url, answer.status, answer.headers, time.time())
@@ -119,14 +154,19 @@ class Fetcher:
                 return answer
             if question.method != "GET":
                 raise Refused(f"{shown(answer.url)} redirects what was posted", status=answer.status, url=answer.url)
-            question = replace(question, url=_redirected(answer))
+            target = _redirected(answer)
+            if _origin(target) != _origin(question.url):
+                # What a caller sent to one origin is not for another: a key, a name, whatever it is.
+                question = replace(question, headers=own)
+            question = replace(question, url=target)
         raise Refused(f"{_shown(question.url)} ends more than {settings.redirects_max} redirects", url=question.url)
 
     async def _sent(self, question: HttpRequest) -> web.HttpResponse:
         try:
             return await self._client.send(question)
-        except (WebError, Transient) as error:
-            raise _in_our_words(error, question.url) from None
+        except FetchError as error:
+            error.url = error.url or question.url
+            raise
 
     async def _robots_text(self, url: str, settings: FetchSettings) -> str | None:
         question = HttpRequest(
@@ -140,8 +180,9 @@ class Fetcher:
                     location = answer.headers.get("location", "")
                     question = replace(question, url=web.redirected(question.url, location, elsewhere=True))
                     continue
-            except (AddressRefused, NameUnknown, Transient) as error:
-                raise _in_our_words(error, url) from None
+            except (AddressRefused, NameUnknown, Trouble) as error:
+                error.url = error.url or url
+                raise
             except WebError:
                 return None  # A redirect to where nobody follows is as good as no file (RFC 9309, 2.3.1.2).
             failure = failure_of(url, answer.status, answer.headers, time.time())
@@ -153,19 +194,15 @@ class Fetcher:
         return None
 
 
+_OWN = frozenset({"User-Agent", "Accept-Language", "Accept", "If-None-Match", "If-Modified-Since"})
+"""Headers that follow a redirect to another origin: validators are of the answer at the end of it."""
+
+
 def _redirected(answer: web.HttpResponse) -> str:
     try:
         return web.redirected(answer.url, answer.headers.get("location", ""), elsewhere=True)
     except WebError as error:
         raise Refused(str(error), status=answer.status, url=answer.url) from None
-
-
-def _in_our_words(error: Exception, url: str) -> Fetched:
-    if isinstance(error, web.AnswerTooLarge):
-        return TooLarge(str(error), url=url)
-    if isinstance(error, WebError):
-        return Refused(str(error), url=url)
-    return Trouble(str(error), url=url)
 
 
 def _conditions(validators: Mapping[str, str] | None) -> dict[str, str]:

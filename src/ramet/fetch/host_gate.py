@@ -13,7 +13,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ramet import ClaimLost, Statement, StatementResult, TransactionRefused
 
@@ -45,24 +45,40 @@ DEFINITIONS = (
 )
 """Of the gate's tables. Times are Unix seconds."""
 
+
+class SlotStatements(NamedTuple):
+    """Statements on a table of slots: columns ``host``, ``slot``, ``holder`` and ``until``."""
+
+    add: str
+    """(host, slot)"""
+    take: str
+    """(holder, until, host, now, host, now, slots): two that want the same slot at once: the second changes no row."""
+    renew: str
+    """(until, host, holder)"""
+    give_back: str
+    """(host, holder)"""
+
+
+def slot_statements(table: str) -> SlotStatements:
+    """Return the statements on a table of this name, which is a constant of the program."""
+    return SlotStatements(
+        f"INSERT INTO {table} (host, slot, holder, until) VALUES (?, ?, '', 0) ON CONFLICT (host, slot) DO NOTHING",  # noqa: S608
+        f"""
+        UPDATE {table} SET holder = ?, until = ?
+        WHERE host = ? AND until <= ? AND slot = (
+            SELECT MIN(slot) FROM {table} WHERE host = ? AND until <= ? AND slot < ?)""",  # noqa: S608
+        f"UPDATE {table} SET until = ? WHERE host = ? AND holder = ?",  # noqa: S608
+        f"UPDATE {table} SET holder = '', until = 0 WHERE host = ? AND holder = ?",  # noqa: S608
+    )
+
+
 ADD_HOST = "INSERT INTO wiki_hosts (host, next_at) VALUES (?, 0) ON CONFLICT (host) DO NOTHING"
-ADD_SLOT = """
-    INSERT INTO wiki_host_slots (host, slot, holder, until) VALUES (?, ?, '', 0)
-    ON CONFLICT (host, slot) DO NOTHING"""
-TAKE = """
-    UPDATE wiki_host_slots SET holder = ?, until = ?
-    WHERE host = ? AND until <= ? AND slot = (
-        SELECT MIN(slot) FROM wiki_host_slots WHERE host = ? AND until <= ? AND slot < ?)"""
-"""(holder, until, host, now, host, now, slots): two that want the same slot at once: the second changes no row."""
+ADD_SLOT, TAKE, RENEW, GIVE_BACK = slot_statements("wiki_host_slots")
 PACE = """
     UPDATE wiki_hosts SET next_at = CASE WHEN next_at > ? THEN next_at ELSE ? END + ?
     WHERE host = ? AND EXISTS (SELECT 1 FROM wiki_host_slots WHERE host = ? AND holder = ?)
     RETURNING next_at"""
 """(now, now, gap, host, host, holder): the end of the gap after this request; no row without a slot."""
-RENEW = "UPDATE wiki_host_slots SET until = ? WHERE host = ? AND holder = ?"
-"""(until, host, holder)"""
-GIVE_BACK = "UPDATE wiki_host_slots SET holder = '', until = 0 WHERE host = ? AND holder = ?"
-"""(host, holder)"""
 
 Transaction = Callable[[Sequence[Statement]], Awaitable[Sequence[StatementResult]]]
 """Runs statements now, all or none: `ctx.transaction` of a handler."""

@@ -1,6 +1,7 @@
 """In which encoding the bytes of a page or feed are to be read.
 
-As browsers do it: what a byte order mark says goes first, then the header, then what the document says of itself.
+As browsers do it: what a byte order mark says goes first, then the header, then what the document says of itself, and
+then what its bytes look like.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def text_of_bytes(body: bytes, content_type: str = "") -> str:
 
 
 def charset_of(body: bytes, content_type: str = "") -> str:
-    """The name of the codec that a document without a byte order mark is to be read with; UTF-8 unless it says."""
+    """The name of the codec that a document without a byte order mark is to be read with."""
     stated = _PARAMETER.search(content_type[:400])
     if stated is not None and (name := known(stated[1])):
         return name
@@ -62,6 +63,20 @@ def charset_of(body: bytes, content_type: str = "") -> str:
         if found is not None and (name := known(found[1].decode("ascii", errors="replace"))):
             # Whoever wrote this word in ASCII did not write UTF-16.
             return "utf-8" if name.startswith("utf-16") else name
+    return _detected(body)
+
+
+def _detected(body: bytes) -> str:
+    """What bytes look like that state nothing: UTF-8, UTF-16 of Western text, or the Windows encoding that browsers
+    take."""
+    head = body[:HEAD_BYTES]
+    for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(head) >= 4 and head[first::2].count(0) > len(head) // 4 and not head[1 - first :: 2].count(0):
+            return name
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(body)  # The last character may be cut off.
+    except UnicodeDecodeError:
+        return "cp1252"
     return "utf-8"
 
 
@@ -113,7 +128,7 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The body, by the encoding that it or its header names. Each call decodes it anew."""
+        """The body, by the encoding that it or its header names. Each call decodes it."""
         return text_of_bytes(self.body, self.headers.get("content-type", ""))
 
     @property

@@ -1,4 +1,8 @@
-"""What hosts' robots.txt allow (RFC 9309), known for a day in each process."""
+"""What hosts' robots.txt allow (RFC 9309): known for a day, in each process and, with a store, by all workers.
+
+A file that is not there (4xx) allows everything. One that cannot be had (5xx, no connection) allows nothing, unless an
+older copy is known: that holds then, for at most 30 days.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,17 @@ import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from ramet.commands.extras import import_extra
-from ramet.fetch.errors import FETCH_EXTRA
+from ramet.fetch.errors import FETCH_EXTRA, Trouble
 
 HOSTS_MAX = 1_000
 """Whose rules are kept in memory; those asked for longest ago go first."""
+OLD_SECONDS_MAX = 30 * 86_400.0
+"""How old a copy may be that holds while the file itself cannot be had."""
+AGAIN_SECONDS = 300.0
+"""After which a file that could not be had is asked for again, where an old copy holds."""
 _AGENT = re.compile(r"[ \t]{0,100}user[- ]?agent[ \t]{0,100}:?", re.IGNORECASE)
 _COMPATIBLE = re.compile(r"\AMozilla/[^(]{0,20}\(compatible; ?([^\s;)]{1,100})", re.IGNORECASE)
 _NOBODY = "User-agent: nobody"
@@ -65,6 +73,26 @@ def rules_of(text: str, token: str, extra: str = FETCH_EXTRA) -> Rules:
     return Rules(parsed, token, parsed.crawl_delay(token))
 
 
+class KeptRobots(NamedTuple):
+    """A robots.txt from a store."""
+
+    text: str
+    """Empty where the host has none."""
+    age_seconds: float
+
+
+class RobotsStore(Protocol):
+    """Where the robots.txt of hosts are kept beyond this process."""
+
+    async def load(self, origin: str) -> KeptRobots | None:
+        """Return what is kept of a host."""
+        ...
+
+    async def save(self, origin: str, text: str) -> None:
+        """Keep a host's file, which was read now."""
+        ...
+
+
 @dataclass(slots=True)
 class _CachedRules:
     rules: Rules | None = None
@@ -87,14 +115,21 @@ class Robots:
         return known.rules if known is not None and self._clock() < known.until else None
 
     async def rules(
-        self, origin: str, token: str, seconds: float, fetch: Callable[[str], Awaitable[str | None]]
+        self,
+        origin: str,
+        token: str,
+        seconds: float,
+        fetch: Callable[[str], Awaitable[str | None]],
+        store: RobotsStore | None = None,
     ) -> Rules:
         """The rules of a host, asked for once however many want them.
 
         Args:
             origin: scheme and host, without a slash at the end.
             seconds: for which they are kept.
-            fetch: gives the text of an address, None where there is none. What it raises goes on, and nothing is kept.
+            fetch: gives the text of an address, None where there is none. What it raises goes on, and nothing is kept;
+                only a `Trouble` is no error where an older copy is in the store.
+            store: asked before the server is.
         """
         known = self._known.setdefault((origin, token), _CachedRules())
         self._known.move_to_end((origin, token))
@@ -102,7 +137,24 @@ class Robots:
             self._known.popitem(last=False)
         async with known.asking:
             if known.rules is None or self._clock() >= known.until:
-                text = await fetch(f"{origin}/robots.txt")
-                known.rules = ALL_ALLOWED if text is None else rules_of(text, token, self._extra)
-                known.until = self._clock() + seconds
+                kept = await _current(origin, seconds, fetch, store)
+                known.rules = rules_of(kept.text, token, self._extra) if kept.text else ALL_ALLOWED
+                known.until = self._clock() + seconds - kept.age_seconds
             return known.rules
+
+
+async def _current(
+    origin: str, seconds: float, fetch: Callable[[str], Awaitable[str | None]], store: RobotsStore | None
+) -> KeptRobots:
+    kept = None if store is None else await store.load(origin)
+    if kept is not None and kept.age_seconds < seconds:
+        return kept
+    try:
+        text = await fetch(f"{origin}/robots.txt") or ""
+    except Trouble:
+        if kept is None or kept.age_seconds > OLD_SECONDS_MAX:
+            raise
+        return KeptRobots(kept.text, seconds - min(seconds, AGAIN_SECONDS))
+    if store is not None:
+        await store.save(origin, text)
+    return KeptRobots(text, 0.0)

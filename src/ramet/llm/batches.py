@@ -32,7 +32,9 @@ from ramet.llm.calls import (
     reset,
     save,
     settle,
+    stored_result,
     take_turn,
+    whole_payload,
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
@@ -77,6 +79,14 @@ def chosen_of(job: ClaimedJob, told: BoundTask) -> ChosenItem:
     return ChosenItem(told, reserve_amount(request, job.settings.prices[request.model], job.settings.discount))
 
 
+async def whole_item(ctx: Context, told: BoundTask) -> BoundTask:
+    """A bound item with the payload that :func:`ramet.llm.calls.whole_payload` read."""
+    if '"$blob"' not in told.payload:
+        return told
+    payload = await whole_payload(ctx, ItemPayload.model_validate_json(told.payload))
+    return told._replace(payload=payload.model_dump_json(by_alias=True))
+
+
 def asked_by(told: BoundTask) -> Request:
     """What a bound item asks."""
     return request_of(told.key, ItemPayload.model_validate_json(told.payload))
@@ -108,7 +118,8 @@ async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> 
     chosen: list[ChosenItem] = []
     size = amount = 0
     room = await _room(ctx)
-    for told in bound:
+    for item in bound:
+        told = await whole_item(ctx, item)
         size += len(told.payload.encode()) + OVERHEAD_BYTES
         one = chosen_of(job, told)
         if chosen and (size > job.settings.batch_bytes or (room is not None and amount + one.amount > room)):
@@ -152,11 +163,10 @@ async def refuse(ctx: Context, job: ClaimedJob, queue: str, amount: int, reason:
         if found:
             await ctx.bind(found)
         bound = await ctx.bound()
-        answers = [
-            item_settlement(told.task_id, told.number, "failed", reason=reason)
-            for told in bound
-            if chosen_of(job, told).amount >= amount
-        ]
+        answers = []
+        for told in bound:
+            if chosen_of(job, await whole_item(ctx, told)).amount >= amount:
+                answers.append(item_settlement(told.task_id, told.number, "failed", reason=reason))
         await ctx.settle_items(answers)
         if not found or len(answers) < len(bound):
             await release(ctx, await ctx.bound())
@@ -257,12 +267,13 @@ class BatchSettlement:
         if told is None:
             await self._late(answer, key)
             return
-        payload = ItemPayload.model_validate_json(told.payload)
+        payload = await whole_payload(self._ctx, ItemPayload.model_validate_json(told.payload))
         one = judged(self._job, request_of(answer.key, payload), answer)
         self.cost += one.cost
         self._booked.append(BookedAnswer(told.task_id, key, one))
         if one.result is not None:
-            self._ctx.settle_item(told.task_id, told.number, "success", result=one.result)
+            result = await stored_result(self._ctx, one.result)
+            self._ctx.settle_item(told.task_id, told.number, "success", result=result)
         elif answer.meaning is Meaning.ACCOUNT:
             # The item is not at fault. Its job pauses as soon as the rest of the batch is settled.
             self.account = answer
@@ -294,7 +305,7 @@ class BatchSettlement:
         """Its item ended before the answer came, or an earlier pass has settled it: then its row is there already."""
         page = await self._ctx.client.tasks(tracking_id=self._ctx.tracking_id, kind=BATCH_ITEM, key=answer.key, limit=1)
         for task in page.tasks:
-            payload = ItemPayload.model_validate(task.payload)
+            payload = await whole_payload(self._ctx, ItemPayload.model_validate(task.payload))
             one = judged(self._job, request_of(answer.key, payload), answer)
             self.cost += one.cost
             self._booked.append(BookedAnswer(task.id, key, one, late=True))

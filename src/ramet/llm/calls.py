@@ -13,11 +13,13 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Permanent
+from ramet import Client, Context, Permanent, as_usd
 from ramet.llm import app
-from ramet.llm.answers import Check, InvalidAnswer, open_check
+from ramet.llm.answers import Check, InvalidAnswer, open_check, read_json
+from ramet.llm.errors import ProviderError
+from ramet.llm.pace import Pace
 from ramet.llm.pricing.prices import cost_of, reserve_amount
-from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Provider, RateLimit
+from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Provider, RateLimit, Submission
 from ramet.llm.providers.registry import open_provider
 from ramet.llm.requests import Request
 from ramet.llm.settings import JOB, JOB_KEY, ItemPayload, JobSettings
@@ -48,10 +50,32 @@ async def save(ctx: Context, stage: str, state: SubmitState) -> None:
 
 
 async def settle(ctx: Context, state: SubmitState, actual: int) -> None:
-    """Book what the last submit cost, nano-dollars; nothing where that was done."""
-    if state.reservation is not None:
-        await ctx.reservation(state.reservation, state.amount).settle(actual)
-        state.reservation = None
+    """Book what the last submit cost, nano-dollars; nothing where that was done.
+
+    A call that cost more than its bound pauses the job, once: no ceiling holds with a server that ignores the limit of
+    output tokens. A person who resumes the job has decided.
+    """
+    if state.reservation is None:
+        return
+    await ctx.reservation(state.reservation, state.amount).settle(actual)
+    state.reservation = None
+    if actual > state.amount:
+        calling.stop(ctx.tracking_id, ctx.now)
+        if not any(entry.by == OVER_BOUND for entry in await ctx.client.acts(ctx.tracking_id, limit=1_000)):
+            await ctx.client.pause_lineage(ctx.tracking_id, by=OVER_BOUND, reason=over_bound(state.amount, actual))
+
+
+OVER_BOUND = "llm:over_bound"
+"""Who pauses a job whose calls cost more than their bound, in the audit log."""
+
+
+def over_bound(bound: int, actual: int) -> str:
+    """Why such a job is paused, and what to do."""
+    factor = f"{actual / bound:,.3g} times its bound of {as_usd(bound)}" if bound else "and was to cost nothing"
+    return (
+        f"a call cost {as_usd(actual)}, {factor}: does the server ignore the limit of output tokens, or its name "
+        "(--limit-name)? no ceiling holds so; resume the job to go on all the same"
+    )
 
 
 async def reset(ctx: Context, stage: str, state: SubmitState) -> None:
@@ -75,6 +99,7 @@ WAIT_HERE_SECONDS = 20.0
 """A shorter wait for a rate is not worth giving the claim back."""
 
 Opened = dict[tuple[str, Mode, str | None], Provider]
+Paces = dict[tuple[str, str], Pace]
 Opener = Callable[[JobSettings], Provider]
 
 
@@ -106,6 +131,36 @@ class CallSession:
         self._settings: WeakKeyDictionary[object, dict[str, JobSettings]] = WeakKeyDictionary()
         """By the store of a database: the id of a job is made of its name, which another database may have as well."""
         self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
+        self._paces: WeakKeyDictionary[asyncio.AbstractEventLoop, Paces] = WeakKeyDictionary()
+
+    def pace(self, job: ClaimedJob, model: str) -> Pace:
+        """The pace of a job's calls to a model, in this process."""
+        paces = self._paces.setdefault(asyncio.get_running_loop(), {})
+        if len(paces) >= JOBS_KEPT:
+            paces.clear()
+        return paces.setdefault((job.job_id, model), Pace(job.settings.concurrency))
+
+    def stop(self, job_id: str, now: float) -> None:
+        """Begin nothing more of a job that is paused."""
+        for (known, _), pace in self._paces.get(asyncio.get_running_loop(), {}).items():
+            if known == job_id:
+                pace.stop(now)
+
+    async def submit(self, ctx: Context, job: ClaimedJob, request: Request, turn: int, submit_key: str) -> Submission:
+        """Hand one request over within its turn, and let the pace know what came of it.
+
+        Raises:
+            ProviderError: as for `Provider.submit`.
+        """
+        pace = self.pace(job, request.model)
+        try:
+            sent = await job.provider.submit([request], submit_key=submit_key, seconds=ctx.call_seconds)
+        except ProviderError as error:
+            pace.failed(turn, error, ctx.now)
+            raise
+        if sent.answer is None:
+            pace.answered(ctx.now)
+        return sent
 
     async def job(self, client: Client, job_id: str) -> ClaimedJob:
         """The job of a lineage.
@@ -172,10 +227,18 @@ calling = CallSession()
 
 
 def request_of(key: str, payload: ItemPayload) -> Request:
-    """What a task asks."""
+    """What a task asks; of a question in a blob what :func:`whole_payload` read."""
     return Request(
-        key, payload.model, payload.messages, payload.max_output_tokens, payload.parameters, payload.answer_schema
-    )
+        key, payload.model, payload.messages, payload.max_output_tokens, payload.parameters, payload.answer_schema,
+        payload.endpoint,
+    )  # fmt: skip
+
+
+async def whole_payload(ctx: Context, payload: ItemPayload) -> ItemPayload:
+    """The payload of an item, read from its blob where the question was too large for a payload."""
+    if payload.request is None:
+        return payload
+    return ItemPayload.model_validate(await ctx.read_blob(payload.request))
 
 
 async def learn_rates(ctx: Context, job: ClaimedJob, model: str, rates: tuple[RateLimit, ...]) -> None:
@@ -229,7 +292,7 @@ class JudgedAnswer(NamedTuple):
 
 def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
     """Look at an answer: what it cost, whether it fits, what becomes of its item."""
-    model, schema, price = request.model, request.schema, job.settings.prices[request.model]
+    model, schema, price = request.model, request.schema, job.settings.prices[request.model].of(request)
     cost = cost_of(answer.usage, price, job.settings.discount)
     if not answer.usage_known:
         cost = reserve_amount(request, price, job.settings.discount)
@@ -237,8 +300,11 @@ def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
         told = ": ".join(part for part in (str(answer.state), answer.code, answer.error) if part)
         return JudgedAnswer(answer, answer.state, cost, None, told)
     check: Check | None = job.check or (open_check(dict(schema), None) if schema is not None else None)
+    if check is None and request.wants_json:
+        check = read_json
     value = None
-    if check is not None:
+    # A model that calls a tool answers later: its words, if there are any, are no answer yet.
+    if check is not None and not answer.tool_calls:
         try:
             value = check(answer.text or "")
         except InvalidAnswer as error:
@@ -254,9 +320,22 @@ def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
         result["value"] = value
     if answer.response_id:
         result["response_id"] = answer.response_id
-    if answer.raw:
-        result["raw"] = answer.raw
+    result |= answer.details()
+    if job.settings.raw and answer.body is not None:
+        result["raw"] = answer.body
     return JudgedAnswer(answer, AnswerState.SUCCEEDED, cost, result, None)
+
+
+RESULT_BYTES_MAX = 200_000
+"""Of a result that its task keeps itself; of a larger one it keeps a blob."""
+
+
+async def stored_result(ctx: Context, result: dict[str, Any]) -> dict[str, Any]:
+    """A result as its task can keep it."""
+    if len(json.dumps(result)) <= RESULT_BYTES_MAX:
+        return result
+    blob = await ctx.blob(result)
+    return {"usage": result["usage"], "cost": result["cost"], "model": result["model"], "blob": blob.reference}
 
 
 class BookedAnswer(NamedTuple):
@@ -281,7 +360,10 @@ def _row(job_id: str, booked: BookedAnswer, now: float) -> tuple[Any, ...]:
     usage = answer.usage
     # An item that succeeded keeps its words itself.
     kept = late or result is None
-    words = json.dumps({"text": answer.text, "raw": answer.raw}) if kept and (answer.text or answer.raw) else None
+    told: dict[str, Any] = {} if not kept else answer.details()
+    if kept and answer.text:
+        told["text"] = answer.text
+    words = json.dumps(told) if told else None
     return (
         job_id, task_id, submit_key, state, int(late), usage.input_tokens, usage.cached_tokens, usage.output_tokens,
         cost, answer.code, answer.error, words, now,

@@ -26,10 +26,13 @@ from ramet.llm.calls import (
     reset,
     save,
     settle,
+    stored_result,
     take_turn,
+    whole_payload,
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.llm.pace import AGAIN_SECONDS
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
 from ramet.llm.providers.base import Answer, AnswerState, PollState
@@ -75,13 +78,16 @@ def poll_seconds(age_seconds: float, wanted: float | None = None) -> float:
 async def item(ctx: Context, payload: ItemPayload) -> Outcome | dict[str, Any]:
     job = await calling.job(ctx.client, ctx.tracking_id)
     state = ItemState.model_validate(ctx.state)
-    request = request_of(ctx.key, payload)
+    request = request_of(ctx.key, await whole_payload(ctx, payload))
     try:
         if ctx.stage == PROCESSING:
             return await _poll(ctx, job, request, state)
         if ctx.stage == SUBMITTING and not await _given_up(ctx, job, state, "the process did not come back"):
             return Outcome.fail(UNKNOWN)
-        return await _submit(ctx, job, request, state)
+        async with calling.pace(job, request.model).turn(ctx.now) as turn:
+            if not turn:
+                return Outcome.snooze(AGAIN_SECONDS, "concurrency")
+            return await _submit(ctx, job, request, state, turn)
     except NotAllowed as error:
         return await hold_job(ctx, error)
 
@@ -95,7 +101,9 @@ async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
 # --- submitting
 
 
-async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
+async def _submit(
+    ctx: Context, job: ClaimedJob, request: Request, state: ItemState, turn: int
+) -> Outcome | dict[str, Any]:
     if ctx.deadline_at is not None and ctx.now >= ctx.deadline_at:
         # Claimed once more for what it may have been answered: there is nothing out, and nothing is begun any more.
         return Outcome.snooze(POLL_SECONDS, "not submitted again")
@@ -115,7 +123,7 @@ async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemSt
     )  # fmt: skip
     await save(ctx, SUBMITTING, state)
     try:
-        sent = await job.provider.submit([request], submit_key=state.submit_key(ctx.id), seconds=ctx.call_seconds)
+        sent = await calling.submit(ctx, job, request, turn, state.submit_key(ctx.id))
     except Ambiguous as error:
         if not await _given_up(ctx, job, state, str(error)):
             return Outcome.fail(UNKNOWN)
@@ -195,9 +203,10 @@ async def _answered(
 ) -> Outcome | dict[str, Any]:
     one = judged(job, request, answer)
     await settle(ctx, state, one.cost)
+    calling.pace(job, request.model).answered(ctx.now)
     write_answers(ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
     if one.result is not None:
-        return one.result
+        return await stored_result(ctx, one.result)
     again = answer.state is AnswerState.FAILED and answer.retriable
     if one.state == INVALID and state.invalid < job.settings.invalid_max:
         state.invalid, again = state.invalid + 1, True
@@ -239,7 +248,7 @@ async def _cancel(ctx: Context, payload: ItemPayload, state: ItemState) -> None:
         if poll.state is PollState.ENDED and not answers:
             answers = [answer async for answer in job.provider.results(state.remote_id, seconds=ctx.call_seconds)]
         for answer in answers:
-            one = judged(job, request_of(ctx.key, payload), answer)
+            one = judged(job, request_of(ctx.key, await whole_payload(ctx, payload)), answer)
             await settle(ctx, state, one.cost)
             write_answers(
                 ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one, late=True)], ctx.now

@@ -1,29 +1,26 @@
-"""Which item answers which row of the input: packed into blobs of the job's lineage.
-
-Rows may be many times the items, and each has a name of its own, so they are no tasks: a job of a million rows that
-ask three things has three items. The blobs are created and pruned with the lineage.
-"""
+"""Jobs: one lineage each, created whole, with its settings, its rows, its items and, in batch mode, its lanes."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import PRESETS, Blob, Client, Context, Limits, Lineage, LineageExists, LineageTotals, Outcome, TaskOptions
+from ramet import PRESETS, Client, Context, Limits, Lineage, LineageExists, LineageTotals, Outcome, TaskOptions
 from ramet.llm import app as tables
 from ramet.llm.app import NO_CEILING, app
 from ramet.llm.calls import settings_of
 from ramet.llm.errors import InputError, JobNotFound
-from ramet.llm.inputs.prompt_file import Row
+from ramet.llm.inputs.spool import AskedRow, Questions
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Mode
 from ramet.llm.requests import Request, canonical
+from ramet.llm.rows import ROWS, packed
 from ramet.llm.settings import (
     BATCH,
     BATCH_ITEM,
@@ -36,61 +33,19 @@ from ramet.llm.settings import (
     LANES_MAX,
     PREFIX,
     QUEUE,
-    ItemPayload,
     JobSettings,
     LanePayload,
+    item_payload,
     lane_queue,
 )
 
-ROWS_PER_BLOB = 100_000
-
-
-class IndexedRow(NamedTuple):
-    """A row of the input."""
-
-    position: int
-    """0 for the first."""
-    id: str
-    item: int
-    """Number of the item that answers it, in the order in which they were created; 0 for the first."""
-
-
-def packed(rows: Iterable[tuple[str, int]]) -> list[Blob]:
-    """The index of rows given as (id, number of the item)."""
-    left = iter(rows)
-    return [Blob.of({"ids": [row[0] for row in part], "items": [row[1] for row in part]}) for part in _parts(left)]
-
-
-def _parts(left: Iterator[tuple[str, int]]) -> Iterator[Sequence[tuple[str, int]]]:
-    while part := list(islice(left, ROWS_PER_BLOB)):
-        yield part
-
-
-async def rows_of(client: Client, job_id: str, blobs: Sequence[Blob]) -> AsyncIterator[IndexedRow]:
-    """The rows in the order of the input; one blob of them is in memory at a time.
-
-    Raises:
-        LookupError: the job's lineage was pruned.
-    """
-    position = 0
-    for blob in blobs:
-        part = await client.blob(blob, job_id)
-        for row_id, item in zip(part["ids"], part["items"], strict=True):
-            yield IndexedRow(position, row_id, item)
-            position += 1
-
-
+ROWS_AT_ONCE = 10_000
+"""Rows of the input that are one task."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
-    """What a file asks: its distinct questions, and which of them answers which row."""
-
-    requests: tuple[Request, ...]
-    """Each key once, in the order of the input."""
-    rows: tuple[tuple[str, int], ...]
-    """Id of each row, and the number of its question."""
+Root = tuple[str, Any, TaskOptions]
+"""A task as it is submitted: kind, payload, options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +62,19 @@ class Job:
         return self.job_id.removeprefix(PREFIX)
 
 
-def questions_of(rows: Iterable[Row], *, distinct: bool = True) -> Questions:
-    """The questions of rows. Equal ones are asked once, unless ``distinct`` is False."""
-    numbers: dict[str, int] = {}
-    requests: list[Request] = []
-    named: list[tuple[str, int]] = []
-    for row in rows:
-        request = row.request if distinct else replace(row.request, key=_own_key(row))
-        number = numbers.setdefault(request.key, len(requests))
-        if number == len(requests):
-            requests.append(request)
-        named.append((row.id, number))
-    return Questions(tuple(requests), tuple(named))
-
-
-def _own_key(row: Row) -> str:
-    return hashlib.sha256(f"{row.request.key}#{row.position}".encode()).hexdigest()
+def digest_of(questions: Questions, settings: JobSettings) -> str:
+    """The digest of all that a job asks: the same for the same rows to the same model in the same mode."""
+    digest = hashlib.sha256(canonical([settings.provider, settings.base_url, settings.mode, settings.check]).encode())
+    for row in questions.rows:
+        digest.update(f"{row.id}\0{row.key}\0".encode(errors="surrogatepass"))
+        if row.columns:
+            digest.update(json.dumps(row.columns, sort_keys=True).encode())
+    return digest.hexdigest()
 
 
 def job_name(questions: Questions, settings: JobSettings) -> str:
-    """The name of a job that was given none: the same for the same questions to the same model in the same mode."""
-    digest = hashlib.sha256(canonical([settings.provider, settings.base_url, settings.mode, settings.check]).encode())
-    for row_id, number in questions.rows:
-        digest.update(f"{row_id}\0{questions.requests[number].key}\0".encode())
-    return digest.hexdigest()[:12]
+    """The name of a job that was given none."""
+    return digest_of(questions, settings)[:12]
 
 
 def check_name(name: str) -> str:
@@ -164,23 +108,22 @@ async def submit_job(
         StoreError: the database could not be written; nothing was created.
     """
     job_id = check_name(name)
-    if not questions.requests:
+    if not len(questions.requests):
         raise InputError("there is nothing to ask: the input has no rows")
-    amounts = _amounts(questions, settings)
+    sums = _Sums(questions, settings)
     settings = settings.model_copy(
         update={
-            "index": packed(questions.rows),
+            "digest": digest_of(questions, settings),
             "rows": len(questions.rows),
             "items": len(questions.requests),
-            "mean_amount": -(-sum(amounts) // len(amounts)),
-            "mean_bytes": _mean_bytes(questions),
+            "mean_amount": sums.mean_amount,
+            "mean_bytes": sums.mean_bytes,
         }
     )
-    lanes = list(_lanes(questions, settings)) if settings.mode is Mode.BATCH else []
-    limits = _limits(settings, len(questions.requests) + len(lanes) + 2, max_cost, soft_cost)
-    first: list[Any] = [(JOB, settings, {"key": JOB_KEY}), *lanes]
-    # Not a list: a large job is in memory as seldom as can be.
-    roots = chain(first, _items(job_id, questions.requests, settings))
+    lanes = list(_lanes(sums.of_model, settings)) if settings.mode is Mode.BATCH else []
+    chunks = -(-len(questions.rows) // ROWS_AT_ONCE)
+    limits = _limits(settings, len(questions.requests) + len(lanes) + chunks + 2, max_cost, soft_cost)
+    roots: list[Root] = [(JOB, settings, {"key": JOB_KEY}), *lanes, *_chunk(questions, job_id, settings)]
     try:
         told = await client.submit_many(roots, one_lineage=True, tracking_id=job_id, limits=limits, may_raise=True,
                                          on_lineage_end=END)  # fmt: skip
@@ -188,7 +131,7 @@ async def submit_job(
     except LineageExists:
         new = False
     job = await find_job(client, job_id)
-    if not new and [one.sha256 for one in job.settings.index] != [one.sha256 for one in settings.index]:
+    if not new and job.settings.digest != settings.digest:
         raise InputError(f"job {job.name} exists already and asks something else: give another name with --job")
     return job, new
 
@@ -207,41 +150,50 @@ def _limits(settings: JobSettings, tasks: int, max_cost: int, soft_cost: int | N
     )
 
 
-def _amounts(questions: Questions, settings: JobSettings) -> list[int]:
-    return [reserve_amount(one, settings.prices[one.model], settings.discount) for one in questions.requests]
+class _Sums:
+    """What is known of a job's questions after all of them were looked at."""
+
+    def __init__(self, questions: Questions, settings: JobSettings) -> None:
+        self.of_model: dict[str, int] = {}
+        amounts = size = 0
+        for request in questions.requests:
+            self.of_model[request.model] = self.of_model.get(request.model, 0) + 1
+            amounts += reserve_amount(request, settings.prices[request.model], settings.discount)
+            size += sum(len(str(message["content"])) for message in request.messages)
+        count = len(questions.requests)
+        self.mean_amount = -(-amounts // count)
+        """What a question may cost at most, nano-dollars."""
+        self.mean_bytes = max(1, size // count)
+        """About what a question takes."""
 
 
-def _mean_bytes(questions: Questions) -> int:
-    """About what a question takes, in the mean."""
-    total = sum(len(str(message["content"])) for request in questions.requests for message in request.messages)
-    return max(1, total // len(questions.requests))
-
-
-def _lanes(questions: Questions, settings: JobSettings) -> Iterator[tuple[str, Any, TaskOptions]]:
+def _lanes(of_model: dict[str, int], settings: JobSettings) -> Iterator[Root]:
     """As many lanes of each model as it has batches, and no more than can be at the provider at once."""
-    of_model: dict[str, int] = {}
-    for request in questions.requests:
-        of_model[request.model] = of_model.get(request.model, 0) + 1
     for model, count in of_model.items():
         for number in range(min(LANES_MAX, -(-count // settings.batch_items))):
             payload = LanePayload(lane=number, model=model).model_dump()
             yield BATCH, payload, {"key": f"{model}/{number}", "queue": BATCHES}
 
 
-def _items(job_id: str, requests: Sequence[Request], settings: JobSettings) -> Iterator[tuple[str, Any, TaskOptions]]:
-    batch = settings.mode is Mode.BATCH
-    for request in requests:
-        payload = ItemPayload(
-            model=request.model,
-            messages=tuple(dict(message) for message in request.messages),
-            max_output_tokens=request.max_output_tokens,
-            parameters=dict(request.parameters),
-            answer_schema=None if request.schema is None else dict(request.schema),
-        )
-        options: TaskOptions = {"key": request.key, "task_seconds": settings.seconds_of_item}
-        if batch:
-            options["queue"] = lane_queue(job_id, request.model)
-        yield BATCH_ITEM if batch else ITEM, payload.model_dump(by_alias=True), options
+def _chunk(questions: Questions, job_id: str, settings: JobSettings) -> Iterator[Root]:
+    """The tasks of the rows and of the questions that they ask first, in the order of the input."""
+    requests = iter(questions.requests)
+    part: list[AskedRow] = []
+    for number, row in enumerate(questions.rows, 1):
+        part.append(row)
+        if row.first:
+            yield _item(job_id, next(requests), settings)
+        if len(part) == ROWS_AT_ONCE or number == len(questions.rows):
+            yield ROWS, packed(part), {"key": f"rows/{number - len(part)}"}
+            part = []
+
+
+def _item(job_id: str, request: Request, settings: JobSettings) -> Root:
+    options: TaskOptions = {"key": request.key, "task_seconds": settings.seconds_of_item}
+    if settings.mode is not Mode.BATCH:
+        return ITEM, item_payload(request), options
+    options["queue"] = lane_queue(job_id, request.model)
+    return BATCH_ITEM, item_payload(request), options
 
 
 async def find_job(client: Client, name: str) -> Job:

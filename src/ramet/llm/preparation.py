@@ -15,13 +15,15 @@ from ramet.llm.calls import KEYS, key_for
 from ramet.llm.errors import InputError, LlmError, Refused, UnknownModel
 from ramet.llm.inputs.prompt_file import Row, read_rows
 from ramet.llm.inputs.questions import Defaults
-from ramet.llm.jobs import Questions, check_name, job_name, questions_of
+from ramet.llm.inputs.spool import Questions, questions_of
+from ramet.llm.jobs import check_name, job_name
 from ramet.llm.pricing.estimate import Estimate, estimate
 from ramet.llm.pricing.mode_choice import rate_of
 from ramet.llm.pricing.prices import Price, price_of
 from ramet.llm.providers.base import Capabilities, Mode
 from ramet.llm.providers.registry import caps_of, check_request
-from ramet.llm.settings import BATCH_SECONDS, INVALID_MAX, JobSettings
+from ramet.llm.requests import Endpoint
+from ramet.llm.settings import BATCH_SECONDS, CONCURRENCY_FACTOR, INVALID_MAX, JobSettings
 
 SCHEMA_BYTES_MAX = 1_000_000
 
@@ -39,6 +41,8 @@ class SubmitArguments:
     max_output_tokens: int | None = None
     system: str | None = None
     template: str | None = None
+    endpoint: Endpoint = "chat"
+    raw: bool = False
     schema: Path | None = None
     check: str | None = None
     parameters: tuple[str, ...] = ()
@@ -50,6 +54,7 @@ class SubmitArguments:
     soft_cost: int | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    concurrency: int | None = None
     answer_tokens: int | None = None
     name: str | None = None
 
@@ -90,8 +95,10 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
         item_seconds=BATCH_SECONDS if mode is Mode.BATCH else limits.task_seconds or BATCH_SECONDS,
         call_retries=limits.call_retries,
         batch_items=min(caps[mode].items_max, 50_000),
+        concurrency=wanted.concurrency or CONCURRENCY_FACTOR * limits.invocation_concurrency,
         requests_per_minute=wanted.requests_per_minute, tokens_per_minute=wanted.tokens_per_minute,
         source=str(wanted.path), rows=len(questions.rows), items=len(questions.requests),
+        raw=wanted.raw,
     )  # fmt: skip
     name = wanted.name or job_name(questions, settings)
     return PreparedJob(name, questions, settings, found, wanted.max_cost)
@@ -147,6 +154,7 @@ def _defaults(wanted: SubmitArguments) -> Defaults:
     return Defaults(
         model=wanted.model, system=wanted.system, max_output_tokens=wanted.max_output_tokens,
         parameters=_parameters(wanted.parameters), schema=schema, template=wanted.template,
+        endpoint=wanted.endpoint,
     )  # fmt: skip
 
 
@@ -184,6 +192,12 @@ def _priced(rows: Iterable[Row], wanted: SubmitArguments, prices: dict[str, Pric
                 prices[model] = price_of(model, wanted.provider, wanted.price, base_url=wanted.base_url)
             except UnknownModel as error:
                 raise UnknownModel(f"{wanted.path}, line {row.line}: {error}") from error
+        tier = row.request.parameters.get("service_tier")
+        if tier == "priority" and tier not in prices[model].of_tier:
+            raise UnknownModel(
+                f"{wanted.path}, line {row.line}: the price list has no price of {model} in the tier 'priority': "
+                "leave 'service_tier' out"
+            )
         lines.append(row.line)
         yield row
 
@@ -215,12 +229,11 @@ def _estimated(
 
 def _check_requests(wanted: SubmitArguments, questions: Questions, mode: Mode, lines: array[int]) -> None:
     """What the provider would refuse is refused now, with the first line that asks it."""
-    seen = 0
-    for (_, number), line in zip(questions.rows, lines, strict=True):
-        if number < seen:
+    requests = iter(questions.requests)
+    for row, line in zip(questions.rows, lines, strict=True):
+        if not row.first:
             continue
-        seen = number + 1
         try:
-            check_request(wanted.provider, mode, questions.requests[number])
+            check_request(wanted.provider, mode, next(requests))
         except Refused as error:
             raise InputError(f"{wanted.path}, line {line}: {error}") from error

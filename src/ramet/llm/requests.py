@@ -6,7 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Endpoint = Literal["chat", "embeddings"]
+"""Of a question: an answer in words, or a vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,27 +20,49 @@ class Request:
     """Identity: the same key is the same question. Travels to providers as ``custom_id``; 64 hexadecimal digits."""
     model: str
     messages: tuple[Mapping[str, Any], ...]
-    """``{"role": "system" | "user" | "assistant", "content": text or a list of parts}``, at least one."""
+    """``{"role": "system" | "user" | "assistant" | "tool", "content": text or a list of parts}``, at least one. An
+    assistant may have ``tool_calls`` and then no content, a tool has its ``tool_call_id``. For embeddings one, of the
+    user, whose content is a text or a list of texts."""
     max_output_tokens: int
     """The most that it may answer, reasoning included; bounds the price."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """``temperature``, ``top_p``, ``stop``, ``seed``, ``reasoning_effort``, ...: sent on under the provider's names."""
     schema: Mapping[str, Any] | None = None
     """JSON Schema that the answer must fit; sent on as structured output where the provider knows that."""
+    endpoint: Endpoint = "chat"
+
+    @property
+    def size(self) -> int:
+        """Bytes of its canonical form, about: an upper bound of texts that need no escapes."""
+        parts = (self.messages, self.parameters, self.schema)
+        return sum(len(canonical(part).encode(errors="surrogatepass")) for part in parts) + len(self.model)
+
+    @property
+    def answers(self) -> int:
+        """How many answers are asked for and paid: the parameter ``n``."""
+        count = self.parameters.get("n")
+        return count if type(count) is int and count > 1 else 1
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether the answer has to be JSON of whatever shape: the parameter ``response_format``."""
+        wanted = self.parameters.get("response_format")
+        return isinstance(wanted, Mapping) and wanted.get("type") == "json_object"
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0917 - the parts of a question in their order
         cls,
         model: str,
         messages: Sequence[Mapping[str, Any]],
         max_output_tokens: int,
         parameters: Mapping[str, Any] | None = None,
         schema: Mapping[str, Any] | None = None,
+        endpoint: Endpoint = "chat",
     ) -> Request:
         """A question with its key."""
         told, asked = tuple(messages), dict(parameters or {})
-        key = identity(model, told, max_output_tokens, asked, schema)
-        return cls(key, model, told, max_output_tokens, asked, schema)
+        key = identity(model, told, max_output_tokens, asked, schema, endpoint)
+        return cls(key, model, told, max_output_tokens, asked, schema, endpoint)
 
 
 def canonical(value: object) -> str:
@@ -62,13 +87,21 @@ def _plain(value: object) -> object:
     return value
 
 
-def identity(
+def identity(  # noqa: PLR0917 - the parts of a question in their order
     model: str,
     messages: tuple[Mapping[str, Any], ...],
     max_output_tokens: int,
     parameters: Mapping[str, Any],
     schema: Mapping[str, Any] | None,
+    endpoint: Endpoint = "chat",
 ) -> str:
     """The key of a question: model and canonical request."""
     asked = canonical([model, list(messages), max_output_tokens, dict(parameters), schema])
-    return hashlib.sha256(asked.encode()).hexdigest()
+    if endpoint != "chat":
+        asked = f"{endpoint} {asked}"
+    return digest(asked)
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ramet import PRESETS, Blob, Limits
 from ramet.llm.pricing.prices import Price
 from ramet.llm.providers.base import Mode
+from ramet.llm.requests import Endpoint, Request
 
 JOB = "llm.job"
 JOB_KEY = "job"
@@ -29,6 +30,10 @@ BATCH_SECONDS = 26 * 3_600.0
 """Deadline of what goes through a provider's batch: its window of 24 hours, and time to fetch the results."""
 INVALID_MAX = 2
 """How often an answer that does not fit its schema is asked for again."""
+CONCURRENCY_FACTOR = 4
+"""Calls that a process has in flight, unless a person says otherwise, for each that the preset allows a poller."""
+CONCURRENCY = 64
+"""The same of a process that works on whatever comes, and of the preset ``balanced``."""
 LANES_MAX = 8
 """Batches of a job that are at the provider at once."""
 
@@ -61,6 +66,8 @@ class JobSettings(BaseModel):
     """What an item may cost at most, in the mean; nano-dollars."""
     mean_bytes: int = 1
     """About what a question takes, in the mean."""
+    concurrency: int = CONCURRENCY
+    """Calls that one process has in flight for this job, at most; refusals of the provider lower it for a while."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     source: str = ""
@@ -69,8 +76,10 @@ class JobSettings(BaseModel):
     """Lines of the input."""
     items: int
     """Distinct questions."""
-    index: list[Blob] = Field(default_factory=list)
-    """What :mod:`ramet.llm.jobs` packed: which item answers which row."""
+    digest: str = ""
+    """Of all that is asked: a job of the same name and another digest is another job."""
+    raw: bool = False
+    """Whether results keep all of an answer, as the provider wrote it."""
 
     @property
     def limits(self) -> Limits:
@@ -109,6 +118,29 @@ class ItemPayload(BaseModel):
     parameters: dict[str, Any] = Field(default_factory=dict)
     # `schema` is a method of every pydantic model.
     answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    endpoint: Endpoint = "chat"
+    request: Blob | None = None
+    """A question that is too large for a payload: then all of the others but the model are in this blob."""
+
+
+PAYLOAD_BYTES_MAX = 200_000
+"""Of a question that is kept in its task's payload; a larger one is a blob."""
+
+
+def item_payload(request: Request) -> ItemPayload:
+    """A question as the payload of its item."""
+    payload = ItemPayload(
+        model=request.model,
+        messages=tuple(dict(message) for message in request.messages),
+        max_output_tokens=request.max_output_tokens,
+        parameters=dict(request.parameters),
+        answer_schema=None if request.schema is None else dict(request.schema),
+        endpoint=request.endpoint,
+    )
+    if request.size <= PAYLOAD_BYTES_MAX:
+        return payload
+    blob = Blob.of(payload.model_dump(mode="json", by_alias=True, exclude={"request"}))
+    return ItemPayload(model=request.model, messages=(), max_output_tokens=request.max_output_tokens, request=blob)
 
 
 class LanePayload(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.fetch.errors import Fetched
+from ramet.fetch.errors import FetchError
 from ramet.fetch.messages import Request, Response
 from ramet.jobs.app import fetchers
 from ramet.jobs.boards.instruction import Instruction
@@ -79,7 +79,7 @@ async def name_of(instruction: Instruction) -> str | None:
         return None
     try:
         return read_name(instruction, (await asked(request)).body)
-    except Fetched:
+    except FetchError:
         return None
 
 

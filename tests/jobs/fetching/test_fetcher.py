@@ -128,13 +128,11 @@ async def test_robots_are_kept_to_for_pages_and_asked_for_once(world: World) -> 
     world.robots(SITE, "User-agent: *\nDisallow: /private\nCrawl-delay: 3")
     for path in ("/careers", "/private/jobs", "/about"):
         world.page(f"{SITE}{path}", path)
-    assert not fetchers.here().knows_rules(URL)
     assert (await fetchers.here().fetch(URL, bytes_max=MAX, robots=True)).text == "/careers"
     with pytest.raises(Refused, match=r"robots\.txt"):
         await fetchers.here().fetch(f"{SITE}/private/jobs", bytes_max=MAX, robots=True)
     await fetchers.here().fetch(f"{SITE}/about", bytes_max=MAX, robots=True)
     assert [asked.path for asked in world.requests] == ["/robots.txt", "/careers", "/about"]
-    assert fetchers.here().knows_rules(URL)
     assert (await fetchers.here().rules(URL)).crawl_delay == 3.0
     # A board's interface is there to be read by programs.
     assert (await fetchers.here().fetch(f"{SITE}/private/jobs", bytes_max=MAX)).status == 200

@@ -12,8 +12,7 @@ import pytest
 
 from ramet import App, Client, Context, RetryAfter
 from ramet.engine.worker.loops import declare_limits
-from ramet.fetch.errors import Refused
-from ramet.fetch.host_pace import HostTurnLater
+from ramet.fetch.errors import HostTurnLater, Refused
 from ramet.jobs.app import fetchers, hosts
 from ramet.jobs.settings import FetchSettings
 from ramet.model.task.task import Task, TaskState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.fetch.errors import Busy, Fetched, Refused, TooLarge, Trouble
+from ramet.fetch.errors import BusyAnswer, FetchError, Refused, TooLarge, Trouble
 from ramet.jobs.app import fetchers
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
@@ -87,7 +87,7 @@ async def test_robots_without_end_are_read_to_half_a_megabyte(world: World) -> N
 @pytest.mark.parametrize(("seconds", "told"), [(5, 5.0), ("soon", None), (None, None)])
 async def test_a_busy_server_names_its_time(world: World, seconds: int | str | None, told: float | None) -> None:
     world.behave(URL, busy(seconds))
-    with pytest.raises(Busy) as raised:
+    with pytest.raises(BusyAnswer) as raised:
         await fetchers.here().fetch(URL, bytes_max=MAX)
     assert (raised.value.seconds, raised.value.status, raised.value.url) == (told, 429, URL)
 
@@ -142,7 +142,7 @@ async def test_a_certificate_is_checked_for_the_name(world: World, monkeypatch: 
     monkeypatch.delenv("SSL_CERT_FILE")
     with pytest.raises(Trouble, match=r"(?i)certificate") as raised:
         await fetchers.here().fetch(URL, bytes_max=MAX)
-    assert isinstance(raised.value, Fetched)
+    assert isinstance(raised.value, FetchError)
     assert world.requests == []
 
 

@@ -9,9 +9,10 @@ from typing import Any
 from ramet import Client, Task
 from ramet.llm.calls import ClaimedJob as JobInHand
 from ramet.llm.calls import calling, judged, request_of
-from ramet.llm.jobs import Job, find_job, rows_of
+from ramet.llm.jobs import Job, find_job
 from ramet.llm.providers.base import AnswerState, Mode
 from ramet.llm.requests import Request
+from ramet.llm.rows import rows_of
 from ramet.llm.settings import BATCH_ITEM, ITEM, ItemPayload
 from tests.invariants.check import violations
 from tests.llm.crashes.billing_provider import WORDS, BillingProvider, Taken
@@ -27,8 +28,8 @@ class Books:
     """Its items, in the order of the input."""
     rows: int
     """Of the input, that the index has."""
-    row_items: set[int]
-    """Items that answer rows."""
+    row_items: set[str]
+    """Keys of the items that answer rows."""
     reserved: dict[str, tuple[int, int | None, bool]]
     """By the submit's name: amount, what was booked, whether it is open still."""
     answers: dict[tuple[str, str], tuple[str, int, int]]
@@ -43,7 +44,7 @@ async def read_books(client: Client, name: str) -> Books:
     job = await find_job(client, name)
     kind = BATCH_ITEM if job.settings.mode is Mode.BATCH else ITEM
     tasks = [task async for task in client.all_tasks(tracking_id=job.job_id, kind=kind)]
-    rows = [row async for row in rows_of(client, job.job_id, job.settings.index)]
+    rows = [row async for row in rows_of(client, job.job_id)]
     reserved = await client.read(
         "SELECT id, amount, actual, settled_at IS NULL AND closed_at IS NULL FROM ramet_reservations"
     )
@@ -53,7 +54,7 @@ async def read_books(client: Client, name: str) -> Books:
         await calling.job(client, job.job_id),
         tasks,
         len(rows),
-        {row.item for row in rows},
+        {row.key for row in rows},
         {name.replace(".submit", "."): (amount, actual, bool(open_)) for name, amount, actual, open_ in reserved},
         {(task_id, key): (state, int(cost), int(late)) for task_id, key, state, cost, late in answers},
         dict(await client.read("SELECT submit_key, outcome FROM llm_ambiguous")),
@@ -79,7 +80,7 @@ async def wrong(client: Client, provider: BillingProvider, name: str = "job", *,
 
 def _complete(books: Books, cut_short: bool) -> Iterator[str]:
     settings = books.job.settings
-    if books.rows != settings.rows or books.row_items != set(range(settings.items)):
+    if books.rows != settings.rows or books.row_items != {task.key for task in books.tasks}:
         yield f"{books.rows} rows of {settings.rows}, for items {sorted(books.row_items)}"
     if len(books.tasks) != settings.items:
         yield f"{len(books.tasks)} items, not {settings.items}"

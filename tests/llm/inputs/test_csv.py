@@ -58,7 +58,7 @@ def test_a_cell_may_be_long(tmp_path: Path) -> None:
         ("", "line 1: has no header"),
         ("\nprompt\n", "line 1: has no header"),
         ("prompt\n", "holds no prompt"),
-        ("id,promt\na,b\n", "line 1: unknown column 'promt'; did you mean 'prompt'.*give a template"),
+        ("id,promt\na,b\n", "line 1: unknown column 'promt'; did you mean 'prompt'.; rename it"),
         ("id,model\na,b\n", "line 1: the header has no column 'prompt'"),
         ("prompt,prompt\na,b\n", "line 1: the header has the column 'prompt' twice"),
         ("id,prompt\na,b\nc\n", "line 3: has 1 cells, where the header has 2"),

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ramet.llm.errors import InputError
-from ramet.llm.inputs.prompt_file import BYTES_MAX, Row, read_rows
+from ramet.llm.inputs.prompt_file import Row, read_rows
 from ramet.llm.inputs.questions import Defaults
 from tests.llm.inputs.input_files import DEFAULTS, lines, read
 
@@ -43,7 +43,7 @@ BAD: list[tuple[object, str]] = [
     ({"prompt": "a", "messages": [USER]}, "has both 'prompt' and 'messages'"),
     ({"promt": "a"}, "unknown key 'promt'; did you mean 'prompt'"),
     ({"prompt": "a", "temprature": 1}, "unknown key 'temprature'; did you mean 'temperature'"),
-    ({"prompt": "a", "mirostat": 1}, "what only your server knows goes into 'parameters'"),
+    ({"prompt": "a", "top_pp": 1}, "did you mean 'top_p'.; what only your server knows goes into 'parameters'"),
     ({"messages": []}, "'messages' must be a list of at least one message"),
     ({"messages": {"role": "user"}}, "'messages' must be a list"),
     ({"messages": ["a"]}, r"'messages\[0\]' must be an object"),
@@ -53,7 +53,7 @@ BAD: list[tuple[object, str]] = [
     ({"messages": [{"role": "user", "content": []}]}, r"'messages\[0\].content' is empty"),
     ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, r"content\[0\].text' must be a text"),
     ({"messages": [{"role": "user", "content": [3]}]}, r"content\[0\]' must be an object"),
-    ({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "the price of which nothing bounds"),
+    ({"messages": [{"role": "user", "content": [{"type": "video"}]}]}, "the price of which nothing bounds"),
     ({"messages": [{**USER, "contents": 1}]}, r"'messages\[0\]': unknown key 'contents'; did you mean 'content'"),
     ({"messages": [{"role": "system", "content": "a"}]}, "'messages' asks nothing"),
     ({"messages": [{"role": "system", "content": "a"}, USER], "system": "b"}, "another system message"),
@@ -71,9 +71,18 @@ BAD: list[tuple[object, str]] = [
     ({"prompt": "a", "stop": [1]}, "'stop' must be a text or a list of texts"),
     ({"prompt": "a", "stream": True}, "'stream' cannot be set in a row: answers are collected"),
     ({"prompt": "a", "background": True}, "'background' cannot be set in a row"),
-    ({"prompt": "a", "n": 2}, "'n' cannot be set in a row"),
-    ({"prompt": "a", "parameters": {"n": 2}}, "'n' cannot be set in a row"),
-    ({"prompt": "a", "service_tier": "flex"}, "'service_tier' cannot be set in a row: another tier"),
+    ({"prompt": "a", "n": 0}, "'n' must be 1 or more"),
+    ({"prompt": "a", "service_tier": "fast"}, "'service_tier' is 'fast', which is not a service tier"),
+    ({"messages": [USER, {"role": "tool", "content": "a"}]}, "needs 'tool_call_id'"),
+    ({"messages": [{**USER, "tool_call_id": "a"}]}, "needs 'tool_call_id' with the role 'tool', and with no other"),
+    ({"messages": [{**USER, "tool_calls": []}]}, "goes with the role 'assistant' only"),
+    ({"messages": [USER, {"role": "assistant", "tool_calls": []}]}, "a list of at least one call"),
+    ({"messages": [USER, {"role": "assistant", "tool_calls": [{"id": "a"}]}]}, r"tool_calls\[0\].function' must be"),
+    ({"messages": [USER, {"role": "assistant"}]}, "content' must be a text, not None"),
+    ({"prompt": "a", "endpoint": "images"}, "'endpoint' must be 'chat' or 'embeddings'"),
+    ({"prompt": "a", "endpoint": "embeddings", "temperature": 1}, "'temperature' says nothing about an embedding"),
+    ({"input": [""], "endpoint": "embeddings"}, r"'input\[0\]' is empty"),
+    ({"endpoint": "embeddings"}, "asks for an embedding of nothing"),
     ({"prompt": "a", "tools": [{"type": "web_search"}]}, r"'tools\[0\]' is a tool of type 'web_search'"),
     ({"prompt": "a", "tools": {}}, "'tools' must be a list"),
     ({"prompt": "a", "parameters": []}, "'parameters' must be an object"),
@@ -83,7 +92,7 @@ BAD: list[tuple[object, str]] = [
     ({"prompt": "a", "schema": []}, "'schema' must be an object"),
     ({"prompt": "a", "schema": {"type": "strng"}}, "'schema': is no JSON Schema"),
     ({"prompt": "a", "schema": {"$ref": "https://example.org/s"}}, "nothing is fetched"),
-    ({"prompt": "a", "response_format": {"type": "json_object"}}, "'response_format.type' must be 'json_schema'"),
+    ({"prompt": "a", "response_format": {"type": "xml"}}, "'response_format.type' must be 'json_schema'"),
     ({"prompt": "a", "response_format": {"type": "json_schema"}}, "'response_format.schema' must be an object"),
     ({"prompt": "a", "text": {"formt": {}}}, "'text': unknown key 'formt'; did you mean 'format'"),
     ({"prompt": "a", "schema": {}, "text": {"format": {"type": "json_schema", "schema": {}}}}, "more than one schema"),
@@ -93,9 +102,9 @@ BAD: list[tuple[object, str]] = [
     ({"prompt": "a", "id": "x" * 513}, "'id' has 513 characters"),
     ({"prompt": "a", "id": "x", "custom_id": "y"}, "has both 'id' and 'custom_id'"),
     ({**BATCH, "body": []}, "'body' must be an object"),
-    ({**BATCH, "body": {"messages": [USER]}, "extra": 1}, "unknown key 'extra'"),
+    ({**BATCH, "body": {"messages": [USER]}, "methods": 1}, "unknown key 'methods'; did you mean 'method'"),
     ({**BATCH, "method": "GET", "body": {"messages": [USER]}}, "'method' must be 'POST'"),
-    ({**BATCH, "url": "/v1/embeddings", "body": {"input": "a"}}, "'url' must be"),
+    ({**BATCH, "url": "/v1/moderations", "body": {"input": "a"}}, "'url' must be"),
     ({**BATCH, "body": {"messages": [USER], "stream": True}}, "'stream' cannot be set"),
     ({"body": {}, "params": {}}, "has both 'body' and 'params'"),
 ]
@@ -136,15 +145,17 @@ def test_ids_differ(tmp_path: Path) -> None:
 
 
 def test_a_request_is_bounded_and_its_size_is_told(tmp_path: Path) -> None:
-    fits = {"prompt": "x" * (BYTES_MAX - 1_000)}
+    fits = {"prompt": "x" * 260_000}
     assert len(read(lines(tmp_path / "in.jsonl", fits))) == 1
+    most = 261_632
     with pytest.raises(InputError, match=r"line 2: its request has 300,0\d\d bytes, over 261,632; shorten it"):
-        read(lines(tmp_path / "in.jsonl", fits, {"prompt": "x" * 300_000}))
+        read(lines(tmp_path / "in.jsonl", fits, {"prompt": "x" * 300_000}), bytes_max=most)
     # A character of three bytes counts as three.
     with pytest.raises(InputError, match=r"line 1: its request has 300,0\d\d bytes"):
-        read(lines(tmp_path / "in.jsonl", {"prompt": "中" * 100_000}))
+        read(lines(tmp_path / "in.jsonl", {"prompt": "中" * 100_000}), bytes_max=most)
     with pytest.raises(InputError, match=r"line 2: has 5,000,015 bytes, over 2,093,056"):
-        read(lines(tmp_path / "in.jsonl", {"prompt": "a"}, {"prompt": "x" * 5_000_000}))
+        read(lines(tmp_path / "in.jsonl", {"prompt": "a"}, {"prompt": "x" * 5_000_000}), bytes_max=most)
+    assert len(read(lines(tmp_path / "in.jsonl", {"prompt": "x" * 5_000_000}))) == 1
 
 
 @pytest.mark.parametrize(

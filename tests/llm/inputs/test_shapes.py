@@ -145,7 +145,10 @@ def test_a_template_makes_prompts_of_columns(tmp_path: Path) -> None:
     (row,) = read(path, defaults)
     assert row.id == "a"
     assert row.request.messages[0]["content"] == "{As JSON}: {x} into Dutch 3 [1]"
-    assert row.request.model == "m-1"
+    assert row.request.model == "T", "an option that the template does not name stays an option"
+    assert row.columns == {"text": "{x}", "to lang": "Dutch", "n": 3, "more": [1]}
+    (row,) = read(path, Defaults("m-1", None, 10, template="The {model}"))
+    assert (row.request.model, row.request.messages[0]["content"]) == ("m-1", "The T")
 
 
 def test_rows_are_read_as_they_are_asked_for(tmp_path: Path) -> None:

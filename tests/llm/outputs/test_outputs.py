@@ -15,8 +15,8 @@ import pytest
 
 from ramet.commands.extras import ExtraMissing
 from ramet.commands.output_files import OutputError
+from ramet.llm.output_files import COLUMNS, OutputRow, format_of, open_output, write_rows
 from ramet.llm.providers.base import TokenUsage
-from ramet.llm.results import COLUMNS, OutputRow, format_of, open_output, write_rows
 
 GOOD = OutputRow(
     0,

@@ -90,7 +90,6 @@ def test_a_price_that_changes_within_the_day_is_taken_at_its_dearest() -> None:
         ("gpt-5.22", "openai", "did you mean gpt-5.2"),
         ("gpt-5.2", "nobody-at-all", "nobody told a price"),
         ("", "openai", "nobody told a price"),
-        ("text-embedding-3-small", "openai", "no price per token"),
         ("whisper-1", "openai", "no price per token"),
     ],
 )

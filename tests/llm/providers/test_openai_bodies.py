@@ -68,12 +68,11 @@ def test_parts_and_tools_are_written_as_the_other_api_writes_them() -> None:
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"n": 2},
         {"stream": True},
         {"max_tokens": 10_000},
         {"model": "another"},
         {"store": False},
-        {"service_tier": "priority"},
+        {"service_tier": "fast"},
         {"service_tier": ["flex"]},
         {"tools": [{"type": "web_search"}]},
         {"tools": "all"},

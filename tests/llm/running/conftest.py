@@ -12,7 +12,8 @@ import pytest
 from ramet import Client
 from ramet.llm import pipeline
 from ramet.llm.calls import calling
-from ramet.llm.jobs import Job, Questions, find_job, submit_job
+from ramet.llm.inputs.spool import AskedRow, Questions
+from ramet.llm.jobs import Job, find_job, submit_job
 from ramet.llm.pricing.prices import Price
 from ramet.llm.providers.base import Mode, Provider
 from ramet.llm.requests import Request, identity
@@ -40,8 +41,9 @@ def question(text: str, **more: Any) -> Request:
 def asked(texts: list[str], **more: Any) -> Questions:
     """A row for each text; equal ones are one question."""
     requests = {question(text, **more).key: question(text, **more) for text in texts}
-    numbers = {key: number for number, key in enumerate(requests)}
-    rows = tuple((f"row{at}", numbers[question(text, **more).key]) for at, text in enumerate(texts))
+    rows = tuple(
+        AskedRow(f"row{at}", question(text, **more).key, text not in texts[:at]) for at, text in enumerate(texts)
+    )
     return Questions(tuple(requests.values()), rows)
 
 

@@ -62,7 +62,7 @@ async def test_bad_answers_fail_with_what_was_told_and_good_ones_stay(desk: Desk
     # What was cut off is billed, what failed is not.
     assert after.job.lineage.spent == 2 * PRICE_OF_ONE
     kept = await desk.client.read("SELECT state, answer FROM llm_answers WHERE answer IS NOT NULL")
-    assert kept == [("incomplete", '{"text": "so", "raw": null}')]
+    assert kept == [("incomplete", '{"text": "so"}')]
 
 
 async def test_an_answer_that_does_not_fit_is_asked_again_a_few_times(desk: Desk) -> None:

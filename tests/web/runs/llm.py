@@ -9,7 +9,8 @@ from unittest.mock import patch
 from ramet import Client
 from ramet.llm import pipeline
 from ramet.llm.calls import calling
-from ramet.llm.jobs import Questions, submit_job
+from ramet.llm.inputs.spool import AskedRow, Questions
+from ramet.llm.jobs import submit_job
 from ramet.llm.pricing.prices import Price
 from ramet.llm.providers.base import Mode
 from ramet.llm.requests import Request, identity
@@ -38,8 +39,7 @@ def questions() -> Questions:
     """A row for each bird; some are in trouble, and two rows ask the same."""
     texts = [f"Describe the {bird} in one sentence. {mark}" for bird, mark in zip(BIRDS, _marks(), strict=True)]
     requests = {request.key: request for request in map(_request, texts)}
-    numbers = {key: number for number, key in enumerate(requests)}
-    rows = [(f"row{at}", numbers[_request(text).key]) for at, text in enumerate([*texts, texts[0]])]
+    rows = [AskedRow(f"row{at}", _request(text).key, at < len(texts)) for at, text in enumerate([*texts, texts[0]])]
     return Questions(tuple(requests.values()), tuple(rows))
 
 

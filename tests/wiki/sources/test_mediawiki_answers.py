@@ -15,7 +15,7 @@ from ramet.wiki.pages import Page, Refusal, RefusalReason
 from ramet.wiki.sources import mediawiki, mediawiki_calls
 from ramet.wiki.sources.base import SourceOptions
 from ramet.wiki.sources.mediawiki import MediaWikiSource
-from ramet.wiki.sources.mediawiki_calls import retry_after_seconds
+from ramet.wiki.sources.mediawiki_calls import BUSY_SECONDS
 from tests.fetch.hostile_server import Hostile, Play, answers
 from tests.wiki.fake_wiki import FakeWiki
 
@@ -286,7 +286,7 @@ async def test_a_busy_server_that_names_no_time_is_left_alone_for_longer_each_ti
 
 @pytest.mark.parametrize(
     ("stated", "seconds"),
-    [("0", 1.0), ("-5", 1.0), ("17", 17.0), ("1e300", 3_600.0), ("Fri, 31 Dec 9999 23:59:59 GMT", 3_600.0)],
+    [("0", 1.0), ("17", 17.0), ("9" * 300, 3_600.0), ("Fri, 31 Dec 9999 23:59:59 GMT", 3_600.0)],
 )
 async def test_the_time_that_a_server_names_is_kept_within_reason(wiki: Wiki, stated: str, seconds: float) -> None:
     scripted, source, _ = wiki
@@ -296,9 +296,13 @@ async def test_the_time_that_a_server_names_is_kept_within_reason(wiki: Wiki, st
     assert raised.value.seconds == seconds
 
 
-@pytest.mark.parametrize("stated", ["", "soon", "nan", "inf", "1e999", "99 99 99"])
-def test_a_time_that_is_none_is_none(stated: str) -> None:
-    assert retry_after_seconds(stated) is None
+@pytest.mark.parametrize("stated", ["", "soon", "nan", "inf", "1e300", "1.5", "-5", "99 99 99"])
+async def test_a_time_that_is_none_is_as_good_as_no_header(wiki: Wiki, stated: str) -> None:
+    scripted, source, _ = wiki
+    scripted.script = [answers("busy", 429, Retry_After=stated)]
+    with pytest.raises(RetryAfter) as raised:
+        await source.pages(["One"])
+    assert raised.value.seconds == BUSY_SECONDS
 
 
 async def test_two_titles_that_break_the_server_are_both_found(wiki: Wiki) -> None:

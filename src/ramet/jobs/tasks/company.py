@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ramet import Context, Outcome, RetryAfter
-from ramet.fetch.errors import Fetched, Refused, Trouble
+from ramet.fetch.errors import FetchError, Refused, Trouble
 from ramet.jobs import records
 from ramet.jobs.ai.steps import filled
 from ramet.jobs.app import app, bounds_of
@@ -160,7 +160,7 @@ def _ended(ctx: Context, end: Outcome, status: str) -> Outcome:
 async def _fetch(ctx: Context, website: str, settings: JobsSettings) -> list[WebPage] | Outcome:
     """The pages that say something. That some are missing is usual; that all are is an end."""
     pages: list[WebPage] = []
-    refusals: list[Fetched] = []
+    refusals: list[FetchError] = []
     for url in company_urls(website):
         try:
             answer = await page(ctx, url, settings)

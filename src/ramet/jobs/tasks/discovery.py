@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ramet import Context, Outcome
-from ramet.fetch.errors import Fetched, Gone, Refused, Trouble
+from ramet.fetch.errors import FetchError, Gone, Refused, Trouble
 from ramet.fetch.messages import Request, Response
 from ramet.jobs import records
 from ramet.jobs.ai.steps import discovered
@@ -179,7 +179,7 @@ async def _name(
     if asked != listed:
         try:
             answer = await ask_board(ctx, asked, settings, html="html" in asked.headers.get("Accept", ""))
-        except Fetched:
+        except FetchError:
             return None
     return read_name(instruction, answer.body, content_type(answer))
 

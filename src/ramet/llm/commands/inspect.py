@@ -15,8 +15,9 @@ from ramet.commands.terminal import console, counted, emit, plain
 from ramet.llm.commands import terminal
 from ramet.llm.commands.options import DATABASE, database_option, job_of
 from ramet.llm.commands.work import exit_code, follow, has_worker, tell_end, work_on
+from ramet.llm.output_files import OutputFormat, format_of, write_rows
 from ramet.llm.pipeline import SCHEDULE, app
-from ramet.llm.results import OutputFormat, format_of, output_rows, write_rows
+from ramet.llm.results import columns_of, output_rows
 from ramet.llm.settings import POLL
 from ramet.llm.status import list_jobs, status_of
 
@@ -127,11 +128,13 @@ def watch(job: str, work: bool, database: str, as_json: bool) -> None:
 @click.option(
     "--format", "form", type=click.Choice(list(OutputFormat)), help="[default: by the end of FILE's name, or jsonl]"
 )
+@click.option("--prompt", is_flag=True, help="Write the prompts as well.")
 @database_option
-def results(job: str, output: str, form: str | None, database: str) -> None:
+def results(job: str, output: str, form: str | None, prompt: bool, database: str) -> None:
     """Write one row for each row of the input, in its order, errors included; at any time.
 
-    Rows without an answer yet tell their state. Parquet needs pyarrow.
+    Columns of the input that say nothing about how a row is asked come along. Rows without an answer yet tell their
+    state. Parquet needs pyarrow.
     """
     format_of(output, form)
     counts: Counter[str] = Counter()
@@ -140,11 +143,11 @@ def results(job: str, output: str, form: str | None, database: str) -> None:
         found = await job_of(client, job)
 
         async def counted_rows() -> Any:
-            async for row in output_rows(client, found):
+            async for row in output_rows(client, found, prompt=prompt):
                 counts[row.state] += 1
                 yield row
 
-        return await write_rows(counted_rows(), output, form)
+        return await write_rows(counted_rows(), output, form, await columns_of(client, found, prompt=prompt))
 
     rows = ask(app, database, write)
     if output != "-":

@@ -40,6 +40,9 @@ _INPUT = (
                  help="The longest answer, for rows that do not say; bounds the price."),
     click.option("--system", metavar="TEXT", help="System prompt for rows that have none."),
     click.option("--template", metavar="TEXT", help="Makes prompts of columns: 'Translate: {text}'."),
+    click.option("--endpoint", type=click.Choice(["chat", "embeddings"]), default="chat", show_default=True,
+                 help="embeddings: a vector for each row instead of an answer."),
+    click.option("--raw", is_flag=True, help="Keep all of each answer, as the provider wrote it, for the results."),
     click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Such as temperature=0."),
     click.option("--schema", type=FILE, help="A JSON Schema that answers have to fit."),
     click.option("--check", metavar="PKG.MOD:MODEL", help="A pydantic model instead."),
@@ -48,6 +51,8 @@ _INPUT = (
     click.option("--preset", type=click.Choice(sorted(PRESETS)), default="balanced", show_default=True,
                  help="Limits of time and tries."),
     click.option("--no-dedupe", is_flag=True, help="Ask equal rows one by one."),
+    click.option("--concurrency", type=click.IntRange(1, 1_000), metavar="N", help="Calls that each process that works "
+                 "on it has in flight, at most.  [default: 64; conservative: 16; aggressive: 256]"),
     click.option("--requests-per-minute", type=RATE, metavar="N", help="To each model, over all workers and jobs."),
     click.option("--tokens-per-minute", type=RATE, metavar="N", help="The same, of tokens."),
     click.option("--max-cost", callback=in_nano_dollars, metavar="DOLLARS", help="What the job may cost, at most."),

@@ -18,10 +18,9 @@ from ramet.llm.errors import LLM_EXTRA, LLM_MODULES, LlmError
 from ramet.llm.jobs import Job, find_job
 from ramet.llm.pipeline import SCHEDULE, TARGET, app
 from ramet.llm.preparation import missing_key
-from ramet.llm.settings import POLL, PREFIX
-from ramet.llm.status import JobStatus, status_of
+from ramet.llm.settings import CONCURRENCY, POLL, PREFIX
+from ramet.llm.status import JobStatus, list_jobs, status_of
 
-CONCURRENCY = 16
 LOOK_SECONDS = 0.5
 """Between two looks at how far a job is."""
 
@@ -56,19 +55,21 @@ async def has_worker(client: Client) -> bool:
     return any(worker.alive and POLL in worker.kinds for worker in await client.workers())
 
 
-def _worker(client: Client, concurrency: int, until: Job | None) -> Worker:
-    # A person's run is a trigger of its own: the poller begins as soon as items are due, however often.
+def _worker(client: Client, concurrency: int | None, until: Job | None) -> Worker:
+    # A person's run is a trigger of its own: it takes items as they are due, and no slot or chain bounds it.
     ended = None if until is None else until.job_id
+    if concurrency is None:
+        concurrency = CONCURRENCY if until is None else until.settings.concurrency
     return Worker(app, client, target=TARGET, concurrency=concurrency, until_ended=ended, foreground=True)
 
 
-async def serve(client: Client, *, concurrency: int = CONCURRENCY, until: Job | None = None) -> list[int]:
+async def serve(client: Client, *, concurrency: int | None = None, until: Job | None = None) -> list[int]:
     """Work until a signal, or until a job has ended; the signals that came."""
     with quiet_guard():
         return await run_worker(_worker(client, concurrency, until))
 
 
-async def work_and_follow(client: Client, job: Job, view: View, *, concurrency: int = CONCURRENCY) -> int:
+async def work_and_follow(client: Client, job: Job, view: View, *, concurrency: int | None = None) -> int:
     """Work until a job has ended, telling how far it is; the signal that stopped it before, or 0."""
     try:
         with quiet_guard():
@@ -94,9 +95,14 @@ EXIT_UNFINISHED = 1
 
 @click.command("work", short_help="Work on the jobs of a database.")
 @click.option("--until-ended", "name", metavar="JOB", help="End when this job has ended.")
-@click.option("--concurrency", type=click.IntRange(1, 1_000), default=CONCURRENCY, show_default=True, hidden=True)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 1_000),
+    metavar="N",
+    help=f"Calls that this process has in flight, at most.  [default: the most of its jobs, or {CONCURRENCY}]",
+)
 @database_option
-def work_command(name: str | None, concurrency: int, database: str) -> None:
+def work_command(name: str | None, concurrency: int | None, database: str) -> None:
     """Ask what the jobs of a database ask, until Ctrl-C; as many processes as you like, anywhere.
 
     The keys of providers are in the environment. The first Ctrl-C ends after what is in hand, a second at once; neither
@@ -106,10 +112,13 @@ def work_command(name: str | None, concurrency: int, database: str) -> None:
     click.get_current_context().exit(asyncio.run(_work(name, concurrency, database)))
 
 
-async def _work(name: str | None, concurrency: int, database: str) -> int:
+async def _work(name: str | None, concurrency: int | None, database: str) -> int:
     async with app.client(database, create=name is None) as client:
         job = None if name is None else await job_of(client, name)
         click.echo(f"working on jobs in {client.place}; Ctrl-C ends", err=True)
+        if job is None and concurrency is None:
+            live = [one.settings.concurrency for one in await list_jobs(client) if one.lineage.state == "running"]
+            concurrency = max(live, default=None)
         heard = await serve(client, concurrency=concurrency, until=job)
         return 128 + heard[0] if len(heard) > 1 else 0
 

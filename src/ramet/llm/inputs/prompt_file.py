@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ramet.commands.errors import one_line
 from ramet.llm.errors import InputError
-from ramet.llm.inputs.questions import LIMIT_NAMES, Defaults, checked, read_question
+from ramet.llm.inputs.questions import LIMIT_NAMES, Defaults, checked, is_misspelled, read_question
 from ramet.llm.inputs.values import InvalidRow, Template, check_storable, shown, unknown
 from ramet.llm.requests import Request, canonical
 
@@ -87,6 +87,8 @@ _NUMBERS: dict[str, Callable[[str], float]] = {
     **dict.fromkeys(("temperature", "top_p", "min_p", "presence_penalty", "frequency_penalty"), float),
 }
 _COLUMNS = _TEXTS | _NUMBERS.keys()
+_OPTIONAL = frozenset({"id", "custom_id", "model", "system", *LIMIT_NAMES})
+"""Columns beside a template's own that say nothing where they are empty."""
 
 
 def csv_records(
@@ -143,8 +145,8 @@ def _check_header(header: list[str], template: Template | None) -> None:
                 raise InvalidRow(f"the template wants {unknown(name, header, 'column')}")
         return
     for name in header:
-        if name not in _COLUMNS:
-            raise InvalidRow(f"{unknown(name, _COLUMNS, 'column')}; to ask about other columns give a template")
+        if is_misspelled(name):
+            raise InvalidRow(f"{unknown(name, _COLUMNS, 'column')}; rename it if it is a column of your own")
     if "prompt" not in header:
         raise InvalidRow("the header has no column 'prompt'; add one, or give a template")
 
@@ -154,8 +156,12 @@ def _record(header: list[str], cells: list[str], template: Template | None) -> d
         raise InvalidRow(f"has {len(cells)} cells, where the header has {len(header)}; is a separator not in quotes?")
     pairs = zip(header, cells, strict=True)
     if template is not None:
-        return {name: cell for name, cell in pairs if cell or name not in {"id", "custom_id"}}
-    return {name: _value(name, cell) for name, cell in pairs if cell.strip()}
+        return {
+            name: cell if name in template.names else _value(name, cell)
+            for name, cell in pairs
+            if cell or name not in _OPTIONAL
+        }
+    return {name: _value(name, cell) for name, cell in pairs if cell.strip() or name not in _COLUMNS}
 
 
 def _value(name: str, cell: str) -> str | float:
@@ -214,10 +220,11 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant
 
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "csv"}
 """How a name ends -> how the file is read."""
-BYTES_MAX = 262_144 - 512
-"""Of a request: the payload of its task, less the names of the fields."""
+BYTES_MAX = 32_000_000
+"""Of a request: providers take no larger one."""
 _ESCAPED = 8
 """A line may be so many times as long as the request in it: escapes, and what is not sent on."""
+_LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +238,8 @@ class Row:
     id: str
     """Its own, or its place as people count: ``"1"`` for the first row. Unlike every other row's."""
     request: Request
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """Its own, which say nothing about how it is asked: they travel to the results."""
 
 
 def read_rows(
@@ -261,11 +270,14 @@ def read_rows(
 def _rows(path: Path, form: str, defaults: Defaults, template: Template | None, bytes_max: int) -> Iterator[Row]:
     ids: dict[str, int] = {}
     records = json_records if form == "jsonl" else csv_records
-    with opened(path) as file, closing(records(path, file, bytes_max * _ESCAPED, template)) as found:
+    with (
+        opened(path) as file,
+        closing(records(path, file, min(bytes_max * _ESCAPED, _LINE_BYTES_MAX), template)) as found,
+    ):
         for position, (line, record) in enumerate(found):
             try:
                 check_storable(record)
-                told, request = read_question(record, defaults, template)
+                told, request, columns = read_question(record, defaults, template)
                 _check_size(request, bytes_max)
             except InvalidRow as error:
                 raise InputError(f"{path}, line {line}: {error}") from error
@@ -273,7 +285,7 @@ def _rows(path: Path, form: str, defaults: Defaults, template: Template | None, 
             if row_id in ids:
                 raise InputError(_twice(path, line, row_id, ids[row_id], given=told is not None))
             ids[row_id] = line
-            yield Row(position, line, row_id, request)
+            yield Row(position, line, row_id, request, columns)
     if not ids:
         raise InputError(f"{path} holds no prompt; give one a line")
 

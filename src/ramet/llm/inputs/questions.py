@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from ramet.llm.inputs.values import (
     InvalidRow,
@@ -18,7 +20,7 @@ from ramet.llm.inputs.values import (
     unknown,
     whole,
 )
-from ramet.llm.requests import Request
+from ramet.llm.requests import Endpoint, Request
 from ramet.llm.schemas import WrongSchema, check_schema
 
 Checked = Callable[[object, str], Any]
@@ -61,12 +63,24 @@ def _text_or_mapping(value: object, name: str) -> Any:
     return text(value, name) if isinstance(value, str) else mapping(value, name)
 
 
+def _service_tier(value: object, name: str) -> str:
+    if value not in _TIERS:
+        known = ", ".join(_TIERS)
+        raise InvalidRow(f"'{name}' is {shown(value)}, which is not a service tier; known are {known}")
+    return str(value)
+
+
+_TIERS = ("auto", "default", "flex", "priority", "standard_only")
+
 PARAMETERS: dict[str, Checked] = {
     "cache_control": mapping,
     "frequency_penalty": _number(-2, 2),
     "logit_bias": mapping,
+    "dimensions": _whole(1),
+    "encoding_format": text,
     "logprobs": flag,
     "min_p": _number(0, 1),
+    "n": _whole(1),
     "parallel_tool_calls": flag,
     "presence_penalty": _number(-2, 2),
     "prompt_cache_key": text,
@@ -75,6 +89,7 @@ PARAMETERS: dict[str, Checked] = {
     "repetition_penalty": _number(0, 10),
     "safety_identifier": text,
     "seed": _whole(-(2**53)),
+    "service_tier": _service_tier,
     "stop": _stop,
     "temperature": _number(0, 2),
     "thinking": mapping,
@@ -88,7 +103,7 @@ PARAMETERS: dict[str, Checked] = {
 }
 """Name -> check. What else a server of one's own knows goes into the row's object ``parameters``."""
 
-_HARMLESS = {"stream": False, "background": False, "n": 1}
+_HARMLESS = {"stream": False, "background": False}
 """What says nothing when it has this value."""
 _REFUSED = {
     "audio": "sound is priced otherwise",
@@ -97,10 +112,8 @@ _REFUSED = {
     "conversation": "a row is asked by itself; give the conversation as messages",
     "metadata": "the pipeline marks its requests itself",
     "modalities": "sound is priced otherwise",
-    "n": "a prompt is asked once and has one answer; give more rows with an id of their own and another seed",
     "prediction": "rejected predictions are paid on top",
     "previous_response_id": "a row is asked by itself; give the conversation as messages",
-    "service_tier": "another tier has another price",
     "store": "whether answers are kept at the provider follows from how it is asked",
     "stream": "answers are collected, not streamed",
     "stream_options": "answers are collected, not streamed",
@@ -125,7 +138,7 @@ def add_parameter(parameters: dict[str, Any], name: str, value: object) -> bool:
     check = PARAMETERS.get(name)
     if check is None:
         return False
-    if value is None:
+    if value is None or (name == "n" and value == 1):
         parameters.pop(name, None)
     else:
         parameters[name] = check(value, name)
@@ -160,10 +173,15 @@ def unknown_parameter(name: str, others: frozenset[str]) -> InvalidRow:
     return InvalidRow(f"{wrong}; what only your server knows goes into 'parameters'")
 
 
-_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_ROLES = {
+    "system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool",
+}  # fmt: skip
 _TEXTS = frozenset({"text", "input_text", "output_text"})
-_OTHERS = frozenset({"document", "file", "image", "image_url", "input_file", "input_image"})
-_MESSAGE_KEYS = frozenset({"role", "content", "name"})
+_OTHERS = frozenset(
+    {"document", "file", "image", "image_url", "input_audio", "input_file", "input_image", "refusal"}
+    | {"tool_use", "tool_result", "thinking", "redacted_thinking"}
+)
+_MESSAGE_KEYS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "refusal"})
 
 
 def read_messages(value: object, name: str = "messages") -> list[dict[str, Any]]:
@@ -174,10 +192,39 @@ def read_messages(value: object, name: str = "messages") -> list[dict[str, Any]]
     """
     if not isinstance(value, list) or not value:
         raise InvalidRow(f"'{name}' must be a list of at least one message, not {shown(value)}")
-    read = [_message(one, f"{name}[{index}]") for index, one in enumerate(value)]
+    read = [_message(_as_message(one), f"{name}[{index}]") for index, one in enumerate(value)]
     if all(one["role"] == "system" for one in read):
         raise InvalidRow(f"'{name}' asks nothing; add a message of the role 'user'")
     return read
+
+
+def _as_message(value: object) -> object:
+    """An item of the Responses API that calls a tool, or has its result, as the message that it is in a chat."""
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") == "function_call":
+        function = {"name": value.get("name"), "arguments": value.get("arguments")}
+        return {
+            "role": "assistant",
+            "tool_calls": [{"id": value.get("call_id"), "type": "function", "function": function}],
+        }
+    if value.get("type") == "function_call_output":
+        return {"role": "tool", "tool_call_id": value.get("call_id"), "content": value.get("output")}
+    return value
+
+
+def _tool_calls(value: object, name: str) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not value:
+        raise InvalidRow(f"'{name}' must be a list of at least one call, not {shown(value)}")
+    for index, one in enumerate(value):
+        call = mapping(one, f"{name}[{index}]")
+        text(call.get("id"), f"{name}[{index}].id")
+        function = mapping(call.get("function"), f"{name}[{index}].function")
+        text(function.get("name"), f"{name}[{index}].function.name")
+        if not isinstance(function.get("arguments"), str):
+            raise InvalidRow(f"'{name}[{index}].function.arguments' must be JSON as a text, not "
+                             f"{shown(function.get('arguments'))}")  # fmt: skip
+    return value
 
 
 def _message(value: object, name: str) -> dict[str, Any]:
@@ -189,8 +236,21 @@ def _message(value: object, name: str) -> dict[str, Any]:
             raise InvalidRow(f"'{name}': {unknown(key, _MESSAGE_KEYS)}")
     role = given.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise InvalidRow(f"'{name}.role' must be 'system', 'user' or 'assistant', not {shown(role)}")
-    message: dict[str, Any] = {"role": _ROLES[role], "content": read_content(given.get("content"), f"{name}.content")}
+        raise InvalidRow(f"'{name}.role' must be 'system', 'user', 'assistant' or 'tool', not {shown(role)}")
+    message: dict[str, Any] = {"role": _ROLES[role]}
+    calls = given.get("tool_calls")
+    if calls is not None and role != "assistant":
+        raise InvalidRow(f"'{name}.tool_calls' goes with the role 'assistant' only")
+    if given.get("content") is not None or calls is None:
+        message["content"] = read_content(given.get("content"), f"{name}.content")
+    else:
+        message["content"] = None
+    if calls is not None:
+        message["tool_calls"] = _tool_calls(calls, f"{name}.tool_calls")
+    if (role == "tool") != (given.get("tool_call_id") is not None):
+        raise InvalidRow(f"'{name}' needs 'tool_call_id' with the role 'tool', and with no other")
+    if role == "tool":
+        message["tool_call_id"] = text(given["tool_call_id"], f"{name}.tool_call_id")
     if given.get("name") is not None:
         message["name"] = text(given["name"], f"{name}.name")
     return message
@@ -227,10 +287,13 @@ _IDS = ("id", "custom_id")
 _ID_LENGTH_MAX = 512
 _OWN = frozenset(
     {"prompt", "messages", "input", "system", "instructions", "model", "schema", "response_format", "text"}
-    | {"parameters", *LIMIT_NAMES}
+    | {"parameters", "endpoint", *LIMIT_NAMES}
 )
 _ENVELOPE = frozenset({"custom_id", "id", "method", "url", "body", "params"})
-_ENDPOINTS = ("/chat/completions", "/responses", "/messages")
+_EMBEDDINGS = "/embeddings"
+_ENDPOINTS = ("/chat/completions", "/responses", "/messages", _EMBEDDINGS)
+_OPTIONS = ("model", "system", *LIMIT_NAMES)
+"""Columns that say how a row is asked also where a template makes its prompt, unless the template names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +307,19 @@ class Defaults:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
     template: str | None = None
-    """Makes the prompt out of a row's columns: then only ``id`` keeps its meaning, every other one is a column."""
+    """Makes the prompt out of a row's columns: then only ``id``, ``model``, ``system`` and ``max_output_tokens`` keep
+    their meaning (but for ``id`` only where the template does not name them), every other one is a column."""
+    endpoint: Endpoint = "chat"
+
+
+class Question(NamedTuple):
+    """A row of the input as it was read."""
+
+    id: str | None
+    """None where it has none."""
+    request: Request
+    columns: Mapping[str, Any] = {}
+    """Its own: what says nothing about how it is asked."""
 
 
 def checked(defaults: Defaults) -> Defaults:
@@ -255,7 +330,7 @@ def checked(defaults: Defaults) -> Defaults:
     """
     body = {name: getattr(defaults, name) for name in ("model", "system", "max_output_tokens", "schema", "parameters")}
     check_storable({**body, "template": defaults.template})
-    asked = _request({**body, "prompt": "?"}, Defaults(model="?", max_output_tokens=1))
+    asked = _request({**body, "prompt": "?"}, Defaults(model="?", max_output_tokens=1, endpoint=defaults.endpoint))
     return replace(
         defaults,
         parameters=asked.parameters,
@@ -263,20 +338,39 @@ def checked(defaults: Defaults) -> Defaults:
     )
 
 
-def read_question(record: dict[str, Any], defaults: Defaults, template: Template | None) -> tuple[str | None, Request]:
-    """A row's id, None where it has none, and its request.
+def read_question(record: dict[str, Any], defaults: Defaults, template: Template | None) -> Question:
+    """A row with its request.
 
     Raises:
         Wrong: it is none.
     """
-    row_id, body = _row_id(record), record
+    row_id = _row_id(record)
     if template is not None:
-        return row_id, _request({"prompt": template.fill(record)}, defaults)
-    if "body" in record or "params" in record:
-        body = _enveloped(record)
-    else:
-        body = {name: value for name, value in record.items() if name not in _IDS}
-    return row_id, _request(body, defaults)
+        options = {name: record[name] for name in _OPTIONS if record.get(name) and name not in template.names}
+        columns = {name: value for name, value in record.items() if name not in _IDS and name not in options}
+        return Question(row_id, _request({"prompt": template.fill(record), **options}, defaults), columns)
+    enveloped = "body" in record or "params" in record
+    known = _ENVELOPE if enveloped else _NAMES
+    columns = {name: value for name, value in record.items() if name not in known}
+    for name in columns:
+        if is_misspelled(name, enveloped=enveloped):
+            raise unknown(name, known) if enveloped else unknown_parameter(name, _OWN)
+    if enveloped:
+        body, endpoint = _enveloped(record)
+        return Question(row_id, _request(body, replace(defaults, endpoint=endpoint or defaults.endpoint)), columns)
+    body = {name: value for name, value in record.items() if name not in columns and name not in _IDS}
+    return Question(row_id, _request(body, defaults), columns)
+
+
+_NAMES = frozenset({*_OWN, *PARAMETERS, *_REFUSED, *_RENAMED, *_IDS})
+"""Keys that say how a row is asked; every other one is a column of its own."""
+
+
+@lru_cache(maxsize=1_000)
+def is_misspelled(name: str, *, enveloped: bool = False) -> bool:
+    """Whether a key was probably meant to be one of those that say how a row is asked."""
+    known = _ENVELOPE if enveloped else _NAMES
+    return name not in known and bool(difflib.get_close_matches(name.lower()[:60], sorted(known), 1, 0.8))
 
 
 def _row_id(record: Mapping[str, Any]) -> str | None:
@@ -294,23 +388,26 @@ def _row_id(record: Mapping[str, Any]) -> str | None:
     return row_id
 
 
-def _enveloped(record: Mapping[str, Any]) -> dict[str, Any]:
-    for name in record:
-        if name not in _ENVELOPE:
-            raise unknown(name, _ENVELOPE)
+def _enveloped(record: Mapping[str, Any]) -> tuple[dict[str, Any], Endpoint | None]:
+    """The body of a line of a batch's file, and what its address asks for."""
     if "body" in record and "params" in record:
         raise InvalidRow("has both 'body' and 'params'; keep one of them")
     if record.get("method", "POST") != "POST":
         raise InvalidRow(f"'method' must be 'POST', not {shown(record['method'])}")
     url = record.get("url")
     if url is not None and not text(url, "url").endswith(_ENDPOINTS):
-        raise InvalidRow(f"'url' must be '/v1/chat/completions' or '/v1/responses', not {shown(url)}")
+        raise InvalidRow(f"'url' must be '/v1/chat/completions', '/v1/responses' or '/v1/embeddings', not {shown(url)}")
     name = "body" if "body" in record else "params"
-    return mapping(record[name], name)
+    endpoint: Endpoint | None = None if url is None else "embeddings" if url.endswith(_EMBEDDINGS) else "chat"
+    return mapping(record[name], name), endpoint
 
 
 def _request(body: Mapping[str, Any], defaults: Defaults) -> Request:
     parameters = dict(defaults.parameters)
+    if (body.get("endpoint") or defaults.endpoint) == "embeddings":
+        return _embedding(body, defaults)
+    if body.get("endpoint") not in (None, "chat"):
+        raise InvalidRow(f"'endpoint' must be 'chat' or 'embeddings', not {shown(body['endpoint'])}")
     for name, value in body.items():
         if name not in _OWN and not add_parameter(parameters, name, value):
             raise unknown_parameter(name, _OWN)
@@ -333,6 +430,31 @@ def _request(body: Mapping[str, Any], defaults: Defaults) -> Request:
         parameters,
         schema if schema is not None else defaults.schema,
     )
+
+
+def _embedding(body: Mapping[str, Any], defaults: Defaults) -> Request:
+    """The request for the vector of a text, or for those of a list of texts."""
+    parameters = {name: value for name, value in defaults.parameters.items() if name in _OF_EMBEDDINGS}
+    given = [name for name in ("input", "prompt") if body.get(name) is not None]
+    if len(given) != 1:
+        raise InvalidRow("asks for an embedding of nothing; add 'input' or 'prompt', and one of them only")
+    others = mapping(body.get("parameters") or {}, "parameters")
+    for name, value in (*others.items(), *body.items()):
+        if name in _OF_EMBEDDINGS and value is not None:
+            parameters[name] = PARAMETERS[name](value, name)
+        elif name not in {*given, "model", "endpoint", "parameters", *LIMIT_NAMES} and value is not None:
+            raise InvalidRow(f"'{name}' says nothing about an embedding; leave it out")
+    value = body[given[0]]
+    if isinstance(value, list) and value:
+        asked: Any = [text(one, f"{given[0]}[{index}]") for index, one in enumerate(value)]
+    else:
+        asked = text(value, given[0])
+    return Request.of(
+        _model(body, defaults), [{"role": "user", "content": asked}], 0, parameters, endpoint="embeddings"
+    )
+
+
+_OF_EMBEDDINGS = frozenset({"dimensions", "encoding_format", "user"})
 
 
 def _model(body: Mapping[str, Any], defaults: Defaults) -> str:
@@ -382,7 +504,7 @@ def _schema(body: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, An
     if body.get("schema") is not None:
         found.append(mapping(body["schema"], "schema"))
     if body.get("response_format") is not None:
-        found.append(_formatted(mapping(body["response_format"], "response_format"), "response_format"))
+        found.append(_formatted(mapping(body["response_format"], "response_format"), "response_format", parameters))
     if body.get("text") is not None:
         told = mapping(body["text"], "text")
         for name in told:
@@ -391,7 +513,7 @@ def _schema(body: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, An
         if told.get("verbosity") is not None:
             add_parameter(parameters, "verbosity", told["verbosity"])
         if told.get("format") is not None:
-            found.append(_formatted(mapping(told["format"], "text.format"), "text.format"))
+            found.append(_formatted(mapping(told["format"], "text.format"), "text.format", parameters))
     schemas = [schema for schema in found if schema is not None]
     if len(schemas) > 1:
         raise InvalidRow("has more than one schema for its answer; keep one of them")
@@ -404,13 +526,17 @@ def _schema(body: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, An
     return schemas[0]
 
 
-def _formatted(value: dict[str, Any], name: str) -> dict[str, Any] | None:
+def _formatted(value: dict[str, Any], name: str, parameters: dict[str, Any]) -> dict[str, Any] | None:
     kind = value.get("type")
     if kind == "text":
         return None
+    if kind == "json_object":
+        parameters["response_format"] = {"type": kind}
+        return None
     if kind != "json_schema":
         raise InvalidRow(
-            f"'{name}.type' must be 'json_schema' or 'text', not {shown(kind)}; say in 'schema' what must fit"
+            f"'{name}.type' must be 'json_schema', 'json_object' or 'text', not {shown(kind)}; "
+            "say in 'schema' what must fit"
         )
     inner = value.get("json_schema")
     holder, path = (value, name) if inner is None else (mapping(inner, f"{name}.json_schema"), f"{name}.json_schema")

@@ -186,13 +186,13 @@ class _Sum:
         self._costs = {factor: [0, 0, 0, 0] for factor in self._factors.values()}
 
     def add(self, request: Request, answer_tokens: int | None) -> None:
-        most, output = estimated_tokens(request), request.max_output_tokens
+        most, output = estimated_tokens(request), request.max_output_tokens * request.answers
         likely = min(likely_tokens(request), most)
         answer = max(1, min(output, answer_tokens if answer_tokens is not None else output // ANSWER_SHARE))
         self._questions += 1
         for place, tokens in enumerate((likely, most, answer, output)):
             self._tokens[place] += tokens
-        price = self._part.price
+        price = self._part.price.of(request)
         for factor, sums in self._costs.items():
             reserved = bound(most, output, price, factor)
             sums[0] += min(cost_of(TokenUsage(likely, cached, 1), price, factor) for cached in (0, likely))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
 from difflib import get_close_matches
@@ -50,6 +50,14 @@ class Price:
     """By ascending start: what longer calls cost."""
     in_batch: Price | None = None
     """The provider's own prices of batches, where they are known; else the general discount is taken."""
+    audio: int = 0
+    """Of input that is sound; 0 when that costs no more than other input."""
+    of_tier: Mapping[str, Price] = field(default_factory=dict)
+    """By service tier, ``flex`` or ``priority``: what calls of that tier cost, where the list tells it."""
+
+    def of(self, request: Request) -> Price:
+        """The price of a request: of its service tier."""
+        return self.of_tier.get(str(request.parameters.get("service_tier")), self)
 
     @property
     def free(self) -> bool:
@@ -78,7 +86,8 @@ class Price:
         given = dict(value)
         tiers = tuple(Tier(**tier) for tier in given.pop("tiers", ()))
         batch = given.pop("in_batch", None)
-        return cls(**given, tiers=tiers, in_batch=None if batch is None else cls.from_json(batch))
+        of_tier = {name: cls.from_json(price) for name, price in given.pop("of_tier", {}).items()}
+        return cls(**given, tiers=tiers, in_batch=None if batch is None else cls.from_json(batch), of_tier=of_tier)
 
 
 def billed_by(price: Price, discount: float) -> tuple[Price, float]:
@@ -114,6 +123,7 @@ def cost_of(usage: TokenUsage, price: Price, discount: float = 1.0) -> int:
     written = min(usage.written_tokens, usage.input_tokens - cached)
     fresh = usage.input_tokens - cached - written
     micro = fresh * rates.input + cached * rates.cached + usage.output_tokens * rates.output
+    micro += min(usage.audio_tokens, fresh) * max(0, held.audio - rates.input)
     return amount(micro + written * max(rates.input, rates.written), factor)
 
 
@@ -139,7 +149,7 @@ def reserve_amount(request: Request, price: Price, discount: float = 1.0) -> int
 
     Not less than :func:`cost_of` for any usage within :func:`estimated_tokens` and ``max_output_tokens``.
     """
-    return bound(estimated_tokens(request), request.max_output_tokens, price, discount)
+    return bound(estimated_tokens(request), request.max_output_tokens * request.answers, price.of(request), discount)
 
 
 def price_of(
@@ -166,13 +176,18 @@ def price_of(
         raise UnknownModel(_unknown(vendor, model, provider))
     begin = now or datetime.now(UTC)
     source = f"genai-prices {import_extra('genai_prices', LLM_EXTRA).__version__}, {vendor.id} {found.id}"
-    plain = _price(_listed(found, begin, None), source)
+    plain = _price(_listed(found, begin, None), source, embeds="embed" in found.id)
     if plain is None:
         raise UnknownModel(f"the price list has no price per token for {model!r} of {vendor.id}: {FORM} with --price")
     in_batch = None
     if any(variant.when == {"processing": "batch"} for variant in found.price_variants or ()):
         in_batch = _price(_listed(found, begin, {"processing": "batch"}), f"{source}, batch")
-    return replace(plain, in_batch=in_batch)
+    of_tier: dict[str, Price] = {}
+    for tier in ("flex", "priority"):
+        if any(variant.when == {"service_tier": tier} for variant in found.price_variants or ()):
+            price = _price(_listed(found, begin, {"service_tier": tier}), f"{source}, {tier}")
+            of_tier |= {} if price is None else {tier: price}
+    return replace(plain, in_batch=in_batch, of_tier=of_tier)
 
 
 def given_price(text: str) -> Price:
@@ -228,14 +243,20 @@ def _listed(found: Any, begin: datetime, context: dict[str, str] | None) -> list
     return different
 
 
-def _price(listed: Sequence[Any], source: str) -> Price | None:
+def _price(listed: Sequence[Any], source: str, *, embeds: bool = False) -> Price | None:
     """The dearest of them at every length; None when one is not told per token."""
     for item in listed:
-        if item.input_mtok is None or item.output_mtok is None or any(getattr(item, name) for name in BY_OTHER_UNITS):
+        # Embeddings have no output that could cost anything.
+        if (
+            item.input_mtok is None
+            or (item.output_mtok is None and not embeds)
+            or any(getattr(item, name) for name in BY_OTHER_UNITS)
+        ):
             return None
     starts = sorted({tier.start for item in listed for value in vars(item).values() for tier in _tiers(value)})
     first, *others = [_dearest(listed, start) for start in (None, *starts)]
-    return Price(first.input, first.cached, first.output, source, first.written, tuple(others))
+    audio = max((_nano(_at(item.input_audio_mtok, None)) for item in listed if item.input_audio_mtok), default=0)
+    return Price(first.input, first.cached, first.output, source, first.written, tuple(others), audio=audio)
 
 
 def _tiers(value: Any) -> Sequence[Any]:

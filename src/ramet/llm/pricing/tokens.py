@@ -100,6 +100,10 @@ def _tokens(request: Request, count: Count, *, bounded: bool) -> int:
     return total
 
 
+_AS_TEXT = frozenset({"tool_use", "thinking", "redacted_thinking", "refusal"})
+"""Parts that hold nothing but text, under names of their own."""
+
+
 def _part_tokens(part: Any, model: str, count: Count) -> int:
     """Tokens of one part of a message: text as text, an image at its most, and others by their data."""
     if isinstance(part, str):
@@ -107,6 +111,12 @@ def _part_tokens(part: Any, model: str, count: Count) -> int:
     if not isinstance(part, Mapping):
         return count(canonical(part))
     kind = str(part.get("type", ""))
+    if kind == "tool_result":
+        content = part.get("content")
+        inner = content if isinstance(content, list | tuple) else [content or ""]
+        return MESSAGE_TOKENS + sum(_part_tokens(one, model, count) for one in inner)
+    if kind in _AS_TEXT:
+        return count(canonical(part))
     text = part.get("text")
     if isinstance(text, str):
         return count(text)

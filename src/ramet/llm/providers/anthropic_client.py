@@ -7,6 +7,7 @@ answer ``failed`` with the code ``unreadable`` and, since it may have been bille
 from __future__ import annotations
 
 import email.utils
+import json
 import time
 from collections.abc import Mapping
 from datetime import datetime
@@ -37,23 +38,39 @@ def read_message(key: str, body: Mapping[str, Any]) -> Answer:
     content, reason = body.get("content"), body.get("stop_reason")
     if body.get("type") != "message" or not isinstance(content, list) or not isinstance(reason, str):
         return unreadable(key, "the answer is no message")
-    texts, further = [], []
+    texts, thoughts, further = [], [], []
     for block in content:
         kind = block.get("type") if isinstance(block, Mapping) else None
         if kind == "text":
             texts.append(str(block.get("text") or ""))
-        elif kind not in ("thinking", "redacted_thinking"):
+        elif kind == "thinking":
+            thoughts.append(str(block.get("thinking") or ""))
+        elif kind != "redacted_thinking":
             further.append(block)
     state, code, error = AnswerState.SUCCEEDED, None, None
     if reason not in _WHOLE:
         state = AnswerState.INCOMPLETE
         code, error = _CUT.get(reason, (reason[:60], f"the answer is incomplete: {reason[:60]}"))
+        details = body.get("stop_details")
+        category = details.get("category") if isinstance(details, Mapping) else None
+        error += f" ({category[:60]})" if isinstance(category, str) else ""
     usage = _usage(body.get("usage"))
     return Answer(
         key, state, text="".join(texts) if texts else None, usage=usage or TokenUsage(), usage_known=usage is not None,
         error=error, code=code, response_id=_text(body.get("id")), model=_text(body.get("model")),
-        raw={"content": further} if further else None,
+        raw={"content": further} if further else None, finish_reason=reason, reasoning="\n\n".join(thoughts) or None,
+        tool_calls=tuple(_chat_call(block) for block in further if _is_call(block)), body=body,
     )  # fmt: skip
+
+
+def _is_call(block: object) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "tool_use"
+
+
+def _chat_call(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The use of a tool as chat completions write it."""
+    arguments = json.dumps(block.get("input") or {}, ensure_ascii=False)
+    return {"id": block.get("id"), "type": "function", "function": {"name": block.get("name"), "arguments": arguments}}
 
 
 def read_result(key: str, result: object) -> Answer:

@@ -5,6 +5,7 @@ Only parameters that are known here are sent on, since one that is not known mig
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -30,13 +31,16 @@ def message_body(request: Request) -> dict[str, Any]:
     Raises:
         Refused: it has a message or parameter that this API does not have, or that is paid on top.
     """
-    asked, system = [], []
+    asked: list[dict[str, Any]] = []
+    system: list[dict[str, Any]] = []
     for message in request.messages:
         parts = _parts(message.get("content"))
         if message.get("role") in ("system", "developer"):
             system += _system_parts(parts)
+        elif message.get("role") == "tool":
+            _add_tool_result(asked, message, parts)
         else:
-            asked.append({"role": message.get("role"), "content": parts})
+            asked.append({"role": message.get("role"), "content": _with_calls(parts, message.get("tool_calls"))})
     body: dict[str, Any] = {"model": request.model, "max_tokens": request.max_output_tokens, "messages": asked}
     if system:
         body["system"] = system[0]["text"] if len(system) == 1 else system
@@ -48,6 +52,31 @@ def message_body(request: Request) -> dict[str, Any]:
     if request.schema is not None:
         _merge(body, {"output_config": {"format": {"type": "json_schema", "schema": _schema(request.schema)}}})
     return body
+
+
+def _with_calls(parts: Any, calls: object) -> Any:
+    """The content of an assistant's message, with its calls of tools as parts."""
+    if not isinstance(calls, Sequence) or not calls:
+        return parts
+    content = [{"type": "text", "text": parts}] if isinstance(parts, str) else list(parts or ())
+    for call in calls:
+        function = _mapping(_mapping(call).get("function"))
+        try:
+            given = json.loads(function.get("arguments") or "{}")
+        except (TypeError, ValueError, RecursionError):
+            raise Refused("the arguments of a tool call are not JSON", "invalid_parameter") from None
+        content.append({"type": "tool_use", "id": call.get("id"), "name": function.get("name"), "input": given})
+    return content
+
+
+def _add_tool_result(asked: list[dict[str, Any]], message: Mapping[str, Any], parts: Any) -> None:
+    """The result of a tool is the user's here, and those of one turn are one message."""
+    result = {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": parts}
+    last = asked[-1]["content"] if asked and asked[-1]["role"] == "user" else None
+    if isinstance(last, list) and last and _mapping(last[-1]).get("type") == "tool_result":
+        last.append(result)
+    else:
+        asked.append({"role": "user", "content": [result]})
 
 
 def _merge(body: dict[str, Any], more: Mapping[str, Any]) -> None:
@@ -137,12 +166,19 @@ def _tool_choice(value: object) -> dict[str, Any]:
     return {"tool_choice": dict(choice)}
 
 
+def _tier(value: object) -> dict[str, Any]:
+    if value != "standard_only":
+        raise Refused("'service_tier' can be 'standard_only' with Anthropic: others are dearer", "invalid_parameter")
+    return {"service_tier": value}
+
+
 def _same(name: str) -> Callable[[object], dict[str, Any]]:
     return lambda value: {name: value}
 
 
 _PARAMETERS: Mapping[str, Callable[[object], dict[str, Any]]] = {
     **{name: _same(name) for name in ("temperature", "top_p", "top_k", "stop_sequences", "thinking")},
+    "service_tier": _tier,
     "cache_control": _cache,
     "reasoning_effort": _effort,
     "stop": _stop,

@@ -7,7 +7,7 @@ it has, and raises an error of :mod:`ramet.llm.errors` that says what is known a
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -77,6 +77,8 @@ class TokenUsage:
     """All of them, reasoning included."""
     written_tokens: int = 0
     """Of the input: those written to the provider's cache, which can be dearer."""
+    audio_tokens: int = 0
+    """Of the input: those of sound, which are dearer."""
 
 
 class AnswerState(StrEnum):
@@ -113,12 +115,35 @@ class Answer:
     model: str | None = None
     """Which the provider says answered."""
     raw: dict[str, Any] | None = None
-    """Further output that is no text: tool calls and the like."""
+    """Further output that is no text, in the provider's own form: tool calls and the like."""
+    finish_reason: str | None = None
+    """Why the model stopped, in the provider's own word."""
+    reasoning: str | None = None
+    """The part of its reasoning that the provider shows."""
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    """In the form of chat completions, whichever provider answered: an assistant's message takes them back."""
+    logprobs: Any = None
+    """As the provider wrote them."""
+    choices: tuple[Mapping[str, Any], ...] = ()
+    """Of ``n`` answers the second and the following ones: text, finish_reason, tool_calls and the like of each."""
+    embedding: Any = None
+    """A vector; a list of vectors where a list of texts was asked about."""
+    body: Mapping[str, Any] | None = None
+    """All of the answer, as the provider wrote it."""
 
     @property
     def retriable(self) -> bool:
         """Of a failed one: whether asking again can help."""
         return self.meaning in (Meaning.AGAIN, Meaning.BUSY)
+
+    def details(self) -> dict[str, Any]:
+        """The answer beside its text: those of the fields from ``finish_reason`` to ``embedding`` that it has."""
+        found = {name: getattr(self, name) for name in ANSWER_DETAILS}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value}
+
+
+ANSWER_DETAILS = ("finish_reason", "reasoning", "tool_calls", "logprobs", "choices", "embedding")
+"""Fields of :class:`Answer` that results keep where they are not empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ answer ``failed`` with the code ``unreadable`` and, since it may have been bille
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ramet.llm.providers.base import Answer, AnswerState, TokenUsage
@@ -51,7 +52,51 @@ def read_chat(key: str, body: Mapping[str, Any]) -> Answer:
     raw = {name: message[name] for name in _TOOLS if message.get(name)}
     if text is None and not raw:
         text = ""
-    return _answer(key, state, code, text, usage=usage, body=body, raw=raw)
+    answer = _answer(key, state, code, text, usage=usage, body=body, raw=raw)
+    assert isinstance(choices, list)
+    others = tuple(_choice_details(other) for other in choices[1:] if isinstance(other, Mapping))
+    told = _choice_details(choice)
+    return replace(
+        answer, finish_reason=told.get("finish_reason"), reasoning=told.get("reasoning"), choices=others,
+        tool_calls=tuple(told.get("tool_calls", ())), logprobs=told.get("logprobs"),
+    )  # fmt: skip
+
+
+def _choice_details(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """Of one of the answers in a completion what there is: text, refusal, finish_reason, reasoning, tool calls."""
+    told = choice.get("message")
+    message = told if isinstance(told, Mapping) else {}
+    calls = message.get("tool_calls")
+    old = message.get("function_call")
+    listed = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    if isinstance(old, Mapping):
+        listed.append({"type": "function", "function": dict(old)})
+    found = {
+        "text": _text(message.get("content")),
+        "refusal": _text(message.get("refusal")),
+        "finish_reason": _text(choice.get("finish_reason")),
+        # DeepSeek and vLLM have the first name, OpenRouter and newer servers the second.
+        "reasoning": _text(message.get("reasoning_content")) or _text(message.get("reasoning")),
+        "tool_calls": listed,
+        "logprobs": choice.get("logprobs"),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def read_embeddings(key: str, body: Mapping[str, Any]) -> Answer:
+    """The vectors in the answer of ``POST /embeddings``: one, or a list of them by the place of their text."""
+    if body.get("error") is not None:
+        return failed(key, body["error"])
+    data = body.get("data")
+    rows = [row for row in data if isinstance(row, Mapping)] if isinstance(data, list) else []
+    vectors = [row.get("embedding") for row in sorted(rows, key=lambda row: _count(row.get("index")) or 0)]
+    if not vectors or not all(isinstance(vector, list | str) and vector for vector in vectors):
+        return unreadable(key, "the answer has no embedding")
+    told = body.get("usage")
+    asked = _count(told.get("prompt_tokens")) if isinstance(told, Mapping) else None
+    usage = None if asked is None else TokenUsage(asked)
+    answer = _answer(key, AnswerState.SUCCEEDED, None, None, usage=usage, body=body, raw={})
+    return replace(answer, embedding=vectors[0] if len(vectors) == 1 else vectors)
 
 
 def read_response(key: str, body: Mapping[str, Any]) -> Answer:
@@ -77,7 +122,45 @@ def read_response(key: str, body: Mapping[str, Any]) -> Answer:
         state, code = AnswerState.INCOMPLETE, str(reason or "incomplete")[:60]
     elif refusals and not texts:
         state, code, text = AnswerState.INCOMPLETE, "refusal", "".join(refusals)
-    return _answer(key, state, code, text, usage=usage, body=body, raw={"output": raw} if raw else {})
+    answer = _answer(key, state, code, text, usage=usage, body=body, raw={"output": raw} if raw else {})
+    reason = body.get("incomplete_details")
+    stopped = _text(reason.get("reason")) if isinstance(reason, Mapping) else None
+    return replace(
+        answer, finish_reason=stopped or _text(status), reasoning=_reasoning_of(output),
+        tool_calls=tuple(map(_chat_call, (item for item in raw if item.get("type") in _CALLS))),
+        logprobs=_logprobs_of(output),
+    )  # fmt: skip
+
+
+_CALLS = {"function_call": "function", "custom_tool_call": "custom"}
+"""Items of a response's output that call a tool -> the type of the tool."""
+
+
+def _chat_call(item: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call as chat completions write it."""
+    kind = _CALLS[str(item["type"])]
+    given = "arguments" if kind == "function" else "input"
+    return {"id": item.get("call_id"), "type": kind, kind: {"name": item.get("name"), given: item.get(given)}}
+
+
+def _parts_of(output: list[Any], kind: str, holder: str) -> Iterator[Mapping[str, Any]]:
+    """The parts that items of a kind hold."""
+    for item in output:
+        if isinstance(item, Mapping) and item.get("type") == kind:
+            parts = item.get(holder)
+            yield from (part for part in (parts if isinstance(parts, list) else ()) if isinstance(part, Mapping))
+
+
+def _reasoning_of(output: list[Any]) -> str | None:
+    """The summaries of a response's reasoning, and its text where the server shows it."""
+    holders = ("summary", "content")
+    texts = [_text(part.get("text")) or "" for holder in holders for part in _parts_of(output, "reasoning", holder)]
+    return "\n\n".join(texts) or None
+
+
+def _logprobs_of(output: list[Any]) -> list[Any] | None:
+    found = [part["logprobs"] for part in _parts_of(output, "message", "content") if part.get("logprobs")]
+    return [one for several in found if isinstance(several, list) for one in several] or None
 
 
 def _output_of(output: list[Any]) -> tuple[list[str], list[str], list[Any]]:
@@ -120,7 +203,7 @@ def _answer(
     return Answer(
         key, state, text=text, usage=usage or TokenUsage(), usage_known=usage is not None,
         error=None if code is None else _CUT.get(code, f"the answer is incomplete: {code}"), code=code,
-        response_id=_text(body.get("id")), model=_text(body.get("model")), raw=raw or None,
+        response_id=_text(body.get("id")), model=_text(body.get("model")), raw=raw or None, body=body,
     )  # fmt: skip
 
 
@@ -158,7 +241,8 @@ def _usage(usage: object, input_name: str, details_name: str, output_name: str) 
     parts = details if isinstance(details, Mapping) else {}
     cached = min(_count(parts.get("cached_tokens")) or 0, asked)
     written = min(_count(parts.get("cache_write_tokens")) or 0, asked - cached)
-    return TokenUsage(asked, cached, answered, written)
+    audio = min(_count(parts.get("audio_tokens")) or 0, asked - cached - written)
+    return TokenUsage(asked, cached, answered, written, audio)
 
 
 def _count(value: object) -> int | None:

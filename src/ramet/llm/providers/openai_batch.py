@@ -20,7 +20,14 @@ from typing import Any, BinaryIO
 from ramet import own_logger
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent
 from ramet.llm.providers.base import Answer, Capabilities, Mode, Poll, PollState, Submission
-from ramet.llm.providers.openai_batch_lines import CHAT_ENDPOINT, lines_of, problem_of, read_line, write_lines
+from ramet.llm.providers.openai_batch_lines import (
+    CHAT_ENDPOINT,
+    EMBEDDINGS_ENDPOINT,
+    lines_of,
+    problem_of,
+    read_line,
+    write_lines,
+)
 from ramet.llm.providers.openai_calls import SUBMIT_KEY, OpenAIClient
 from ramet.llm.providers.openai_errors import Conflict, NotFound
 from ramet.llm.providers.sdk_calls import Reply
@@ -68,10 +75,12 @@ class OpenAIBatch:
             file.seek(0)
             file_id = await self._upload(file, submit_key, until - time.monotonic())
 
+        endpoint = EMBEDDINGS_ENDPOINT if requests[0].endpoint == "embeddings" else self._endpoint
+
         async def create(times: Any) -> Any:
             return await self._client.sdk.batches.with_raw_response.create(
                 completion_window="24h",
-                endpoint=self._endpoint,  # type: ignore[arg-type]
+                endpoint=endpoint,  # type: ignore[arg-type]
                 input_file_id=file_id,
                 metadata={SUBMIT_KEY: submit_key},
                 timeout=times,

@@ -11,13 +11,14 @@ from ramet import own_logger
 from ramet.commands.errors import one_line
 from ramet.llm.errors import Refused
 from ramet.llm.providers.base import Answer, AnswerState
-from ramet.llm.providers.openai_answers import failed, read_chat, read_response, unreadable
-from ramet.llm.providers.openai_bodies import chat_body, response_body
+from ramet.llm.providers.openai_answers import failed, read_chat, read_embeddings, read_response, unreadable
+from ramet.llm.providers.openai_bodies import chat_body, embedding_body, response_body
 from ramet.llm.refusals import Meaning, code_of, fault_text, meaning_of
 from ramet.llm.requests import Request
 
 CHAT_ENDPOINT = "/v1/chat/completions"
 RESPONSES_ENDPOINT = "/v1/responses"
+EMBEDDINGS_ENDPOINT = "/v1/embeddings"
 LINE_BYTES_MAX = 32 * 1024 * 1024
 """Of one answer; a longer one is left out."""
 
@@ -36,7 +37,10 @@ def request_line(request: Request, endpoint: str, limit_name: str) -> bytes:
     Raises:
         Refused: the request has a parameter that is not sent on.
     """
-    body = chat_body(request, limit_name=limit_name) if endpoint == CHAT_ENDPOINT else response_body(request)
+    if request.endpoint == "embeddings":
+        body, endpoint = embedding_body(request), EMBEDDINGS_ENDPOINT
+    else:
+        body = chat_body(request, limit_name=limit_name) if endpoint == CHAT_ENDPOINT else response_body(request)
     line = {"custom_id": request.key, "method": "POST", "url": endpoint, "body": body}
     try:
         return json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
@@ -52,12 +56,12 @@ def write_lines(requests: Sequence[Request], file: BinaryIO, endpoint: str, limi
     """
     size = 0
     keys: set[str] = set()
-    models: set[str] = set()
+    models: set[tuple[str, str]] = set()
     for request in requests:
         line = request_line(request, endpoint, limit_name)
         size += len(line)
         keys.add(request.key)
-        models.add(request.model)
+        models.add((request.model, request.endpoint))
         if size > bytes_max:
             raise Refused(f"the batch is larger than {bytes_max:,} bytes: hand over fewer requests", "too_large")
         file.write(line)
@@ -114,6 +118,8 @@ def _answer_in(key: str, line: Mapping[str, Any]) -> Answer:
             return unreadable(key, "the line of its answer has no status or body")
         if not 200 <= status < 300:
             return failed(key, body.get("error") or body, status=status)
+        if body.get("object") == "list":
+            return read_embeddings(key, body)
         return read_response(key, body) if body.get("object") == "response" else read_chat(key, body)
     if not isinstance(error, Mapping):
         return unreadable(key, "the line of its answer has neither a response nor an error")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ramet.llm.errors import Refused
@@ -12,21 +12,20 @@ SCHEMA_NAME = "answer"
 
 _OURS = frozenset(
     "model messages input instructions max_tokens max_completion_tokens max_output_tokens stream stream_options store "
-    "background metadata response_format conversation previous_response_id context_management prompt".split()
+    "background metadata conversation previous_response_id context_management prompt".split()
 )
 """What this pipeline decides itself, or what would make a call longer than it was priced."""
 _DEARER = {
-    "n": "one answer is asked for and paid",
     "web_search_options": "a search is paid on top",
     "modalities": "sound is paid otherwise",
     "audio": "sound is paid otherwise",
     "prediction": "rejected predictions are paid on top",
 }
 """Parameters that would cost more than what was reserved -> why."""
-_TIERS = frozenset({"auto", "default", "flex"})
-"""Of service, which are not dearer than the list's price."""
+_TIERS = frozenset({"auto", "default", "flex", "priority"})
+"""Of service; a dearer one goes only where the price list knows what it costs."""
 _TOOLS = frozenset({"function", "custom"})
-_CHAT_ONLY = frozenset({"stop", "seed", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "functions"})
+_CHAT_ONLY = frozenset("stop seed presence_penalty frequency_penalty logit_bias logprobs functions n".split())
 """What the Responses API does not take."""
 
 
@@ -42,11 +41,42 @@ def chat_body(request: Request, *, limit_name: str = "max_completion_tokens") ->
     """
     body: dict[str, Any] = dict(_checked(request))
     body["model"] = request.model
-    body["messages"] = [dict(message) for message in request.messages]
+    body["messages"] = [_chat_message(message) for message in request.messages]
     body[limit_name] = request.max_output_tokens
     if request.schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": _named_schema(request.schema)}
     return body
+
+
+def _chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    content = message.get("content")
+    for part in content if isinstance(content, list | tuple) else ():
+        if _mapping(part).get("type") in _ANTHROPIC_PARTS:
+            raise Refused(
+                f"a part '{part['type']}' is Anthropic's: write 'tool_calls' and messages of the role 'tool'",
+                "invalid_parameter",
+            )
+    return dict(message)
+
+
+_ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+
+
+def embedding_body(request: Request) -> dict[str, Any]:
+    """The body of ``POST /embeddings``.
+
+    Raises:
+        Refused: it has a parameter that this API does not have.
+    """
+    for name in request.parameters:
+        if name not in _OF_EMBEDDINGS:
+            raise Refused(f"embeddings have no parameter '{name}': leave it out", "invalid_parameter")
+    content = request.messages[0]["content"]
+    asked = list(content) if isinstance(content, list | tuple) else content
+    return {**request.parameters, "model": request.model, "input": asked}
+
+
+_OF_EMBEDDINGS = frozenset({"dimensions", "encoding_format", "user"})
 
 
 def response_body(request: Request) -> dict[str, Any]:
@@ -59,6 +89,8 @@ def response_body(request: Request) -> dict[str, Any]:
     for name in sorted(_CHAT_ONLY & body.keys()):
         raise Refused(f"the Responses API has no '{name}': leave it out, or use chat or batch", "invalid_parameter")
     text: dict[str, Any] = {}
+    if "response_format" in body:
+        text["format"] = body.pop("response_format")
     if "verbosity" in body:
         text["verbosity"] = body.pop("verbosity")
     if request.schema is not None:
@@ -72,7 +104,7 @@ def response_body(request: Request) -> dict[str, Any]:
     if text:
         body["text"] = {**_mapping(body.get("text")), **text}
     body["model"] = request.model
-    body["input"] = [_input_message(message) for message in request.messages]
+    body["input"] = [item for message in request.messages for item in _input_items(message)]
     body["max_output_tokens"] = request.max_output_tokens
     return body
 
@@ -103,6 +135,9 @@ def _checked(request: Request) -> Mapping[str, Any]:
             raise Refused(f"the parameter '{name}' is set by the pipeline: leave it out", "invalid_parameter")
         if name in _DEARER:
             raise Refused(f"the parameter '{name}' is not sent on: {_DEARER[name]}", "invalid_parameter")
+    wanted = request.parameters.get("response_format")
+    if wanted is not None and not request.wants_json:
+        raise Refused("'response_format' is 'json_object', or said by the schema", "invalid_parameter")
     tier = request.parameters.get("service_tier")
     if tier is not None and (not isinstance(tier, str) or tier not in _TIERS):
         raise Refused("the parameter 'service_tier' is not sent on: that tier is dearer", "invalid_parameter")
@@ -112,6 +147,30 @@ def _checked(request: Request) -> Mapping[str, Any]:
             "only tools of type 'function' or 'custom' are sent on: others are paid on top", "invalid_parameter"
         )
     return request.parameters
+
+
+def _input_items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A chat message as items of the Responses API: calls of tools and their results are items of their own."""
+    message = _chat_message(message)
+    if message.get("role") == "tool":
+        yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": _plain(message["content"])}
+        return
+    calls = message.pop("tool_calls", None) or ()
+    if message.get("content") is not None:
+        yield _input_message(message)
+    for call in calls:
+        inner = _mapping(call.get("function"))
+        yield {
+            "type": "function_call", "call_id": call.get("id"), "name": inner.get("name"),
+            "arguments": inner.get("arguments"),
+        }  # fmt: skip
+
+
+def _plain(content: Any) -> Any:
+    """The result of a tool: its text."""
+    if isinstance(content, str):
+        return content
+    return "".join(str(_mapping(part).get("text") or "") for part in content)
 
 
 def _input_message(message: Mapping[str, Any]) -> dict[str, Any]:

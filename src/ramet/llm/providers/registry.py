@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from ramet.llm.errors import LlmError
+from ramet.llm.errors import LlmError, Refused
 from ramet.llm.providers.base import CHAT_CAPS, Capabilities, Mode, Provider
 from ramet.llm.requests import Request
 
@@ -22,10 +22,18 @@ def check_request(name: str, mode: Mode, request: Request) -> None:
     Raises:
         Refused: a parameter, tool or message is none that is sent on to it; the message names which and why.
     """
-    _translation(name, mode)(request)
+    _translation(name, mode, request)(request)
 
 
-def _translation(name: str, mode: Mode) -> Callable[[Request], dict[str, Any]]:
+def _translation(name: str, mode: Mode, request: Request) -> Callable[[Request], dict[str, Any]]:
+    embeds = request.endpoint == "embeddings"
+    if embeds and (name == "anthropic" or mode is Mode.BACKGROUND):
+        place = "Anthropic" if name == "anthropic" else "mode background"
+        raise Refused(f"{place} has no embeddings: use openai in mode chat or batch", "invalid_request")
+    if embeds:
+        from ramet.llm.providers.openai_bodies import embedding_body
+
+        return embedding_body
     if name == "anthropic":
         from ramet.llm.providers.anthropic_messages import message_body
 

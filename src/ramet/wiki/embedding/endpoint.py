@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import ipaddress
 import json
 import math
@@ -19,6 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 from ramet import RetryAfter
 from ramet.commands.errors import one_line
 from ramet.commands.extras import import_extra
+from ramet.fetch.errors import retry_after_seconds
 from ramet.wiki.embedding.base import Vector, group_by_length
 from ramet.wiki.errors import WIKI_EXTRA, EmbedderBusy, EmbedderError, WikiError
 
@@ -266,13 +266,13 @@ class Caller:
         code, told = _fault(content, self._headers.get("Authorization", "").removeprefix("Bearer "))
         if status == 429 and code == _NO_QUOTA:
             raise EmbedderError(f"{host} says that the account has no quota left: {told}")
-        after = _retry_after_seconds(response.headers.get("retry-after", ""))
+        after = retry_after_seconds(response.headers.get("retry-after", ""), time.time())
         if status == 429 or (status == 503 and after is not None):
             if after is None:
                 first, longest = BUSY_SECONDS
                 after = min(first * 2.0**self._busy_in_a_row, longest)
                 self._busy_in_a_row = min(self._busy_in_a_row + 1, 16)
-            raise EmbedderRateLimited(after, self._endpoint.resource)
+            raise EmbedderRateLimited(min(max(after, 1.0), RETRY_AFTER_SECONDS_MAX), self._endpoint.resource)
         if status >= 500 or status in _BUSY:
             raise EmbedderBusy(f"{host} answered {status}: {told}; try again later")
         if status in _TOO_MUCH:
@@ -282,19 +282,6 @@ class Caller:
         if status == 404:
             raise EmbedderError(f"{self._endpoint.url} is not there, or has no model {self._endpoint.model}: {told}")
         raise EmbedderError(f"{self._endpoint.url} answered {status}: {told}; check the address")
-
-
-def _retry_after_seconds(header: str) -> float | None:
-    """Seconds from now that a Retry-After means, in either of its forms; None: there is none that can be read."""
-    header = header.strip()
-    if header.isascii() and header.isdigit():
-        seconds = float(header[:9])
-    else:
-        try:
-            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
-        except (ValueError, OverflowError):
-            return None
-    return min(max(seconds, 1.0), RETRY_AFTER_SECONDS_MAX)
 
 
 def _fault(content: bytes, key: str) -> tuple[str, str]:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ramet import RetryAfter
 from ramet.commands.errors import one_line
 from ramet.fetch.client import AnswerTooLarge, HttpResponse, ServerTrouble, WebClient
+from ramet.fetch.errors import retry_after_seconds
 from ramet.fetch.host_gate import Gate
 from ramet.wiki.errors import SourceError
 
@@ -127,7 +126,7 @@ class ApiCalls:
 
     def _judged(self, answer: HttpResponse) -> dict[str, Any]:
         """What it says, if it is an answer to the question."""
-        wait = retry_after_seconds(answer.headers.get("retry-after", ""))
+        wait = retry_after_seconds(answer.headers.get("retry-after", ""), time.time())
         if answer.status == 429 or (answer.status == 503 and wait is not None):
             raise self._come_back(wait)
         if answer.status >= 500:
@@ -208,19 +207,6 @@ def _merge(into: dict[str, Any], name: str, value: Any) -> None:
 def records(value: Any) -> list[dict[str, Any]]:
     """The JSON objects of a list; of anything else, none."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def retry_after_seconds(header: str) -> float | None:
-    """What a `Retry-After` header says: seconds, or a date; None if nothing sensible."""
-    text = header.strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - time.time()
-        except (ValueError, OverflowError):
-            return None
-    return seconds if math.isfinite(seconds) else None
 
 
 def _as_object(answer: HttpResponse) -> dict[str, Any] | None:

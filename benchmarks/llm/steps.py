@@ -1,4 +1,4 @@
-"""The steps of :mod:`benchmarks.llm_scale`, each in a process of its own that prints what it used itself, as JSON."""
+"""The steps of :mod:`benchmarks.llm.scale`, each in a process of its own that prints what it used itself, as JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ async def submit(path: Path, url: str, database: str, mode: str) -> None:
     from ramet.llm import pipeline
     from ramet.llm.inputs.prompt_file import read_rows
     from ramet.llm.inputs.questions import Defaults
-    from ramet.llm.jobs import questions_of, submit_job
+    from ramet.llm.inputs.spool import questions_of
+    from ramet.llm.jobs import submit_job
     from ramet.llm.pricing.prices import given_price
     from ramet.llm.providers.base import Mode
     from ramet.llm.settings import JobSettings

@@ -1,0 +1,114 @@
+"""What was read of an input, on disk until it is in the database: rows may be far more than fit into memory."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from weakref import finalize
+
+from ramet.llm.inputs.prompt_file import Row
+from ramet.llm.requests import Request, digest
+
+Item_co = TypeVar("Item_co", covariant=True)
+Item = TypeVar("Item")
+
+READ_BYTES = 1 << 20
+"""Of lines that are in memory at once."""
+
+
+class Stream(Protocol[Item_co]):
+    """Values that are counted and can be gone through, again and again."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Item_co]: ...
+
+
+class AskedRow(NamedTuple):
+    """A row of the input, and which question answers it."""
+
+    id: str
+    key: str
+    """Of its question."""
+    first: bool = True
+    """Whether no earlier row asks the same."""
+    columns: Mapping[str, Any] = {}
+    """Its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What an input asks: its distinct questions, and which of them answers which row."""
+
+    requests: Stream[Request]
+    """Each key once, in the order in which rows ask first."""
+    rows: Stream[AskedRow]
+
+
+class Spool(Generic[Item]):
+    """Values in a temporary file that goes with the object; only some of them are in memory at once."""
+
+    def __init__(self, dump: Callable[[Item], Any], load: Callable[[Any], Item]) -> None:
+        """Begin empty; ``dump`` makes JSON of a value and ``load`` a value of that."""
+        self._file = tempfile.TemporaryFile(prefix="ramet-rows-")  # noqa: SIM115 - it goes with the object
+        finalize(self, self._file.close)
+        self._dump, self._load = dump, load
+        self._count = 0
+
+    def add(self, value: Item) -> None:
+        """Add one to the end."""
+        self._file.write(json.dumps(self._dump(value), separators=(",", ":")).encode() + b"\n")
+        self._count += 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Item]:
+        at = 0
+        while True:
+            # Several may go through it at once: each has a place of its own.
+            self._file.seek(at)
+            lines = self._file.readlines(READ_BYTES)
+            at = self._file.tell()
+            if not lines:
+                return
+            for line in lines:
+                yield self._load(json.loads(line))
+
+
+def questions_of(rows: Iterable[Row], *, distinct: bool = True) -> Questions:
+    """The questions of rows. Equal ones are asked once, unless ``distinct`` is False."""
+    requests = Spool[Request](list_of_request, request_of_list)
+    named = Spool[AskedRow](list, lambda told: AskedRow(*told))
+    seen: set[bytes] = set()
+    for row in rows:
+        request = row.request if distinct else replace(row.request, key=own_key(row.request.key, row.position))
+        key = bytes.fromhex(request.key)
+        first = key not in seen
+        if first:
+            seen.add(key)
+            requests.add(request)
+        named.add(AskedRow(row.id, request.key, first, row.columns))
+    return Questions(requests, named)
+
+
+def own_key(key: str, of: int | str) -> str:
+    """The key of a question that is asked for one row alone."""
+    return digest(f"{key}#{of}")
+
+
+def list_of_request(request: Request) -> list[Any]:
+    """A request as JSON values."""
+    return [
+        request.key, request.model, request.messages, request.max_output_tokens, dict(request.parameters),
+        request.schema, request.endpoint,
+    ]  # fmt: skip
+
+
+def request_of_list(told: list[Any]) -> Request:
+    """The request that :func:`list_of_request` told."""
+    key, model, messages, most, parameters, schema, endpoint = told
+    return Request(key, model, tuple(messages), most, parameters, schema, endpoint)
