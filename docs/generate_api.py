@@ -16,8 +16,8 @@ PAGE = REFERENCE / "api.md"
 
 HEAD = """# The Python API
 
-Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, and `ramet.testing`, and
-nothing else, is the public API. This page is written by `docs/generate_api.py` from the docstrings: change those, then
+Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, `ramet.testing` and
+`ramet.fetch` (`ramet.fetch.testing` for its tests), and nothing else, is the public API. This page is written by `docs/generate_api.py` from the docstrings: change those, then
 run `make docs`.
 Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 """
@@ -67,12 +67,13 @@ PARTS = {
     "client.settings": ("Settings", "ramet.engine.client.settings"),
 }
 """Attributes of a client that are documented here, with the class of each. `SyncClient` has them without `await`."""
-TESTING = "ramet.testing"
+PACKAGES = {"For tests": "ramet.testing", "Fetching": "ramet.fetch"}
+"""What is published beside `ramet` itself, by the title of its section."""
 
 FOR_THE_ENGINE = frozenset(
     "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain opened "
     "state_text state_stored claims_noted claims_left_over note_text note_stored claims_taken "
-    "buffered buffer_again declare refresh limits".split()
+    "buffered buffer_again declare refresh limits keys link_keys note_known".split()
 )
 """Methods without an underscore that are nevertheless none of a user's business."""
 
@@ -333,9 +334,10 @@ def page() -> str:
             parts += [entry(name, modules[name], set(modules)) for name in present]
             if "Client" in present:
                 parts += [part_of_client(part) for part in PARTS]
-    parts.append(f"## For tests: `{TESTING}`")
-    kit = public_names(TESTING)
-    parts += [entry(name, module, set(kit), heading=f"{TESTING}.{name}") for name, module in kit.items()]
+    for title, package in PACKAGES.items():
+        parts.append(f"## {title}: `{package}`")
+        kit = public_names(package)
+        parts += [entry(name, module, set(kit), heading=f"{package}.{name}") for name, module in kit.items()]
     return "\n\n".join(parts) + "\n"
 
 
