@@ -16,9 +16,9 @@ PAGE = REFERENCE / "api.md"
 
 HEAD = """# The Python API
 
-Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, `ramet.testing` and
-`ramet.fetch` (`ramet.fetch.testing` for its tests), and nothing else, is the public API. This page is written by `docs/generate_api.py` from the docstrings: change those, then
-run `make docs`.
+Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, what `ramet.fetch` and
+`ramet.llm` publish to handlers, and `ramet.testing`, and nothing else, is the public API. This page is written by
+`docs/generate_api.py` from the docstrings: change those, then run `make docs`.
 Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 """
 
@@ -67,8 +67,8 @@ PARTS = {
     "client.settings": ("Settings", "ramet.engine.client.settings"),
 }
 """Attributes of a client that are documented here, with the class of each. `SyncClient` has them without `await`."""
-PACKAGES = {"For tests": "ramet.testing", "Fetching": "ramet.fetch"}
-"""What is published beside `ramet` itself, by the title of its section."""
+PACKAGES = {"ramet.fetch": "Pages in handlers", "ramet.llm": "Models in handlers", "ramet.testing": "For tests"}
+"""What is published beside `ramet` itself, with the heading of each."""
 
 FOR_THE_ENGINE = frozenset(
     "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain opened "
@@ -313,6 +313,8 @@ def entry(name: str, module: str, public: set[str], *, heading: str = "") -> str
         if isinstance(node, ast.ClassDef):
             parts += class_page(node, tree, public)
         elif isinstance(node, Function):
+            if is_overload(node):
+                continue
             parts += [f"```python\n{signature(node, method=False)}\n```", markdown(docstring)]
         else:
             parts += [f"```python\n{ast.unparse(node)}\n```", markdown(docstring)]
@@ -334,10 +336,10 @@ def page() -> str:
             parts += [entry(name, modules[name], set(modules)) for name in present]
             if "Client" in present:
                 parts += [part_of_client(part) for part in PARTS]
-    for title, package in PACKAGES.items():
+    for package, title in PACKAGES.items():
         parts.append(f"## {title}: `{package}`")
-        kit = public_names(package)
-        parts += [entry(name, module, set(kit), heading=f"{package}.{name}") for name, module in kit.items()]
+        published = public_names(package)
+        parts += [entry(name, published[name], set(published), heading=f"{package}.{name}") for name in published]
     return "\n\n".join(parts) + "\n"
 
 

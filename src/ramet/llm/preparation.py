@@ -22,8 +22,9 @@ from ramet.llm.pricing.mode_choice import rate_of
 from ramet.llm.pricing.prices import Price, price_of
 from ramet.llm.providers.base import Capabilities, Mode
 from ramet.llm.providers.registry import caps_of, check_request
+from ramet.llm.providers.sdk_calls import checked_host
 from ramet.llm.requests import Endpoint
-from ramet.llm.settings import BATCH_SECONDS, INVALID_MAX, JobSettings
+from ramet.llm.settings import BATCH_SECONDS, CONCURRENCY_FACTOR, INVALID_MAX, JobSettings
 
 SCHEMA_BYTES_MAX = 1_000_000
 
@@ -54,6 +55,7 @@ class SubmitArguments:
     soft_cost: int | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    concurrency: int | None = None
     answer_tokens: int | None = None
     name: str | None = None
 
@@ -77,6 +79,8 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
         LlmError: something cannot be taken; where a line is at fault, the message names it.
     """
     _check_costs(wanted)
+    if wanted.base_url is not None:
+        checked_host(wanted.base_url)
     if wanted.name is not None:
         check_name(wanted.name)
     caps = _caps(wanted)
@@ -94,6 +98,7 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
         item_seconds=BATCH_SECONDS if mode is Mode.BATCH else limits.task_seconds or BATCH_SECONDS,
         call_retries=limits.call_retries,
         batch_items=min(caps[mode].items_max, 50_000),
+        concurrency=wanted.concurrency or CONCURRENCY_FACTOR * limits.invocation_concurrency,
         requests_per_minute=wanted.requests_per_minute, tokens_per_minute=wanted.tokens_per_minute,
         source=str(wanted.path), rows=len(questions.rows), items=len(questions.requests),
         raw=wanted.raw,
