@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Permanent, as_usd
+from ramet import Client, Context, Outcome, Permanent, RetryAfter, as_usd
 from ramet.llm import app
 from ramet.llm.answers import Check, InvalidAnswer, open_check, read_json
-from ramet.llm.errors import ProviderError
+from ramet.llm.errors import NotSent, ProviderError, TooBusy
 from ramet.llm.pace import Pace
 from ramet.llm.pricing.prices import cost_of, reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Provider, RateLimit, Submission
@@ -38,6 +38,8 @@ class SubmitState(BaseModel):
     submitted_at: float = 0.0
     ambiguous: int = 0
     """Submits of which nobody knows what became."""
+    unreached: int = 0
+    """Submits in a row that did not reach the provider."""
 
     def submit_key(self, task_id: str) -> str:
         """The name of the last submit, for ever."""
@@ -88,6 +90,29 @@ def note_refusal(ctx: Context, state: SubmitState, items: int, why: str) -> None
     """Count a submit that the provider refused for now, or so many lines of it, with the task's next commit."""
     row = (state.submit_key(ctx.id), ctx.tracking_id, ctx.id, items, why, ctx.now)
     ctx.write(app.ADD_REFUSAL, row)
+
+
+BUSY_SECONDS = 30.0
+"""How long a provider is left alone that is busy and does not say for how long."""
+UNREACHED_SECONDS_MAX = 300.0
+
+
+def busy(error: TooBusy, place: str) -> RetryAfter:
+    """What a task raises for it: it waits until the provider's time, which uses none of its own, and says for what."""
+    later = RetryAfter(BUSY_SECONDS if error.seconds is None else error.seconds, place)
+    later.args = (f"busy: {error}",)
+    return later
+
+
+def unreached(state: SubmitState, error: NotSent) -> Outcome:
+    """The provider took nothing on: ask again in 5 s, 10 s, ..., at most 5 minutes. Uses none of the task's time.
+
+    Args:
+        state: counts it already.
+        error: why it was not reached.
+    """
+    seconds = min(UNREACHED_SECONDS_MAX, 2.5 * 2.0 ** min(state.unreached, 20))
+    return Outcome.snooze(seconds, f"not reached: {error}", uses_time=False)
 
 
 KEYS = {"openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",)}

@@ -22,6 +22,7 @@ from ramet.llm.pricing.mode_choice import rate_of
 from ramet.llm.pricing.prices import Price, price_of
 from ramet.llm.providers.base import Capabilities, Mode
 from ramet.llm.providers.registry import caps_of, check_request
+from ramet.llm.providers.sdk_calls import checked_host
 from ramet.llm.requests import Endpoint
 from ramet.llm.settings import BATCH_SECONDS, CONCURRENCY_FACTOR, INVALID_MAX, JobSettings
 
@@ -78,6 +79,8 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
         LlmError: something cannot be taken; where a line is at fault, the message names it.
     """
     _check_costs(wanted)
+    if wanted.base_url is not None:
+        checked_host(wanted.base_url)
     if wanted.name is not None:
         check_name(wanted.name)
     caps = _caps(wanted)

@@ -14,6 +14,7 @@ from ramet import PRESETS, Client, as_usd
 from ramet.commands.options import check_folder, database_words, json_option, person
 from ramet.commands.terminal import emit, plain
 from ramet.llm.commands.options import DATABASE, database_option, in_nano_dollars, is_deleted
+from ramet.llm.commands.terminal import paused
 from ramet.llm.commands.work import has_worker, wake, work_on
 from ramet.llm.errors import LlmError
 from ramet.llm.jobs import Job, submit_job
@@ -131,6 +132,8 @@ async def _submit(prepared: PreparedJob, soft_cost: int | None, database: str, w
             emit({"event": "submitted", "new": new, **status.as_json()})
         else:
             _tell(job, prepared, new=new, served=served, place=client.place)
+            if status.state == "paused":
+                click.echo(paused(status))
         return await work_on(client, job, as_json=as_json) if work and not status.over else 0
 
 

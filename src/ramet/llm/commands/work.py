@@ -11,7 +11,7 @@ from ramet import Client, StoreError, Worker, own_logger
 from ramet.commands.extras import need_modules
 from ramet.commands.options import person
 from ramet.commands.terminal import console, emit
-from ramet.commands.worker import look_on, quiet_guard, run_watched, run_worker, tell_stopping
+from ramet.commands.worker import look_on, quiet_guard, run_until, run_worker, tell_stopping
 from ramet.llm.commands import terminal
 from ramet.llm.commands.options import database_option, job_of
 from ramet.llm.errors import LLM_EXTRA, LLM_MODULES, LlmError
@@ -63,38 +63,40 @@ def _worker(client: Client, concurrency: int | None, until: Job | None) -> Worke
     return Worker(app, client, target=TARGET, concurrency=concurrency, until_ended=ended, foreground=True)
 
 
-async def serve(client: Client, *, concurrency: int | None = None, until: Job | None = None) -> list[int]:
-    """Work until a signal, or until a job has ended; the signals that came."""
+async def serve(client: Client, *, concurrency: int | None = None) -> list[int]:
+    """Work until a signal; the signals that came."""
     with quiet_guard():
-        return await run_worker(_worker(client, concurrency, until))
+        return await run_worker(_worker(client, concurrency, None))
 
 
 async def work_and_follow(client: Client, job: Job, view: View, *, concurrency: int | None = None) -> int:
-    """Work until a job has ended, telling how far it is; the signal that stopped it before, or 0."""
+    """Work until a job has ended or is paused, telling how far it is; the signal that stopped it before, or 0."""
     try:
         with quiet_guard():
-            return await run_watched(_worker(client, concurrency, job), follow(client, job.job_id, view), tell_stopping)
+            return await run_until(_worker(client, concurrency, job), follow(client, job.job_id, view), tell_stopping)
     finally:
         view.close()
 
 
 async def follow(client: Client, name: str, view: View) -> JobStatus:
-    """Tell how far a job is until it has ended; its last status."""
+    """Tell how far a job is until it has ended, or is paused and waits for a person; its last status."""
 
     async def look() -> JobStatus:
         now = await status_of(client, await find_job(client, name))
         view.look(now)
         return now
 
-    return await look_on(look, LOOK_SECONDS, is_over=lambda now: now.over)
+    return await look_on(look, LOOK_SECONDS, is_over=lambda now: now.over or now.state == "paused")
 
 
 EXIT_UNFINISHED = 1
 """The job failed, was cancelled or is paused."""
+EXIT_PARTLY = 3
+"""The job ended, and some of its items failed."""
 
 
 @click.command("work", short_help="Work on the jobs of a database.")
-@click.option("--until-ended", "name", metavar="JOB", help="End when this job has ended.")
+@click.option("--until-ended", "name", metavar="JOB", help="End when this job has ended or is paused.")
 @click.option(
     "--concurrency",
     type=click.IntRange(1, 1_000),
@@ -116,11 +118,17 @@ async def _work(name: str | None, concurrency: int | None, database: str) -> int
     async with app.client(database, create=name is None) as client:
         job = None if name is None else await job_of(client, name)
         click.echo(f"working on jobs in {client.place}; Ctrl-C ends", err=True)
-        if job is None and concurrency is None:
-            live = [one.settings.concurrency for one in await list_jobs(client) if one.lineage.state == "running"]
-            concurrency = max(live, default=None)
-        heard = await serve(client, concurrency=concurrency, until=job)
-        return 128 + heard[0] if len(heard) > 1 else 0
+        if job is None:
+            if concurrency is None:
+                live = [one.settings.concurrency for one in await list_jobs(client) if one.lineage.state == "running"]
+                concurrency = max(live, default=None)
+            heard = await serve(client, concurrency=concurrency)
+            return 128 + heard[0] if len(heard) > 1 else 0
+        stopped = await work_and_follow(client, job, terminal.NoView(), concurrency=concurrency)
+        status = await status_of(client, await find_job(client, job.name))
+        if status.state == "paused":
+            click.echo(terminal.paused(status), err=True)
+        return 0 if stopped and not status.over else exit_code(status)
 
 
 async def work_on(client: Client, job: Job, *, as_json: bool) -> int:
@@ -151,5 +159,5 @@ def tell_end(status: JobStatus, *, as_json: bool) -> None:
 
 
 def exit_code(status: JobStatus) -> int:
-    """0 when a job succeeded."""
-    return 0 if status.state == "succeeded" else EXIT_UNFINISHED
+    """0 when all items of a job succeeded."""
+    return {"succeeded": 0, "partly": EXIT_PARTLY}.get(status.state, EXIT_UNFINISHED)
