@@ -17,6 +17,7 @@ from ramet import (
 )
 from ramet.llm import app as tables
 from ramet.llm.app import BATCH_ITEM_LIMITS, LANE_LIMITS, app
+from ramet.llm.asking_again import bound_again, invalid_answers, may_be_judged
 from ramet.llm.calls import (
     INVALID,
     BookedAnswer,
@@ -118,8 +119,9 @@ async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> 
     chosen: list[ChosenItem] = []
     size = amount = 0
     room = await _room(ctx)
+    wrong = await invalid_answers(ctx, [item.task_id for item in bound]) if may_be_judged(job, bound) else {}
     for item in bound:
-        told = await whole_item(ctx, item)
+        told = bound_again(job, await whole_item(ctx, item), wrong.get(item.task_id))
         size += len(told.payload.encode()) + OVERHEAD_BYTES
         one = chosen_of(job, told)
         if chosen and (size > job.settings.batch_bytes or (room is not None and amount + one.amount > room)):

@@ -208,19 +208,16 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
     ) -> None:
         """Settle a task that is bound to this one; commits with the next checkpoint or the end. Counts as progress.
 
-        Late and doubled ones are refused one by one and told in the log. Arguments are those of
-        :func:`ramet.engine.context.binding.item_settlement`.
+        Late and doubled ones are refused one by one, in the log. Arguments: :func:`ramet.item_settlement`.
 
         Raises:
             ValueError: the state is none that a bound task can get, or has no reason.
         """
-        made = item_settlement(
-            task_id, binding, state, result=result, reason=reason, delay_seconds=delay_seconds, uses_time=uses_time
-        )
-        if isinstance(self._items, list):
-            self._items.append(made)
-        else:
-            self._items = [made]
+        more: dict[str, Any] = {"delay_seconds": delay_seconds, "uses_time": uses_time}
+        made = item_settlement(task_id, binding, state, result=result, reason=reason, **more)
+        if not isinstance(self._items, list):
+            self._items = []
+        self._items.append(made)
 
     def hold_key(self, seconds: float) -> None:
         """For a kind with ``unique="global"``: how long this task's key stays held after its end, at most the kind's
