@@ -204,6 +204,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         result: Any = None,
         reason: str | None = None,
         delay_seconds: float = 0.0,
+        writes: Sequence[tuple[str, Sequence[Any]]] = (),
     ) -> None:
         """Settle a task that is bound to this one; commits with the next checkpoint or the end. Counts as progress.
 
@@ -211,9 +212,11 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         :func:`ramet.engine.context.binding.item_settlement`.
 
         Raises:
-            ValueError: the state is none that a bound task can get, or has no reason.
+            ValueError: the state is none that a bound task can get, or has no reason; or as for :meth:`write`.
         """
-        made = item_settlement(task_id, binding, state, result=result, reason=reason, delay_seconds=delay_seconds)
+        made = item_settlement(
+            task_id, binding, state, result=result, reason=reason, delay_seconds=delay_seconds, writes=writes
+        )
         if isinstance(self._items, list):
             self._items.append(made)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing, Wait, free_wait
@@ -46,6 +46,8 @@ class ItemSettlement(NamedTuple):
     reason: str | None = None
     delay_seconds: float = 0.0
     """With ``pending``: how long nobody may claim or bind it."""
+    writes: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    """Statements on own tables with their parameters: they run where this settlement is accepted, and nowhere else."""
 
 
 class ItemResult(NamedTuple):
