@@ -211,7 +211,7 @@ class Operating:
     async def set_max_cost(
         self, tracking_id: str, max_cost: int, *, by: str = "client", reason: str | None = None
     ) -> Lineage:
-        """Set what a lineage may cost, more or less than now, and its soft ceiling where it has one. Recorded as an act.
+        """Set what a lineage may cost, more or less than now, and its soft ceiling if it has one. Recorded as an act.
 
         It is not lowered below what is spent and reserved: nothing at work is cancelled by it.
 

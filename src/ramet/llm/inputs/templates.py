@@ -14,7 +14,7 @@ from typing import Any
 from ramet.commands.errors import one_line
 from ramet.commands.extras import import_extra
 from ramet.llm.errors import LLM_EXTRA
-from ramet.llm.inputs.values import InvalidRow, shown
+from ramet.llm.inputs.values import InvalidRow, ShortTemplate, Template, shown
 
 OUTPUT_MAX = 8_000_000
 """Characters of a prompt."""
@@ -27,6 +27,18 @@ _STATEMENTS = ("Assign", "AssignBlock", "Block", "CallBlock", "Extends", "Filter
                "Include", "Macro", "With", "Call", "Getattr", "Mul", "Pow", "Mod")  # fmt: skip
 """Parts of the language that are refused: they reach out of the row, or make much of little. (``a.b`` is a field of
 an object in the row, and reads as ``a['b']``.)"""
+
+
+def template_of(words: str) -> Template:
+    """The template that a person wrote: of Jinja where it has ``{{`` or ``{%``, else in the short form ``{text}``.
+
+    Raises:
+        InvalidRow: it cannot be read.
+        ExtraMissing: it is one of Jinja, which is not installed.
+    """
+    if "{{" not in words and "{%" not in words:
+        return ShortTemplate(words)
+    return JinjaTemplate(words)
 
 
 class JinjaTemplate:

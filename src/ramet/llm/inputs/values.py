@@ -134,20 +134,6 @@ class Template(Protocol):
         ...
 
 
-def template_of(words: str) -> Template:
-    """The template that a person wrote: of Jinja where it has ``{{`` or ``{%``, else in the short form ``{text}``.
-
-    Raises:
-        InvalidRow: it cannot be read.
-        ExtraMissing: it is one of Jinja, which is not installed.
-    """
-    if "{{" not in words and "{%" not in words:
-        return ShortTemplate(words)
-    from ramet.llm.inputs.templates import JinjaTemplate
-
-    return JinjaTemplate(words)
-
-
 class ShortTemplate:
     """A template that was read.
 
