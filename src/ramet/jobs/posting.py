@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,8 +17,31 @@ BYTES_MAX = 150_000
 """Of a description as JSON. A payload takes 256 KiB; a state has a posting twice, once as what was read of it."""
 ESCAPED = 6
 """Bytes of JSON that one character can take."""
+Period = Literal["hour", "day", "week", "month", "year"]
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 """Characters that no database takes as text, or no line can have."""
+
+
+class Pay(BaseModel):
+    """What a board's fields say of pay: numbers, with their currency and period as far as it says."""
+
+    model_config = ConfigDict(frozen=True)
+
+    minimum: float | None = None
+    maximum: float | None = None
+    currency: str | None = None
+    """ISO 4217 code, or the sign that the board writes."""
+    period: Period | None = None
+
+
+class PlaceFields(BaseModel):
+    """A place whose parts a board has in fields of their own, each as it writes it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    city: str | None = None
+    region: str | None = None
+    country: str | None = None
 
 
 class Posting(BaseModel):
@@ -35,18 +58,24 @@ class Posting(BaseModel):
     company_website: str | None = None
     location: str | None = None
     """All places, joined by ``; ``."""
+    places: tuple[PlaceFields, ...] = ()
+    """The same places where the board has their parts in fields; what reads places takes these before the text."""
+    country: str | None = None
+    """Where a field of its own has it: ISO 3166 code or name, of the places that do not say theirs."""
     description: str = ""
     posted_at: float | None = None
     """Unix seconds. Never a date of change."""
     salary: str | None = None
     """As a person would write it: ``$120,000 - $150,000 a year``."""
+    pay: Pay | None = None
+    """The same where the board has it in numbers; what reads pay takes this, and the text only without it."""
     workplace: str | None = None
     """``remote``, ``hybrid`` or ``onsite`` where a field of the board says so outright."""
     employment_type: str | None = None
     detail_url: str | None = None
     """Where the rest of it is, when the list does not have all."""
     extra: dict[str, Any] = Field(default_factory=dict)
-    """Other fields that the instruction names, for people (department, requisition, country)."""
+    """Other fields that the instruction names, for people (department, requisition)."""
 
     @property
     def whole(self) -> bool:

@@ -92,14 +92,9 @@ class Job:
         Raises:
             LlmError: something cannot be taken; where a row is at fault, the message names it.
         """
-        check = None
-        if isinstance(schema, type):
-            check = path_of(schema)
-            open_model(check)
         wanted = SubmitArguments(
             rows=rows, template=prompt, model=model, max_output_tokens=max_output_tokens,
-            max_cost=None if max_cost is None else dollars(max_cost),
-            schema=schema if isinstance(schema, Mapping) else None, check=check,
+            max_cost=None if max_cost is None else dollars(max_cost), **_schema_options(schema),
             on_answer=None if on_answer is None else path_of(on_answer), **options,
         )  # fmt: skip
         prepared = await asyncio.to_thread(prepare, wanted)
@@ -191,6 +186,15 @@ class Job:
         if await is_deleted(client, job):
             raise JobNotFound(f"job {job.name} was deleted")
         return job
+
+
+def _schema_options(schema: Mapping[str, Any] | type[BaseModel] | None) -> dict[str, Any]:
+    """A schema, or the path of a model, as a submit takes them."""
+    if not isinstance(schema, type):
+        return {"schema": schema}
+    path = path_of(schema)
+    open_model(path)
+    return {"check": path}
 
 
 def _lanes(chunk: list[Root]) -> list[Root]:

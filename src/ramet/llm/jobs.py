@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -144,9 +144,8 @@ async def submit_job(
     chunks = chunks_of(questions, job_id, settings)
     first = next(chunks)
     second = next(chunks, None)
-    whole = second is None
     roots: list[Root] = [(JOB, settings, {"key": JOB_KEY}), *lanes, *first]
-    if not whole:
+    if second is not None:
         roots = [(JOB, settings, {"key": JOB_KEY, "delay_seconds": HELD_SECONDS})]
     try:
         told = await client.submit_many(roots, one_lineage=True, tracking_id=job_id, limits=limits, may_raise=True,
@@ -157,17 +156,20 @@ async def submit_job(
     job = await find_job(client, job_id)
     if not new and job.settings.digest != settings.digest:
         raise InputError(f"job {job.name} exists already and asks something else: give another name with --job")
-    if not whole and (new or await _is_unfinished(client, job)):
+    if second is not None and (new or await _is_unfinished(client, job)):
         if new:
             await client.pause_lineage(job_id, by="llm", reason=UNFINISHED)
-        assert second is not None
-        for chunk in chain((first, second), chunks):
-            await add_chunk(client, job_id, chunk)
-        await add_chunk(client, job_id, lanes)
-        await client.reschedule(await _first_task(client, job_id), delay_seconds=0.0, by="llm")
-        await client.resume_lineage(job_id, by="llm")
+        await _complete(client, job_id, chain((first, second), chunks, [lanes]))
         return await find_job(client, job_id), True
     return job, new
+
+
+async def _complete(client: Client, job_id: str, chunks: Iterable[Sequence[Root]]) -> None:
+    """Fill a job that is paused, and let it go on."""
+    for chunk in chunks:
+        await add_chunk(client, job_id, chunk)
+    await client.reschedule(await _first_task(client, job_id), delay_seconds=0.0, by="llm")
+    await client.resume_lineage(job_id, by="llm")
 
 
 UNFINISHED = "it is being submitted: give the same command again if that was cut short"
@@ -303,7 +305,7 @@ async def end_job(ctx: Context, totals: LineageTotals) -> Outcome | None:
     others = sum(count.tasks for count in items) - succeeded
     state = "cancelled" if totals.state == "cancelled" else "failed"
     if totals.state == "finished" and succeeded:
-        state = "succeeded"
+        state = "partly" if others else "succeeded"
     row = (totals.tracking_id, state, succeeded, others, totals.reason, totals.ended_at)
     ctx.write(tables.ADD_JOB, row)
     ctx.write(FORGET, (totals.tracking_id,))

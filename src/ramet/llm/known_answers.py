@@ -123,6 +123,15 @@ async def settle_bound(
     return item_settlement(told.task_id, told.number, "success", result=result, writes=writes)
 
 
+async def settle_later(
+    ctx: Context, job: ClaimedJob, told: BoundTask, request: Request, result: dict[str, Any]
+) -> None:
+    """Settle a bound item that has its answer with the settler's next commit."""
+    made = await settle_bound(ctx, job, told, request, result)
+    kept = result if made.state == "success" else None
+    ctx.settle_item(made.task_id, made.binding, made.state, result=kept, reason=made.reason, writes=made.writes)
+
+
 async def settle_known(ctx: Context, job: ClaimedJob, bound: Sequence[BoundTask]) -> int:
     """Settle those of the bound items whose answers are there already; how many there were."""
     if not looks_up(job):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.jobs.boards.dates import DAY, parse_posted
+from ramet.jobs.boards.dates import AHEAD_MAX, DAY, parse_posted
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp()
 
@@ -136,3 +136,10 @@ def test_an_iso_date_is_what_it_says(seconds: float) -> None:
     text = datetime.fromtimestamp(seconds, tz=UTC).isoformat()
     assert parse_posted(text, NOW) == pytest.approx(seconds, abs=1e-3)
     assert parse_posted(text.replace("+00:00", "Z"), NOW) == pytest.approx(seconds, abs=1e-3)
+
+
+def test_a_date_of_publication_is_not_in_the_future_and_an_end_may_be() -> None:
+    for ahead, is_believed in ((DAY, True), (2 * DAY, True), (3 * DAY, False), (33 * DAY, False), (300 * DAY, False)):
+        assert (parse_posted(NOW + ahead, NOW) is not None) is is_believed
+        assert parse_posted(NOW + ahead, NOW, AHEAD_MAX) == NOW + ahead
+    assert parse_posted(NOW + 500 * DAY, NOW, AHEAD_MAX) is None

@@ -8,7 +8,7 @@ import pytest
 
 from ramet.jobs.boards.fields import absolute, line, plain, workplace_of
 from ramet.jobs.boards.instruction import Instruction, parsed_path, texts_at
-from ramet.jobs.boards.salary_text import salary_text
+from ramet.jobs.boards.salary_text import pay_of, salary_text
 from ramet.jobs.posting import Posting
 from tests.jobs.boards.sample_boards import NOW, board, read
 
@@ -131,11 +131,11 @@ def test_the_flags_of_recruitee_are_a_place_of_work(flags: dict[str, Any], workp
     ],
 )
 def test_a_salary_in_numbers_is_written_as_a_person_would(told: tuple[str, str, str, str], text: str | None) -> None:
-    assert salary_text(*told) == text
+    assert salary_text(pay_of(*told)) == text
 
 
 def test_a_salary_in_cents_is_divided() -> None:
-    assert salary_text("5000000", "6000000", "EUR", "PER_YEAR", 100) == "€50,000 - €60,000 a year"
+    assert salary_text(pay_of("5000000", "6000000", "EUR", "PER_YEAR", 100)) == "€50,000 - €60,000 a year"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ramet.jobs.detection.postings import jsonld_postings, posting_of_page
-from ramet.jobs.posting import Posting
+from ramet.jobs.posting import Pay, PlaceFields, Posting
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC).timestamp()
 URL = "https://careers.acme.example/jobs/7-clerk"
@@ -60,9 +60,11 @@ def test_every_field_of_a_jobposting() -> None:
         company="Acme",
         company_website="https://acme.example/",
         location="Oslo, NO",
+        places=(PlaceFields(city="Oslo", country="NO"),),
         description="Keep files.\nSQL",
         posted_at=day(2026, 11, 20),
         salary="$120,000 - $150,000 a year",
+        pay=Pay(minimum=120_000, maximum=150_000, currency="USD", period="year"),
         employment_type="full-time, contractor",
         extra={"valid_through": day(2026, 12, 20)},
     )
@@ -78,6 +80,11 @@ def test_every_field_of_a_jobposting() -> None:
         {**CLERK, "@type": ["Thing", "http://schema.org/JobPosting"]},
         "<!-- " + json.dumps(CLERK) + " -->",
         json.dumps(CLERK) + ";",
+        "//<![CDATA[\n" + json.dumps(CLERK) + "\n//]]>",
+        "/* <![CDATA[ */" + json.dumps(CLERK) + "/* ]]> */",
+        "# <![CDATA[\n" + json.dumps(CLERK) + "\n# ]]>",
+        "\ufeff" + json.dumps(CLERK),
+        "<!--\n//<![CDATA[\n" + json.dumps(CLERK) + "\n//]]>\n-->",
         json.dumps(CLERK)[:-1] + ",}",
         json.dumps(CLERK).replace("files", "files\n\t"),
         json.dumps(CLERK).replace("&", "&amp;").replace('"', "&quot;"),
@@ -119,10 +126,28 @@ def test_places_that_all_have_the_address_of_the_first_are_told_by_their_names()
         ("$1,000 a week", "$1,000 a week"),
         ({"currency": "USD", "value": {"minValue": 0, "maxValue": 0}}, None),
         ([], None),
+        (
+            {"@type": "PriceSpecification", "price": "52.000,00", "priceCurrency": "EUR", "unitCode": "ANN"},
+            "€52,000 a year",
+        ),
+        ({"priceCurrency": "USD", "minPrice": 30, "maxPrice": 40, "unitText": "HOUR"}, "$30 - $40 an hour"),
+        ({"currency": "EUR", "value": "45.000 - 60.000"}, "45.000 - 60.000"),
+        ({"currency": "EUR", "value": {"value": "12,50", "unitText": "HOUR"}}, "€12.50 an hour"),
     ],
 )
 def test_salaries_in_all_their_shapes(salary: object, text: str | None) -> None:
     assert of_page(script({**CLERK, "baseSalary": salary})).salary == text
+
+
+def test_an_estimated_salary_is_read_where_there_is_no_other() -> None:
+    estimated = {
+        "@type": "MonetaryAmountDistribution", "name": "base", "currency": "USD", "duration": "P1Y",
+        "percentile10": 90_000, "median": 105_000, "percentile90": 120_000,
+    }  # fmt: skip
+    bare = {name: value for name, value in CLERK.items() if name != "baseSalary"}
+    found = of_page(script({**bare, "estimatedSalary": [estimated]}))
+    assert found.pay == Pay(minimum=90_000, maximum=120_000, currency="USD", period="year")
+    assert of_page(script({**CLERK, "estimatedSalary": [estimated]})).salary == "$120,000 - $150,000 a year"
 
 
 def test_sections_outside_the_description_are_added_once() -> None:
@@ -181,6 +206,7 @@ def test_microdata() -> None:
         company="Acme",
         company_website="https://acme.example/",
         location="Oslo, Norway",
+        places=(PlaceFields(city="Oslo", country="Norway"),),
         description="Keep files.\nSQL",
         posted_at=day(2026, 11, 20) + 36_000,
     )

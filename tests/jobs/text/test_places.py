@@ -38,6 +38,22 @@ from ramet.jobs.text.places import Place, is_at, places_of
         ("Job LocationsUS-Remote", Place(None, None, "US", None)),
         ("Bengaluru", Place("Bengaluru", "KA", "IN", 5.5)),
         ("Perth, WA, Australia", Place("Perth", "WA", "AU", 8)),
+        ("KA, IN", Place(None, "KA", "IN", 5.5)),
+        ("Chennai, TN, IN", Place("Chennai", "TN", "IN", 5.5)),
+        ("IN-KA-Bengaluru", Place("Bengaluru", "KA", "IN", 5.5)),
+        ("USA.TX.Austin", Place("Austin", "TX", "US", -6)),
+        ("CAN.ON.Ottawa", Place("Ottawa", "ON", "CA", -5)),
+        ("the Netherlands", Place(None, None, "NL", 1)),
+        ("The Hague, the Netherlands", Place("The Hague", None, "NL", 1)),
+        ("Remote in the United States", Place(None, None, "US", None)),
+        ("within 50 miles of Denver", Place("Denver", "CO", "US", -7)),
+        ("Reno Nevada United States", Place("Reno", "NV", "US", -8)),
+        ("San Jose Costa Rica", Place("San Jose", None, "CR", -6)),
+        ("Port of Spain", Place("Port of Spain", None, "TT", -4)),
+        ("Bayamon, PR", Place("Bayamon", None, "PR", -4)),
+        ("Sao Luis, BR", Place("Sao Luis", None, "BR", -3)),
+        ("Zagreb, HR", Place("Zagreb", None, "HR", 1)),
+        ("Ho Chi Minh", Place("Ho Chi Minh", None, "VN", 7)),
     ],
 )
 def test_one_place(text: str, place: Place) -> None:
@@ -97,3 +113,24 @@ def test_at_a_city_of_a_country() -> None:
     assert not is_at(berlin, "Berlin", "Austria")
     (lyon,) = places_of("Lyon, Rhône")
     assert not is_at(lyon, "Paris", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "countries"),
+    [
+        ("London/Paris", ["GB", "FR"]),
+        ("Vancouver, WA/Portland, OR", ["US", "US"]),
+        ("Oslo or Bergen", ["NO", "NO"]),
+        ("Hybrid/Remote", []),
+        ("Berlin / Munich / Remote", ["DE", "DE"]),
+    ],
+)
+def test_places_side_by_side(text: str, countries: list[str]) -> None:
+    assert [place.country for place in places_of(text)] == countries
+
+
+def test_a_country_of_a_field_decides_what_a_code_means() -> None:
+    assert places_of("Gaya, BR", "IN")[0].country == "IN"
+    assert places_of("Salem, IN", "India")[0].country == "IN"
+    assert places_of("Salem, IN", "US")[0].country == "US"
+    assert places_of("Lonely Village", "NOR") == (Place("Lonely Village", None, "NO", 1),)

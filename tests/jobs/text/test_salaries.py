@@ -48,8 +48,58 @@ def test_pay(text: str, salary: Salary) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "country", "salary"),
+    [
+        ("Estimated annual salary of $122,000.00 - $168,000.00\n\nEquity\n\nThis role", None, usd(122 * K, 168 * K)),
+        ("Base pay: $122,000 - $168,000\n\nBonus\n\nA bonus of 10 %.", None, usd(122 * K, 168 * K)),
+        ("Salary range: $90,000-$110,000\nStock options and benefits", None, usd(90 * K, 110 * K)),
+        ("Pay: $850 - $1,150 per week", None, usd(44_200, 59_800)),
+        ("Rate £700 - £1,050 per day", "GB", Salary(182 * K, 273 * K, "GBP")),
+        ("Compensation 120-150,000 USD", None, usd(120 * K, 150 * K)),
+        ("Vergütung ab 52.000 EUR jährlich", "DE", Salary(52 * K, None, "EUR")),
+        ("Stundenlohn: 21,50 Euro pro Stunde", "DE", Salary(44_720, 44_720, "EUR")),
+        ("Monatsgehalt 3.200,00 € brutto pro Monat (14x)", "AT", Salary(44_800, 44_800, "EUR")),
+        ("Bruttojahresgehalt: 55.000 bis 68.000 Euro", "DE", Salary(55 * K, 68 * K, "EUR")),
+        ("Rémunération : entre 42 000 € et 50 000 € bruts annuels", "FR", Salary(42 * K, 50 * K, "EUR")),
+        ("Salaire 45-55 K€", "FR", Salary(45 * K, 55 * K, "EUR")),
+        ("Salaire : 3 500 € brut par mois", "FR", Salary(42 * K, 42 * K, "EUR")),
+        ("Salario: 2.500 € - 3.000 € brutos al mes", "ES", Salary(30 * K, 36 * K, "EUR")),
+        ("Banda salarial: hasta 48.000 € anuales", "ES", Salary(None, 48 * K, "EUR")),
+        ("Faixa salarial: R$ 9.000 a R$ 12.000 mensais", "BR", Salary(108 * K, 144 * K, "BRL")),
+        ("Salaris: €3.800 tot €5.200 bruto per maand", "NL", Salary(45_600, 62_400, "EUR")),
+        ("Wynagrodzenie: 18 000 - 24 000 PLN netto + VAT miesięcznie", "PL", Salary(216 * K, 288 * K, "PLN")),
+        ("Stawka 150 - 190 zł/h", "PL", Salary(312 * K, 395_200, "PLN")),
+        ("RAL fino a 45.000 €", "IT", Salary(None, 45 * K, "EUR")),
+        ("Stipendio: 2.200 euro lordi mensili", "IT", Salary(26_400, 26_400, "EUR")),
+        ("CTC: 12-18 LPA", "IN", Salary(1_200 * K, 1_800 * K, "INR")),
+        ("Salary: ₹ 6 lakh - 9 lakh per annum", "IN", Salary(600 * K, 900 * K, "INR")),
+        ("Pay: ₹12L - ₹15L", "IN", Salary(1_200 * K, 1_500 * K, "INR")),
+        ("Salary of INR 1.2 crore per annum", "IN", Salary(12_000 * K, 12_000 * K, "INR")),
+        ("年収600万円〜900万円", "JP", Salary(6_000 * K, 9_000 * K, "JPY")),
+        ("月給 45万円", "JP", Salary(5_400 * K, 5_400 * K, "JPY")),
+        ("Salary: 45,000 - 60,000 AED per month", "AE", Salary(540 * K, 720 * K, "AED")),
+        ("Gaji: MYR 6,000 - 9,000 per month", "MY", Salary(72 * K, 108 * K, "MYR")),
+        ("Salary NT$ 1,200,000 - 1,600,000 a year", "TW", Salary(1_200 * K, 1_600 * K, "TWD")),
+    ],
+)
+def test_pay_as_it_is_written_elsewhere(text: str, country: str | None, salary: Salary) -> None:
+    assert salary_of(None, text, country) == salary
+
+
+def test_money_of_a_named_currency_is_never_dollars() -> None:
+    for code in ("PKR", "THB", "CNY", "NGN", "VND", "KES", "EGP"):
+        for text in (f"Salary: {code} 900,000 - 1,200,000 per month", f"Pay 900,000 - 1,200,000 {code} a month"):
+            found = salary_of(None, text)
+            assert found is None or found.currency == code, text
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "Tools that save between $100,000 and $500,000 for our clients.",
+        "You own a book of business of $2,000,000 – $3,000,000.",
+        "Our tellers process $120,000 – $180,000 in payments.",
+        "We try 100,000 - 200,000 hypotheses and all 50,000 pass.",
         "We match your 401k up to 5% and offer a 401(k) plan.",
         "Having surpassed $300M ARR and continuing to grow",
         "We raised $30,000,000 - $40,000,000 in funding.",

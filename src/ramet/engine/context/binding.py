@@ -7,7 +7,7 @@ checkpoint or its end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from ramet.engine.base.json_text import json_text
 from ramet.engine.context.data import check_own
@@ -23,6 +23,16 @@ PAGE = 1_000
 """Tasks that travel at once."""
 
 
+class ItemOptions(TypedDict, total=False):
+    """What :func:`item_settlement` takes by name."""
+
+    result: Any
+    reason: str | None
+    delay_seconds: float
+    uses_time: bool
+    writes: Sequence[tuple[str, Sequence[Any]]]
+
+
 def item_settlement(
     task_id: str,
     binding: int,
@@ -31,6 +41,7 @@ def item_settlement(
     result: Any = None,
     reason: str | None = None,
     delay_seconds: float = 0.0,
+    uses_time: bool = True,
     writes: Sequence[tuple[str, Sequence[Any]]] = (),
 ) -> ItemSettlement:
     """What becomes of one bound task.
@@ -42,6 +53,7 @@ def item_settlement(
         result: JSON; kept with ``success``.
         reason: needed for ``failed`` and ``cancelled``.
         delay_seconds: with ``pending``, how long it is held back.
+        uses_time: False where that does not count in the task's own time, see :meth:`ramet.Outcome.snooze`.
         writes: statements on your own tables with their parameters, as for ``ctx.write``. They commit where this very
             settlement is accepted. Where one of them fails, none is kept and the task is failed with the database's
             words; where one takes too long, the task is let go for a minute.
@@ -60,7 +72,7 @@ def item_settlement(
         raise ValueError(f"delay_seconds goes with pending, not with {state}")
     text = None if result is None else json_text("the result", result, BALANCED.payload_bytes_max)
     told = tuple((sql, tuple(parameters)) for sql, parameters in writes)
-    return _checked(ItemSettlement(task_id, binding, state, text, reason, delay_seconds, told))
+    return _checked(ItemSettlement(task_id, binding, state, text, reason, delay_seconds, uses_time, told))
 
 
 def _checked(made: ItemSettlement) -> ItemSettlement:
@@ -74,6 +86,7 @@ def _checked(made: ItemSettlement) -> ItemSettlement:
         result=None if made.result is None else check_text("the result", made.result),
         reason=None if made.reason is None else storable(_text("the reason", made.reason), ERROR_CHARACTERS_MAX),
         delay_seconds=seconds_from_now("delay_seconds", made.delay_seconds),
+        uses_time=bool(made.uses_time),
         writes=tuple((sql, check_own("a settled task's write", sql, parameters)) for sql, parameters in made.writes),
     )
 

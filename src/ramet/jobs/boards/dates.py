@@ -15,7 +15,9 @@ DAY = 86_400.0
 EARLIEST = 631_152_000.0
 """1990: a number below it is no date of a posting."""
 AHEAD_MAX = 400 * DAY
-"""A posting that was published further in the future than that has no date that can be believed."""
+"""A date further in the future is no date of a posting's end."""
+POSTED_AHEAD_MAX = 2 * DAY
+"""A posting cannot have been published in the future; clocks and time zones may differ by this much."""
 LENGTH_MAX = 80
 
 _MILLISECONDS_FROM = 10_000_000_000
@@ -82,7 +84,7 @@ _TODAY = frozenset("heute|aujourd'hui|hoy|oggi|hoje|vandaag|idag|i dag".split("|
 _YESTERDAY = frozenset("gestern|hier|ayer|ieri|ontem|gisteren|igar|i gar".split("|"))
 
 
-def parse_posted(text: str | int | float | None, now: float) -> float | None:
+def parse_posted(text: str | int | float | None, now: float, ahead_max: float = POSTED_AHEAD_MAX) -> float | None:
     """When it was posted, in Unix seconds.
 
     Args:
@@ -90,6 +92,7 @@ def parse_posted(text: str | int | float | None, now: float) -> float | None:
             "August 27, 2026", "12 mars 2026": months of ten languages), or an age ("Posted 3 Days Ago", "30+ Days Ago"
             for at least so long, "Yesterday", "vor 3 Tagen"). A year has four digits.
         now: Unix seconds, for ages.
+        ahead_max: seconds that a date may lie in the future; :data:`AHEAD_MAX` for the end of a posting.
 
     Returns:
         None where it is no date, or none that a posting can have.
@@ -97,18 +100,18 @@ def parse_posted(text: str | int | float | None, now: float) -> float | None:
     if isinstance(text, bool) or text is None:
         return None
     if isinstance(text, int | float):
-        return _believed(_of_number(text), now)
+        return _believed(_of_number(text), now, ahead_max)
     words = " ".join(text[: 2 * LENGTH_MAX].split())
     if not words or len(words) > LENGTH_MAX:
         return None
     if _NUMBER.fullmatch(words):
-        return _believed(_of_number(float(words)), now)
+        return _believed(_of_number(float(words)), now, ahead_max)
     lower = _LEADING.sub("", _plain(words.lower()))
     found = _of_age(lower, now)
     for read in (_of_iso, _of_mail, _of_words):
         if found is None:
             found = read(lower)
-    return _believed(_of_age_elsewhere(lower, now) if found is None else found, now)
+    return _believed(_of_age_elsewhere(lower, now) if found is None else found, now, ahead_max)
 
 
 def _plain(words: str) -> str:
@@ -118,8 +121,8 @@ def _plain(words: str) -> str:
     return "".join(letter for letter in unicodedata.normalize("NFKD", words) if not unicodedata.combining(letter))
 
 
-def _believed(seconds: float | None, now: float) -> float | None:
-    if seconds is None or not math.isfinite(seconds) or not EARLIEST <= seconds <= now + AHEAD_MAX:
+def _believed(seconds: float | None, now: float, ahead_max: float) -> float | None:
+    if seconds is None or not math.isfinite(seconds) or not EARLIEST <= seconds <= now + ahead_max:
         return None
     return seconds
 

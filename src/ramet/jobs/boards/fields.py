@@ -21,9 +21,10 @@ from ramet.jobs.boards.instruction import (
     texts_at,
     values_at,
 )
-from ramet.jobs.boards.salary_text import salary_text
-from ramet.jobs.posting import Posting, clean, without_login
+from ramet.jobs.boards.salary_text import pay_of, salary_text
+from ramet.jobs.posting import Pay, PlaceFields, Posting, clean, without_login
 from ramet.jobs.text.markup import decoded, text_of
+from ramet.jobs.text.places import without_arrangement
 
 LINE_MAX = 500
 """Characters of a title, a name or another field of one line."""
@@ -42,7 +43,8 @@ _WORKPLACES = {
     "onsite": "onsite", "on site": "onsite", "in office": "onsite", "office": "onsite", "in person": "onsite",
 }  # fmt: skip
 _STANDARD = frozenset(
-    "title url external_id company location description posted_at salary workplace employment_type detail_url".split()
+    "title url external_id company location description posted_at salary workplace employment_type detail_url"
+    " country".split()
 )
 _COMPANY_AND_TITLE = re.compile(r"\s{0,4}([^:]{1,100}):\s{1,4}(\S.*)", re.DOTALL)
 
@@ -74,8 +76,10 @@ class Entry:
             return PLACES_BY.join(_distinct(found))
         if rule.template is not None:
             return self.filled(rule.template)
+        if rule.place is not None:
+            return PLACES_BY.join(_distinct(map(place_text, self.place_fields(rule))))
         if rule.amounts is not None:
-            return self._amounts(rule)
+            return salary_text(self.pay([rule])) or ""
         return self._parts(rule.parts)
 
     def filled(self, template: str) -> str:
@@ -92,14 +96,53 @@ class Entry:
             found.append(quote(text[:LINE_MAX], safe=_URL_SAFE))
         return "".join(found)
 
-    def _amounts(self, rule: Rule) -> str:
-        amounts = rule.amounts
-        if amounts is None:
-            return ""
-        currency = text_at(self.row, amounts.currency) if amounts.currency else ""
-        period = text_at(self.row, amounts.period) if amounts.period else ""
-        bounds = text_at(self.row, amounts.minimum), text_at(self.row, amounts.maximum)
-        return salary_text(*bounds, currency, period, amounts.divide) or ""
+    def pay(self, rules: Iterable[Rule]) -> Pay | None:
+        """Return the amounts of the first rule that finds something; None where that is a text."""
+        for rule in rules:
+            if rule.amounts is None:
+                if self._found(rule):
+                    return None
+                continue
+            amounts = rule.amounts
+            currency = text_at(self.row, amounts.currency) if amounts.currency else ""
+            period = text_at(self.row, amounts.period) if amounts.period else ""
+            bounds = text_at(self.row, amounts.minimum), text_at(self.row, amounts.maximum)
+            if pay := pay_of(*bounds, currency, period, amounts.divide):
+                return pay
+        return None
+
+    def place_fields(self, rule: Rule) -> list[PlaceFields]:
+        """Return the places that a rule of parts finds, each once."""
+        paths = rule.place
+        if paths is None:
+            return []
+        found: dict[PlaceFields, None] = {}
+        for one in values_at(self.row, rule.each) if rule.each else [self.row]:
+            parts = {
+                name: next((line(text) for path in getattr(paths, name) if (text := text_at(one, path))), None)
+                for name in ("city", "region", "country")
+            }
+            if any(parts.values()):
+                found[PlaceFields(**parts)] = None
+        return list(found)[:PLACES_MAX]
+
+    def location(self, rules: Iterable[Rule]) -> dict[str, Any]:
+        """Return the places of the first rule that names one, as text and in parts, and the workplace beside them.
+
+        A text that only says how work is done ("In-Office") is no place: it is the workplace, and the next rule is
+        asked. "Remote" is both, as nothing else may be.
+        """
+        how, word = "", None
+        for rule in rules:
+            text = _mapped(rule, self._found(rule))
+            if not text:
+                continue
+            told = workplace_of(text)
+            if told in ("onsite", "hybrid") and not without_arrangement(text):
+                how, word = how or text, word or told
+                continue
+            return {"location": places(text), "places": tuple(self.place_fields(rule)), "workplace": word}
+        return {"location": places(how), "places": (), "workplace": word} if how else {}
 
     def _parts(self, parts: Iterable[Part]) -> str:
         return "\n\n".join(_distinct(text for part in parts for text in _part_texts(self.row, part)))
@@ -152,15 +195,28 @@ def values_of(entry: Entry, fields: Mapping[str, Rules], now: float) -> dict[str
     """What an entry tells beside its title, address and company: only what is there, by the posting's field."""
     found: dict[str, Any] = {
         "external_id": line(entry.text(fields.get("external_id", ()))),
-        "location": places(entry.text(fields.get("location", ()))),
         "description": entry.description(fields.get("description", ())),
         "posted_at": parse_posted(entry.text(fields.get("posted_at", ())), now),
         "salary": line(entry.text(fields.get("salary", ()))),
-        "workplace": entry.workplace(fields.get("workplace", ())),
+        "pay": entry.pay(fields.get("salary", ())),
+        "country": line(entry.text(fields.get("country", ()))),
         "employment_type": line(entry.text(fields.get("employment_type", ()))),
         "extra": _extra(entry, fields),
     }
-    return {name: value for name, value in found.items() if value or value == 0}
+    found = {name: value for name, value in found.items() if value or value == 0}
+    if "salary" in found:
+        # What is told later replaces all of what was told before, not one half of it.
+        found.setdefault("pay", None)
+    where = entry.location(fields.get("location", ()))
+    workplace = entry.workplace(fields.get("workplace", ())) or where.pop("workplace", None)
+    if where.get("location"):
+        found |= where
+    return found | ({"workplace": workplace} if workplace else {})
+
+
+def place_text(place: PlaceFields) -> str:
+    """Return the parts of a place on one line, for people."""
+    return ", ".join(part for part in (place.city, place.region, place.country) if part)
 
 
 def _extra(entry: Entry, fields: Mapping[str, Rules]) -> dict[str, Any]:

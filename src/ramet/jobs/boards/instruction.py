@@ -145,6 +145,10 @@ def _checked_selector(selector: str) -> str:
     return selector
 
 
+def _list(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
 Path = Annotated[str, AfterValidator(_checked_path)]
 Pattern = Annotated[str, AfterValidator(_checked_pattern)]
 Selector = Annotated[str, AfterValidator(_checked_selector)]
@@ -180,6 +184,14 @@ class Amounts(_Shape):
     """By what the numbers are divided (100 where they are in cents)."""
 
 
+class PlacePaths(_Shape):
+    """Where the parts of a place are; of a tuple the first that has something."""
+
+    city: Annotated[tuple[Path, ...], BeforeValidator(_list)] = ()
+    region: Annotated[tuple[Path, ...], BeforeValidator(_list)] = ()
+    country: Annotated[tuple[Path, ...], BeforeValidator(_list)] = ()
+
+
 class Rule(_Shape):
     """One way to find a field."""
 
@@ -191,6 +203,8 @@ class Rule(_Shape):
     template: str | None = None
     parts: tuple[Annotated[Part, BeforeValidator(_part)], ...] = ()
     amounts: Amounts | None = None
+    place: PlacePaths | None = None
+    """A place in parts, of every object of ``each``; they stay fields up to the reading of the posting."""
     match: Pattern | None = None
     map: dict[str, str] = Field(default_factory=dict)
     """By what was found, in lower case; what is not in it is not there."""
@@ -257,10 +271,6 @@ class Name(_Shape):
     selector: Selector = "title"
     """Of a page, where there is no path."""
     match: Pattern | None = None
-
-
-def _list(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
 
 
 class Selectors(_Shape):

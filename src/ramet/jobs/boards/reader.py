@@ -93,6 +93,12 @@ def _completed(posting: Posting, page: Posting) -> Posting:
     }
     if posting.location and page.location and _COUNT_OF_PLACES.fullmatch(posting.location):
         found["location"] = page.location
+    if "location" in found:
+        found["places"] = page.places
+    if "salary" in found:
+        found["pay"] = page.pay
+    if posting.country is None and len({place.country for place in page.places}) == 1:
+        found["country"] = page.places[0].country
     if posting.posted_at is None:
         found["posted_at"] = page.posted_at
     if len(page.description) > len(posting.description):
@@ -340,4 +346,5 @@ def _joined(first: Posting, second: Posting) -> Posting:
     told = PLACES_BY.join(filter(None, (first.location, second.location)))
     location = places(told)
     workplace = first.workplace if first.workplace == second.workplace else first.workplace or second.workplace
-    return first.model_copy(update={"location": location, "workplace": workplace})
+    both = tuple(dict.fromkeys(first.places + second.places)) if first.places and second.places else ()
+    return first.model_copy(update={"location": location, "places": both, "workplace": workplace})

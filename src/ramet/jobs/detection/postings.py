@@ -9,7 +9,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from ramet.jobs.boards.dates import parse_posted
+from ramet.jobs.boards.dates import AHEAD_MAX, parse_posted
 from ramet.jobs.detection.addresses import address_of, domain_of
 from ramet.jobs.detection.patterns import PATTERNS
 from ramet.jobs.detection.schema_org import LINE_MAX, TEXT_MAX, jsonld_objects, microdata_objects, plain, posting_of
@@ -210,7 +210,7 @@ def posting_of_page(html: str, url: str, now: float) -> Posting:
     _fill(missing, found, "workplace", workplace_of(marked.get("workplace")) or _workplace_mark(tree))
     if found.posted_at is None:
         missing["posted_at"] = _posted(tree, marked.get("posted_at"), now)
-    ends_at = parse_posted(marked.get("valid_through"), now)
+    ends_at = parse_posted(marked.get("valid_through"), now, AHEAD_MAX)
     if ends_at is not None and "valid_through" not in found.extra:
         missing["extra"] = {**found.extra, "valid_through": ends_at}
     if not found.description:

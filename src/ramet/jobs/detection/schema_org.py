@@ -9,10 +9,10 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from ramet.jobs.boards.dates import parse_posted
-from ramet.jobs.boards.salary_text import salary_text
+from ramet.jobs.boards.dates import AHEAD_MAX, parse_posted
+from ramet.jobs.boards.salary_text import pay_of, salary_text
 from ramet.jobs.detection.addresses import address_of
-from ramet.jobs.posting import Posting
+from ramet.jobs.posting import Pay, PlaceFields, Posting
 from ramet.jobs.text.markup import decoded, text_of
 
 SCRIPTS_MAX = 200
@@ -28,7 +28,16 @@ MARKUP_MAX = 10_000_000
 
 Object = dict[str, Any]
 
-_AROUND = re.compile(r"^\s*(?:<!--|//\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/|<!\[CDATA\[)|(?:-->|\]\]>|;)\s*$")
+_RANGE = re.compile(r"\d\s?(?:[-\u2013\u2014]|to|bis)\s?\D{0,3}\d")
+"""Two amounts in a field for one: a text to be read."""
+_UNIT_CODES = {"HUR": "HOUR", "DAY": "DAY", "WEE": "WEEK", "MON": "MONTH", "ANN": "YEAR"}
+"""Codes of UN/CEFACT for periods."""
+
+_AROUND = re.compile(
+    r"^[\s\ufeff]*(?:<!--|(?://|#)?\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/)?[\s\ufeff]*"
+    r"|\s*(?:(?://|#|/\*)?\s*(?:-->|\]\]>)(?:\s*\*/)?|;)\s*$"
+)
+"""What stands around the JSON of a script: comments of three languages, CDATA, a byte order mark."""
 _LAST_COMMA = re.compile(r",(?=\s{0,1000}[}\]])")
 
 
@@ -166,8 +175,9 @@ def posting_of(item: dict[str, Any], url: str, now: float) -> Posting:
     own = address_of(_line(address), url) if isinstance(address, str) and address.strip() else None
     organization = _first(item.get("hiringOrganization"))
     places = _places(item)
+    pay = _pay(item.get("baseSalary")) or _pay(item.get("estimatedSalary"))
     remote = any("telecommute" in text.lower() for text in _lines(item.get("jobLocationType")))
-    valid_through = parse_posted(_scalar(item.get("validThrough")), now)
+    valid_through = parse_posted(_scalar(item.get("validThrough")), now, AHEAD_MAX)
     extra = {} if valid_through is None else {"valid_through": valid_through}
     return Posting(
         url=own.url if own else url,
@@ -176,9 +186,11 @@ def posting_of(item: dict[str, Any], url: str, now: float) -> Posting:
         company=_line(organization) or None,
         company_website=_website(organization),
         location="; ".join(places) or None,
+        places=_place_fields(item, places),
         description=_description(item),
         posted_at=parse_posted(_scalar(item.get("datePosted")), now),
-        salary=_salary(item.get("baseSalary")) or _salary(item.get("estimatedSalary")),
+        salary=salary_text(pay) or _salary(item.get("baseSalary")) or _salary(item.get("estimatedSalary")),
+        pay=pay,
         workplace="remote" if remote else None,
         employment_type=_employment(item.get("employmentType")),
         extra=extra,
@@ -247,6 +259,21 @@ def _places(item: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
+def _place_fields(item: dict[str, Any], lines: list[str]) -> tuple[PlaceFields, ...]:
+    """Return the parts of the places, where all of them have their country or state in a field of its own."""
+    places = item.get("jobLocation")
+    found: dict[PlaceFields, None] = {}
+    for place in (places if isinstance(places, list) else [places])[:PLACES_MAX]:
+        address = (_first(place.get("address")) or place) if isinstance(place, dict) else None
+        if not isinstance(address, dict):
+            return ()
+        names = ("addressLocality", "addressRegion", "addressCountry")
+        city, region, country = (_line(address.get(name)) or None for name in names)
+        if country or (city and region):
+            found[PlaceFields(city=city, region=region, country=country)] = None
+    return tuple(found) if len(found) == len(lines) else ()
+
+
 def _address(place: Any) -> str:
     if not isinstance(place, dict):
         return _line(place)
@@ -276,22 +303,36 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _salary(value: Any) -> str | None:
+    """Return pay that is written as a text."""
     value = _first(value)
-    if isinstance(value, str):
-        return _line(value) or None
+    if isinstance(value, dict):
+        value = _first(value.get("value") or value.get("price"))
+    return _line(value) or None if isinstance(value, str) else None
+
+
+def _pay(value: Any) -> Pay | None:
+    """Return pay in numbers: a MonetaryAmount, a distribution of them, a PriceSpecification or a number."""
+    value = _first(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return salary_text(str(value), str(value))
+        return pay_of(str(value), str(value))
     if not isinstance(value, dict):
         return None
     amount = _first(value.get("value"))
     within = amount if isinstance(amount, dict) else value
-    one = _line(within.get("value")) or (_line(amount) if not isinstance(amount, dict) else "")
-    minimum, maximum = _line(within.get("minValue")), _line(within.get("maxValue"))
+    minimum = _named(within, "minValue", "minPrice", "percentile10", "percentile25")
+    maximum = _named(within, "maxValue", "maxPrice", "percentile90", "percentile75")
     if not minimum and not maximum:
+        one = _named(within, "value", "price", "median") or ("" if isinstance(amount, dict) else _line(amount))
+        if _RANGE.search(one):
+            return None
         minimum = maximum = one
-    currency = _line(value.get("currency")) or _line(within.get("currency"))
-    period = _line(within.get("unitText")) or _line(value.get("unitText")) or _line(value.get("duration"))
-    return salary_text(minimum, maximum, currency, period)
+    currency = next(filter(None, (_named(one, "currency", "priceCurrency") for one in (value, within))), "")
+    period = next(filter(None, (_named(one, "unitText", "duration", "unitCode") for one in (within, value))), "")
+    return pay_of(minimum, maximum, currency, _UNIT_CODES.get(period, period))
+
+
+def _named(value: dict[str, Any], *names: str) -> str:
+    return next((line for name in names if (line := _line(value.get(name)))), "")
 
 
 def _employment(value: Any) -> str | None:

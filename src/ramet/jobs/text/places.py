@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ramet.jobs.posting import PlaceFields
 from ramet.jobs.text import word_list
 
 PLACES_MAX = 60
@@ -25,14 +26,25 @@ _HOW = re.compile(
     r"|office)\b",
     re.IGNORECASE,
 )
-_BETWEEN_PLACES = re.compile(r";|\|+|\n|•|\s/\s|\s(?:or|and|&)\s")
+_BETWEEN_PLACES = re.compile(r";|\|+|\n|•|\s/\s?|(?<=[A-Za-z)]{2})/(?=[A-Z][a-z]|[A-Z]{2}\b)|\s(?:or|and|&)\s")
 _PARENTHESIS = re.compile(r"\(([^()]{0,200})\)")
 _PIECES = re.compile(r",|\s[-\u2013—:]\s|\s?[:>]\s?|\s-|-\s")
 _PUNCTUATION = " .-\u2013—,()[]*#/"
 _CODE_OF_POST = re.compile(r"\s+\d{1,6}(?:-\d{4})?$")
 _CAPITAL = re.compile(r"\bWashington,?\s*D\.?\s?C\b\.?", re.IGNORECASE)
-_CODED = re.compile(r"(US|USA|CA|CAN|AU|AUS)[-_ ]([A-Z]{2,3})[-_ ](.{2,40})")
-"""``US-OR-Portland``, ``USA OR Portland``."""
+_CODED = re.compile(r"([A-Z]{2,3})[-_ .,]{1,2}([A-Z]{2,3})[-_ .,]{1,2}([^,]{2,40})")
+"""``US-OR-Portland``, ``USA.VA.Reston``, ``IN-KA-Bengaluru``: where the first is a country and the second its state."""
+_BEFORE_NAME = re.compile(
+    r"^(?:(?:anywhere|based|located|living|work(?:ing)?)\s)?(?:(?:with)?in|from|near|around|close to|across)\s"
+    r"|^(?:the|any(?:where)?|all of|downtown|central|city of)\s(?!hague|woodlands|netherlands|bahamas|bronx|coast)"
+    r"|^\d{1,3}\s?(?:miles?|mi|km|kilomet(?:er|re)s)\s(?:of|from)\s",
+    re.IGNORECASE,
+)
+"""What may stand before the name of a place in a sentence: ``within 50 miles of Denver``, ``in the US``."""
+_WITH_STATES = frozenset({"US", "CA", "AU"})
+"""Countries whose codes of states stand behind a city without the country."""
+_PEELED_MIN = 2
+"""Words of a name that may have its country or state at its end without a comma."""
 _WITH_CODE = re.compile(r"(.{2,40}) ([A-Z]{2})")
 """``Portland OR``."""
 _GLUED = re.compile(r"(?<=[a-z])(?=US-|USA-)")
@@ -57,23 +69,81 @@ class _PlaceEntry(NamedTuple):
     utc_offset: float | None
 
 
-def places_of(text: str) -> tuple[Place, ...]:
+def places_of(text: str, country: str | None = None) -> tuple[Place, ...]:
     """The places that a field of a board names, in its order, each once.
 
     Words on how work is done ("Remote - US", "Portland, OR (Hybrid)") and parts of the world are no place.
+
+    Args:
+        text: as the board writes it.
+        country: what the board's own field of the country has; for places that do not say theirs.
     """
+    hint = country_code(country or "")
     text = _CAPITAL.sub("Washington DC", _GLUED.sub(" ", text[:_CHARACTERS_MAX]))
     text = _PARENTHESIS.sub(
         lambda found: f", {found[1]}" if _PIECES.search(found[1]) is None else f"; {found[1]}", text
     )
     found: dict[Place, None] = {}
     for part in _BETWEEN_PLACES.split(text):
-        place = _place(part)
+        place = _place(part, hint)
         if place is not None:
             found[place] = None
         if len(found) >= PLACES_MAX:
             break
     return tuple(found)
+
+
+def places_of_fields(fields: Iterable[PlaceFields], country: str | None = None) -> tuple[Place, ...]:
+    """Return the places whose parts a board has in fields: each part is what its field says, and nothing else.
+
+    Args:
+        fields: in the board's order.
+        country: what the board's own field of the country has, for places without one.
+    """
+    found = (_place_of_fields(one, country) for one in fields)
+    return tuple(dict.fromkeys(place for place in found if place is not None))[:PLACES_MAX]
+
+
+def _place_of_fields(fields: PlaceFields, country: str | None) -> Place | None:
+    code = country_code(fields.country or country or "")
+    city = without_arrangement(fields.city or "")
+    if not city or _PIECES.search(city) or _BETWEEN_PLACES.search(city):
+        # More than a city stands in the field, or nothing: the rest decides how it is read.
+        text = ", ".join(filter(None, (city, without_arrangement(fields.region or ""), fields.country)))
+        return next(iter(places_of(text, code)), None) or (_nation(code) if code else None)
+    state = _state_of_field(fields.region or "", code)
+    known = _CITIES.get(_key(city))
+    if known is not None and (code not in {None, known.country} or (state and state.region != known.region)):
+        known = None
+    larger = state or known or _BY_CODE.get(code or "")
+    region = state.region if state else known.region if known else (fields.region or "").strip() or None
+    return Place(city, region, code or (larger.country if larger else None), larger.utc_offset if larger else None)
+
+
+def _state_of_field(written: str, country: str | None) -> _PlaceEntry | None:
+    """Return the state of a field of states: its code or its name, of this country where it is known."""
+    candidates = _CODES.get(written.strip().upper(), ()) if len(written.strip()) <= 3 else ()
+    named = _REGIONS.get(_key(written))
+    return next((one for one in (*candidates, *([named] if named else [])) if country in {None, one.country}), None)
+
+
+def _nation(code: str) -> Place | None:
+    known = _BY_CODE.get(code)
+    return Place(None, None, code, known.utc_offset if known else None)
+
+
+def country_code(written: str) -> str | None:
+    """Return the ISO 3166 code of a country that is written as a code of two or three letters, or as its name."""
+    key = _key(without_arrangement(written)).removeprefix("the ")
+    if len(key) == 2 and key.upper() in _BY_CODE:
+        return key.upper()
+    known = _COUNTRIES.get(key)
+    return known.country if known is not None else None
+
+
+def without_arrangement(text: str) -> str:
+    """Return a text of a field of places without words on how work is done; empty: it only says that."""
+    return " ".join(_HOW.sub(" ", text).split()).strip(_PUNCTUATION)
 
 
 def is_wide(text: str) -> bool:
@@ -111,14 +181,14 @@ def is_at(place: Place, city: str, region: str) -> bool:
     return place.region is not None and _key(place.region) == key
 
 
-def _place(part: str) -> Place | None:
+def _place(part: str, hint: str | None = None) -> Place | None:
     """One place of "City, State, Country", in either order."""
     coded = _CODED.fullmatch(part.strip())
-    if coded is not None:
+    if coded is not None and any(one.country == country_code(coded[1]) for one in _CODES.get(coded[2], ())):
         part = f"{coded[3]}, {coded[2]}, {coded[1]}"
     pieces = [piece for piece in _pieces(part) if _key(piece) not in _AREAS and len(piece) <= _NAME_CHARACTERS_MAX]
     cities = [known for piece in pieces if (known := _CITIES.get(_key(piece))) is not None]
-    country, region, offset, rest = _larger(pieces, cities)
+    country, region, offset, rest = _larger(pieces, cities, hint)
     is_placed = country is not None
     city = next((piece for piece in rest if _may_be_city(piece, is_placed)), None)
     for piece in rest:
@@ -127,6 +197,8 @@ def _place(part: str) -> Place | None:
             return Place(piece, known.region, known.country, known.utc_offset)
     if city is None and region is None and country is None:
         return None
+    if country is None and hint is not None:
+        country, offset = hint, _BY_CODE[hint].utc_offset if hint in _BY_CODE else None
     return Place(city, region, country, offset)
 
 
@@ -135,12 +207,36 @@ def _pieces(part: str) -> list[str]:
     pieces: list[str] = []
     for piece in _PIECES.split(_HOW.sub(" , ", part)):
         name = _CODE_OF_POST.sub("", piece.strip(_PUNCTUATION))
+        while (shorter := _BEFORE_NAME.sub("", name)) != name:
+            name = shorter
         coded = _WITH_CODE.fullmatch(name)
-        pieces += [coded[1], coded[2]] if coded and coded[2] in _CODES and _key(name) not in _CITIES else [name]
+        if _key(name) in _CITIES:
+            pieces.append(name)
+        elif coded and coded[2] in _CODES:
+            pieces += [coded[1], coded[2]]
+        else:
+            pieces += _peeled(name)
     return [piece for piece in pieces if piece]
 
 
-def _larger(pieces: list[str], cities: list[_PlaceEntry]) -> tuple[str | None, str | None, float | None, list[str]]:
+def _peeled(name: str) -> list[str]:
+    """Return a name that has its state or country at its end without a comma, in parts: ``Reno Nevada USA``."""
+    words, larger = name.split(), list[str]()
+    for known in (_COUNTRIES, _REGIONS):
+        for count in range(min(4, len(words) - 1), 0, -1):
+            if len(words) < _PEELED_MIN or _key(" ".join(words)) in known:
+                break
+            tail = " ".join(words[-count:])
+            if len(tail) > 3 and _key(tail) in known and words[-count - 1].lower() not in ("of", "de", "new", "and"):
+                larger.insert(0, tail)
+                words = words[:-count]
+                break
+    return [" ".join(words), *larger]
+
+
+def _larger(
+    pieces: list[str], cities: list[_PlaceEntry], hint: str | None
+) -> tuple[str | None, str | None, float | None, list[str]]:
     """The country and the state among the pieces, the offset of the smaller, and the pieces that are neither.
 
     They stand at the end more often than not. What may be both is a state, unless a city stands there that lies in the
@@ -151,11 +247,15 @@ def _larger(pieces: list[str], cities: list[_PlaceEntry]) -> tuple[str | None, s
     rest: list[str] = []
     for place, piece in reversed(list(enumerate(pieces))):
         key = _key(piece)
-        state = _state(piece, key, country, is_alone=len(pieces) == 1)
-        nation = _COUNTRIES.get(key)
+        state = _state(piece, key, country or _hinted(piece, hint), is_alone=len(pieces) == 1)
+        nation = _BY_CODE.get(piece) if len(piece) == 2 and piece in _CODES else _COUNTRIES.get(key)
         if nation is not None and state is not None and country is None:
-            is_nation = any(city.country == nation.country != state.country for city in cities) or (
-                len(key) <= 3 and place >= 2 and pieces[place - 1] in _CODES
+            before = _CODES.get(pieces[place - 1], ()) if place else ()
+            is_nation = (
+                hint == nation.country
+                or any(city.country == nation.country != state.country for city in cities)
+                or any(one.country == nation.country for one in before)
+                or bool(len(key) <= 3 and place >= 2 and before)
             )
             state, nation = (None, nation) if is_nation else (state, None)
         if nation is not None and (state is None or country is None):
@@ -167,6 +267,11 @@ def _larger(pieces: list[str], cities: list[_PlaceEntry]) -> tuple[str | None, s
         else:
             rest.insert(0, piece)
     return country, region, offset, rest
+
+
+def _hinted(piece: str, hint: str | None) -> str | None:
+    """Return the country that a field names, where a piece is the code of a state of it."""
+    return hint if any(one.country == hint for one in _CODES.get(piece, ())) else None
 
 
 def _may_be_city(piece: str, is_placed: bool) -> bool:
@@ -182,7 +287,10 @@ def _state(piece: str, key: str, country: str | None, *, is_alone: bool) -> _Pla
         if not piece.isupper() or is_alone:
             return None
         candidates = _CODES.get(piece, ())
-        return next((known for known in candidates if country in {None, known.country}), None)
+        if country is None:
+            # Elsewhere a code that may be a country is one: "HR" is Croatia before it is Haryana.
+            return next((one for one in candidates if one.country in _WITH_STATES or piece not in _BY_CODE), None)
+        return next((known for known in candidates if country == known.country), None)
     known = _REGIONS.get(key)
     return known if known is not None and country in {None, known.country} else None
 
@@ -208,7 +316,10 @@ _LISTS = word_list("places")
 _COUNTRIES, _REGIONS, _CITIES = (_read(_LISTS[section]) for section in ("countries", "regions", "cities"))
 _AREAS = frozenset(_LISTS["areas"])
 """Parts of the world and of countries, and all of it."""
-_COUNTRIES.update({known.country.lower(): known for known in list(_COUNTRIES.values()) if known.country != "IN"})
+_BY_CODE: dict[str, _PlaceEntry] = {}
+for _known in _COUNTRIES.values():
+    _BY_CODE.setdefault(_known.country, _known)
+_COUNTRIES.update({code.lower(): known for code, known in _BY_CODE.items() if code != "IN"})
 _CODES: dict[str, list[_PlaceEntry]] = {}
 for _known in dict.fromkeys(_REGIONS.values()):
     if _known.region is not None:

@@ -11,7 +11,7 @@ from ramet.jobs.posting import Posting, shallow
 from ramet.jobs.text.arrangement import Arrangement, arrangement_of, employment_of, is_commission_only
 from ramet.jobs.text.experience import Seniority, is_management, seniority_of, years_of
 from ramet.jobs.text.markup import text_of
-from ramet.jobs.text.places import Place, places_of
+from ramet.jobs.text.places import Place, places_of, places_of_fields
 from ramet.jobs.text.salaries import Salary, salary_of
 from ramet.jobs.text.sections import Part, Section, joined, sections_of
 from ramet.jobs.text.technologies import FIELDS, canonical_technology, find_technologies
@@ -88,7 +88,7 @@ def read_posting(posting: Posting) -> Reading:
         text = text_of(text)
     text = text[:TEXT_CHARACTERS_MAX].replace("\u2011", "-").replace("\u2010", "-")
     lower = text.lower()
-    places = places_of(posting.location or "")
+    places = places_of_fields(posting.places, posting.country) or places_of(posting.location or "", posting.country)
     sections = sections_of(text, posting.company)
     years_min, years_max = years_of(sections)
     seniority, word = seniority_of(posting.title, lower, years_min)
@@ -103,7 +103,7 @@ def read_posting(posting: Posting) -> Reading:
         arrangement_rule=rule,
         places=places,
         utc_offset=next((place.utc_offset for place in places if place.utc_offset is not None), None),
-        salary=salary_of(posting.salary, text, places[0].country if places else None),
+        salary=salary_of(posting.salary, text, places[0].country if places else None, posting.pay),
         years_min=years_min,
         years_max=years_max,
         technologies=tuple(name for name in named if name not in FIELDS),

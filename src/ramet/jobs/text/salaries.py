@@ -8,85 +8,147 @@ month 12th. ``401k`` is no money: it has no currency.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
+from ramet.jobs.posting import Pay, Period
+from ramet.jobs.text import word_list
+from ramet.jobs.text.languages import alternatives
 from ramet.jobs.text.markup import text_of
 
-HOURS, DAYS, WEEKS, MONTHS = 2_080, 260, 52, 12
-"""Of work in a year."""
 _HOURLY_BELOW = 1_000
 """An amount without a period below this is for an hour, in currencies whose unit is worth about a dollar."""
 _YEARLY_MIN = 12_000
+"""Dollars that a year pays at least; what is less is a perk, a part, or no year's pay."""
 _YEARLY_MAX = 3_000_000
 _AROUND = 90
 """Characters before an amount in which its words stand."""
 
-_SIGNS = {
-    "us$": "USD", "u$s": "USD", "ca$": "CAD", "can$": "CAD", "c$": "CAD", "cad$": "CAD", "a$": "AUD", "au$": "AUD",
-    "aud$": "AUD",
-    "nz$": "NZD", "hk$": "HKD", "s$": "SGD", "sg$": "SGD", "r$": "BRL", "mx$": "MXN", "usd$": "USD", "€": "EUR",
-    "£": "GBP",
-    "₹": "INR", "¥": "JPY", "₪": "ILS", "zł": "PLN", "chf": "CHF", "fr.": "CHF", "rs.": "INR", "rs": "INR", "kr": "SEK",
-    "₩": "KRW", "₱": "PHP", "₴": "UAH", "₺": "TRY", "kč": "CZK", "euros": "EUR", "euro": "EUR", "dollars": "USD",
-}  # fmt: skip
-_CODES = (
-    "USD CAD AUD NZD HKD SGD BRL MXN EUR GBP INR JPY ILS PLN CHF SEK NOK DKK CZK HUF RON ZAR KRW PHP UAH TRY"
-    " ARS COP CLP AED"
-).split()
-_SIGNS.update({code.lower(): code for code in _CODES})
-_WORTH = {
-    "INR": 80, "JPY": 150, "KRW": 1_300, "HUF": 350, "ARS": 1_000, "COP": 4_000, "CLP": 900, "MXN": 18, "CZK": 22,
-    "PHP": 56,
-    "UAH": 40, "TRY": 30, "ZAR": 18, "SEK": 10, "NOK": 10, "DKK": 7, "BRL": 5, "PLN": 4, "ILS": 3.5, "AED": 3.7,
-    "RON": 4.5, "HKD": 8,
-}  # fmt: skip
-"""Roughly how many units are a dollar: only to tell what can be a year's pay. Others: one."""
-_DOLLARS_OF = {"CA": "CAD", "AU": "AUD", "NZ": "NZD", "SG": "SGD", "HK": "HKD", "MX": "MXN"}
-"""What ``$`` means in a country."""
-_MONEY_OF = {
-    **_DOLLARS_OF,
-    **dict.fromkeys("DE FR AT NL BE LU ES PT IT IE FI GR SK SI HR EE LV LT CY MT".split(), "EUR"),
-    "GB": "GBP", "CH": "CHF", "IN": "INR", "JP": "JPY", "IL": "ILS", "PL": "PLN", "SE": "SEK", "NO": "NOK",
-    "DK": "DKK", "CZ": "CZK", "HU": "HUF", "RO": "RON", "ZA": "ZAR", "BR": "BRL",
-}  # fmt: skip
-"""What an amount without any sign is in; elsewhere dollars of the United States."""
 
-_SIGN = r"(?:US\$|U\$S|CAN?\$|C\$|CAD\$|AUD?\$|A\$|NZ\$|HK\$|SG?\$|R\$|MX\$|USD\$|[$€£₹¥₪₩₱₴₺]|Rs\.?(?=\s?\d)|zł)"
-_CODE = r"(?:" + "|".join(_CODES) + r"|zł|kr\b|Kč|euros?\b|dollars\b|€|£)"
+class _Currency(NamedTuple):
+    worth: float
+    """Roughly how many units are a dollar."""
+    least: float
+    """What a year pays at least."""
+
+
+def _read_currencies() -> tuple[dict[str, _Currency], dict[str, str], dict[str, str]]:
+    """Return currencies by code, codes by sign and codes by country. The file tells its format."""
+    currencies: dict[str, _Currency] = {}
+    signs: dict[str, str] = {}
+    countries: dict[str, str] = {}
+    for entry in word_list("currencies")["currencies"]:
+        head, _, written = entry.partition(": ")
+        code, worth, *rest = head.split()
+        least = float(rest.pop(0)) if rest and rest[0].isdigit() else _YEARLY_MIN * float(worth)
+        currencies[code] = _Currency(float(worth), least)
+        signs.update(dict.fromkeys(written.split("|"), code))
+        signs[code.lower()] = code
+        countries.update(dict.fromkeys(rest, code))
+    return currencies, signs, countries
+
+
+_CURRENCIES, _SIGNS, _MONEY_OF = _read_currencies()
+_DOLLARS = frozenset("USD CAD AUD NZD SGD HKD MXN TWD JMD TTD BND NAD".split())
+"""What ``$`` means in the countries that have them; elsewhere it means dollars of the United States."""
+_USUAL = (
+    "usd cad aud nzd gbp eur chf inr sek nok dkk pln czk brl jpy sgd hkd zar php ils huf ron mxn euros? dollars".split()
+)
+"""Codes and names that texts write in small letters, too; other codes have to be in capitals."""
+
+
+def _alternatives(signs: Iterable[str]) -> str:
+    return "|".join(re.escape(sign) for sign in sorted(signs, key=len, reverse=True))
+
+
+_SIGN = (
+    "(?:"
+    + _alternatives([sign for sign in _SIGNS if not sign[-1].isalpha() and sign[-1] != "."] + ["$"])
+    + r"|Rs\.?(?=\s?\d)|zł|(?-i:RM|Rp\.?)(?=\s?\d))"
+)
+_CODE = (
+    rf"(?:(?-i:{'|'.join(code for code in _CURRENCIES if code != 'ALL')}|NIS|RMB|NTD)|{'|'.join(_USUAL)}"
+    r"|zł|(?-i:zl)|kr\b|Kč|(?-i:Ft)\b|fr\.|€|£|元|원)"
+)
 _NUMBER = (
     r"\d{1,3}(?:[,. '\u2019\u00a0\u202f]\d{3}){1,3}(?:[.,]\d{1,2})?(?!\d)|\d{1,3}(?:,\d{2})+,\d{3}(?!\d)"
     r"|\d{1,7}(?:[.,]\d{1,2})?(?!\d)"
 )
-_AMOUNT = rf"(?:{_NUMBER})(?:\s?[kK](?![A-Za-z]))?"
-_PERIOD = (
-    r"(?:\s?(?:/|per|an?|each|p\.?|pro|por|al|par|im)\s?|\s)"
-    r"(?P<period>hours?|hr|h|hourly|days?|daily|weeks?|weekly|wk|months?|monthly|mo|mth|year|yr|annum|annually|annual"
-    r"|yearly|a\.?"
-    r"|stunde|tag|monat|jahr|hora|d[ií]a|mes|m[eê]s|año|ano|heure|jour|mois|an)\b"
-)
-_BETWEEN = r"\s?(?:-{1,2}|\u2013|—|―|\u2212|\u2011|~|to|and|bis|a|à|up to|through|\.\.\.?)\s?"
-_MONEY = re.compile(
-    rf"(?P<before>(?:{_SIGN}|\b{_CODE}):?\s?)?(?<![\w.,/])(?P<low>{_AMOUNT})\s?(?P<middle>(?:{_CODE}"
-    rf"|{_SIGN})(?!\w)\s?)?"
-    rf"(?:(?:{_PERIOD.replace('period', 'low_period')})?{_BETWEEN}(?P<second>(?:{_SIGN}"
-    rf"|{_CODE})\s?)?(?P<high>{_AMOUNT}))?"
-    rf"(?P<plus>\+)?\s?(?P<after>(?:{_CODE}|{_SIGN})(?![\w$]))?(?:\s?(?:gross|brutto|bruto|brut))?(?:{_PERIOD})?",
-    re.IGNORECASE,
-)
+_SCALES = {
+    "k": 1e3, "tsd": 1e3, "tys": 1e3, "teur": 1e3, "lakh": 1e5, "lac": 1e5, "lpa": 1e5, "l": 1e5, "crore": 1e7,
+    "cr": 1e7, "万": 1e4, "万円": 1e4,
+}  # fmt: skip
+"""What a number before the word is times: thousands, the lakh and crore of India, the ten thousand of Japan."""
+_SCALE = r"(?:\s?[kK](?![A-Za-z])|\s?(?:lakhs?|lacs?|lpa|crores?|tsd\.?|tys\.?)(?!\w)|\s?(?-i:L|Cr)(?![\w/])|\s?万円?)"
+_AMOUNT = rf"(?:{_NUMBER})(?:{_SCALE})?"
+_PERIODS: dict[Period, str] = {
+    "hour": r"hours?|hr|h|hourly", "day": r"days?|daily|diem", "week": r"weeks?|weekly|wk",
+    "month": r"months?|monthly|mo|mth", "year": r"year|yr|annum|annually|annual|yearly|lpa",
+}  # fmt: skip
+_TIMES: dict[Period, int] = {"hour": 2_080, "day": 260, "week": 52, "month": 12, "year": 1}
+
+
+def _period(prefix: str) -> str:
+    """Return the expression of a period, a group for each, whose name begins with the prefix."""
+    words = "|".join(
+        rf"(?P<{prefix}{name}>(?:{english}|{alternatives('pay', name)})\b)" for name, english in _PERIODS.items()
+    )
+    return rf"(?:\s?(?:/|per|an?|each|p\.?|pro|por|al|par|im|je|all'|l'|na|za)\s?|\s|\)\s)(?:{words}|a\.)"
+
+
+@cache
+def _money() -> re.Pattern[str]:
+    """Return the expression of an amount or a range; with the words of all languages, hence not before it is needed."""
+    between = (
+        r"\s?(?:-{1,2}|\u2013|—|―|\u2212|\u2011|~|〜|\uff5e|to|and|up to|through|\.\.\.?"
+        rf"|{alternatives('pay', 'between')})\s?"
+    )
+    gross = rf"(?:\s?\(?(?:gross|{alternatives('pay', 'gross')})(?!\w)\)?)?"
+    return re.compile(
+        rf"(?P<before>(?:{_SIGN}|\b{_CODE}):?\s?)?(?<![A-Za-z\d_.,/])(?P<low>{_AMOUNT})\s?(?P<middle>(?:{_CODE}"
+        rf"|{_SIGN})(?!\w)\s?)?"
+        rf"(?:{gross}(?:{_period('l')})?{between}(?P<second>(?:{_SIGN}"
+        rf"|{_CODE})\s?)?(?P<high>{_AMOUNT}))?"
+        rf"(?P<plus>\+)?\s?(?P<after>(?:{_CODE}|{_SIGN})(?![\w$]))?{gross}(?:{_period('p')})?",
+        re.IGNORECASE,
+    )
+
+
 _DIGIT = re.compile(r"\d")
-_MONEYISH = re.compile(r"[$€£₹¥₪₩₱₴₺kK]|\d[,. '\u2019\u00a0\u202f]\d{3}|\d{4}|[A-Z]{3}|[dD]ollar|[eE]uro|zł|\br")
-"""One of these is in or beside every amount of money."""
-_SALARY_WORDS = re.compile(
-    r"salar|compensation|\bpay\b|\bpays\b|base\b|\bwage|\bOTE\b|on[- ]target|\brate\b|earn|remunerat|gehalt"
-    r"|verg[uü]tung|sueldo"
-    r"|r[eé]mun[eé]ration|\brange\b|stipendio|lohn|l[öo]n\b|wynagrodzeni|remunera",
-    re.IGNORECASE,
+_MONEYISH = re.compile(
+    r"[$€£₹¥₪₩₱₴₺₽₦฿₫円万元원kK]|\d[,. '\u2019\u00a0\u202f]\d{3}|\d{4}|[A-Z]{3}|[dD]ollar|[eE]uro|zł|\br|[lL]a(?:kh|c)"
 )
+"""One of these is in or beside every amount of money."""
+_TIMES_A_YEAR = re.compile(
+    r"[\s(,]{0,3}(1[2-6])(?:[.,]\d)?\s?(?:x|\u00d7|mal|mensilit|pagas|monatsgeh|fois|maal)", re.IGNORECASE
+)
+"""How many months are paid in a year, right behind a month's pay."""
+_BEFORE_PERIODS: tuple[tuple[Period, tuple[str, ...]], ...] = (
+    ("month", ("月給", "月額")),
+    ("year", ("年収", "年俸")),
+    ("hour", ("時給",)),
+    ("day", ("日給",)),
+)
+"""Japanese has the period before the amount."""
+
+
+@cache
+def _salary_words() -> re.Pattern[str]:
+    return re.compile(
+        r"salar|compensation|\bpay\b|\bpays\b|base\b|\bwage|\bOTE\b|on[- ]target|\brate\b|earn|remunerat"
+        r"|\brange\b|\bCTC\b"
+        rf"|l[öo]n\b|\bgaji\b|\bgehalt|月給|月額|年収|年俸|時給|日給|給与|연봉|\b(?:{alternatives('pay', 'words')})",
+        re.IGNORECASE,
+    )
+
+
 _COMPANYS_MONEY = re.compile(
     r"rais(?:ed|ing)|funding|revenue|valu(?:ation|ed)|\bARR\b|\bGMV\b|\bAUM\b|quota|invest(?:ed|ment)|worth of"
     r"|deals?\b|portfolio|budgets?\b"
-    r"|assets|transactions|contracts?\b|sign(?:ing|-on) bonus|projects?\b",
+    r"|assets|transactions|contracts?\b|\bsav(?:e|es|ing|ings)\b|book of business|\bprocess(?:es|ing)?\b"
+    r"|\bgenerat\w+|\bloans?\b|\bpremiums?\b|\bspend|\bclaims\b|\bcosts?\b|sign(?:ing|-on) bonus|projects?\b",
     re.IGNORECASE,
 )
 _PERKS = re.compile(
@@ -98,19 +160,36 @@ _PERKS = re.compile(
 _NO_PERK_FROM = 30_000
 """A range that begins here or higher is no perk, whatever words stand around it."""
 _OTHER_AFTER = re.compile(
-    r"\s?(?:-|in |of |an? |annual(?:ly)? |yearly |per year |one-time |USD )*(?:m\b|mm\b|mn\b|million|b\b|bn\b|billion"
-    r"|trillion|sign|bonus|stipend|funding"
+    r"[ \u00a0]?(?:-|in |of |an? |annual(?:ly)? |yearly |per year |one-time |USD )*"
+    r"(?:m\b|mm\b|mn\b|million|b\b|bn\b|billion|trillion|sign|bonus|stipend|funding"
     r"|revenue|arr\b|budget|deal|acv|equity|stock|rsu|options|allowance|users|customers|employees|people|companies|%"
     r"|contract value|towards"
     r"|toward|credit|reimburs|referral|learning)",
     re.IGNORECASE,
 )
-_AT_MOST = re.compile(r"(?:up to|at most|max(?:imum)?(?: of)?|bis(?: zu)?|jusqu'à|hasta|até)[\s:]*$", re.IGNORECASE)
-_AT_LEAST = re.compile(
-    r"(?:from|starting(?: at| from)?|starts at|at least|min(?:imum)?(?: of)?|ab|à partir de|desde|a partir de)[\s:]*$",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _sides() -> tuple[tuple[int, re.Pattern[str]], ...]:
+    """Return what stands before an amount that is the most (-1) or the least (1) that is paid."""
+    most, least = alternatives("pay", "at_most"), alternatives("pay", "at_least")
+    return (
+        (-1, re.compile(rf"\b(?:up to|at most|max(?:imum)?(?: of)?|{most})[\s:]*$", re.IGNORECASE)),
+        (
+            1,
+            re.compile(
+                rf"\b(?:from|starting(?: at| from)?|starts at|at least|min(?:imum)?(?: of)?|{least})[\s:]*$",
+                re.IGNORECASE,
+            ),
+        ),
+    )
+
+
 _CENTS = re.compile(r"[.,]\d{1,2}$")
+_WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
+_SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
+_THOUSANDS_FROM = 10_000
+"""The end of a range from which on its beginning is meant in thousands, too: ``120-150,000``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +214,8 @@ class _Offer:
     """Whether words around it say that it is pay."""
 
 
-def salary_of(field: str | None, text: str, country: str | None = None) -> Salary | None:
-    """The pay that a board's field tells; without one, what the text tells.
+def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay | None = None) -> Salary | None:
+    """The pay that a board's fields tell; without them, what the text tells.
 
     Where a text has several ranges (by place, by level) the widest is taken, from the lowest to the highest: which of
     them applies depends on the person, and a floor must not refuse what some reader of the listing would be paid. Where
@@ -146,12 +225,52 @@ def salary_of(field: str | None, text: str, country: str | None = None) -> Salar
         field: what the board's own field has, in whatever form.
         text: plain.
         country: ISO 3166 code of where the work is; tells which dollar ``$`` is.
+        pay: numbers of the board's fields; what they say is not looked for anywhere else.
     """
-    if field:
+    if pay is not None:
+        found = salary_of_pay(pay, country)
+        if found is not None:
+            return found
+    if field and pay is None:
         found = _widest(list(_offers(text_of(field), country, is_field=True)))
         if found is not None:
             return found
     return _widest(list(_offers(text, country, is_field=False)))
+
+
+def salary_of_pay(pay: Pay, country: str | None = None) -> Salary | None:
+    """Return the pay of a board's numbers for a year; None where they are no year's pay of any work.
+
+    A currency that the board names is the currency, wherever the work is.
+    """
+    bounds = sorted(bound for bound in (pay.minimum, pay.maximum) if bound)
+    if not bounds:
+        return None
+    code = _code_of(pay.currency or "", country)
+    factor = _factor(pay.period, bounds[-1], code, is_range=len(bounds) == 2 and bounds[0] < bounds[1])
+    low, high = bounds[0] * factor, bounds[-1] * factor
+    if not _is_a_year(low, high, code):
+        return None
+    return Salary(round(low) if pay.minimum else None, round(high) if pay.maximum else None, code)
+
+
+def _code_of(written: str, country: str | None) -> str:
+    """Return the ISO 4217 code of what a field of currencies has."""
+    sign = written.strip().lower()
+    if len(sign) == 3 and sign.isalpha() and sign not in _SIGNS:
+        return sign.upper()
+    return _SIGNS.get(sign) or _money_of(country, is_dollar=sign == "$")
+
+
+def _money_of(country: str | None, *, is_dollar: bool) -> str:
+    """Return what an amount is in that has no sign, or the sign ``$``."""
+    code = _MONEY_OF.get(country or "", "USD")
+    return code if not is_dollar or code in _DOLLARS else "USD"
+
+
+def _is_a_year(low: float, high: float, code: str) -> bool:
+    currency = _CURRENCIES.get(code, _Currency(1, _YEARLY_MIN))
+    return currency.least <= low and high <= min(_YEARLY_MAX * max(currency.worth, 1), low * 10)
 
 
 def _widest(offers: list[_Offer]) -> Salary | None:
@@ -187,7 +306,7 @@ def _offers(text: str, country: str | None, *, is_field: bool) -> Iterator[_Offe
         if _MONEYISH.search(text, start, digit.start() + 24) is None:
             position = _after_digits(text, digit.start())
             continue
-        money = _MONEY.search(text, start, min(len(text), digit.start() + 120))
+        money = _money().search(text, start, min(len(text), digit.start() + 120))
         if money is None or money.start("low") > digit.start() + 8:
             position = _after_digits(text, digit.start())
             continue
@@ -207,51 +326,69 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     sign = money["before"] or money["second"] or money["middle"] or money["after"]
     before = text[max(0, money.start() - _AROUND) : money.start()]
     before = before[max(before.rfind("\n\n"), before.rfind(". ")) + 1 :]
-    said = is_field or _SALARY_WORDS.search(before) is not None or bool(money["period"] and money["high"])
-    if sign is None and not (said and (money["high"] is not None or is_field)):
+    period = _period_of(money, before)
+    said = is_field or _salary_words().search(before) is not None or bool(period and money["high"])
+    if sign is None and not (said and (money["high"] is not None or is_field or _scale(money["low"]) > 1e3)):
         return None
-    if not is_field and _OTHER_AFTER.match(text, money.end()):
+    if not is_field and "\n" not in money[0][-2:] and _OTHER_AFTER.match(text, money.end()):
         return None
-    if money["high"] is None and not (said or _is_yearly(money)):
+    if money["high"] is None and not (said or period in ("year", "hour")):
         return None
-    low, high = _number(money["low"]), _number(money["high"] or "")
-    if low is None or (sign is None and not is_field and (high is None or low < 10 or _is_year(low, high))):
+    low, high = _range(money)
+    if low is None or (sign is None and not is_field and not (low >= 10 and not _is_year(low, high))):
         return None
-    if high is not None and low < 1_000 <= high and not money["low"].lower().endswith("k"):
-        low *= 1_000
-        if low > high:
-            return None
     currency = _currency(money, country)
-    factor = _factor(money["period"] or money["low_period"], high or low, currency, is_range=high is not None)
-    if factor is None or (high is not None and high < low):
-        return None
+    factor = float(_factor(period, high or low, currency, is_range=high is not None))
+    if period == "month" and (times := _TIMES_A_YEAR.match(text, money.end())):
+        factor = int(times[1])
     low, high = low * factor, None if high is None else high * factor
-    worth = _WORTH.get(currency, 1)
-    if not _YEARLY_MIN * worth <= (high or low) <= _YEARLY_MAX * worth or (high is not None and high > low * 10 > 0):
+    if (high is not None and high < low) or not _is_a_year(low, high or low, currency):
         return None
+    worth = _CURRENCIES[currency].worth
     if not is_field and _is_other(before, may_be_perk=high is None or low < _NO_PERK_FROM * worth):
         return None
     side = 0 if high is not None else _side(before, money)
     return _Offer(low, high, side, currency, said)
 
 
+def _range(money: re.Match[str]) -> tuple[float | None, float | None]:
+    """Both ends as they are meant: what scales the end of ``120-150k`` or ``6 to 9 lakh`` scales its beginning too."""
+    low, high = number_of(money["low"]), number_of(money["high"] or "")
+    if low is None or high is None:
+        return low, high
+    scale = _scale(money["high"])
+    if low < 1_000 and _scale(money["low"]) == 1:
+        if scale > 1 and low * scale <= high:
+            low *= scale
+        elif scale == 1 and high >= _THOUSANDS_FROM and low * 1_000 <= high:
+            low *= 1_000
+    return low, high
+
+
+def _period_of(money: re.Match[str], before: str) -> Period | None:
+    for name in _PERIODS:
+        if money[f"p{name}"] or (money["high"] and money[f"l{name}"]):
+            return name
+    if "lpa" in money[0].lower():
+        return "year"
+    if not before.isascii():
+        return next((period for period, words in _BEFORE_PERIODS if any(word in before for word in words)), None)
+    return None
+
+
 def _side(before: str, money: re.Match[str]) -> int:
     """Whether a single amount is the most (-1), the least (1) or all (0) that is paid."""
-    if _AT_MOST.search(before):
-        return -1
-    return 1 if money["plus"] or _AT_LEAST.search(before) else 0
+    if money["plus"]:
+        return 1
+    return next((side for side, words in _sides() if words.search(before)), 0)
 
 
 def _is_other(before: str, *, may_be_perk: bool) -> bool:
     """Whether the words before an amount say that it is other money, after any word that says it is pay."""
-    pay = max((match.end() for match in _SALARY_WORDS.finditer(before)), default=0)
+    pay = max((match.end() for match in _salary_words().finditer(before)), default=0)
     if _COMPANYS_MONEY.search(before, pay):
         return True
     return may_be_perk and _PERKS.search(before, pay) is not None
-
-
-def _is_yearly(money: re.Match[str]) -> bool:
-    return (money["period"] or "").lower()[:2] in {"ye", "yr", "an", "ho", "hr"}
 
 
 def _is_year(low: float, high: float | None) -> bool:
@@ -259,18 +396,26 @@ def _is_year(low: float, high: float | None) -> bool:
     return 1_900 <= low <= 2_100 and (high is None or 1_900 <= high <= 2_100)
 
 
-def _number(written: str) -> float | None:
-    """``120,000``, ``120.000``, ``94,550.00``, ``120k``, ``12,00,000``."""
-    if not written:
+def number_of(written: str) -> float | None:
+    """``120,000``, ``120.000``, ``94,550.00``, ``120k``, ``12,00,000``, ``12,50``, ``6 lakh``; None: no number."""
+    match = _WRITTEN.search(written)
+    if match is None:
         return None
-    thousands = written[-1] in "kK"
-    digits = written.rstrip("kK ").strip()
+    digits = match[0].strip()
     cents = _CENTS.search(digits)
     whole = digits[: cents.start()] if cents is not None else digits
     number = float("".join(character for character in whole if character.isdigit()) or 0)
     if cents is not None:
         number += float("0." + cents.group()[1:])
-    return number * 1_000 if thousands else number
+    return number * _scale(written)
+
+
+def _scale(written: str) -> float:
+    """What the word behind a number multiplies it with; 1 without one."""
+    word = _SCALE_WORD.search(written)
+    if word is None:
+        return 1
+    return _SCALES[word[1].lower()]
 
 
 def _currency(money: re.Match[str], country: str | None) -> str:
@@ -278,27 +423,22 @@ def _currency(money: re.Match[str], country: str | None) -> str:
     for group in ("after", "middle", "before", "second"):
         sign = (money[group] or "").strip(" :\u00a0").lower()
         if sign and sign != "$":
-            return _SIGNS.get(sign, "USD")
+            return _SIGNS.get(sign) or _SIGNS[sign.rstrip(".")]
         is_signed = is_signed or bool(sign)
-    return (_DOLLARS_OF if is_signed else _MONEY_OF).get(country or "", "USD")
+    if country is None and money[0].endswith("万円"):
+        return "JPY"
+    if not is_signed and re.search(r"lakh|lac|lpa|crore", money[0], re.IGNORECASE):
+        return "INR"
+    return _money_of(country, is_dollar=is_signed)
 
 
-def _factor(period: str | None, amount: float, currency: str, *, is_range: bool) -> float | None:
-    """How often the amount is paid in a year; None where it cannot be told."""
-    name = (period or "").lower()
-    if name.startswith(("h", "stu")):
-        return HOURS
-    if name.startswith(("da", "día", "dia", "tag", "jour")):
-        return DAYS
-    if name.startswith(("we", "wk")):
-        return WEEKS
-    if name.startswith(("mo", "mt", "mê", "me")):
-        return MONTHS
-    if name:
-        return 1
-    worth = _WORTH.get(currency, 1)
-    if amount < _HOURLY_BELOW and worth < 2 and amount >= 7:
-        return HOURS
-    if is_range and amount < _YEARLY_MIN * max(worth, 1) and amount * MONTHS >= _YEARLY_MIN * worth:
-        return MONTHS
+def _factor(period: Period | None, amount: float, currency: str, *, is_range: bool) -> int:
+    """How often the amount is paid in a year, where nothing says it by its size."""
+    if period is not None:
+        return _TIMES[period]
+    known = _CURRENCIES.get(currency, _Currency(1, _YEARLY_MIN))
+    if 7 <= amount < _HOURLY_BELOW and known.worth < 2:
+        return _TIMES["hour"]
+    if is_range and amount < known.least and amount * _TIMES["month"] >= known.least:
+        return _TIMES["month"]
     return 1

@@ -1,0 +1,57 @@
+"""Words of languages other than English, one file a language; read at the first text that needs them.
+
+A file has what pay, arrangements, levels and years of experience are called (``[pay]``, ``[arrangement]``, ``[level]``,
+``[years]``), each a list of regular expressions. A new language is a new file and its name in :data:`LANGUAGES`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+LANGUAGES = ("de", "fr", "es", "pt", "nl", "pl", "it")
+"""ISO 639-1 codes of the languages that there are words of."""
+_ENGLISH = re.compile(r" (?:the|and|of|to|with|you|our|for|will|are|is) ")
+_ENGLISH_SHARE = 60
+"""A text with one of the commonest words of English in each so many characters is in English."""
+_READ_MAX = 3_000
+"""Characters of a text that tell its language."""
+
+
+@cache
+def _languages() -> tuple[Mapping[str, Any], ...]:
+    return tuple(tomllib.loads((files(__name__) / f"{code}.toml").read_text(encoding="utf-8")) for code in LANGUAGES)
+
+
+@cache
+def alternatives(section: str, key: str) -> str:
+    """Return the expressions of all languages for one thing, as alternatives of one regular expression.
+
+    Args:
+        section: ``pay``, ``arrangement``, ``level`` or ``years``.
+        key: what the section has under this name.
+    """
+    return "|".join(dict.fromkeys(word for language in _languages() for word in language[section][key]))
+
+
+@cache
+def numbers() -> dict[str, int]:
+    """Return the numbers that are written as words, in lower case."""
+    written = [entry.rpartition(" ") for language in _languages() for entry in language["years"]["numbers"]]
+    return {word: int(number) for word, _, number in written}
+
+
+def is_english(text: str) -> bool:
+    """Tell whether a text is in English, by how often its commonest words occur. An empty or short text is not.
+
+    Args:
+        text: in lower case.
+    """
+    begin = text[:_READ_MAX]
+    if len(begin) < _ENGLISH_SHARE:
+        return False
+    return len(_ENGLISH.findall(begin)) * _ENGLISH_SHARE >= len(begin)
