@@ -67,9 +67,7 @@ class Job:
         tables: tuple[str, ...] = (),
         **options: Any,
     ) -> Self:
-        """Create a job; the same rows with the same options find the job that is there.
-
-        All rows are read, checked and priced before anything is stored.
+        """Create a job; the same rows with the same options find the job that is there. All rows are checked first.
 
         Args:
             rows: mappings or texts (a text is a prompt), one after the other; a DataFrame of pandas or polars, a table
