@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from ramet import Client, Context, Outcome, Permanent, RetryAfter, as_usd
 from ramet.llm import app
 from ramet.llm.answers import Check, InvalidAnswer, open_check, read_json
-from ramet.llm.errors import NotSent, ProviderError, TooBusy
+from ramet.llm.errors import LlmError, NotSent, ProviderError, TooBusy
 from ramet.llm.pace import Pace
 from ramet.llm.pricing.prices import cost_of, reserve_amount
-from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Provider, RateLimit, Submission
+from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Gateway, Provider, RateLimit, Submission
 from ramet.llm.providers.registry import open_provider
 from ramet.llm.requests import Request
 from ramet.llm.settings import JOB, JOB_KEY, ItemPayload, JobSettings
@@ -123,7 +123,7 @@ JOBS_KEPT = 1_000
 WAIT_HERE_SECONDS = 20.0
 """A shorter wait for a rate is not worth giving the claim back."""
 
-Opened = dict[tuple[str, Mode, str | None], Provider]
+Opened = dict[tuple[Any, ...], Provider]
 Paces = dict[tuple[str, str], Pace]
 Opener = Callable[[JobSettings], Provider]
 
@@ -200,7 +200,8 @@ class CallSession:
             if len(known) >= JOBS_KEPT:
                 known.clear()
             settings = known[job_id] = await settings_of(client, job_id)
-        place = settings.provider, settings.mode, settings.base_url
+        wanted = settings.limit_name, *settings.headers.items(), *settings.query.items()
+        place = settings.provider, settings.mode, settings.base_url, wanted
         opened = self._providers.setdefault(asyncio.get_running_loop(), {})
         provider = opened.get(place)
         if provider is None:
@@ -241,8 +242,30 @@ def open_from_environment(settings: JobSettings) -> Provider:
         LlmError: it cannot be opened.
     """
     return open_provider(
-        settings.provider, settings.mode, base_url=settings.base_url, api_key=key_for(settings.provider)
-    )
+        settings.provider, settings.mode, base_url=settings.base_url, api_key=key_for(settings.provider),
+        gateway=gateway_of(settings),
+    )  # fmt: skip
+
+
+ENVIRONMENT = "env:"
+"""How the value of a header begins that is the name of a variable."""
+
+
+def gateway_of(settings: JobSettings) -> Gateway:
+    """What stands before the provider of a job, with the secrets that are in the environment.
+
+    Raises:
+        LlmError: a variable is not set.
+    """
+    headers = {}
+    for name, value in settings.headers.items():
+        variable = value.removeprefix(ENVIRONMENT)
+        if variable != value and not os.environ.get(variable):
+            raise LlmError(
+                f"the header {name} is the variable {variable}, and the environment has none: set {variable}"
+            )
+        headers[name] = value if variable == value else os.environ[variable]
+    return Gateway(settings.limit_name, headers, settings.query)
 
 
 # A line for each request of a hundred thousand tells nobody anything.

@@ -68,6 +68,12 @@ class JobSettings(BaseModel):
     """About what a question takes, in the mean."""
     concurrency: int = CONCURRENCY
     """Calls that one process has in flight for this job, at most; refusals of the provider lower it for a while."""
+    limit_name: str | None = None
+    """The parameter that limits an answer's tokens, where a person says it."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Of every request; ``env:NAME`` is the value of that variable where the work is done, so that no row has it."""
+    query: dict[str, str] = Field(default_factory=dict)
+    """Added to every address."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     source: str = ""

@@ -52,6 +52,11 @@ _INPUT = (
     click.option("--preset", type=click.Choice(sorted(PRESETS)), default="balanced", show_default=True,
                  help="Limits of time and tries."),
     click.option("--no-dedupe", is_flag=True, help="Ask equal rows one by one."),
+    click.option("--limit-name", type=click.Choice(["max_completion_tokens", "max_tokens"]),
+                 help="What the server calls the limit of an answer's tokens.  [default: by its address, or learned]"),
+    click.option("--header", "headers", multiple=True, metavar="NAME=VALUE",
+                 help="Of every request; env:VARIABLE keeps a secret out of the database."),
+    click.option("--query", multiple=True, metavar="NAME=VALUE", help="Added to every address: api-version=preview."),
     click.option("--concurrency", type=click.IntRange(1, 1_000), metavar="N", help="Calls that each process that works "
                  "on it has in flight, at most.  [default: 64; conservative: 16; aggressive: 256]"),
     click.option("--requests-per-minute", type=RATE, metavar="N", help="To each model, over all workers and jobs."),
