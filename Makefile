@@ -59,7 +59,7 @@ test: .venv/.stamp ## the tests to run all day: no server, no browser (5 minutes
 test-postgres: .venv/.stamp-all ## what needs a PostgreSQL server
 	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target postgres
 
-test-web: .venv/.stamp-all ## dashboard, API, metrics and traces; some tests need Chromium
+test-web: .venv/.stamp-all .venv/node/.stamp ## dashboard, API, TypeScript client, metrics and traces; some tests need Chromium
 	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target web
 
 test-fetch: .venv/.stamp-all ## servers of the guarded web client

@@ -16,9 +16,9 @@ PAGE = REFERENCE / "api.md"
 
 HEAD = """# The Python API
 
-Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, and `ramet.testing`, and
-nothing else, is the public API. This page is written by `docs/generate_api.py` from the docstrings: change those, then
-run `make docs`.
+Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, what `ramet.fetch` and
+`ramet.llm` publish to handlers, and `ramet.testing`, and nothing else, is the public API. This page is written by
+`docs/generate_api.py` from the docstrings: change those, then run `make docs`.
 Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 """
 
@@ -67,12 +67,13 @@ PARTS = {
     "client.settings": ("Settings", "ramet.engine.client.settings"),
 }
 """Attributes of a client that are documented here, with the class of each. `SyncClient` has them without `await`."""
-TESTING = "ramet.testing"
+PACKAGES = {"ramet.fetch": "Pages in handlers", "ramet.llm": "Models in handlers", "ramet.testing": "For tests"}
+"""What is published beside `ramet` itself, with the heading of each."""
 
 FOR_THE_ENGINE = frozenset(
     "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain opened "
     "state_text state_stored claims_noted claims_left_over note_text note_stored claims_taken "
-    "buffered buffer_again declare refresh limits".split()
+    "buffered buffer_again declare refresh limits keys link_keys note_known".split()
 )
 """Methods without an underscore that are nevertheless none of a user's business."""
 
@@ -312,6 +313,8 @@ def entry(name: str, module: str, public: set[str], *, heading: str = "") -> str
         if isinstance(node, ast.ClassDef):
             parts += class_page(node, tree, public)
         elif isinstance(node, Function):
+            if is_overload(node):
+                continue
             parts += [f"```python\n{signature(node, method=False)}\n```", markdown(docstring)]
         else:
             parts += [f"```python\n{ast.unparse(node)}\n```", markdown(docstring)]
@@ -333,9 +336,10 @@ def page() -> str:
             parts += [entry(name, modules[name], set(modules)) for name in present]
             if "Client" in present:
                 parts += [part_of_client(part) for part in PARTS]
-    parts.append(f"## For tests: `{TESTING}`")
-    kit = public_names(TESTING)
-    parts += [entry(name, module, set(kit), heading=f"{TESTING}.{name}") for name, module in kit.items()]
+    for package, title in PACKAGES.items():
+        parts.append(f"## {title}: `{package}`")
+        published = public_names(package)
+        parts += [entry(name, published[name], set(published), heading=f"{package}.{name}") for name in published]
     return "\n\n".join(parts) + "\n"
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 
 import click
 
 from docs.generate_shared import PROJECT, REFERENCE, code, constants, page_of, table, written_by
 from ramet.cli import main as command_line
+from ramet.cli.commands import GROUP
 from ramet.cli.errors import EXIT_STATUSES
 
 PAGE = REFERENCE / "cli.md"
@@ -107,8 +110,24 @@ def variables() -> dict[str, str]:
     return dict(sorted(told.items()))
 
 
+def check_environment() -> None:
+    """Look whether the environment has all commands of the project.
+
+    Raises:
+        RuntimeError: it is older than pyproject.toml; says what to do.
+    """
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    missing = {*project["entry-points"][GROUP]} - {found.name for found in entry_points(group=GROUP)}
+    if missing:
+        raise RuntimeError(
+            f"this environment is older than pyproject.toml (no command {min(missing)}): run "
+            "`.venv/bin/python -m pip install --no-deps -e .`"
+        )
+
+
 def page() -> str:
     """The page."""
+    check_environment()
     return page_of(
         "# Commands",
         written_by("generate_cli", "the commands' own help"),

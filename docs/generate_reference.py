@@ -1,5 +1,7 @@
 """Writes docs/reference: one page each for the API, commands, settings, errors, metrics, states and REST routes.
 
+It writes the types of the TypeScript client, too.
+
 Run it with `make docs`. Everything is told where it is made, in docstrings, help texts and tables of the source.
 """
 
@@ -17,13 +19,14 @@ from docs import (
     generate_rest,
     generate_settings,
     generate_states,
+    generate_typescript,
 )
 
 PAGES: Mapping[Path, Callable[[], str]] = {
     made.PAGE: made.page
     for made in (
         generate_api, generate_cli, generate_settings, generate_errors, generate_metrics, generate_states,
-        generate_rest,
+        generate_rest, generate_typescript,
     )
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ from ramet.store.opening import open_store
 from tests.docs.blocks import Block, Step, Wrong, blocks, is_shown, steps
 from tests.docs.shell import Shell
 
-SHOWN_ONLY = frozenset({"text", "nginx", "svg", "html", "mermaid", "http", "diff"})
+SHOWN_ONLY = frozenset({"text", "nginx", "svg", "html", "mermaid", "http", "diff", "ts"})
 """Languages that nothing is done with. A block without a language is none: it must say what it is."""
 NAMED_IN_ANSWERS = {"TASK_ID": r"^task +([0-9a-f-]{36})\b", "TRACKING_ID": r"^lineage +(\S+)$"}
 """What stands for an id in commands, and where an answer before tells it."""

@@ -22,7 +22,7 @@ TOLD_OF_JOBS = re.compile(r"^\[\d+\][+-]? +[A-Z][a-z]+ .*\n", flags=re.MULTILINE
 """What the shell says when it notices that a job has ended."""
 RAMET = """#!/bin/sh
 case "$1 $2" in
-  worker*|dashboard*|metrics*|postgres*|bench*|*" work"|*" run"|"wiki "*) exec {python} -m ramet.cli "$@" ;;
+  worker*|dashboard*|serve*|metrics*|postgres*|bench*|*" work"|*" run"|"wiki "*) exec {python} -m ramet.cli "$@" ;;
   *) exec {python} -S -E {zygote} ask {place} "$@" ;;
 esac
 """

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ramet import App, BlockReason, Client, Limits, Lineage, Worker
 from ramet.model.causes import BOUNDS
 from ramet.model.lineage.guard import REOFFERABLE
-from tests.hostile.crawler import KIND, Fetch, add_crawler
+from tests.hostile.crawler import KIND, Source, add_crawler
 from tests.hostile.pages import Site
 from tests.invariants.check import violations
 from tests.support.backends import Backend
@@ -35,7 +35,7 @@ class Crawled(NamedTuple):
 
 @asynccontextmanager
 async def crawl(
-    backend: Backend, fetch: Fetch, sites: Iterable[Site], limits: Limits, *, check: bool = True
+    backend: Backend, source: Source, sites: Iterable[Site], limits: Limits, *, check: bool = True
 ) -> AsyncIterator[Crawls]:
     """Crawl every site in a lineage of its own, all at once, to the end.
 
@@ -43,7 +43,7 @@ async def crawl(
         check: look through the whole database afterwards; of thousands of tasks that takes as long as the crawl.
     """
     app = App()
-    add_crawler(app, fetch)
+    add_crawler(app, source)
     async with app.client(backend.address) as client:
         for site in sites:
             await client.submit(KIND, site.seed, tracking_id=site.host, limits=limits)

@@ -57,7 +57,7 @@ class HostileSites(Hostile):
             del self.requests[: REMEMBERED // 2]
         host = request.headers.get("host", "")
         site = self.site_of(host)
-        if site is None:
+        if site is None or request.path == "/robots.txt":
             reply = Reply(status=404)
         else:
             self.asked[site.host] += 1

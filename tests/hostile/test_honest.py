@@ -13,7 +13,7 @@ import pytest
 from ramet import Limits
 from ramet.model.keys import shape_of
 from tests.cli.conftest import Cli
-from tests.hostile.crawler import KIND, Fetch, Fetched, OverHttp, from_sites
+from tests.hostile.crawler import KIND, Counted, FromSites, OverHttp
 from tests.hostile.crawls import Crawls, crawl
 from tests.hostile.honest import PER_SHAPE
 from tests.hostile.pages import Site
@@ -22,16 +22,6 @@ from tests.support.backends import Backend
 
 PAGES = 5_000
 SHAPE_MAX = Limits().max_shape
-
-
-def counted(fetch: Fetch, asked: Counter[str]) -> Fetch:
-    """The same, and every request is counted."""
-
-    async def counting(url: str) -> Fetched:
-        asked[url] += 1
-        return await fetch(url)
-
-    return counting
 
 
 def addresses(site: Site) -> set[str]:
@@ -64,25 +54,35 @@ def test_the_honest_site_has_5000_pages_and_at_most_900_of_a_shape() -> None:
 
 async def test_nothing_of_an_honest_site_of_5000_pages_is_blocked(backend: Backend) -> None:
     site, asked = honest(PAGES), Counter[str]()
-    async with crawl(backend, counted(from_sites([site]), asked), [site], Limits(), check=False) as crawls:
+    async with crawl(backend, Counted(FromSites([site]), asked), [site], Limits(), check=False) as crawls:
         await check_whole(crawls, site, asked)
+
+
+async def check_served(backend: Backend, pages: int) -> None:
+    """Crawl an honest site through ``ramet.fetch``; its server was asked once for each page."""
+    site, asked = honest(pages), Counter[str]()
+    async with (
+        HostileSites([site]) as server,
+        crawl(backend, Counted(OverHttp(server.mapping, answer_seconds=60.0), asked), [site], Limits()) as crawls,
+    ):
+        await check_whole(crawls, site, asked)
+        assert server.asked[site.host] == pages
+
+
+@pytest.mark.network
+async def test_nothing_of_an_honest_site_is_blocked_when_a_server_sends_it(backend: Backend) -> None:
+    await check_served(backend, 700)
 
 
 @pytest.mark.nightly
 @pytest.mark.timeout(1_800)
-async def test_nothing_of_an_honest_site_is_blocked_when_a_server_sends_it(backend: Backend) -> None:
-    site, asked = honest(PAGES), Counter[str]()
-    async with (
-        HostileSites([site]) as server,
-        OverHttp(server.mapping, answer_seconds=60.0) as fetch,
-        crawl(backend, counted(fetch, asked), [site], Limits()) as crawls,
-    ):
-        await check_whole(crawls, site, asked)
+async def test_nothing_of_an_honest_site_of_5000_pages_is_blocked_when_a_server_sends_it(backend: Backend) -> None:
+    await check_served(backend, PAGES)
 
 
 async def test_of_5000_pages_of_one_shape_the_block_names_the_setting_to_raise(backend: Backend) -> None:
     site = monotonous(PAGES)
-    async with crawl(backend, from_sites([site]), [site], Limits(), check=False) as crawls:
+    async with crawl(backend, FromSites([site]), [site], Limits(), check=False) as crawls:
         crawled = await crawls.of(site)
         assert crawled.bounds == {"trap"}
         assert crawled.lineage.success == 1 + SHAPE_MAX
@@ -99,7 +99,7 @@ async def test_what_the_commands_say_about_one_shape_lets_the_rest_of_it_through
     """A person reads what was refused, types what the explanation says, and every page is there."""
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it; then lines are broken.
     site, asked = monotonous(120), Counter[str]()
-    async with crawl(backend, counted(from_sites([site]), asked), [site], Limits(max_shape=100)) as crawls:
+    async with crawl(backend, Counted(FromSites([site]), asked), [site], Limits(max_shape=100)) as crawls:
         cli = Cli(Path(), backend.address)
         assert "allow the shape" in await asyncio.to_thread(cli.good, "blocks", site.host, "--blocked-by", "trap")
         [block, *_] = await crawls.client.blocks(site.host, reason="trap")

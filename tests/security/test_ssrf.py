@@ -11,6 +11,7 @@ address from a task, a page or an answer.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -19,11 +20,16 @@ from typing import Any
 import httpcore2
 import pytest
 
-from ramet.fetch.addresses import AddressRefused, WebError, resolve
+from ramet import App, Context
+from ramet.engine.worker.loops import declare_limits
+from ramet.fetch import FetchSettings, declare_fetching
+from ramet.fetch import fetch as library_fetch
+from ramet.fetch.addresses import AddressRefused, Resolve, WebError, resolve
 from ramet.fetch.client import HttpRequest, WebClient
 from ramet.fetch.errors import Refused
 from ramet.fetch.fetcher import Fetcher
-from tests.fetch.hostile_server import Hostile, answers, in_turn, sends_to
+from ramet.testing import drain, fresh_client
+from tests.fetch.hostile_server import Hostile, Play, Request, answers, in_turn, sends_to
 
 pytestmark = pytest.mark.network
 
@@ -231,3 +237,66 @@ async def test_no_proxy_of_the_environment_connects_for_us(
     with pytest.raises(refused):
         await ask(Names(["127.0.0.1"]), "http://inside.example/")
     assert wires.connected == [PUBLIC]
+
+
+async def fetch_in_a_handler(names: Resolve, url: str) -> None:
+    """As any handler asks: `ramet.fetch.fetch`, robots.txt included, without a second try."""
+    app = App()
+    declare_fetching(app, FetchSettings(user_agent="tests"), resolver=names, burst=50)
+
+    @app.task("page")
+    async def page(ctx: Context, address: str) -> None:
+        await library_fetch(ctx, address)
+
+    async with fresh_client(app) as client:
+        await declare_limits(app, client.store)
+        await client.submit("page", url)
+        await drain(app, client, advance=False)
+        [task] = (await client.tasks()).tasks
+        history = await client.history(task.id)
+    assert history is not None
+    if task.state == "failed":
+        raise Refused(str(history.attempts[-1].error))
+
+
+@pytest.mark.parametrize("flipped", INSIDE)
+@pytest.mark.parametrize("public_times", [0, 1, 2, 3])
+async def test_a_resolver_that_flips_never_leads_a_handler_inside(
+    server: Hostile, wires: Wires, flipped: str, public_times: int
+) -> None:
+    """Whichever look-up it is that gives the address inside: for robots.txt, for the page, after a redirect."""
+    server.play = by_path({"/robots.txt": answers("", 404), "/": sends_to("/a"), "/a": sends_to("http://b.example/")})
+    names = Names(*[[PUBLIC]] * public_times, [flipped])
+    with pytest.raises(Refused, match="nothing is fetched there"):
+        await fetch_in_a_handler(names, "http://flip.example/")
+    assert set(wires.connected) <= {PUBLIC}
+    assert len(wires.connected) <= public_times
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd", "gopher://127.0.0.1/", "http://[fe80::1%25eth0]/", "http://127.1/", "http://0x7f000001/",
+        "http://2130706433/", "http://[::ffff:127.0.0.1]/", "http://[2002:7f00:1::]/", "http://[64:ff9b::7f00:1]/",
+        "http://user:secret@acme.example/", "http://acme.example:25/", "http://acme.example:6379/", "http://acme.example:0/",
+        "http://acme.example:99999/", "http:///path", "http://",
+    ],
+)  # fmt: skip
+async def test_a_handler_is_refused_what_no_site_is(wires: Wires, url: str) -> None:
+    names = Names([PUBLIC], ["127.0.0.1"])
+
+    async def resolver(host: str, port: int) -> Sequence[str]:
+        return await (names if host.endswith(".example") else resolve)(host, port)
+
+    with pytest.raises(Refused):
+        await fetch_in_a_handler(resolver, url)
+    assert wires.connected == []
+
+
+def by_path(plays: dict[str, Play]) -> Play:
+    """Each path its own answer."""
+
+    async def play(request: Request, writer: asyncio.StreamWriter) -> None:
+        await plays[request.path](request, writer)
+
+    return play

@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from ramet import PRESETS, Client
+from ramet import PRESETS, Client, as_usd
 from ramet.cli.errors import CliError
 from ramet.cli.options import app_option, ask, database_options, operator_options
 from ramet.cli.output import at, console, crop
 from ramet.commands.options import person
 from ramet.commands.terminal import emit, plain, table
 from ramet.engine.client.settings import SettingInForce
+from ramet.engine.settings.setting import NANO_DOLLARS_UNIT, SETTINGS
 
 
 @click.group(short_help="Defaults that can be changed while the engine runs.")
@@ -25,6 +26,15 @@ def settings() -> None:
     Lineages and tasks that exist keep their limits. Every change is recorded: `ramet audit-log`. Installed packages can
     have settings of their own, and so can an app (--app).
     """
+
+
+def unit_of(item: SettingInForce) -> str:
+    """The unit that is shown beside a value; money shows its own."""
+    return "" if item.unit == NANO_DOLLARS_UNIT else item.unit
+
+
+def _text(item: SettingInForce, value: Any) -> str:
+    return value_text(value, item.value_type, item.unit)
 
 
 VALUE_CELLS_MAX = 60
@@ -38,10 +48,12 @@ def _ask(database: str, target: str | None, question: Callable[[Client], Awaitab
         raise CliError(str(error)) from error
 
 
-def value_text(value: Any, value_type: str = "") -> str:
+def value_text(value: Any, value_type: str = "", unit: str = "") -> str:
     """A value as it can be typed."""
     if value is None:
         return "none"
+    if unit == NANO_DOLLARS_UNIT:
+        return as_usd(value)
     if value_type == "json":
         return json.dumps(value, ensure_ascii=False)
     return f"{value:.15g}" if isinstance(value, float) else str(value)
@@ -71,9 +83,9 @@ def list_(*, stored: bool, prefix: str, target: str | None, database: str, as_js
         return
     made = table("name", ">value", ">default", "unit", "*what it does", "*read by", "set")
     for item in found:
-        default = crop(value_text(item.default, item.value_type), VALUE_CELLS_MAX) if item.stored else ""
+        default = _text(item, item.default) if item.stored else ""
         made.add_row(
-            item.name, crop(value_text(item.value, item.value_type), VALUE_CELLS_MAX), default, item.unit,
+            item.name, crop(_text(item, item.value), VALUE_CELLS_MAX), crop(default, VALUE_CELLS_MAX), unit_of(item),
             item.description, item.reader, at(item.updated_at) if item.updated_at is not None else "",
         )  # fmt: skip
     console().print(made)
@@ -93,7 +105,7 @@ def get(*, name: str, target: str | None, database: str, as_json: bool) -> None:
     if as_json:
         emit(found)
     else:
-        click.echo(plain(value_text(found.value, found.value_type)))
+        click.echo(plain(_text(found, found.value)))
 
 
 @settings.command("set", short_help="Store a value.", context_settings={"ignore_unknown_options": True})
@@ -103,7 +115,7 @@ def get(*, name: str, target: str | None, database: str, as_json: bool) -> None:
 @app_option
 @database_options
 def set_(*, name: str, value: str, reason: str | None, target: str | None, database: str, as_json: bool) -> None:
-    """Store VALUE for NAME; `none` lifts a limit that may be lifted."""
+    """Store VALUE for NAME; `none` lifts a limit that may be lifted. Money is in dollars: 0.05."""
 
     async def question(client: Client) -> SettingInForce:
         await client.settings.set(name, value, by=person(), reason=reason)
@@ -113,8 +125,8 @@ def set_(*, name: str, value: str, reason: str | None, target: str | None, datab
     if as_json:
         emit(found)
     else:
-        unit = f" {found.unit}" if found.unit and found.value is not None else ""
-        click.echo(f"{found.name} is {plain(value_text(found.value, found.value_type))}{unit}")
+        unit = f" {unit_of(found)}" if unit_of(found) and found.value is not None else ""
+        click.echo(f"{found.name} is {plain(_text(found, found.value))}{unit}")
 
 
 @settings.command("unset", short_help="Let the default hold again.")
@@ -150,4 +162,4 @@ def preset(*, name: str, reason: str | None, database: str, as_json: bool) -> No
         return
     click.echo(f"preset {name}")
     for key, value in sorted(found.items()):
-        click.echo(f"  {key} {value_text(value)}")
+        click.echo(f"  {key} {value_text(value, unit=SETTINGS[key].unit)}")

@@ -36,6 +36,14 @@ _PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
 """Set aside for protocols; one cloud serves its metadata there."""
 _PLATFORM = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "fd00:ec2::254", "fd20:ce::254")))
 """Where clouds serve a machine's metadata and secrets, beside the link-local addresses."""
+_BAD_PORTS = frozenset(int(port) for port in (
+    "0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 "
+    "135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 "
+    "995 1719 1720 1723 2049 3306 3659 4045 4190 5060 5061 5432 6000 6379 6566 6665 6666 6667 6668 6669 6679 6697 "
+    "10080 11211 27017"
+).split())  # fmt: skip
+"""Of other services, which could be made to do something by what HTTP sends: those of the Fetch standard, and
+databases. Not for hosts that whoever runs this named outright."""
 _UNKNOWN_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
 _CREDENTIALS = re.compile(r"[^/]*@")
@@ -142,7 +150,7 @@ def host_and_port(url: str) -> tuple[str, int]:
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port, parts = None, None, urlsplit("")
-    if parts.scheme not in ("http", "https") or not host:
+    if parts.scheme not in ("http", "https") or not host or port == 0:
         shown = _CREDENTIALS.sub("", url)[:200]
         raise WebError(f"{shown!a} is no address: give one that begins with https:// and names a host")
     if parts.username is not None or parts.password is not None:
@@ -197,6 +205,8 @@ class GuardedBackend:
         target = self._mapped.target(host, port)
         if target is not None:
             return await self._plain.connect_tcp(*target, timeout, local_address, socket_options)
+        if port in _BAD_PORTS and not self._private:
+            raise AddressRefused(f"{host}:{port} is a port of another service than HTTP: nothing is fetched there")
         try:
             async with asyncio.timeout(timeout):
                 addresses = await addresses_of(host, port, resolver=self._resolver)

@@ -1,4 +1,41 @@
-"""Huge batches of prompts through a provider: bounded in time, calls and money, with nothing asked or paid for twice.
+"""Models for handlers and huge batches of prompts: bounded in time, calls and money, with nothing paid for twice.
 
-A job is a lineage, a prompt is a task of it, and a provider's batch is a task that binds and settles many of them.
+``ask`` brings a model's answer into any handler. The command ``ramet llm`` runs jobs: a job is a lineage, a prompt is a
+task of it, and a provider's batch is a task that binds and settles many of them.
 """
+
+from ramet.llm.asking.answer import (
+    AccountFault,
+    Answer,
+    AnswerCutOff,
+    AnswerError,
+    AnswerInvalid,
+    AnswerRefused,
+    ProviderBusy,
+    RequestRefused,
+    TooManyRounds,
+)
+from ramet.llm.asking.ask import ask, ask_sync
+from ramet.llm.asking.exchange import NotInstalled, declare_models
+from ramet.llm.asking.model import Model
+from ramet.llm.asking.tools import SpawnNotAllowed, ToolContext, ToolError
+
+__all__ = [
+    "AccountFault",
+    "Answer",
+    "AnswerCutOff",
+    "AnswerError",
+    "AnswerInvalid",
+    "AnswerRefused",
+    "Model",
+    "NotInstalled",
+    "ProviderBusy",
+    "RequestRefused",
+    "SpawnNotAllowed",
+    "ToolContext",
+    "ToolError",
+    "TooManyRounds",
+    "ask",
+    "ask_sync",
+    "declare_models",
+]

@@ -141,11 +141,11 @@ class _ModelCheck:
         except ValidationError as error:
             first, more = error.errors(include_url=False, include_context=False)[0], error.error_count() - 1
             said = f"{first['msg']}{f' (and {more} more)' if more else ''}"
-            raise InvalidAnswer(_error_line(first["loc"], said)) from error
+            raise InvalidAnswer(error_line(first["loc"], said)) from error
         except Exception as error:
             # A validator of the user's own broke on this answer.
             words = f"{self._model.__name__} raised {type(error).__name__}: {error}"
-            raise InvalidAnswer(_error_line((), words)) from error
+            raise InvalidAnswer(error_line((), words)) from error
 
 
 class _SchemaCheck:
@@ -165,7 +165,7 @@ class _SchemaCheck:
         words = first.message
         if words.startswith("False schema does not allow"):
             words = f"{shortened(canonical(first.instance), 80)} is not allowed, or fits none of the alternatives"
-        raise InvalidAnswer(_error_line(tuple(first.instance_path), words))
+        raise InvalidAnswer(error_line(tuple(first.instance_path), words))
 
 
 @lru_cache(maxsize=64)
@@ -212,7 +212,7 @@ def _check_values(value: Any) -> None:
             left.extend((inner, depth + 1) for inner in part)
 
 
-def _error_line(path: tuple[str | int, ...], words: object) -> str:
+def error_line(path: tuple[str | int, ...], words: object) -> str:
     steps = (f"[{step}]" if isinstance(step, int) else _named(str(step)) for step in path)
     return f"{shortened('$' + ''.join(steps), 120)}: {shortened(one_line(words), _SHOWN_MAX)}"
 

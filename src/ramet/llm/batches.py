@@ -12,8 +12,6 @@ from ramet import (
     CostRefused,
     Outcome,
     Permanent,
-    RetryAfter,
-    Transient,
     item_settlement,
     own_logger,
 )
@@ -25,6 +23,7 @@ from ramet.llm.calls import (
     ClaimedJob,
     JudgedAnswer,
     SubmitState,
+    busy,
     calling,
     judged,
     note_refusal,
@@ -34,14 +33,15 @@ from ramet.llm.calls import (
     settle,
     stored_result,
     take_turn,
+    unreached,
     whole_payload,
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.items import BUSY_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
+from ramet.llm.items import POLL_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Poll, PollState
-from ramet.llm.refusals import Meaning
+from ramet.llm.refusals import Meaning, queue_seconds
 from ramet.llm.requests import Request
 from ramet.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
 
@@ -130,25 +130,14 @@ async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> 
     return chosen
 
 
-QUEUE_SECONDS = 15.0
-QUEUE_GROWTH = 1.3
-QUEUE_SECONDS_MAX = 300.0
-
-
-def queue_seconds(refusals: int) -> float:
-    """The pause before a batch is sent again that found a queue full: 15 s, then 1.3 times the last one, up to 5 min.
-
-    Args:
-        refusals: how many there were in a row.
-    """
-    return min(QUEUE_SECONDS_MAX, QUEUE_SECONDS * QUEUE_GROWTH ** min(refusals - 1, 100))
-
-
 async def release(ctx: Context, bound: Sequence[BoundTask], delay_seconds: float = 0.0) -> None:
     """Let items go, for this lane or another."""
     if bound:
         await ctx.settle_items(
-            [item_settlement(told.task_id, told.number, "pending", delay_seconds=delay_seconds) for told in bound]
+            [
+                item_settlement(told.task_id, told.number, "pending", delay_seconds=delay_seconds, uses_time=False)
+                for told in bound
+            ]
         )
 
 
@@ -291,7 +280,7 @@ class BatchSettlement:
 
     def _refuse(self, told: BoundTask, one: JudgedAnswer, delay_seconds: float) -> None:
         self._refused, self._last = self._refused + 1, one.reason or one.state
-        self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=delay_seconds)
+        self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=delay_seconds, uses_time=False)
 
     async def _again(self, task_id: str, one: JudgedAnswer) -> bool:
         if one.state != INVALID:
@@ -336,7 +325,10 @@ async def batch(ctx: Context, payload: LanePayload) -> Outcome | dict[str, Any]:
             return await _poll(ctx, job, state)
         if ctx.stage == SUBMITTING:
             return await _look_for(ctx, job, state)
-        return await _send_next(ctx, job, payload, state)
+        async with calling.pace(job, payload.model).turn(ctx.now) as turn:
+            if not turn:
+                return Outcome.snooze(POLL_SECONDS, "concurrency")
+            return await _send_next(ctx, job, payload, state)
     except NotAllowed as error:
         return await hold_job(ctx, error)
 
@@ -360,7 +352,7 @@ async def _send_next(ctx: Context, job: ClaimedJob, lane: LanePayload, state: Ba
         return Outcome.skip("no items are left")
     seconds = await take_turn(ctx, job, lane.model, {"batches": 1})
     if seconds > 0.0:
-        return Outcome.snooze(seconds, "rate")
+        return Outcome.snooze(seconds, f"the rate of {lane.model}")
     state.submits += 1
     try:
         # Nothing is sent before the checkpoint below: what an earlier claim left open under the name cost nothing.
@@ -390,17 +382,23 @@ async def _send(
         await settle(ctx, state, 0)
         if isinstance(error, NotSent):
             note_refusal(ctx, state, len(chosen), str(error))
+            state.unreached += not isinstance(error, TooBusy)
         await save(ctx, QUEUED, state)
         if isinstance(error, Refused):
             return await _by_halves(ctx, state, f"refused: {error.code}: {error}")
         if isinstance(error, TooBusy):
-            pause = BUSY_SECONDS if error.seconds is None else error.seconds
-            await ctx.adapt(job.settings.resource(lane.model, "batches"), remaining=0, reset_seconds=pause)
-            raise RetryAfter(pause, job.settings.place) from error
+            later = busy(error, job.settings.place)
+            await release(ctx, [one.told for one in chosen], later.seconds)  # Their own time stands still meanwhile.
+            resource = job.settings.resource(lane.model, "batches")
+            await ctx.adapt(resource, remaining=0, reset_seconds=later.seconds)
+            raise later from error
         if isinstance(error, NotSent):
-            raise Transient(str(error)) from error
+            put_off = unreached(state, error)
+            await release(ctx, [one.told for one in chosen], put_off.seconds)
+            return put_off
         raise
-    state.remote_id = sent.remote_id
+    calling.pace(job, lane.model).answered(ctx.now)
+    state.remote_id, state.unreached = sent.remote_id, 0
     await save(ctx, PROCESSING, state)
     return Outcome.snooze(poll_seconds(0.0))
 
@@ -410,6 +408,7 @@ async def _no_room(
 ) -> Outcome:
     """A ceiling refuses the batch. Where asking again makes sense the lane waits; else it tries less, and then none."""
     if error.retry_seconds is not None:
+        await release(ctx, [one.told for one in chosen], error.retry_seconds)
         raise error
     if len(chosen) > 1:
         await release(ctx, [one.told for one in chosen[len(chosen) // 2 :]])
@@ -538,7 +537,7 @@ async def _failed(ctx: Context, job: ClaimedJob, state: BatchState, poll: Poll) 
     state.refusals += 1
     if state.refusals > job.settings.call_retries:
         if poll.meaning is None:
-            # Nobody knows the code, and waiting did not help.
+            # No table has the code, and waiting did not help.
             return await _by_halves(ctx, state, f"refused: {why}")
         # A queue may be smaller than the batch is alone. No item fails for that.
         state.items_max = max(1, len(bound) // 2)

@@ -13,11 +13,13 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Permanent
+from ramet import Client, Context, Outcome, Permanent, RetryAfter, as_usd
 from ramet.llm import app
 from ramet.llm.answers import Check, InvalidAnswer, open_check, read_json
+from ramet.llm.errors import LlmError, NotSent, ProviderError, TooBusy
+from ramet.llm.pace import Pace
 from ramet.llm.pricing.prices import cost_of, reserve_amount
-from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Provider, RateLimit
+from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Gateway, Provider, RateLimit, Submission
 from ramet.llm.providers.registry import open_provider
 from ramet.llm.requests import Request
 from ramet.llm.settings import JOB, JOB_KEY, ItemPayload, JobSettings
@@ -36,6 +38,8 @@ class SubmitState(BaseModel):
     submitted_at: float = 0.0
     ambiguous: int = 0
     """Submits of which nobody knows what became."""
+    unreached: int = 0
+    """Submits in a row that did not reach the provider."""
 
     def submit_key(self, task_id: str) -> str:
         """The name of the last submit, for ever."""
@@ -48,10 +52,32 @@ async def save(ctx: Context, stage: str, state: SubmitState) -> None:
 
 
 async def settle(ctx: Context, state: SubmitState, actual: int) -> None:
-    """Book what the last submit cost, nano-dollars; nothing where that was done."""
-    if state.reservation is not None:
-        await ctx.reservation(state.reservation, state.amount).settle(actual)
-        state.reservation = None
+    """Book what the last submit cost, nano-dollars; nothing where that was done.
+
+    A call that cost more than its bound pauses the job, once: no ceiling holds with a server that ignores the limit of
+    output tokens. A person who resumes the job has decided.
+    """
+    if state.reservation is None:
+        return
+    await ctx.reservation(state.reservation, state.amount).settle(actual)
+    state.reservation = None
+    if actual > state.amount:
+        calling.stop(ctx.tracking_id, ctx.now)
+        if not any(entry.by == OVER_BOUND for entry in await ctx.client.acts(ctx.tracking_id, limit=1_000)):
+            await ctx.client.pause_lineage(ctx.tracking_id, by=OVER_BOUND, reason=over_bound(state.amount, actual))
+
+
+OVER_BOUND = "llm:over_bound"
+"""Who pauses a job whose calls cost more than their bound, in the audit log."""
+
+
+def over_bound(bound: int, actual: int) -> str:
+    """Why such a job is paused, and what to do."""
+    factor = f"{actual / bound:,.3g} times its bound of {as_usd(bound)}" if bound else "and was to cost nothing"
+    return (
+        f"a call cost {as_usd(actual)}, {factor}: does the server ignore the limit of output tokens, or its name "
+        "(--limit-name)? no ceiling holds so; resume the job to go on all the same"
+    )
 
 
 async def reset(ctx: Context, stage: str, state: SubmitState) -> None:
@@ -66,6 +92,29 @@ def note_refusal(ctx: Context, state: SubmitState, items: int, why: str) -> None
     ctx.write(app.ADD_REFUSAL, row)
 
 
+BUSY_SECONDS = 30.0
+"""How long a provider is left alone that is busy and does not say for how long."""
+UNREACHED_SECONDS_MAX = 300.0
+
+
+def busy(error: TooBusy, place: str) -> RetryAfter:
+    """What a task raises for it: it waits until the provider's time, which uses none of its own, and says for what."""
+    later = RetryAfter(BUSY_SECONDS if error.seconds is None else error.seconds, place)
+    later.args = (f"busy: {error}",)
+    return later
+
+
+def unreached(state: SubmitState, error: NotSent) -> Outcome:
+    """The provider took nothing on: ask again in 5 s, 10 s, ..., at most 5 minutes. Uses none of the task's time.
+
+    Args:
+        state: counts it already.
+        error: why it was not reached.
+    """
+    seconds = min(UNREACHED_SECONDS_MAX, 2.5 * 2.0 ** min(state.unreached, 20))
+    return Outcome.snooze(seconds, f"not reached: {error}", uses_time=False)
+
+
 KEYS = {"openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",)}
 ANY_KEY = "RAMET_LLM_API_KEY"
 """The key to the provider of an llm job; goes before the provider's own variable, `OPENAI_API_KEY` or
@@ -74,7 +123,8 @@ JOBS_KEPT = 1_000
 WAIT_HERE_SECONDS = 20.0
 """A shorter wait for a rate is not worth giving the claim back."""
 
-Opened = dict[tuple[str, Mode, str | None], Provider]
+Opened = dict[tuple[Any, ...], Provider]
+Paces = dict[tuple[str, str], Pace]
 Opener = Callable[[JobSettings], Provider]
 
 
@@ -106,6 +156,36 @@ class CallSession:
         self._settings: WeakKeyDictionary[object, dict[str, JobSettings]] = WeakKeyDictionary()
         """By the store of a database: the id of a job is made of its name, which another database may have as well."""
         self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
+        self._paces: WeakKeyDictionary[asyncio.AbstractEventLoop, Paces] = WeakKeyDictionary()
+
+    def pace(self, job: ClaimedJob, model: str) -> Pace:
+        """The pace of a job's calls to a model, in this process."""
+        paces = self._paces.setdefault(asyncio.get_running_loop(), {})
+        if len(paces) >= JOBS_KEPT:
+            paces.clear()
+        return paces.setdefault((job.job_id, model), Pace(job.settings.concurrency))
+
+    def stop(self, job_id: str, now: float) -> None:
+        """Begin nothing more of a job that is paused."""
+        for (known, _), pace in self._paces.get(asyncio.get_running_loop(), {}).items():
+            if known == job_id:
+                pace.stop(now)
+
+    async def submit(self, ctx: Context, job: ClaimedJob, request: Request, turn: int, submit_key: str) -> Submission:
+        """Hand one request over within its turn, and let the pace know what came of it.
+
+        Raises:
+            ProviderError: as for `Provider.submit`.
+        """
+        pace = self.pace(job, request.model)
+        try:
+            sent = await job.provider.submit([request], submit_key=submit_key, seconds=ctx.call_seconds)
+        except ProviderError as error:
+            pace.failed(turn, error, ctx.now)
+            raise
+        if sent.answer is None:
+            pace.answered(ctx.now)
+        return sent
 
     async def job(self, client: Client, job_id: str) -> ClaimedJob:
         """The job of a lineage.
@@ -120,7 +200,8 @@ class CallSession:
             if len(known) >= JOBS_KEPT:
                 known.clear()
             settings = known[job_id] = await settings_of(client, job_id)
-        place = settings.provider, settings.mode, settings.base_url
+        wanted = settings.limit_name, *settings.headers.items(), *settings.query.items()
+        place = settings.provider, settings.mode, settings.base_url, wanted
         opened = self._providers.setdefault(asyncio.get_running_loop(), {})
         provider = opened.get(place)
         if provider is None:
@@ -161,8 +242,30 @@ def open_from_environment(settings: JobSettings) -> Provider:
         LlmError: it cannot be opened.
     """
     return open_provider(
-        settings.provider, settings.mode, base_url=settings.base_url, api_key=key_for(settings.provider)
-    )
+        settings.provider, settings.mode, base_url=settings.base_url, api_key=key_for(settings.provider),
+        gateway=gateway_of(settings),
+    )  # fmt: skip
+
+
+ENVIRONMENT = "env:"
+"""How the value of a header begins that is the name of a variable."""
+
+
+def gateway_of(settings: JobSettings) -> Gateway:
+    """What stands before the provider of a job, with the secrets that are in the environment.
+
+    Raises:
+        LlmError: a variable is not set.
+    """
+    headers = {}
+    for name, value in settings.headers.items():
+        variable = value.removeprefix(ENVIRONMENT)
+        if variable != value and not os.environ.get(variable):
+            raise LlmError(
+                f"the header {name} is the variable {variable}, and the environment has none: set {variable}"
+            )
+        headers[name] = value if variable == value else os.environ[variable]
+    return Gateway(settings.limit_name, headers, settings.query)
 
 
 # A line for each request of a hundred thousand tells nobody anything.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from ramet import Context, Outcome, RetryAfter, Transient, own_logger
+from ramet import Context, Outcome, Transient, own_logger
 from ramet.llm import app as tables
 from ramet.llm.app import ITEM_LIMITS, app
 from ramet.llm.calls import (
@@ -18,6 +18,7 @@ from ramet.llm.calls import (
     BookedAnswer,
     ClaimedJob,
     SubmitState,
+    busy,
     calling,
     judged,
     learn_rates,
@@ -28,10 +29,12 @@ from ramet.llm.calls import (
     settle,
     stored_result,
     take_turn,
+    unreached,
     whole_payload,
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.llm.pace import AGAIN_SECONDS
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
 from ramet.llm.providers.base import Answer, AnswerState, PollState
@@ -46,9 +49,6 @@ POLL_SECONDS = 5.0
 POLL_GROWTH = 1.6
 POLL_SECONDS_MAX = 300.0
 POLL_JITTER = 0.2
-BUSY_SECONDS = 30.0
-"""How long a provider is left alone that is busy and does not say for how long."""
-
 UNKNOWN = "unknown: nobody knows what became of its submits, and there were too many for another"
 
 _chance = random.SystemRandom()
@@ -83,27 +83,33 @@ async def item(ctx: Context, payload: ItemPayload) -> Outcome | dict[str, Any]:
             return await _poll(ctx, job, request, state)
         if ctx.stage == SUBMITTING and not await _given_up(ctx, job, state, "the process did not come back"):
             return Outcome.fail(UNKNOWN)
-        return await _submit(ctx, job, request, state)
+        async with calling.pace(job, request.model).turn(ctx.now) as turn:
+            if not turn:
+                return Outcome.snooze(AGAIN_SECONDS, "concurrency", uses_time=False)
+            return await _submit(ctx, job, request, state, turn)
     except NotAllowed as error:
         return await hold_job(ctx, error)
 
 
 async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
     """Pause the job: whatever it sent now would be refused, until a person has acted."""
+    calling.stop(ctx.tracking_id, ctx.now)
     await ctx.client.pause_lineage(ctx.tracking_id, by="llm", reason=f"{error}")
-    return Outcome.snooze(POLL_SECONDS, f"not allowed: {error}")
+    return Outcome.snooze(POLL_SECONDS, f"not allowed: {error}", uses_time=False)
 
 
 # --- submitting
 
 
-async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
+async def _submit(
+    ctx: Context, job: ClaimedJob, request: Request, state: ItemState, turn: int
+) -> Outcome | dict[str, Any]:
     if ctx.deadline_at is not None and ctx.now >= ctx.deadline_at:
         # Claimed once more for what it may have been answered: there is nothing out, and nothing is begun any more.
         return Outcome.snooze(POLL_SECONDS, "not submitted again")
     seconds = await take_turn(ctx, job, request.model, {"requests": 1, "tokens": estimated_tokens(request)})
     if seconds > 0.0:
-        return Outcome.snooze(seconds, "rate")
+        return Outcome.snooze(seconds, f"the rate of {request.model}", uses_time=False)
     price = job.settings.prices[request.model]
     state.submits += 1
     # Nothing is sent before the next checkpoint: what an earlier claim left open under the name cost nothing.
@@ -117,7 +123,7 @@ async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemSt
     )  # fmt: skip
     await save(ctx, SUBMITTING, state)
     try:
-        sent = await job.provider.submit([request], submit_key=state.submit_key(ctx.id), seconds=ctx.call_seconds)
+        sent = await calling.submit(ctx, job, request, turn, state.submit_key(ctx.id))
     except Ambiguous as error:
         if not await _given_up(ctx, job, state, str(error)):
             return Outcome.fail(UNKNOWN)
@@ -126,8 +132,10 @@ async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemSt
         await settle(ctx, state, 0)
         if isinstance(error, NotSent):
             note_refusal(ctx, state, 1, str(error))
+            state.unreached += not isinstance(error, TooBusy)
         await save(ctx, QUEUED, state)
-        return await _not_taken(ctx, job, request.model, error)
+        return await _not_taken(ctx, job, request.model, state, error)
+    state.unreached = 0
     await learn_rates(ctx, job, request.model, sent.rates)
     if sent.answer is not None:
         return await _answered(ctx, job, request, state, sent.answer)
@@ -136,17 +144,17 @@ async def _submit(ctx: Context, job: ClaimedJob, request: Request, state: ItemSt
     return Outcome.snooze(poll_seconds(0.0))
 
 
-async def _not_taken(ctx: Context, job: ClaimedJob, model: str, error: ProviderError) -> Outcome:
+async def _not_taken(ctx: Context, job: ClaimedJob, model: str, state: ItemState, error: ProviderError) -> Outcome:
     """The provider certainly has nothing of it."""
     if isinstance(error, Refused):
         return Outcome.fail(f"refused: {error.code}: {error}")
     if isinstance(error, TooBusy):
-        seconds = BUSY_SECONDS if error.seconds is None else error.seconds
+        later = busy(error, job.settings.place)
         # The others of this model need not find out one by one.
-        await ctx.adapt(job.settings.resource(model, "requests"), remaining=0, reset_seconds=seconds)
-        raise RetryAfter(seconds, job.settings.place) from error
+        await ctx.adapt(job.settings.resource(model, "requests"), remaining=0, reset_seconds=later.seconds)
+        raise later from error
     if isinstance(error, NotSent):
-        raise Transient(str(error)) from error
+        return unreached(state, error)
     raise error
 
 
@@ -180,9 +188,9 @@ async def _poll(ctx: Context, job: ClaimedJob, request: Request, state: ItemStat
             async for answer in job.provider.results(state.remote_id, seconds=ctx.call_seconds):
                 return await _answered(ctx, job, request, state, answer)
     except TooBusy as error:
-        return Outcome.snooze(poll_seconds(age, error.seconds), f"busy: {error}")
+        return Outcome.snooze(poll_seconds(age, error.seconds), f"busy: {error}", uses_time=False)
     except NotSent as error:
-        return Outcome.snooze(poll_seconds(age), f"not reached: {error}")
+        return Outcome.snooze(poll_seconds(age), f"not reached: {error}", uses_time=False)
     if poll.state is PollState.FAILED:
         failed = Answer(ctx.key, AnswerState.FAILED, error=poll.error, code=poll.provider_state, meaning=poll.meaning)
         return await _answered(ctx, job, request, state, failed)
@@ -197,6 +205,7 @@ async def _answered(
 ) -> Outcome | dict[str, Any]:
     one = judged(job, request, answer)
     await settle(ctx, state, one.cost)
+    calling.pace(job, request.model).answered(ctx.now)
     write_answers(ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
     if one.result is not None:
         return await stored_result(ctx, one.result)
@@ -210,7 +219,7 @@ async def _answered(
     if answer.meaning is Meaning.ACCOUNT:
         raise NotAllowed(f"{job.settings.place} does not let this account do it: {answer.code}: {answer.error}")
     if answer.meaning is Meaning.BUSY:
-        return await _not_taken(ctx, job, request.model, TooBusy(one.reason or one.state))
+        return await _not_taken(ctx, job, request.model, state, TooBusy(one.reason or one.state))
     if not again:
         return Outcome.fail(one.reason or one.state)
     raise Transient(one.reason)

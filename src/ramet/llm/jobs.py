@@ -223,7 +223,7 @@ async def end_job(ctx: Context, totals: LineageTotals) -> Outcome | None:
     others = sum(count.tasks for count in items) - succeeded
     state = "cancelled" if totals.state == "cancelled" else "failed"
     if totals.state == "finished" and succeeded:
-        state = "succeeded"
+        state = "partly" if others else "succeeded"
     row = (totals.tracking_id, state, succeeded, others, totals.reason, totals.ended_at)
     ctx.write(tables.ADD_JOB, row)
     return Outcome.fail("no item succeeded") if (totals.state, state) == ("finished", "failed") else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any
 
 from ramet import PRESETS, as_usd
 from ramet.llm.answers import open_check, schema_of
-from ramet.llm.calls import KEYS, key_for
+from ramet.llm.calls import ENVIRONMENT, KEYS, gateway_of, key_for
 from ramet.llm.errors import InputError, LlmError, Refused, UnknownModel
 from ramet.llm.inputs.prompt_file import Row, read_rows
 from ramet.llm.inputs.questions import Defaults
@@ -22,8 +23,9 @@ from ramet.llm.pricing.mode_choice import rate_of
 from ramet.llm.pricing.prices import Price, price_of
 from ramet.llm.providers.base import Capabilities, Mode
 from ramet.llm.providers.registry import caps_of, check_request
+from ramet.llm.providers.sdk_calls import checked_host
 from ramet.llm.requests import Endpoint
-from ramet.llm.settings import BATCH_SECONDS, INVALID_MAX, JobSettings
+from ramet.llm.settings import BATCH_SECONDS, CONCURRENCY_FACTOR, INVALID_MAX, JobSettings
 
 SCHEMA_BYTES_MAX = 1_000_000
 
@@ -54,6 +56,10 @@ class SubmitArguments:
     soft_cost: int | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    concurrency: int | None = None
+    limit_name: str | None = None
+    headers: tuple[str, ...] = ()
+    query: tuple[str, ...] = ()
     answer_tokens: int | None = None
     name: str | None = None
 
@@ -77,6 +83,8 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
         LlmError: something cannot be taken; where a line is at fault, the message names it.
     """
     _check_costs(wanted)
+    if wanted.base_url is not None:
+        checked_host(wanted.base_url)
     if wanted.name is not None:
         check_name(wanted.name)
     caps = _caps(wanted)
@@ -94,6 +102,8 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
         item_seconds=BATCH_SECONDS if mode is Mode.BATCH else limits.task_seconds or BATCH_SECONDS,
         call_retries=limits.call_retries,
         batch_items=min(caps[mode].items_max, 50_000),
+        limit_name=wanted.limit_name, headers=_headers(wanted.headers), query=_pairs("query", wanted.query),
+        concurrency=wanted.concurrency or CONCURRENCY_FACTOR * limits.invocation_concurrency,
         requests_per_minute=wanted.requests_per_minute, tokens_per_minute=wanted.tokens_per_minute,
         source=str(wanted.path), rows=len(questions.rows), items=len(questions.requests),
         raw=wanted.raw,
@@ -123,7 +133,11 @@ def check_ceiling(prepared: PreparedJob) -> None:
 
 def missing_key(settings: JobSettings) -> str | None:
     """What to set where the vendor wants a key and the environment has none; None when nothing is missing."""
-    if settings.base_url is not None or key_for(settings.provider) is not None:
+    try:
+        gateway = gateway_of(settings)
+    except LlmError as error:
+        return str(error)
+    if settings.base_url is not None or gateway.headers or key_for(settings.provider) is not None:
         return None
     [name] = KEYS[settings.provider]
     return f"{settings.provider} asks for a key and the environment has none: set {name}"
@@ -178,6 +192,32 @@ def _parameters(given: Iterable[str]) -> dict[str, Any]:
             found[name] = json.loads(value)
         except (ValueError, RecursionError):
             found[name] = value
+    return found
+
+
+def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not name.strip() or not equals or not (name + value).isprintable():
+            raise InputError(f"--{option} {name[:60]!r} is not NAME=VALUE: write it so, in printable characters")
+        found[name.strip()] = value
+    return found
+
+
+_SECRET = re.compile(r"auth|key|token|secret|cookie|passw|signature|credential", re.IGNORECASE)
+
+
+def _headers(given: Iterable[str]) -> dict[str, str]:
+    found = _pairs("header", given)
+    for name, value in found.items():
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or not value.isascii():
+            raise InputError(f"--header {name[:60]!r} is not a header: its name has no spaces, its value is ASCII")
+        if _SECRET.search(name) and not value.startswith(ENVIRONMENT):
+            raise InputError(
+                f"the header {name} looks like a secret, and a job keeps what it is given: put the value into a "
+                f"variable and give --header {name}={ENVIRONMENT}VARIABLE"
+            )
     return found
 
 

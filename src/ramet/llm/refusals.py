@@ -191,3 +191,17 @@ def without_key(words: str, key: str | None) -> str:
     if len(key) < KEY_CHARACTERS_LEAST:
         return re.sub(rf"(?<![\w-]){re.escape(key)}(?![\w-])", "***", words)
     return words.replace(key, "***")
+
+
+QUEUE_SECONDS = 15.0
+QUEUE_GROWTH = 1.3
+QUEUE_SECONDS_MAX = 300.0
+
+
+def queue_seconds(refusals: int) -> float:
+    """The pause before a batch is sent again that found a queue full: 15 s, then 1.3 times the last one, up to 5 min.
+
+    Args:
+        refusals: how many there were in a row.
+    """
+    return min(QUEUE_SECONDS_MAX, QUEUE_SECONDS * QUEUE_GROWTH ** min(refusals - 1, 100))

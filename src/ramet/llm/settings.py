@@ -30,6 +30,10 @@ BATCH_SECONDS = 26 * 3_600.0
 """Deadline of what goes through a provider's batch: its window of 24 hours, and time to fetch the results."""
 INVALID_MAX = 2
 """How often an answer that does not fit its schema is asked for again."""
+CONCURRENCY_FACTOR = 4
+"""Calls that a process has in flight, unless a person says otherwise, for each that the preset allows a poller."""
+CONCURRENCY = 64
+"""The same of a process that works on whatever comes, and of the preset ``balanced``."""
 LANES_MAX = 8
 """Batches of a job that are at the provider at once."""
 
@@ -62,6 +66,14 @@ class JobSettings(BaseModel):
     """What an item may cost at most, in the mean; nano-dollars."""
     mean_bytes: int = 1
     """About what a question takes, in the mean."""
+    concurrency: int = CONCURRENCY
+    """Calls that one process has in flight for this job, at most; refusals of the provider lower it for a while."""
+    limit_name: str | None = None
+    """The parameter that limits an answer's tokens, where a person says it."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Of every request; ``env:NAME`` is the value of that variable where the work is done, so that no row has it."""
+    query: dict[str, str] = Field(default_factory=dict)
+    """Added to every address."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     source: str = ""

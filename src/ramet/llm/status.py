@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramet import Client, TaskState
 from ramet.llm.items import PROCESSING, SUBMITTING
 from ramet.llm.jobs import Job, find_job
 from ramet.llm.providers.base import Mode
-from ramet.llm.settings import BATCH_ITEM, ITEM, PREFIX
+from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM, PREFIX
 
 RATE_SECONDS = 60.0
 """Rates are those of the answers of so many seconds."""
@@ -46,13 +46,29 @@ ENDED = {
 LIVE = (ItemState.QUEUED, ItemState.SUBMITTING, ItemState.PROCESSING)
 
 
+OVER = ("succeeded", "partly", "failed", "cancelled")
+"""The states of a job of which nothing is to come any more."""
+WAITS_LOOKED_AT = 20
+"""Tasks of a job that are looked at for what they wait for."""
+CEILINGS = {"day": "the day's ceiling", "global": "the ceiling over all days", "lineage": "the job's ceiling"}
+
+
+class JobWait(NamedTuple):
+    """What items of a job wait for."""
+
+    what: str
+    """``the day's ceiling``, ``busy: ...``, ``not reached: ...``."""
+    until: float
+    """Unix seconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobStatus:
     """A job at one moment. Money is in nano-dollars."""
 
     job: Job
     state: str
-    """queued, running, paused, succeeded, failed or cancelled."""
+    """queued, running, paused, succeeded, partly, failed or cancelled."""
     reason: str | None
     """Why it is paused, failed or cancelled."""
     items: dict[ItemState, int]
@@ -72,6 +88,8 @@ class JobStatus:
     tokens_per_second: float | None
     eta_seconds: float | None
     """At that rate; None when it cannot be told."""
+    wait: JobWait | None = None
+    """What the item waits for that comes first, where that is not its answer."""
     first_failure: str | None = None
     """Why the first item that failed did; None while the job goes on."""
 
@@ -88,7 +106,7 @@ class JobStatus:
     @property
     def over(self) -> bool:
         """Whether nothing is to come any more."""
-        return self.state in ("succeeded", "failed", "cancelled")
+        return self.state in OVER
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""
@@ -103,6 +121,8 @@ class JobStatus:
             "source": settings.source,
             "rows": settings.rows,
             "items": {str(state): count for state, count in self.items.items()},
+            "waits_for": None if self.wait is None else self.wait.what,
+            "waits_until": None if self.wait is None else self.wait.until,
             "first_failure": self.first_failure,
             "done": self.done,
             "total": self.total,
@@ -154,8 +174,23 @@ async def status_of(client: Client, job: Job, *, now: float | None = None) -> Jo
         None if rates is None else rates[0],
         None if rates is None else rates[1],
         live / rates[0] if rates is not None and rates[0] > 0 else None,
+        await _wait(client, job, now) if lineage.state == "running" and live else None,
         await _first_failure(client, job) if items[ItemState.FAILED] and lineage.ended_at is not None else None,
     )
+
+
+async def _wait(client: Client, job: Job, now: float) -> JobWait | None:
+    """What the first of its tasks that are put off waits for; None where that is a poll, or where none is."""
+    kind = BATCH if job.settings.mode is Mode.BATCH else ITEM
+    page = await client.tasks(tracking_id=job.job_id, states=[TaskState.PENDING], kind=kind, limit=WAITS_LOOKED_AT)
+    later = [task for task in page.tasks if task.snoozes and (task.available_at or 0.0) > now]
+    for task in sorted(later, key=lambda each: each.available_at or 0.0)[:1]:
+        found = await client.explain(task.id)
+        reason = None if found is None else found.why[0].facts.get("reason")
+        if reason is not None:
+            ceiling = getattr(reason, "facts", {}).get("ceiling")
+            return JobWait(CEILINGS.get(str(ceiling), str(reason)), task.available_at or 0.0)
+    return None
 
 
 async def _first_failure(client: Client, job: Job) -> str | None:
@@ -165,14 +200,14 @@ async def _first_failure(client: Client, job: Job) -> str | None:
 
 
 def state_of(job: Job, items: dict[ItemState, int]) -> str:
-    """A job succeeded when all its items ended and one of them well; it failed when they ended and none did."""
+    """A job succeeded when all its items did, and partly when some of them did; it failed when none did."""
     state = job.lineage.state
     if state in ("cancelled", "paused"):
         return state
     if state == "running":
         return "queued" if items[ItemState.QUEUED] == sum(items.values()) else "running"
     if state == "finished" and items[ItemState.SUCCEEDED]:
-        return "succeeded"
+        return "succeeded" if items[ItemState.SUCCEEDED] == sum(items.values()) else "partly"
     return "failed"
 
 

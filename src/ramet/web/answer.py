@@ -33,7 +33,7 @@ SHOWN_CHARACTERS_MAX = 20_000
 class Answer(BaseModel):
     """An answer, or a part of one. Moments are Unix seconds (``*_at``), money is whole nano-dollars."""
 
-    model_config = ConfigDict(from_attributes=True, frozen=True)
+    model_config = ConfigDict(from_attributes=True, frozen=True, use_attribute_docstrings=True)
 
 
 _MODELS: dict[str, type[Answer]] = {}

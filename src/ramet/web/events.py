@@ -20,6 +20,8 @@ PAUSE_SECONDS = 2.0
 COST_FACTOR = 20
 KEEP_ALIVE_SECONDS = 15.0
 """Longest pause between two messages, so that a dead connection is noticed."""
+STILL_HERE = ": still here\n\n"
+"""A message that clients leave out."""
 
 Produce = Callable[[], Awaitable[str]]
 
@@ -39,7 +41,15 @@ class Feeds:
             feed.end()
 
     async def follow(self, address: str, produce: Produce) -> AsyncIterator[str]:
-        """Yield the output of ``produce`` whenever it changes; it is called only while there is a subscriber."""
+        """Yield the output of ``produce`` whenever it changes, as server-sent events of a page."""
+        async for made in self.messages(address, produce):
+            yield STILL_HERE if made is None else f"event: page\ndata: {json.dumps(made)}\n\n"
+
+    async def messages(self, address: str, produce: Produce) -> AsyncIterator[str | None]:
+        """Yield the output of ``produce`` whenever it changes, and None when nothing has for a while.
+
+        It is called only while there is a subscriber, of whom all of one address share it.
+        """
         if self.closed.is_set():
             return
         feed = self._feeds.get(address)
@@ -53,11 +63,11 @@ class Feeds:
                     async with asyncio.timeout(KEEP_ALIVE_SECONDS):
                         made = await mine.get()
                 except TimeoutError:
-                    yield ": still here\n\n"
+                    yield None
                 else:
                     if made is None:
                         return
-                    yield f"event: page\ndata: {json.dumps(made)}\n\n"
+                    yield made
         finally:
             if feed.leave(mine) and self._feeds.get(address) is feed:
                 self._feeds.pop(address, None)

@@ -43,7 +43,7 @@ OnDependencyFailure = Literal["run", "skip"]
 class Body(BaseModel):
     """A body, or a part of one: nothing that is not named here."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     def given(self, *without: str) -> dict[str, Any]:
         """Return the fields that were given, but these."""

@@ -37,7 +37,7 @@ def test_a_preset_is_stored_and_taken_back(cli: Cli) -> None:
     cli.submit("node", {"name": "a"})
     assert "limits.max_chain_depth 1" in cli.good("settings", "preset", "conservative")
     assert cli.good("settings", "get", "task_seconds") == "3600\n"
-    assert cli.good("settings", "preset", "balanced") == "preset balanced\n  limits.max_cost 100000000000\n"
+    assert cli.good("settings", "preset", "balanced") == "preset balanced\n  limits.max_cost $100.00\n"
     assert [item["name"] for item in cli.documents("settings", "list", "--stored")] == ["limits.max_cost"]
 
 

@@ -11,7 +11,7 @@ from ramet.model.money import ReserveRequest
 from ramet.store.answers import ClaimedTask
 from ramet.store.store import Store
 from tests.support.backends import Backend
-from tests.support.world import SettableClock, World, failing, settlement
+from tests.support.world import SettableClock, World, busy, failing, settlement
 
 LIMITS = MonitorLimits()
 
@@ -97,6 +97,21 @@ async def test_a_revive_is_a_demand(world: World) -> None:
         root = await world.claim_task(root.id)
     assert await look(world) == (["possible_loop"], [])
     assert (await firing(world)).evidence["worst"][0]["revived"] == 3
+
+
+async def test_a_revive_of_what_a_limit_or_a_person_ended_is_no_demand(world: World) -> None:
+    [task_id] = await world.submit(world.task("root", task_seconds=10.0))
+    for revive in range(8):
+        if revive % 2:
+            claimed = await world.claim_one()
+            await world.settle(claimed, busy(claimed.standing.fence, 60.0))
+            world.clock.advance(11.0)
+            await world.sweep()
+            assert await world.state(task_id) == "failed"
+        else:
+            await world.store.cancel(task_id, by="test")
+        assert await world.store.revive([task_id], by="test", extend_seconds=3_600.0)
+        assert [name for name in (await look(world))[0] if name.startswith("possible")] == []
 
 
 async def test_what_one_settlement_asks_for_many_times_is_one_wish(world: World) -> None:

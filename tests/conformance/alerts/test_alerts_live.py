@@ -63,9 +63,18 @@ async def test_tasks_that_are_nearly_used_up_are_told(world: World) -> None:
     assert found["budget"].subject == "80% of the budget is used (tasks): 8 of 10"
 
 
+async def test_a_budget_that_is_just_what_was_submitted_is_no_alarm_until_something_grows(world: World) -> None:
+    await serve(world, "page")
+    await world.submit(*(world.task() for _ in range(10)), max_tasks=11)
+    assert await look(world) == {}
+    await world.spawn(await world.claim_one(), world.task())
+    assert (await look(world))["budget"].subject == "100% of the budget is used (tasks): 11 of 11"
+
+
 async def test_a_budget_stays_nearly_used_however_quiet_it_is_until_somebody_raises_it(world: World) -> None:
     await serve(world, "page")
-    await world.submit(*(world.task() for _ in range(8)), max_tasks=10)
+    await world.submit(*(world.task() for _ in range(7)), max_tasks=10)
+    await world.grow(await world.claim_one(), world.task())
     assert set(await look(world)) == {"budget"}
     world.clock.advance(2 * LIMITS.quiet_seconds)
     await serve(world, "page")

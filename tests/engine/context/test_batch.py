@@ -157,7 +157,7 @@ async def test_a_task_whose_payload_is_wrong_or_whose_result_cannot_be_kept_fail
     assert isinstance(told[1], ev.Error)
     assert isinstance(told[2], ev.Error)
     assert told[2].error_class == "permanent"
-    assert told[3] == ev.Snooze(5, 5.0, "retry after 5 s", "")
+    assert told[3] == ev.Snooze(5, 5.0, "retry after 5 s", "", uses_time=False)
     assert told[4] == ev.Complete(5)
 
 

@@ -239,8 +239,11 @@ async def test_a_schedules_runs_are_under_the_settings_of_their_time(app: App, c
 
 
 async def test_a_ceiling_on_money_is_set_and_lifted_again(client: Client) -> None:
-    await client.settings.set("cost.day_max", "5000")
-    assert (await client.store.settings())["cost.day_max"] == 5_000
+    for text, stored in (("0.05", 50_000_000), ("5", 5_000_000_000), ("$1.5", 1_500_000_000), ("7 nano-dollars", 7)):
+        await client.settings.set("cost.day_max", text)
+        assert (await client.store.settings())["cost.day_max"] == stored
+    with pytest.raises(ValueError, match="give dollars, at most 1,000,000"):
+        await client.settings.set("cost.day_max", "50000000")
     await client.settings.set("cost.day_max", "none")
     assert "cost.day_max" not in await client.store.settings()
 

@@ -164,6 +164,75 @@ async def test_pulled_tasks_count_among_those_that_may_be_claimed(app: App, clie
     assert (len(ran), report.settled, report.due, report.ended) == (10, 11, 30, "tasks")
 
 
+async def until_idle(app: App, client: Client, *kinds: str) -> None:
+    """A foreground run that ends when nothing is live."""
+    worker = Worker(app, client, foreground=True, kinds=kinds or None, until_idle=True, poll_seconds=0.05)
+    async with asyncio.timeout(HANG_SECONDS):
+        await worker.run()
+
+
+async def test_a_foreground_run_takes_pulled_tasks_past_what_a_poll_and_its_chain_may_claim(
+    app: App, client: Client
+) -> None:
+    ran = pulling(app, 2)
+    await client.submit_many([("item", n) for n in range(40)])
+    await until_idle(app, client)
+    assert sorted(ran) == [*range(40)]
+    assert await client.schedules.get("poll") is None or (await client.schedules.get("poll")).runs == 0  # type: ignore[union-attr]
+
+
+async def test_a_poll_that_runs_in_a_foreground_run_leaves_the_items_to_the_worker(app: App, client: Client) -> None:
+    ran, found = list[int](), list[Any]()
+
+    @app.task("item", pulled=True)
+    async def item(ctx: Context, n: int) -> None:
+        ran.append(n)
+
+    @app.schedule(name="poll", every_seconds=86_400.0, pulls=[item])
+    @app.task("poll")
+    async def poll(ctx: Context) -> None:
+        found.append(await ctx.invoke([item]))
+
+    await client.submit_many([("item", n) for n in range(5)])
+    await client.submit("poll")
+    await until_idle(app, client)
+    assert (sorted(ran), [(one.claimed, one.changed) for one in found]) == ([*range(5)], [(0, 0)])
+
+
+async def test_a_foreground_run_leaves_alone_what_no_schedule_pulls_and_ends_what_is_ending(
+    app: App, client: Client
+) -> None:
+    ran, ended = pulling(app, 7), list[int]()
+
+    @app.task("bound", pulled=True)
+    async def bound(ctx: Context, n: int) -> None:
+        ran.append(-n)
+
+    @app.on_end(bound)
+    async def end_bound(ctx: Context, n: int) -> None:
+        ended.append(n)
+
+    waits, ends = [await client.submit("bound", n) for n in (1, 2)]
+    [claim] = await client.claim("bound")  # Only what was begun is ended by its handler.
+    await claim.snooze(3_600.0)
+    begun = claim.id
+    await client.submit("item", 3)
+    await client.cancel(begun)
+    worker = Worker(app, client, foreground=True, until_ended=(await get(client, begun)).tracking_id, poll_seconds=0.05)
+    async with asyncio.timeout(HANG_SECONDS):
+        await worker.run()
+    other = waits.id if begun == ends.id else ends.id
+    assert (await get(client, begun)).state == "cancelled"
+    assert (ran, len(ended), (await get(client, other)).state) == ([3], 1, "pending")
+
+
+async def test_two_foreground_runs_share_pulled_tasks_and_each_runs_once(app: App, client: Client) -> None:
+    ran = pulling(app, 2)
+    await client.submit_many([("item", n) for n in range(200)])
+    await asyncio.gather(until_idle(app, client), until_idle(app, client))
+    assert sorted(ran) == [*range(200)]
+
+
 async def test_a_paused_schedule_is_not_started(app: App, client: Client) -> None:
     ran = pulling(app, 7)
     await client.submit("item", 1)

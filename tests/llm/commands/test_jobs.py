@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
+from ramet.llm.commands.work import EXIT_PARTLY
+from ramet.llm.jobs import find_job
+from ramet.llm.pipeline import app
 from tests.llm.commands.conftest import Place, lines_of
 
 pytestmark = [pytest.mark.network, pytest.mark.process]
@@ -23,9 +27,9 @@ ROWS: list[dict[str, Any] | str] = [
 def test_submit_work_status_and_results(place: Place, mode: str) -> None:
     path = place.write(ROWS)
     result = place.submit(path, "--mode", mode, "--job", "mine", "--work")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == EXIT_PARTLY, result.output
     [status] = [lines_of(place.run("status", "mine", "--json"))[0]]
-    assert (status["state"], status["done"], status["total"]) == ("succeeded", 3, 3)
+    assert (status["state"], status["done"], status["total"]) == ("partly", 3, 3)
     assert status["items"]["succeeded"] + status["items"]["failed"] == 3
     rows = lines_of(place.run("results", "mine"))
     assert [row["id"] for row in rows] == ["a", "b", "c", "d"]
@@ -114,3 +118,25 @@ def test_items_that_were_refused_say_where_the_reasons_are(place: Place, mode: s
     told = place.run("status", "mine").stdout
     assert "2 failed, the first as " in told
     assert "`ramet llm results mine` says why each failed" in told
+
+
+@pytest.mark.parametrize(("words", "calls"), [((), 64), (("--preset", "aggressive"), 256), (("--concurrency", "7"), 7)])
+def test_a_job_knows_how_many_calls_a_process_has_in_flight(place: Place, words: tuple[str, ...], calls: int) -> None:
+    lines_of(place.submit(place.write(ROWS), "--mode", "chat", "--job", "mine", "--json", *words))
+
+    async def known() -> int:
+        async with app.client(place.database) as client:
+            return (await find_job(client, "mine")).settings.concurrency
+
+    assert asyncio.run(known()) == calls
+
+
+def test_a_persons_run_is_not_bound_by_what_a_poller_may_claim_in_a_slot(place: Place) -> None:
+    async def allow_one() -> None:
+        async with app.client(place.database) as client:
+            await client.settings.set("limits.invocation_items", 1)
+
+    asyncio.run(allow_one())
+    path = place.write([{"prompt": f"how high is hill {number}?"} for number in range(20)])
+    end = lines_of(place.submit(path, "--mode", "chat", "--job", "mine", "--json", "--work"))[-1]
+    assert (end["state"], end["items"]["succeeded"]) == ("succeeded", 20)

@@ -113,3 +113,31 @@ def test_a_job_that_is_not_there(place: Place, command: str) -> None:
     assert place.files() == set()
     assert place.submit(place.write(GOOD)).exit_code == 0
     assert "there is no job nothing" in refusal(place.run(command, "nothing"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--header", "api-key=abc"), "--header api-key=env:VARIABLE"),
+        (("--header", "api-key"), "not NAME=VALUE"),
+        (("--header", "a b=c"), "not a header"),
+        (("--query", "=preview"), "not NAME=VALUE"),
+    ],
+)
+def test_headers_and_queries_that_cannot_be_kept_are_refused(place: Place, words: tuple[str, ...], told: str) -> None:
+    path = place.write([{"prompt": "why?"}])
+    assert told in refusal(place.submit(path, *words))
+    assert place.files() == set()
+
+
+def test_a_header_from_the_environment_is_sent_and_stored_nowhere(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = place.write([{"prompt": "why?"}])
+    words = ("--header", "api-key=env:GATEWAY_KEY", "--query", "api-version=preview", "--mode", "chat", "--job", "j")
+    assert "set GATEWAY_KEY" in refusal(place.submit(path, *words, "--work"))
+    monkeypatch.setenv("GATEWAY_KEY", "very-secret-value")
+    assert place.submit(path, *words, "--work").exit_code == 0
+    stored = b"".join(file.read_bytes() for file in place.folder.glob("*.db*"))
+    assert b"very-secret-value" not in stored
+    assert b"env:GATEWAY_KEY" in stored

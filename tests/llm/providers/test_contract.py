@@ -145,7 +145,7 @@ async def test_a_refusal_names_its_time_whatever_its_size_and_is_asked_once(part
     assert fault.seconds is not None
     assert seconds <= fault.seconds < seconds + 1
     (call,) = party.server.requests("POST")
-    assert call["sdk_retry_count"] == 0
+    assert call["sdk_retry_count"] in (0, None), "the header of an SDK, where the call goes through one"
 
 
 @pytest.mark.parametrize("party", ON_AIMOCK, indirect=True)

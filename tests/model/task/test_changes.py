@@ -37,6 +37,7 @@ OWN: dict[str, Any] = {
 }
 """Something in every field that an event might lose."""
 WAITING: dict[str, Any] = {**OWN, "wait": "resource"}
+DELAYED: dict[str, Any] = {**OWN, "wait": "due"}
 BOUND: dict[str, Any] = {**OWN, "wait": "bound", "bound_to": "batch"}
 IN_LINE: dict[str, Any] = {**OWN, "wait": "path", "holds_path": 0}
 ENDING: dict[str, Any] = {**OWN, "on_end": 1, "ending": "cancelled", "ending_reason": "by ann"}
@@ -66,6 +67,8 @@ CLAIMS: dict[str, Case] = {
         {
             "state": "processing", "fence": FENCE + 1, "lease_until": NOW + LEASE_SECONDS, "worker": "worker-2",
             "claimed_at": NOW, "attempts": 3, "progressed": 0,
+            # It was its turn 20 s late.
+            "started_at": NOW - 3_580.0, "deadline_at": NOW + 3_620.0,
         },
         {},
     ),
@@ -242,11 +245,11 @@ ENDS: dict[str, Case] = {
         {"outcome": "ended", "reason": "so", "by": "engine"},
     ),
     "its deadline": (
-        standing("pending", **WAITING, deadline_at=NOW), ev.DeadlinePassed(), {**OVER, "state": "failed"},
+        standing("pending", **DELAYED, deadline_at=NOW), ev.DeadlinePassed(), {**OVER, "state": "failed"},
         {"reason": "task_deadline", "by": "engine"},
     ),
     "its deadline with a last handler": (
-        standing("pending", **WAITING, **LATE), ev.DeadlinePassed(),
+        standing("pending", **DELAYED, **LATE), ev.DeadlinePassed(),
         {**LAST, "ending": "failed", "ending_reason": "task_deadline", "ending_facts": "{}"},
         {"reason": "task_deadline", "by": "engine"},
     ),

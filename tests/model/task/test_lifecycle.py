@@ -39,7 +39,7 @@ TABLE: dict[str, tuple[str, str, str, str, str, str, str]] = {
     "reclaim": (NO, "pending failed cancelled !lease_current", NO, NO, NO, NO, NO),
     "hand_back": (NO, "pending !stale", NO, NO, NO, NO, NO),
     "task_deadline": (
-        "pending failed cancelled !not_overdue !in_hand !not_polled",
+        "pending failed cancelled !not_overdue !in_hand !not_polled !at_resource",
         "pending failed cancelled !not_overdue !in_hand !not_polled",
         NO, NO, NO, NO, NO,
     ),

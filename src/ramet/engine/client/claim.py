@@ -441,9 +441,14 @@ class Claim(BaseClaim, AsyncContext):
         outcome = Outcome.join(branch=branch, on_dependency_failure=on_dependency_failure)
         return await self._end(lambda: self.settlement_for(outcome))
 
-    async def snooze(self: BaseClaim, seconds: float, reason: str | None = None) -> ClaimResult:
-        """Back to pending for so many seconds (at least 1); the attempt is given back. Keeps what was buffered."""
-        return await self._end(lambda: self.settlement_for(Outcome.snooze(seconds, reason)))
+    async def snooze(
+        self: BaseClaim, seconds: float, reason: str | None = None, *, uses_time: bool = True
+    ) -> ClaimResult:
+        """Back to pending for so many seconds (at least 1); the attempt is given back. Keeps what was buffered.
+
+        ``uses_time`` is False where the task's own time stands still meanwhile, see :meth:`ramet.Outcome.snooze`.
+        """
+        return await self._end(lambda: self.settlement_for(Outcome.snooze(seconds, reason, uses_time=uses_time)))
 
     async def continue_later(self: BaseClaim) -> ClaimResult:
         """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""

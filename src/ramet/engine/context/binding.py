@@ -23,7 +23,14 @@ PAGE = 1_000
 
 
 def item_settlement(
-    task_id: str, binding: int, state: str, *, result: Any = None, reason: str | None = None, delay_seconds: float = 0.0
+    task_id: str,
+    binding: int,
+    state: str,
+    *,
+    result: Any = None,
+    reason: str | None = None,
+    delay_seconds: float = 0.0,
+    uses_time: bool = True,
 ) -> ItemSettlement:
     """What becomes of one bound task.
 
@@ -34,6 +41,7 @@ def item_settlement(
         result: JSON; kept with ``success``.
         reason: needed for ``failed`` and ``cancelled``.
         delay_seconds: with ``pending``, how long it is held back.
+        uses_time: False where that does not count in the task's own time, see :meth:`ramet.Outcome.snooze`.
 
     Raises:
         ValueError: the state is none of these, or has no reason, or goes with none of what was given; or an id,
@@ -48,7 +56,7 @@ def item_settlement(
     if delay_seconds and state != "pending":
         raise ValueError(f"delay_seconds goes with pending, not with {state}")
     text = None if result is None else json_text("the result", result, BALANCED.payload_bytes_max)
-    return _checked(ItemSettlement(task_id, binding, state, text, reason, delay_seconds))
+    return _checked(ItemSettlement(task_id, binding, state, text, reason, delay_seconds, uses_time))
 
 
 def _checked(made: ItemSettlement) -> ItemSettlement:
@@ -62,6 +70,7 @@ def _checked(made: ItemSettlement) -> ItemSettlement:
         result=None if made.result is None else check_text("the result", made.result),
         reason=None if made.reason is None else storable(_text("the reason", made.reason), ERROR_CHARACTERS_MAX),
         delay_seconds=seconds_from_now("delay_seconds", made.delay_seconds),
+        uses_time=bool(made.uses_time),
     )
 
 

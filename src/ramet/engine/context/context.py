@@ -204,6 +204,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         result: Any = None,
         reason: str | None = None,
         delay_seconds: float = 0.0,
+        uses_time: bool = True,
     ) -> None:
         """Settle a task that is bound to this one; commits with the next checkpoint or the end. Counts as progress.
 
@@ -213,7 +214,9 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         Raises:
             ValueError: the state is none that a bound task can get, or has no reason.
         """
-        made = item_settlement(task_id, binding, state, result=result, reason=reason, delay_seconds=delay_seconds)
+        made = item_settlement(
+            task_id, binding, state, result=result, reason=reason, delay_seconds=delay_seconds, uses_time=uses_time
+        )
         if isinstance(self._items, list):
             self._items.append(made)
         else:

@@ -57,6 +57,8 @@ class Outcome(NoResult):
     """Of a join: wait for all that grows below, too."""
     skip_on_failure: bool = False
     """Of a join: be skipped where one of them does not succeed."""
+    uses_time: bool = True
+    """Of a snooze: whether it counts in the task's own time."""
 
     def __post_init__(self) -> None:
         # Here it is the handler's error; later it would be one of the worker.
@@ -82,9 +84,16 @@ class Outcome(NoResult):
         return cls("fail", reason)
 
     @classmethod
-    def snooze(cls, seconds: float, reason: str | None = None) -> Outcome:
-        """Come back in so many seconds (at least 1); the attempt is given back."""
-        return cls("snooze", reason, seconds)
+    def snooze(cls, seconds: float, reason: str | None = None, *, uses_time: bool = True) -> Outcome:
+        """Come back in so many seconds (at least 1); the attempt is given back.
+
+        Args:
+            seconds: how long.
+            reason: why, for people.
+            uses_time: False where the task's own time (``task_seconds``) stands still meanwhile, since it waits for
+                something else to have room: a rate, a server. Its lineage's deadline bounds it.
+        """
+        return cls("snooze", reason, seconds, uses_time=uses_time)
 
     @classmethod
     def join(cls, *, branch: bool = False, on_dependency_failure: OnDependencyFailure = "run") -> Outcome:
@@ -126,9 +135,9 @@ class Endings:
         """End as *failed* at once, keeping what was buffered."""
         return Outcome.fail(reason)
 
-    def snooze(self, seconds: float, reason: str | None = None) -> Outcome:
-        """Come back in so many seconds (at least 1); the attempt is given back."""
-        return Outcome.snooze(seconds, reason)
+    def snooze(self, seconds: float, reason: str | None = None, *, uses_time: bool = True) -> Outcome:
+        """Come back in so many seconds (at least 1); the attempt is given back. See :meth:`Outcome.snooze`."""
+        return Outcome.snooze(seconds, reason, uses_time=uses_time)
 
     def join(self, *, branch: bool = False, on_dependency_failure: OnDependencyFailure = "run") -> Outcome:
         """Wait for this task's own children, then run again with ``ctx.joined``; the attempt is given back.
@@ -160,7 +169,7 @@ def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
         case "fail":
             return ev.Fail(fence, reason or "failed")
         case "snooze":
-            return ev.Snooze(fence, outcome.seconds, reason)
+            return ev.Snooze(fence, outcome.seconds, reason, uses_time=outcome.uses_time)
         case "join":
             return ev.Join(fence, outcome.branch, outcome.skip_on_failure)
         case _:
@@ -219,14 +228,15 @@ def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable
     name, text = describe_error(error)
     if isinstance(error, RetryAfter):
         resource = storable(str(error.resource), NAME_LENGTH_MAX)
-        return ev.Snooze(fence, seconds_from_now("RetryAfter.seconds", error.seconds), _reason(text), resource)
+        seconds = seconds_from_now("RetryAfter.seconds", error.seconds)
+        return ev.Snooze(fence, seconds, _reason(text), resource, uses_time=False)
     if isinstance(error, NewerPayload):
         return ev.Snooze(fence, NEWER_SECONDS, _reason(text))
     if isinstance(error, CostRefused):
         reason = Reason("cost", **error.facts) if error.facts else _reason(text)
         if error.retry_seconds is None:
             return ev.Fail(fence, reason)
-        return ev.Snooze(fence, error.retry_seconds, reason)
+        return ev.Snooze(fence, error.retry_seconds, reason, uses_time=False)
     error_class = classify(error, table)
     if isinstance(error, NEVER_FITS) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.PERMANENT

@@ -55,12 +55,13 @@ async def _bound(store: Store, settler_id: str, limit: int, after: str | None) -
 
 RUN_ERRANDS = frozenset({"run_terms", "run_claim", "run_settled"})
 """About the run of the worker, which answers them itself. ``run_terms`` says whether a handler that pulls tasks waits
-for what comes due, and whether it has to ask how many it may claim and to tell how they ended: the other two."""
+for what comes due, whether it has to ask how many it may claim and to tell how they ended (the other two), and which
+kinds it leaves to the worker."""
 
 
-async def _run_terms(store: Store) -> list[bool]:
+async def _run_terms(store: Store) -> list[Any]:
     """The terms of a run without bounds."""
-    return [True, False]
+    return [True, False, []]
 
 
 _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {

@@ -443,7 +443,10 @@ async def invoke(
         raise ValueError(f"concurrency is {concurrency}: give at least 1")
     names = [kind.name for kind in _pulled(inside.registry, kinds)]
     limits, client = inside.kind.limits, context.client
-    waits, counted = await inside.ask("run_terms")
+    waits, counted, taken = await inside.ask("run_terms")
+    names = [name for name in names if name not in taken]
+    if not names:  # The worker of a foreground run takes them itself.
+        return InvokeResult(0, 0, await client.store.any_live(taken))
     allowed = RunAllowance(context, limits.invocation_items, inside.ask)
     invoking = InvocationRun(
         inside,

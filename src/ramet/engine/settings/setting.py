@@ -26,7 +26,7 @@ from ramet.model.lineage.limits import (
     RESOURCE_PAUSE_SETTING,
     Limits,
 )
-from ramet.model.money import DAY_SETTING, DAY_SOFT_SETTING, GLOBAL_SETTING, GLOBAL_SOFT_SETTING, amount_of
+from ramet.model.money import DAY_SETTING, DAY_SOFT_SETTING, GLOBAL_SETTING, GLOBAL_SOFT_SETTING, amount_of, dollars
 from ramet.model.task.retry import Retry
 
 RETRY_SETTING = "retry.kinds"
@@ -42,8 +42,10 @@ TOLD_CHARACTERS_MAX = 500
 
 
 NANO_DOLLARS_UNIT = "nano-dollars"
-"""Values of this unit are money: a Decimal of dollars or text such as ``$0.05`` is taken too."""
-_WHOLE = re.compile(r"[+-]?[\d_]+(\.\d*)?")
+"""Values of this unit are money. People type and read dollars, as everywhere: ``0.05`` or ``$0.05``."""
+_DOLLARS = re.compile(r"[\d_]+(\.\d*)?|\.\d+")
+DOLLARS_TYPED_MAX = 1_000_000
+"""A larger bare number was meant as nano-dollars."""
 _LARGEST = {"int": 2**63 - 1, "float": sys.float_info.max}
 
 
@@ -79,14 +81,23 @@ class Setting(NamedTuple):
         """
         if text.strip().lower() in ("none", "null"):
             return self.check(None)
-        if self.unit == NANO_DOLLARS_UNIT and not _WHOLE.fullmatch(text.strip()):
-            return self.check(text)
+        if self.unit == NANO_DOLLARS_UNIT:
+            return self.check(self._dollars(text.strip()))
         readers: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "string": str, "json": json.loads}
         try:
             value = readers[self.value_type](text)
         except ValueError as error:
             raise ValueError(f"{self.name} is {text!r}: give {self._range_text()}") from error
         return self.check(value)
+
+    def _dollars(self, text: str) -> str | int:
+        """The amount that a bare number of dollars is; other text as it is."""
+        if not _DOLLARS.fullmatch(text):
+            return text
+        if float(text) > DOLLARS_TYPED_MAX:
+            whole = f"for so many nano-dollars type '{text} nano-dollars'"
+            raise ValueError(f"{self.name} is {text!r}: give dollars, at most {DOLLARS_TYPED_MAX:,}; {whole}")
+        return dollars(text)
 
     def check(self, value: Any) -> Any:
         """The value as it is stored, when it may be.

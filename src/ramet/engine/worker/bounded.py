@@ -12,6 +12,7 @@ from ramet.engine.app.app import DATABASE, App
 from ramet.engine.base.clock import Clock
 from ramet.engine.client.client import Client
 from ramet.engine.client.schedules import ScheduleDeclaration
+from ramet.engine.kinds.registry import Kind
 from ramet.engine.worker.loops import PAUSE_SECONDS_MIN, tick
 from ramet.model.task import events as ev
 from ramet.model.values import INTEGER_MAX, SECONDS_MAX, seconds, whole
@@ -61,15 +62,16 @@ class RunOptions(TypedDict, total=False):
     max_tasks: int | None
     """Claim so many tasks and no more."""
     foreground: bool
-    """Start the schedules that pull tasks (``pulls=``) as soon as such tasks are due, as runs with one of the three
-    other bounds do."""
+    """Take the tasks that schedules pull (``pulls=``) as any others: a person's run is a trigger of its own. Runs with
+    one of the three other bounds start these schedules as soon as such tasks are due."""
 
 
 class BoundedRun:
     """The bounds of one run of a worker; without any it runs until it is drained.
 
-    A foreground run is a trigger of its own (DESIGN §8): it starts the schedules that pull tasks when such tasks are
-    due, and does not wait for their slots.
+    A person's run is a trigger of its own (DESIGN §8) and does not wait for the slots of schedules that pull tasks: a
+    bounded one starts them when such tasks are due, a foreground one takes the tasks itself, so that neither the chain
+    of a schedule nor the items of an invocation bound it.
 
     Args:
         kinds: names of the kinds that the worker serves.
@@ -98,11 +100,12 @@ class BoundedRun:
         self._seconds = None if run_seconds is None else seconds("run_seconds", run_seconds, least=0.001)
         self._left = None if max_tasks is None else whole("max_tasks", max_tasks, least=1, most=INTEGER_MAX)
         self.bounded = self.once or self._seconds is not None or self._left is not None
-        self._pulling = [
-            declared
-            for declared in app.schedules
-            if declared.pulls and declared.kind in kinds and (bounds.get("foreground") or self.bounded)
-        ]
+        pulling = [one for one in app.schedules if one.pulls and one.kind in kinds]
+        foreground = bounds.get("foreground", False)
+        self._pulling = pulling if self.bounded and not foreground else []
+        pulled = frozenset(kind for one in pulling for kind in one.pulls) if foreground else frozenset()
+        self.pulled = pulled.intersection(kinds)
+        """Pulled kinds whose tasks this run takes as any others."""
         self._tried: dict[str, frozenset[str]] = {}
         """By schedule, what was due when it was last started: what it left then is not a reason to start it again."""
         self._quiet = False
@@ -168,6 +171,19 @@ class BoundedRun:
                 if answer.state is not None and not isinstance(item.event, ev.HandBack)
             )
 
+    def claim_groups(self, kinds: Sequence[Kind]) -> list[list[str]]:
+        """Return the names of these kinds, by the claims that take them.
+
+        Beside the pulled kinds that this run takes, those that it leaves to others are claimed apart: of them a worker
+        takes what is ending, and nothing else.
+        """
+        if not self.pulled:
+            return [[kind.name for kind in kinds]] if kinds else []
+        others = [kind for kind in kinds if kind.how.pulled and kind.name not in self.pulled]
+        ending = [kind.name for kind in others if kind.on_end is not None]
+        taken = [kind.name for kind in kinds if kind not in others]
+        return [taken, ending] if ending else [taken]
+
     # --- what is due
 
     async def start_pulling(self, running: Iterable[str] = ()) -> bool:
@@ -226,7 +242,7 @@ class BoundedRun:
         if errand == "run_settled":
             self.states.update(argument)
             return None
-        return [not self.once, self.bounded]
+        return [not self.once, self.bounded, sorted(self.pulled)]
 
     async def report(self) -> RunReport:
         """Return what was done and what is left."""

@@ -218,13 +218,13 @@ class Worker:
         self._serving = serving(self.name, self._kinds, self._queues, concurrency)
         self._pace = SettleRate(self._clock, concurrency)
         self._lanes = BatchPrefetch(self._clock, served, concurrency)
+        self._groups = self._run.claim_groups([kind for kind in served if kind.name not in self._lanes])
         self._outcomes: list[Settlement] = []
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
         self._nudged = False
         self._resting: asyncio.Task[None] | None = None
-        self._draining = asyncio.Event()
-        self._stopped = asyncio.Event()
+        self._draining, self._stopped = asyncio.Event(), asyncio.Event()
         self._hurry = asyncio.Event()
         """Asks for heartbeats at once: a task was ended from outside, or leases are shorter than the last was."""
         self._asking = asyncio.Lock()
@@ -390,9 +390,8 @@ class Worker:
         beside = self._lanes.held + min(self._handlers.set_aside, SET_ASIDE_MAX)
         if self._run.spent:
             return []
-        single = [kind for kind in self._kinds if kind not in self._lanes]
-        count = self._pace.wanted(max(0, len(self._claims) - beside)) if single else 0
-        return [*([(single, count)] if count else []), *self._lanes.wanted()]
+        count = self._pace.wanted(max(0, len(self._claims) - beside)) if self._groups else 0
+        return [*((group, count) for group in self._groups if count), *self._lanes.wanted()]
 
     async def _claim(self, kinds: Sequence[str], wanted: int) -> bool:
         wanted, works = self._run.take(wanted), list[Work]()
@@ -404,7 +403,8 @@ class Worker:
         if lease_seconds < self._lease_seconds:
             self._hurry.set()  # The next heartbeat was planned for longer leases: it could come too late for these.
         self._lease_seconds = lease_seconds
-        request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds)
+        pulled = not self._run.pulled.isdisjoint(kinds)
+        request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds, pulled)
         async with self._asking:
             try:
                 works = [work_of(item) for item in await self._store.claim(request)]

@@ -97,7 +97,8 @@ async def _slots(client: Client) -> list[dict[str, Any]]:
 def watch(job: str, work: bool, database: str, as_json: bool) -> None:
     """Follow a job: a progress bar on a terminal, lines elsewhere. Ctrl-C ends the watching, never the job.
 
-    The exit status is 0 when the job succeeded.
+    A job that is paused ends it too: it waits for a person. The exit status is 0 when all items of the job succeeded, 3
+    when some did, else 1.
     """
 
     async def watched() -> int:

@@ -14,6 +14,7 @@ from ramet import PRESETS, Client, as_usd
 from ramet.commands.options import check_folder, database_words, json_option, person
 from ramet.commands.terminal import emit, plain
 from ramet.llm.commands.options import DATABASE, database_option, in_nano_dollars, is_deleted
+from ramet.llm.commands.terminal import paused
 from ramet.llm.commands.work import has_worker, wake, work_on
 from ramet.llm.errors import LlmError
 from ramet.llm.jobs import Job, submit_job
@@ -51,6 +52,13 @@ _INPUT = (
     click.option("--preset", type=click.Choice(sorted(PRESETS)), default="balanced", show_default=True,
                  help="Limits of time and tries."),
     click.option("--no-dedupe", is_flag=True, help="Ask equal rows one by one."),
+    click.option("--limit-name", type=click.Choice(["max_completion_tokens", "max_tokens"]),
+                 help="What the server calls the limit of an answer's tokens.  [default: by its address, or learned]"),
+    click.option("--header", "headers", multiple=True, metavar="NAME=VALUE",
+                 help="Of every request; env:VARIABLE keeps a secret out of the database."),
+    click.option("--query", multiple=True, metavar="NAME=VALUE", help="Added to every address: api-version=preview."),
+    click.option("--concurrency", type=click.IntRange(1, 1_000), metavar="N", help="Calls that each process that works "
+                 "on it has in flight, at most.  [default: 64; conservative: 16; aggressive: 256]"),
     click.option("--requests-per-minute", type=RATE, metavar="N", help="To each model, over all workers and jobs."),
     click.option("--tokens-per-minute", type=RATE, metavar="N", help="The same, of tokens."),
     click.option("--max-cost", callback=in_nano_dollars, metavar="DOLLARS", help="What the job may cost, at most."),
@@ -129,6 +137,8 @@ async def _submit(prepared: PreparedJob, soft_cost: int | None, database: str, w
             emit({"event": "submitted", "new": new, **status.as_json()})
         else:
             _tell(job, prepared, new=new, served=served, place=client.place)
+            if status.state == "paused":
+                click.echo(paused(status))
         return await work_on(client, job, as_json=as_json) if work and not status.over else 0
 
 

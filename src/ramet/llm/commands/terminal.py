@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -16,10 +17,11 @@ from ramet import NANO_DOLLARS, as_usd
 from ramet.commands.terminal import ProgressLines, columns, console, counted, emit, on_terminal, plain
 from ramet.llm.app import NO_CEILING
 from ramet.llm.pricing.mode_choice import span
-from ramet.llm.status import ItemState, JobStatus
+from ramet.llm.status import ItemState, JobStatus, JobWait
 
+DAY_SECONDS = 86_400.0
 STYLES = {
-    "queued": "cyan", "running": "blue", "paused": "yellow", "succeeded": "green", "failed": "red",
+    "queued": "cyan", "running": "blue", "paused": "yellow", "succeeded": "green", "partly": "yellow", "failed": "red",
     "cancelled": "yellow",
 }  # fmt: skip
 
@@ -66,7 +68,26 @@ def _live_parts(status: JobStatus) -> list[str]:
         parts.append(f"about {span(status.eta_seconds)} left")
     if status.state == "paused":
         parts.append(f"paused: {plain(status.reason or 'by a person')}")
+    if status.wait is not None:
+        parts.append(waits(status.wait))
     return parts
+
+
+def waits(wait: JobWait) -> str:
+    """What a job waits for, and until when."""
+    until = datetime.fromtimestamp(wait.until, UTC)
+    moment = f"{until:%H:%M} UTC" if wait.until - time.time() < DAY_SECONDS else f"{until:%Y-%m-%d %H:%M} UTC"
+    return f"waits until {moment}: {plain(wait.what)}"
+
+
+def paused(status: JobStatus) -> str:
+    """That a job is paused, why, and what to do."""
+    return f"job {plain(status.job.name)} is paused: {plain(status.reason or 'by a person')}\n{resume_words(status)}"
+
+
+def resume_words(status: JobStatus) -> str:
+    """What to do about a job that is paused."""
+    return f"`ramet llm resume {plain(status.job.name)}` lets it go on, once that is put right"
 
 
 # --- following --------------------------------------------------------------------------------------------------
@@ -101,8 +122,18 @@ class LineView:
 
     def look(self, status: JobStatus) -> None:
         """See `BarView`."""
-        if self._lines.is_due((status.items, status.state)):
+        if self._lines.is_due((status.items, status.state, status.wait)):
             click.echo(summary(status))
+
+    def close(self) -> None:
+        """See `BarView`."""
+
+
+class NoView:
+    """Shows nothing."""
+
+    def look(self, status: JobStatus) -> None:
+        """See `BarView`."""
 
     def close(self) -> None:
         """See `BarView`."""
@@ -155,8 +186,12 @@ def show_status(status: JobStatus) -> RenderableType:
     lines = [
         f"{plain(settings.source)} · {settings.mode} at {plain(settings.place)}: {plain(', '.join(settings.prices))}"
     ]
-    if status.reason:
-        lines.append(f"{status.state}: {plain(status.reason)}")
+    if status.reason or status.state == "paused":
+        lines.append(f"{status.state}: {plain(status.reason or 'by a person')}")
+    if status.state == "paused":
+        lines.append(resume_words(status))
+    if status.wait is not None:
+        lines.append(waits(status.wait))
     states = columns(header="dim")
     for state in ItemState:
         states.add_column(state.value, justify="right")

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ramet.llm.errors import ProviderError
-from ramet.llm.providers.base import Answer, AnswerState, RateLimit, TokenUsage
+from ramet.llm.providers.base import Answer, AnswerState, Gateway, RateLimit, TokenUsage
 from ramet.llm.providers.openai_answers import unreadable
 from ramet.llm.providers.openai_errors import fault_of
 from ramet.llm.providers.sdk_calls import Caller, Reply
@@ -172,13 +172,16 @@ ANTHROPIC_EXTRA = "'ramet[anthropic]'"
 class AnthropicClient(Caller):
     """Anthropic's SDK with our transport; see `Caller`."""
 
-    def __init__(self, *, base_url: str | None, api_key: str | None, strict: bool = False) -> None:
+    def __init__(
+        self, *, base_url: str | None, api_key: str | None, strict: bool = False, gateway: Gateway | None = None
+    ) -> None:
         """Connect to nothing yet.
 
         Args:
             base_url: of a compatible server, without ``/v1``; None: Anthropic itself.
             api_key: None for a server that asks for none.
             strict: whether answers must be exactly what the SDK's types say; for tests.
+            gateway: what it wants beside that.
 
         Raises:
             ExtraMissing, LlmError: as for `Caller`.
@@ -191,10 +194,11 @@ class AnthropicClient(Caller):
             base_url=url,
             max_retries=0,
             http_client=self.http,
+            default_query=dict(gateway.query) if gateway is not None else None,
             open_telemetry=False,
         )
         # The SDK fills these from the environment.
-        self.sdk._custom_headers = {}
+        self.sdk._custom_headers = dict(gateway.headers) if gateway is not None else {}
         self._strict = strict
 
     def _read(self, raw: Any) -> Reply:

@@ -8,7 +8,7 @@ it has, and raises an error of :mod:`ramet.llm.errors` that says what is known a
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -199,6 +199,18 @@ class Poll:
     answer: Answer | None = None
     """Where the poll of a background call that ended brought its result along: no need to ask for it again."""
     rates: tuple[RateLimit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """What a server before the provider, or one that speaks its API, wants beside the usual."""
+
+    limit_name: str | None = None
+    """The parameter that limits an answer's tokens; None: known by the address, or learned from a refusal."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of every request, over those of the same name; a value may be secret."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    """Added to every address."""
 
 
 class Provider(Protocol):

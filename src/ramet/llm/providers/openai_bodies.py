@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,10 +10,12 @@ from ramet.llm.errors import Refused
 from ramet.llm.requests import Request
 
 SCHEMA_NAME = "answer"
+LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
+"""Of the parameter that limits an answer; a server may take only one of them, and another one for another model."""
 
 _OURS = frozenset(
-    "model messages input instructions max_tokens max_completion_tokens max_output_tokens stream stream_options store "
-    "background metadata conversation previous_response_id context_management prompt".split()
+    "model messages input instructions max_output_tokens stream stream_options "
+    "background conversation previous_response_id context_management prompt".split()
 )
 """What this pipeline decides itself, or what would make a call longer than it was priced."""
 _DEARER = {
@@ -25,7 +28,10 @@ _DEARER = {
 _TIERS = frozenset({"auto", "default", "flex", "priority"})
 """Of service; a dearer one goes only where the price list knows what it costs."""
 _TOOLS = frozenset({"function", "custom"})
-_CHAT_ONLY = frozenset("stop seed presence_penalty frequency_penalty logit_bias logprobs functions n".split())
+_CHAT_ONLY = frozenset(
+    "stop seed presence_penalty frequency_penalty logit_bias logprobs functions n max_tokens "
+    "max_completion_tokens".split()
+)
 """What the Responses API does not take."""
 
 
@@ -34,7 +40,8 @@ def chat_body(request: Request, *, limit_name: str = "max_completion_tokens") ->
 
     Args:
         request: what is asked.
-        limit_name: ``max_completion_tokens``, or ``max_tokens`` for servers that know only that.
+        limit_name: ``max_completion_tokens``, or ``max_tokens`` for servers that know only that; a parameter of one of
+            these names goes before it.
 
     Raises:
         Refused: it has a parameter that is not sent on.
@@ -42,10 +49,19 @@ def chat_body(request: Request, *, limit_name: str = "max_completion_tokens") ->
     body: dict[str, Any] = dict(_checked(request))
     body["model"] = request.model
     body["messages"] = [_chat_message(message) for message in request.messages]
-    body[limit_name] = request.max_output_tokens
+    if not any(name in body for name in LIMIT_NAMES):
+        body[limit_name] = request.max_output_tokens
     if request.schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": _named_schema(request.schema)}
     return body
+
+
+def other_limit_name(name: str, refusal: str) -> str | None:
+    """The name of the limit that a server wants which refuses the one that was sent; None where it does not say so."""
+    other = next((one for one in LIMIT_NAMES if one != name), None)
+    # "Unsupported parameter: 'max_tokens' ... Use 'max_completion_tokens' instead", "extra fields not permitted: ..."
+    named = other is not None and re.search(rf"\b({name}|{other})\b", refusal) is not None
+    return other if named else None
 
 
 def _chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,6 +151,14 @@ def _checked(request: Request) -> Mapping[str, Any]:
             raise Refused(f"the parameter '{name}' is set by the pipeline: leave it out", "invalid_parameter")
         if name in _DEARER:
             raise Refused(f"the parameter '{name}' is not sent on: {_DEARER[name]}", "invalid_parameter")
+    for name in LIMIT_NAMES:
+        limit = request.parameters.get(name, 1)
+        if type(limit) is not int or not 1 <= limit <= request.max_output_tokens:
+            raise Refused(
+                f"the parameter '{name}' is not a whole number of at most {request.max_output_tokens}, for which the "
+                "answer is priced: give --max-output-tokens",
+                "invalid_parameter",
+            )
     wanted = request.parameters.get("response_format")
     if wanted is not None and not request.wants_json:
         raise Refused("'response_format' is 'json_object', or said by the schema", "invalid_parameter")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import json
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ramet.llm.errors import Ambiguous, NotSent
-from ramet.llm.providers.base import Answer, Capabilities, Mode, Poll, PollState, Submission
+from ramet.llm.errors import Ambiguous, NotSent, ProviderError, Refused
+from ramet.llm.providers.base import Answer, Capabilities, Gateway, Mode, Poll, PollState, Sending, Submission
 from ramet.llm.providers.openai_answers import read_chat, read_embeddings, read_response
-from ramet.llm.providers.openai_bodies import chat_body, embedding_body, response_body
+from ramet.llm.providers.openai_bodies import chat_body, embedding_body, other_limit_name, response_body
 from ramet.llm.providers.openai_errors import Conflict, NotFound
 from ramet.llm.providers.sdk_calls import AnswersAtOnce, Caller, Reply, submission
 from ramet.llm.requests import Request
@@ -18,13 +21,21 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
+SECRET_CHARACTERS_MIN = 8
+"""A shorter value of a header is hardly a secret, and would strike out words."""
 
 
 class OpenAIClient(Caller):
     """OpenAI's SDK with our transport; see `Caller`."""
 
     def __init__(
-        self, *, base_url: str | None, api_key: str | None, organization: str | None = None, strict: bool = False
+        self,
+        *,
+        base_url: str | None,
+        api_key: str | None,
+        organization: str | None = None,
+        strict: bool = False,
+        gateway: Gateway | None = None,
     ) -> None:
         """Connect to nothing yet.
 
@@ -33,12 +44,14 @@ class OpenAIClient(Caller):
             api_key: None for a server that asks for none.
             organization: OpenAI's, if the key belongs to several.
             strict: whether answers must be exactly what the SDK's types say; for tests.
+            gateway: what it wants beside that.
 
         Raises:
             ExtraMissing, LlmError: as for `Caller`.
         """
         url = (base_url or OPENAI_URL).rstrip("/")
-        self._strict = strict
+        gateway = gateway or Gateway()
+        self._strict, self._secrets = strict, tuple(gateway.headers.values())
         super().__init__("openai", url, api_key)
         self.sdk: AsyncOpenAI = self._module.AsyncOpenAI(
             # The SDK insists on some key; servers that ask for none ignore it.
@@ -47,12 +60,53 @@ class OpenAIClient(Caller):
             base_url=url,
             max_retries=0,
             http_client=self.http,
+            default_headers=dict(gateway.headers),
+            default_query=dict(gateway.query),
             _strict_response_validation=strict,
         )
         # The SDK fills these from the environment when they are not given.
         self.sdk.organization = organization
         self.sdk.project = None
-        self.sdk._custom_headers = {}
+        self.sdk._custom_headers = dict(gateway.headers)
+        from ramet.llm.providers.http_calls import HttpCalls
+
+        named = {"Authorization": f"Bearer {api_key or 'none'}"}
+        if organization is not None:
+            named["OpenAI-Organization"] = organization
+        over = {name.lower() for name in gateway.headers}
+        named = {name: value for name, value in named.items() if name.lower() not in over}
+        self._calls = HttpCalls(url, {**named, **gateway.headers}, gateway.query)
+
+    async def chat(self, body: Mapping[str, Any], *, seconds: float) -> Reply:
+        """Ask for a chat completion, without the SDK, whose own work on a call costs more than all of ours.
+
+        Raises:
+            ProviderError: as for `Caller.ask`.
+        """
+        sending = Sending()
+        async with self.translated(seconds, sending, submit=True):
+            async with asyncio.timeout(seconds):
+                answer = await self._calls.post("/chat/completions", body, sending)
+            if not 200 <= answer.status < 300:
+                raise self._fault(answer.status, answer.headers, _error_in(answer.content), submit=True, batch=False)
+            found = answer.json()
+            if not isinstance(found, dict):
+                raise ValueError("the answer is no JSON object")
+            if self._strict:
+                self._module.types.chat.ChatCompletion.model_validate(found)
+            return Reply(found, self._rates(answer.headers))
+
+    def _fault(
+        self, status: int, headers: Mapping[str, str], body: object, *, submit: bool, batch: bool
+    ) -> ProviderError:
+        for secret in self._secrets:
+            body = _without(body, secret)
+        return super()._fault(status, headers, body, submit=submit, batch=batch)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._calls.close()
+        await super().close()
 
     def _read(self, raw: Any) -> Reply:
         reply = super()._read(raw)
@@ -60,6 +114,24 @@ class OpenAIClient(Caller):
             # Otherwise the SDK takes any shape, and stumbles over some of them with errors of Python's own.
             raw.parse()
         return reply
+
+
+def _without(body: object, secret: str) -> object:
+    """What a server said, without the value of a header that it repeats."""
+    if isinstance(body, str):
+        return body.replace(secret, "***") if len(secret) >= SECRET_CHARACTERS_MIN else body
+    if isinstance(body, dict):
+        return {name: _without(part, secret) for name, part in body.items()}
+    return body
+
+
+def _error_in(content: bytes) -> object:
+    """The ``error`` object of an answer other than 2xx, else its JSON, else its text."""
+    try:
+        found = json.loads(content)
+    except ValueError:
+        return content.decode(errors="replace")
+    return found.get("error", found) if isinstance(found, dict) else found
 
 
 class OpenAIChat(AnswersAtOnce):
@@ -72,24 +144,35 @@ class OpenAIChat(AnswersAtOnce):
         """Connect to nothing yet; `limit_name`: see `chat_body`."""
         self._client = client
         self._limit_name = limit_name
+        self._limit_names: dict[str, str] = {}
+        """By model, where a refusal told another."""
 
     async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
         """Ask, and bring the answer; see `Provider`. The submit key is sent nowhere."""
         (request,) = requests
         if request.endpoint == "embeddings":
             return await self._embed(request, submit_key, seconds)
-        body = chat_body(request, limit_name=self._limit_name)
-        messages = body.pop("messages")
-        model = body.pop("model")
-
-        async def call(times: Any) -> Any:
-            return await self._client.sdk.chat.completions.with_raw_response.create(
-                messages=messages, model=model, extra_body=body, timeout=times
-            )
-
-        reply = await self._client.ask(call, seconds=seconds, submit=True)
+        reply = await self._answered(request, time.monotonic() + seconds)
         answer = dataclasses.replace(read_chat(request.key, reply.body), key=request.key)
         return submission(answer, reply, submit_key, self._client.host)
+
+    async def _answered(self, request: Request, until: float) -> Reply:
+        """Ask, and once more under the other name of the limit where the server refuses the first."""
+        name = self._limit_names.get(request.model, self._limit_name)
+        try:
+            return await self._client.chat(chat_body(request, limit_name=name), seconds=until - time.monotonic())
+        except Refused as error:
+            other = other_limit_name(name, str(error))
+            if other is None or name in request.parameters:
+                raise
+            # Refused by its form, so nothing was billed.
+            body = chat_body(request, limit_name=other)
+            try:
+                reply = await self._client.chat(body, seconds=until - time.monotonic())
+            except Refused:
+                raise error from None
+            self._limit_names[request.model] = other
+            return reply
 
     async def _embed(self, request: Request, submit_key: str, seconds: float) -> Submission:
         body = embedding_body(request)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ramet.llm.errors import LlmError, Refused
-from ramet.llm.providers.base import CHAT_CAPS, Capabilities, Mode, Provider
+from ramet.llm.providers.base import CHAT_CAPS, Capabilities, Gateway, Mode, Provider
 from ramet.llm.requests import Request
 
 
@@ -53,7 +53,14 @@ class Open(Protocol):
     """Opens a vendor's provider in a mode that it has."""
 
     def __call__(
-        self, mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
+        self,
+        mode: Mode,
+        *,
+        base_url: str | None,
+        api_key: str | None,
+        organization: str | None,
+        strict: bool,
+        gateway: Gateway,
     ) -> Provider: ...
 
 
@@ -65,6 +72,7 @@ def open_provider(
     api_key: str | None = None,
     organization: str | None = None,
     strict: bool = False,
+    gateway: Gateway | None = None,
 ) -> Provider:
     """A provider that is ready for calls; none is made yet. Belongs to the running event loop; close it.
 
@@ -75,6 +83,7 @@ def open_provider(
         api_key: the caller reads it from the environment; None: none, which only a server of one's own takes.
         organization: OpenAI's, for a key that belongs to several.
         strict: whether answers must be exactly what the SDK's types say; for tests.
+        gateway: what stands before it, if that wants something of its own.
 
     Raises:
         ExtraMissing: its SDK is not installed.
@@ -83,7 +92,9 @@ def open_provider(
     opened = PROVIDERS.get(name)
     if opened is None:
         raise _unknown(name)
-    return opened(mode, base_url=base_url, api_key=api_key, organization=organization, strict=strict)
+    return opened(
+        mode, base_url=base_url, api_key=api_key, organization=organization, strict=strict, gateway=gateway or Gateway()
+    )
 
 
 def caps_of(name: str) -> Mapping[Mode, Capabilities]:
@@ -110,23 +121,36 @@ def _unknown(name: str) -> LlmError:
 
 
 def _open_openai(
-    mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
+    mode: Mode,
+    *,
+    base_url: str | None,
+    api_key: str | None,
+    organization: str | None,
+    strict: bool,
+    gateway: Gateway,
 ) -> Provider:
     from ramet.llm.providers.openai_batch import OpenAIBatch
     from ramet.llm.providers.openai_calls import OpenAIBackground, OpenAIChat, OpenAIClient
 
-    if base_url is None and not api_key:
+    if base_url is None and not api_key and not gateway.headers:
         raise LlmError(f"OpenAI asks for a key: set {OPENAI_KEY}, or name another server with --base-url")
-    client = OpenAIClient(base_url=base_url, api_key=api_key, organization=organization, strict=strict)
+    client = OpenAIClient(base_url=base_url, api_key=api_key, organization=organization, strict=strict, gateway=gateway)
     if mode is Mode.BACKGROUND:
         return OpenAIBackground(client)
+    limit_name = gateway.limit_name or _limit_name(base_url)
     if mode is Mode.BATCH:
-        return OpenAIBatch(client, limit_name=_limit_name(base_url))
-    return OpenAIChat(client, limit_name=_limit_name(base_url))
+        return OpenAIBatch(client, limit_name=limit_name)
+    return OpenAIChat(client, limit_name=limit_name)
 
 
 def _open_anthropic(
-    mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
+    mode: Mode,
+    *,
+    base_url: str | None,
+    api_key: str | None,
+    organization: str | None,
+    strict: bool,
+    gateway: Gateway,
 ) -> Provider:
     from ramet.llm.providers.anthropic_batches import AnthropicBatches
     from ramet.llm.providers.anthropic_client import AnthropicClient
@@ -138,7 +162,9 @@ def _open_anthropic(
         raise LlmError("a key of Anthropic belongs to one organization: leave it out")
     if base_url is None and not api_key:
         raise LlmError(f"Anthropic asks for a key: set {ANTHROPIC_KEY}, or name another server with --base-url")
-    client = AnthropicClient(base_url=base_url, api_key=api_key, strict=strict)
+    if gateway.limit_name is not None:
+        raise LlmError("Anthropic has one name for the limit of tokens: leave --limit-name out")
+    client = AnthropicClient(base_url=base_url, api_key=api_key, strict=strict, gateway=gateway)
     return AnthropicBatches(client) if mode is Mode.BATCH else AnthropicChat(client)
 
 

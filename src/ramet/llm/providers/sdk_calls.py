@@ -67,7 +67,7 @@ class Caller:
             ExtraMissing: the SDK is not installed.
             LlmError: the address is none, or the key has a character that no header may have.
         """
-        self.host = _checked_host(url)
+        self.host = checked_host(url)
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key):
             raise LlmError("the API key has a character that no key has: was a line break copied with it?")
         self._key = api_key
@@ -159,7 +159,7 @@ class Caller:
         await self.http.aclose()
 
 
-def _checked_host(url: str) -> str:
+def checked_host(url: str) -> str:
     """The host and port of an address that calls can go to.
 
     Raises:
@@ -171,9 +171,11 @@ def _checked_host(url: str) -> str:
     except ValueError:
         raise LlmError(f"{url[:200]!a} is no address: give one such as http://localhost:8000/v1") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise LlmError(f"{url[:200]!a} is no http or https address: give one such as http://localhost:8000/v1")
+        whole = f"http://{url}" if "://" not in url else "http://localhost:8000/v1"
+        raise LlmError(f"{url[:200]!a} has no scheme http or https: give an address such as {whole[:200]}")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise LlmError(f"the address of {host} has a key or a query in it: give keys in the environment")
+        raise LlmError(f"the address of {host} has a user, a query or a fragment in it: leave that out; keys are given "
+                       "in the environment")  # fmt: skip
     return f"{host}:{port}" if port else host
 
 

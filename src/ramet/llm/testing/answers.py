@@ -93,7 +93,7 @@ def answer(ask: Ask) -> Outcome:
     asked = tokens(ask.text)
     text, state, code = answer_text(ask), "completed", None
     if "failed" in marks:
-        state, code = "failed", marks["failed"] or "server_error"
+        state, code = "failed", next(iter(marks["failed"].split()), "server_error")
     elif "expired" in marks:
         state, code = "expired", "batch_expired"
     elif "cancelled" in marks:
@@ -111,6 +111,15 @@ def answer(ask: Ask) -> Outcome:
         output_tokens=min(tokens(text), ask.output_max) if billed else 0,
         refuses="refusal" in marks, calls_tool="tool" in marks, tells_usage="no_usage" not in marks,
     )  # fmt: skip
+
+
+_STATUSES = {"server_error": 500, "rate_limit_exceeded": 429, "insufficient_quota": 429, "invalid_api_key": 401,
+             "model_not_found": 404}  # fmt: skip
+
+
+def status_of(code: str | None) -> int:
+    """The status that an error of this code is answered with."""
+    return _STATUSES.get(code or "", 400)
 
 
 def answer_text(ask: Ask) -> str:

@@ -8,8 +8,9 @@ import mmap
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -177,6 +178,7 @@ class Batches:
         self._journal = journal
         self._files = files
         self._kept: dict[str, _StoredBatch] = {}
+        self._failed: Counter[str] = Counter()
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
@@ -285,8 +287,11 @@ class Batches:
         """Answer every line; in the batch's own thread, without the lock."""
         fate = kept.marks.get("fate", "completed")
         kept.total = count = sum(1 for _ in kept.input.lines())
-        if fate == "failed" or not 0 < count <= LINES_MAX:
-            code = "too_many_tasks" if count > LINES_MAX else (kept.marks.get("code") or "token_limit_exceeded")
+        early = self._number_of(kept) <= self._script.batch_failures
+        if early or fate == "failed" or not 0 < count <= LINES_MAX:
+            code = (
+                "too_many_tasks" if count > LINES_MAX else (kept.marks.get("code") or self._script.batch_failure_code)
+            )
             kept.problems = [{"code": code, "message": "the batch cannot be worked off", "line": None, "param": None}]
             return
         part = count if fate == "completed" else int(count * self._script.part_done)
@@ -318,7 +323,7 @@ class Batches:
             return
         if "missing" in ask.marks:
             return
-        key, outcome = asked["custom_id"], answer(ask)
+        key, outcome = asked["custom_id"], answer(self._often_enough(ask))
         id = f"{kept.id}-{number}"
         entries.append(
             Entry(
@@ -333,7 +338,7 @@ class Batches:
             kept.failed += 1
         elif outcome.state in ("failed", "cancelled"):
             body = answers.error("the script says that it fails", code=outcome.code)
-            bad.write(_line(id, key, 500 if outcome.code == "server_error" else 400, body))
+            bad.write(_line(id, key, answers.status_of(outcome.code), body))
             kept.failed += 1
         else:
             at = int(kept.created)
@@ -343,6 +348,20 @@ class Batches:
                 body = answers.response(id, at, asked["body"], outcome.state, outcome)
             good.write(_line(id, key, 200, body))
             kept.done += 1
+
+    def _number_of(self, kept: _StoredBatch) -> int:
+        """1 for the first batch that was created."""
+        return int(kept.id.removeprefix("batch_"))
+
+    def _often_enough(self, ask: Ask) -> Ask:
+        """The request without its mark of a failure, once that came to pass as often as it says."""
+        options = dict(part.split("=", 1) for part in ask.marks.get("failed", "").split() if "=" in part)
+        if "times" not in options:
+            return ask
+        with self._lock:
+            self._failed[ask.text] += 1
+            over = self._failed[ask.text] > int(options["times"])
+        return replace(ask, marks={name: ask.marks[name] for name in ask.marks if name != "failed"}) if over else ask
 
     def _shown(self, kept: _StoredBatch) -> dict[str, Any]:
         ended = kept.status not in _LIVE

@@ -6,7 +6,7 @@ A mark is ``[[name]]`` or ``[[name words]]`` in a prompt.
 mark                        what it does
 ==========================  ============================================================================
 ``[[429 times=2 after=7]]``  the first two submits of this prompt are refused; any status; `times` is 1 if
-                            not given, ``after`` is sent as Retry-After
+                            not given, ``after`` is sent as Retry-After, ``code`` as the error's code
 ``[[drop]]``                the connection is closed before the request is accepted (``times=``)
 ``[[drop_accepted]]``       it is accepted and answered with a closed connection
 ``[[hang]]``                accepted, and never answered
@@ -18,7 +18,8 @@ mark                        what it does
 ``[[polls 5]]``             so many polls find it queued or in progress
 ``[[never]]``               it never ends
 ``[[lost]]``                accepted and billed; the second poll finds nothing
-``[[failed code]]``         it ends as failed; the code is ``server_error`` if not given
+``[[failed code]]``         it ends as failed; the code is ``server_error`` if not given; of a batch's line
+                            with ``times=`` only so often
 ``[[incomplete]]``          it is cut off by the token limit; ``[[filter]]``: by a filter
 ``[[refusal]]``             the model refuses
 ``[[cancelled]]``           it ends as cancelled, though nobody asked for that
@@ -78,6 +79,10 @@ class Script:
     """Some servers forget what was sent along."""
     ignores_background: bool = False
     """Some servers answer a background call at once."""
+    batch_failures: int = 0
+    """The first so many batches end as failed, with the code below."""
+    batch_failure_code: str = "token_limit_exceeded"
+    """Of a batch that failed as a whole."""
     list_most: int = 100
     """Batches on a page of their list."""
 
@@ -103,6 +108,8 @@ class Fault:
     """A status, or ``drop``, ``drop_accepted``, ``hang``, ``malformed``."""
     after: str | None = None
     """Retry-After, as it is sent."""
+    code: str | None = None
+    """Of the error, where it is a refusal."""
 
     @property
     def status(self) -> int | None:
@@ -146,7 +153,7 @@ class Faults:
                     options = dict(part.split("=", 1) for part in words.split() if "=" in part)
                     self._seen[on, whose, name] += 1
                     if self._seen[on, whose, name] <= int(options.get("times", "1")):
-                        return Fault(kind, options.get("after"))
+                        return Fault(kind, options.get("after"), options.get("code"))
             for kind, chance in self._script.chances.get(on, {}).items():
                 if self._random.random() < chance:
                     after = self._script.retry_after

@@ -322,7 +322,7 @@ class Handler(BaseHTTPRequestHandler):
             )
         )  # fmt: skip
         if outcome.state in ("failed", "cancelled", "expired"):
-            status = 500 if outcome.code == "server_error" else 400
+            status = answers.status_of(outcome.code)
             self._json(status, answers.error("the script says that it fails", code=outcome.code))
         self._json(200, answers.completion(id, int(time.time()), ask.model, outcome))
 
@@ -415,7 +415,7 @@ class Handler(BaseHTTPRequestHandler):
         status = fault.status or 500
         self._fault = None
         headers = {} if fault.after is None else {"Retry-After": fault.after}
-        code = "rate_limit_exceeded" if status == 429 else None
+        code = fault.code or ("rate_limit_exceeded" if status == 429 else None)
         kind = "invalid_request_error" if status < 500 and status != 429 else "server_error"
         self._json(status, answers.error(f"the script says {status}", kind=kind, code=code), headers)
 

@@ -46,6 +46,8 @@ class ItemSettlement(NamedTuple):
     reason: str | None = None
     delay_seconds: float = 0.0
     """With ``pending``: how long nobody may claim or bind it."""
+    uses_time: bool = True
+    """With ``pending``: whether that counts in the task's own time."""
 
 
 class ItemResult(NamedTuple):

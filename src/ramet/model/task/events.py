@@ -107,6 +107,10 @@ class Snooze:
     reason: str | None = None
     resource: str | None = None
     """A server named the time to come back: the resource that this pauses, empty for the task's own."""
+    uses_time: bool = True
+    """False where the task's own time stands still meanwhile: it waits for money, for a server or for a rate."""
+    bound_at: float | None = None
+    """With ``uses_time`` False: the deadline of its lineage or branch, which bounds it; the store says."""
 
 
 RefusedSpawn = tuple[str | None, str, str, str, str]
@@ -207,6 +211,9 @@ class SettledBy:
     """With ``pending``, how long it is held back."""
     known: bool = True
     """False with ``pending`` where the settler ended and says nothing of the task."""
+    uses_time: bool = True
+    """With ``pending``: as of a snooze."""
+    bound_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

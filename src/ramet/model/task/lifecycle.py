@@ -67,6 +67,7 @@ def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Chan
         return TransitionRefused("waits")
     if task.available_at > now:
         return TransitionRefused("not_due")
+    before, task = task, _after_resource(task, event, now)
     started_at = now if task.started_at is None else task.started_at
     deadline_at = task.deadline_at
     if deadline_at is None or task.started_at is None:
@@ -84,7 +85,14 @@ def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Chan
         attempts=task.attempts if task.ending is not None else task.attempts + 1,
         progressed=0,
     )
-    return Change(task, after, row)
+    return Change(before, after, row)
+
+
+def _after_resource(task: Standing, event: ev.Claim, now: float) -> Standing:
+    """The task with its time put off by as long as it waited for its turn at its resource."""
+    if task.wait != _RESOURCE or task.started_at is None or task.ending is not None:
+        return task
+    return put_off(task, now - task.available_at, event.lineage_deadline_at)
 
 
 def _extend(row: Transition, task: Standing, event: ev.Heartbeat, now: float) -> Change:
@@ -201,8 +209,37 @@ def _given_back(task: Standing) -> int:
 
 def _snooze(row: Transition, task: Standing, event: ev.Snooze, now: float) -> Change:
     fields = {"attempts": _given_back(task), "snoozes": task.snoozes + 1}
-    available_at = not_after_deadline(task, now + max(SNOOZE_SECONDS_MIN, event.seconds), now)
-    return _again(row, task, now, available_at, fields, outcome="snooze", reason=event.reason)
+    seconds = max(SNOOZE_SECONDS_MIN, event.seconds)
+    timed = _timed(task, event, seconds)
+    available_at = not_after_deadline(timed, now + seconds, now)
+    change = _again(row, task, now, available_at, fields, outcome="snooze", reason=event.reason)
+    return _with_time(change, timed)
+
+
+def _timed(task: Standing, event: ev.Snooze | ev.SettledBy, seconds: float) -> Standing:
+    """The task with the time that it has when it comes back in so many seconds."""
+    return task if event.uses_time or task.ending is not None else put_off(task, seconds, event.bound_at)
+
+
+def _with_time(change: Change, timed: Standing) -> Change:
+    after = change.after
+    if after.state != PENDING or after.ending is not None:
+        return change
+    return change._replace(after=after._replace(started_at=timed.started_at, deadline_at=timed.deadline_at))
+
+
+def put_off(task: Standing, seconds: float, bound_at: float | None) -> Standing:
+    """The task with its own time put off by so many seconds, and its deadline no later than that of its lineage.
+
+    Its time counts from ``started_at``, so that moves as well. A deadline that passed stays where it is.
+    """
+    if task.deadline_at is None or task.task_seconds is None or seconds <= 0:
+        return task
+    deadline_at = task.deadline_at + seconds
+    if bound_at is not None:
+        deadline_at = max(task.deadline_at, min(deadline_at, bound_at))
+    started_at = None if task.started_at is None else task.started_at + seconds
+    return task._replace(started_at=started_at, deadline_at=deadline_at)
 
 
 IDLE_ROUNDS_MAX = 2
@@ -335,6 +372,8 @@ def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, no
         return TransitionRefused("in_hand")
     if fails_by_time(task) and not event.polled:
         return TransitionRefused("not_polled")
+    if task.wait == _RESOURCE and task.ending is None:
+        return TransitionRefused("at_resource")
     if task.ending is not None:
         reason = Reason("on_end_overdue", seconds=ENDING_SECONDS)
         return _ended(row, task, FAILED, outcome=_awaits_outcome(task), reason=reason, by="engine")
@@ -424,8 +463,11 @@ def _settled_by(row: Transition, task: Standing, event: ev.SettledBy, now: float
     if event.binding != task.fence:
         return TransitionRefused("stale")
     if event.state == PENDING:
-        available_at = not_after_deadline(task, now + max(0.0, event.delay_seconds), now)
+        seconds = max(0.0, event.delay_seconds)
+        timed = _timed(task, event, seconds)
+        available_at = not_after_deadline(timed, now + seconds, now)
         change = _again(row, task, now, available_at, known=event.known, outcome="returned", reason=event.reason)
+        change = _with_time(change, timed)
         return change._replace(after=change.after._replace(bound_to=None), by=event.settler)
     outcome = {SUCCESS: "success", FAILED: "error"}.get(event.state, "ended")
     error = event.reason if event.state == FAILED else None

@@ -61,6 +61,7 @@ REFUSALS: Mapping[str, str] = {
     "not_overdue": "its deadline has not passed",
     "in_hand": "a fresh claim, or a binding, whose outcome must be awaited",
     "not_polled": "a deadline of a kind with `max_attempts=None`, which is claimed once more first",
+    "at_resource": "a deadline of a task that waits for its turn at its resource, while its own time stands still",
     "not_bound": "settled by a task that has no right to",
     "not_waiting": "skipped for a task that it does not wait for",
     "ending": "it is ending already: it is not ended a second time",

@@ -210,11 +210,14 @@ def budgets(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
 
 
 def grown(session: Session, first: int, last: int, limits: MonitorLimits) -> list[AlertFinding]:
-    """Lineages that new tasks of this window brought near to their limit of tasks or depth."""
+    """Lineages that spawned tasks of this window brought near to their limit of tasks or depth.
+
+    Who submits roots knows how many there are, and may have set the limit to just that: it is no sign of growth.
+    """
     rows: list[tuple[Any, ...]] = session.rows(
         "SELECT t.tracking_id, MAX(t.spawn_depth), MAX(g.tasks), MAX(g.max_tasks), MAX(g.max_spawn_depth) "
         "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id WHERE t.seq > ? AND t.seq <= ? "
-        "AND g.live > 0 AND ((g.max_tasks >= ? AND g.tasks >= ? * g.max_tasks) "
+        "AND t.spawn_depth > 0 AND g.live > 0 AND ((g.max_tasks >= ? AND g.tasks >= ? * g.max_tasks) "
         "OR (g.max_spawn_depth >= ? AND t.spawn_depth >= ? * g.max_spawn_depth)) GROUP BY t.tracking_id LIMIT ?",
         (first, last, limits.budget_of_min, limits.budget_share, limits.budget_of_min, limits.budget_share, NAMES_MAX),
     )

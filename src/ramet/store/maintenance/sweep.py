@@ -128,6 +128,10 @@ def _take(
     return [((row[1], row[2], *row[3:width]), row[width:]) for row in rows]
 
 
+_OVERDUE_TASKS = f"{overdue('', LEFT)} <= ? AND (COALESCE(wait, '') <> 'resource' OR ending IS NOT NULL)"
+"""Of one that waits for its turn at its resource its own time stands still: the deadline of its lineage ends it."""
+
+
 def expire(session: Session, limit: int) -> int:
     """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known, and so
     is a kind with ``max_attempts=None``, which is claimed once more after it.
@@ -137,7 +141,7 @@ def expire(session: Session, limit: int) -> int:
     found = take_live(
         session,
         # Left to itself SQLite takes another index, and every sweep reads the whole backlog.
-        f"INDEXED BY ramet_live_overdue WHERE {overdue('', LEFT)} <= ?",
+        f"INDEXED BY ramet_live_overdue WHERE {_OVERDUE_TASKS}",
         (session.now,),
         limit,
     )
@@ -269,7 +273,7 @@ PARTS = (
     SweepStep(lambda session, _: path_followup.has_waves(session), _waves),
     SweepStep(_any_row("SELECT 1 FROM ramet_paths WHERE waits_on IS NOT NULL"), _repaired),
     SweepStep(
-        _any_row(f"SELECT 1 FROM ramet_live WHERE {overdue('', LEFT)} <= ?"),
+        _any_row(f"SELECT 1 FROM ramet_live WHERE {_OVERDUE_TASKS}"),
         lambda session, limit, _: SweepResult(expired=expire(session, limit)),
     ),
     SweepStep(

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ramet.model.alerts.rules import LINKS, KindDemand
-from ramet.model.lineage.guard import REOFFERABLE, Blocked, BlockReason
+from ramet.model.lineage.guard import LIMIT_REASONS, REOFFERABLE, Blocked, BlockReason
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.reasons import Fact, block_words
 from ramet.model.task.task import Block, NewTask
@@ -37,6 +37,16 @@ DEMANDED = (
 """The part of a block's upsert that counts demands."""
 
 
+# A person who raises a limit, or takes a cancel back, offers again what that had ended: that wish was never refused.
+_REVIVES = (
+    "SELECT COUNT(*) FROM ramet_transitions r "
+    "LEFT JOIN ramet_transitions e ON e.seq = r.seq AND e.number = r.number - 1 "
+    "WHERE r.seq = i.seq AND r.name = 'revive' AND r.from_state <> 'cancelled' "
+    f"AND COALESCE(e.reason, '') NOT IN ({', '.join(repr(reason) for reason in sorted(LIMIT_REASONS))})"
+)
+"""Revives of a task that count as demands."""
+
+
 def demands_of(session: Session, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[KindDemand]]:
     """All demands for each (tracking_id, key), by kind."""
     keys: dict[str, set[str]] = defaultdict(set)
@@ -52,8 +62,8 @@ def demands_of(session: Session, pairs: Iterable[tuple[str, str]]) -> dict[tuple
 def _of_lineage(session: Session, tracking_id: str, keys: set[str]) -> list[KindDemand]:
     listed, values = session.members(sorted(keys))
     tasks = session.rows(
-        "SELECT i.key, i.kind, t.id, t.parent_id, t.created_at, p.key, (SELECT COUNT(*) FROM ramet_transitions r "
-        "WHERE r.seq = i.seq AND r.name = 'revive') FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
+        f"SELECT i.key, i.kind, t.id, t.parent_id, t.created_at, p.key, ({_REVIVES}) "
+        "FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
         f"LEFT JOIN ramet_tasks p ON p.id = t.parent_id WHERE i.tracking_id = ? AND i.key {listed}",
         (tracking_id, values),
     )

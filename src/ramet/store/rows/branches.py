@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ramet.model.lineage.branches import Booked, Booking, Branch, book, deadline_of, reopened
 from ramet.model.lineage.lineage import Lineage
+from ramet.model.task.task import Standing
 from ramet.store.session import Session
 
 BRANCH_LIST = ", ".join(Branch._fields)
@@ -173,6 +174,14 @@ def book_money(session: Session, wanted: Mapping[int, tuple[int, int]]) -> dict[
         more[chain[0].tracking_id] += booked.rest.reserved - reserved
     branches.save()
     return more
+
+
+def bound_of(session: Session, standing: Standing, lineage: Lineage) -> float:
+    """Return the deadline that bounds a task, whatever time of its own it has: its lineage's, or that of its branch."""
+    until = lineage.deadline_at
+    if not lineage.branches:
+        return until
+    return min(until, deadlines(session, [standing.seq]).get(standing.seq, until))
 
 
 def deadlines(session: Session, seqs: Collection[int]) -> dict[int, float]:

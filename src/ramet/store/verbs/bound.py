@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ramet.model.lineage.guard import tombstone_over
 from ramet.model.lineage.lineage import OPEN, Lineage
@@ -17,6 +18,7 @@ from ramet.model.task.binding import ItemResult, ItemSettlement
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PENDING, Change, TransitionRefused
+from ramet.store.rows.branches import bound_of
 from ramet.store.rows.lineages import BOUND, name_deadlines, overdue, tombstones_of
 from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.tasks import take_live
@@ -119,6 +121,9 @@ def _settle(
         if over is not None:
             return over
     event = ev.SettledBy(settler_id, item.binding, item.state, item.reason, item.delay_seconds)
+    if not item.uses_time and standing.bound_to is not None:
+        until = bound_of(session, standing, items.lineages[standing.tracking_id])
+        event = replace(event, uses_time=False, bound_at=until)
     change = decide(standing, event, session.now)
     return change.reason if isinstance(change, TransitionRefused) else change
 

@@ -359,9 +359,12 @@ def _decide(
             held_back += [(each, Wait.LINEAGE) for each in several if each.seq in over]
             standings = [each for each in several if each.seq not in over]
         until: float | None = lineage.deadline_at
-        if seconds is not None and (started_at or now) + seconds <= lineage.deadline_at:
+        waited = 0.0
+        if started_at is not None and several[0].wait == Wait.RESOURCE:
+            waited = now - available_at  # Its own time stood still meanwhile.
+        if waited <= 0.0 and seconds is not None and (started_at or now) + seconds <= lineage.deadline_at:
             until = None  # It is no matter how much later the lineage's deadline is.
-        alike[(available_at > now, until, seconds, started_at, *others)] += standings
+        alike[(available_at > now, waited, until, seconds, started_at, *others)] += standings
     changes: list[tuple[Change, list[Standing]]] = []
     for standings in filter(None, alike.values()):
         first = standings[0]

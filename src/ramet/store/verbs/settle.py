@@ -23,6 +23,7 @@ from ramet.store.answers import SettleResult, SpawnResult
 from ramet.store.errors import StoreError, StoreRefused
 from ramet.store.requests import Settlement
 from ramet.store.rows.blocks import Parent
+from ramet.store.rows.branches import bound_of
 from ramet.store.rows.lineages import lock_lineages, name_deadlines, tombstones_of
 from ramet.store.rows.money import add_to_sums, book_charges
 from ramet.store.rows.retained_slots import FLOW
@@ -290,6 +291,9 @@ def _settle_accepted(
             change = _decide_error(session, standing, event, lineages)
         elif type(event) is ev.Join:
             change = join(session, standing, item, told, lineages)
+        elif type(event) is ev.Snooze and not event.uses_time:
+            until = bound_of(session, standing, lineages[standing.tracking_id])
+            change = _decided(standing, replace(event, bound_at=until), now, item.hold_seconds)
         else:
             change = _decided(standing, event, now, item.hold_seconds)
         if type(event) is ev.Continue and change.after.state == PENDING:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ramet import Alert, Client, Schedule
+from ramet import Alert, Client, Schedule, as_usd
+from ramet.engine.client.settings import SettingInForce
+from ramet.engine.settings.setting import NANO_DOLLARS_UNIT
 from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, require
 from ramet.web.page import existing
 
@@ -20,7 +22,10 @@ class OneSetting(Fields):
 class SettingValueFields(OneSetting):
     """Name and new value of a setting."""
 
-    value: Annotated[Value, Field(title="Value", description="As its type says; none for no limit, where it may be.")]
+    value: Annotated[
+        Value,
+        Field(title="Value", description="As its type says, money in dollars; none for no limit, where it may be."),
+    ]
 
 
 class StopEntryFields(Fields):
@@ -38,26 +43,34 @@ class OneSchedule(Fields):
 
 async def _ask_set(client: Client, fields: SettingValueFields) -> str:
     held = await client.settings.get(fields.name)
-    unit = f" {held.unit}" if held.unit else ""
+    money = held.unit == NANO_DOLLARS_UNIT
+    unit = " in dollars" if money else f" in {held.unit}" if held.unit else ""
+    kind = "money" if money else f"a value of type {held.value_type}"
     return (
-        f"Sets {held.name} ({held.description}), a value of type {held.value_type}{unit and ' in' + unit}. It is "
-        f"{held.value} now, its default is {held.default}. Workers act on it within seconds."
+        f"Sets {held.name} ({held.description}), {kind}{unit}. It is {_shown(held, held.value)} now, its default is "
+        f"{_shown(held, held.default)}. Workers act on it within seconds."
     )
+
+
+def _shown(held: SettingInForce, value: Any) -> Any:
+    """A value as people read it: money in dollars."""
+    return as_usd(value) if held.unit == NANO_DOLLARS_UNIT and value is not None else value
 
 
 async def _set(client: Client, fields: SettingValueFields, person: Person) -> Done:
     before = await client.settings.get(fields.name)
     value = await client.settings.set(before.name, fields.value, by=person.by, reason=person.reason)
     return Done(
-        f"{before.name} is {value} now (was {before.value})",
+        f"{before.name} is {_shown(before, value)} now (was {_shown(before, before.value)})",
         {"name": before.name, "value": value, "before": before.value},
     )
 
 
 async def _ask_unset(client: Client, fields: OneSetting) -> str:
     held = await client.settings.get(fields.name)
-    require(held.stored, f"{held.name} has its default already: {held.default}")
-    return f"Lets the default of {held.name} hold again: {held.default} instead of {held.value}."
+    require(held.stored, f"{held.name} has its default already: {_shown(held, held.default)}")
+    default, value = _shown(held, held.default), _shown(held, held.value)
+    return f"Lets the default of {held.name} hold again: {default} instead of {value}."
 
 
 async def _unset(client: Client, fields: OneSetting, person: Person) -> Done:

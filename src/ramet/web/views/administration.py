@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from ramet import AuditEntry, Client, Schedule, ScheduleSlot, StopEntry
+from ramet import AuditEntry, Client, Schedule, ScheduleSlot, StopEntry, as_usd
 from ramet.engine.client.settings import SettingInForce
+from ramet.engine.settings.setting import NANO_DOLLARS_UNIT
 from ramet.web.answer import Answer, AsObject
 from ramet.web.page import BadInput, ClientDep, Limit, OptionalText, Page, Visit, existing
 
@@ -155,10 +156,12 @@ async def schedule_page(visit: Visit) -> dict[str, Any]:
     return {"found": await load_schedule(visit.client, name, limit=visit.number("limit", 50, 1, 200))}
 
 
-def _typed(value: Any) -> str:
+def _typed(value: Any, unit: str) -> str:
     """A value as it is typed: what reads it back makes the same of it."""
     if value is None:
         return "none"
+    if unit == NANO_DOLLARS_UNIT:
+        return as_usd(value)
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -169,7 +172,9 @@ async def settings_page(visit: Visit) -> dict[str, Any]:
     named = [one for one in found if wanted in one.name.lower() or wanted in one.description.lower()]
     ordered = sorted(named, key=lambda one: (_group(one), one.name))
     groups = [(name, list(group)) for name, group in groupby(ordered, key=_group)]
-    typed: dict[str, tuple[str, str]] = {one.name: (_typed(one.value), _typed(one.default)) for one in named}
+    typed: dict[str, tuple[str, str]] = {
+        one.name: (_typed(one.value, one.unit), _typed(one.default, one.unit)) for one in named
+    }
     return {"groups": groups, "typed": typed, "find": wanted, "changed": sum(one.stored for one in found)}
 
 

@@ -228,6 +228,8 @@ class Snooze(_Kept):
     outcome: Literal["snooze"]
     seconds: Seconds
     reason: Text | None = None
+    uses_time: bool = True
+    """False where the task's own time stands still meanwhile: it waits for a rate, or for a server."""
 
 
 class Continue(_Kept):
@@ -428,7 +430,7 @@ async def _prepare(claim: Claim, body: Any) -> Any:
         case Skip():
             return Outcome.skip(body.reason)
         case Snooze():
-            return Outcome.snooze(body.seconds, body.reason)
+            return Outcome.snooze(body.seconds, body.reason, uses_time=body.uses_time)
         case Continue():
             return Outcome.continue_later()
         case Join():

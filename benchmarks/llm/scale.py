@@ -1,7 +1,7 @@
 """What a question to a model costs the engine, in a large job, and how much memory that takes.
 
-    python -m benchmarks.llm_scale                                          # 100,000 in batches, on SQLite
-    python -m benchmarks.llm_scale --items 3000 --mode chat --db postgres
+    python -m benchmarks.llm.scale                                          # 100,000 in batches, on SQLite
+    python -m benchmarks.llm.scale --items 3000 --mode chat --db postgres
 
 The project's own stand-in for a provider answers, in a process of its own, so that its processor time is apart. A
 command submits the job, `ramet worker` works it off, and the provider's package alone asks the same in a loop that
@@ -24,7 +24,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.llm_steps import JOB, write_input
+from benchmarks.llm.steps import JOB, write_input
 from benchmarks.places import Database, fresh
 from benchmarks.wiki_scale import Meter, Sample
 from ramet import Client
@@ -36,7 +36,7 @@ from ramet.testing.postgres import Cluster
 
 LOOK_SECONDS = 0.25
 ASK_SECONDS = 1.0
-STEPS = (sys.executable, "-m", "benchmarks.llm_steps")
+STEPS = (sys.executable, "-m", "benchmarks.llm.steps")
 ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": "none"}
 
 
@@ -159,7 +159,7 @@ def report(
 
 def main() -> None:
     """Read the command line, measure, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.llm_scale", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.llm.scale", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--mode", choices=("batch", "background", "chat"), default="batch")
     parser.add_argument("--db", default="sqlite", help="sqlite, postgres (a server of its own), or a server's address")

@@ -1,4 +1,4 @@
-"""The steps of :mod:`benchmarks.llm_scale`, each in a process of its own that prints what it used itself, as JSON."""
+"""The steps of :mod:`benchmarks.llm.scale`, each in a process of its own that prints what it used itself, as JSON."""
 
 from __future__ import annotations
 
