@@ -25,8 +25,9 @@ export class End {
 
 export const filter = (reason: string): End => new End({ outcome: "filter", reason });
 export const skip = (reason: string): End => new End({ outcome: "skip", reason });
-export const snooze = (seconds: number, reason?: string): End =>
-  new End({ outcome: "snooze", seconds, ...(reason === undefined ? {} : { reason }) });
+/** Come back in so many seconds. With `uses_time: false` the task's own time stands still meanwhile. */
+export const snooze = (seconds: number, options: { reason?: string; uses_time?: boolean } = {}): End =>
+  new End({ outcome: "snooze", seconds, ...options });
 /** A server named the time to come back: the attempt is given back, and the resource pauses for all workers. */
 export const retryAfter = (seconds: number, resource?: string): End =>
   new End({ outcome: "retry_after", seconds, ...(resource === undefined ? {} : { resource }) });
@@ -92,7 +93,7 @@ export interface WorkerOptions {
   /** Under which claims are shown. */
   name: string;
   handlers: { [kind: string]: Handler };
-  /** Tasks at once; 10 by default. */
+  /** Tasks at once, 1,000 at most; 10 by default. */
   concurrency?: number;
   queues?: string[];
   /** How long a claim lives without a heartbeat; 300 by default. A heartbeat is sent every third of it. */
@@ -117,6 +118,9 @@ export class Worker {
   #stopping = new AbortController();
 
   constructor(client: Client, options: WorkerOptions) {
+    if (options.concurrency !== undefined && !(options.concurrency >= 1 && options.concurrency <= 1000)) {
+      throw new RangeError(`concurrency is ${options.concurrency}: give 1 to 1000`);
+    }
     this.#client = client;
     this.#options = options;
   }
@@ -201,7 +205,7 @@ export class Worker {
       if (over.aborted || !claims.length) continue;
       const sentAt = performance.now();
       try {
-        const { lost } = await this.#client.heartbeat(claims.slice(0, 1000));
+        const { lost } = await this.#client.heartbeat(claims);
         const gone = new Map(lost.map((one) => [one.claim, one]));
         for (const [claim, held] of this.#held) {
           const why = gone.get(claim);

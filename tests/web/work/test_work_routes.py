@@ -116,7 +116,7 @@ async def test_every_other_end_is_that_of_the_pull_api(api: httpx.AsyncClient, c
     held = await post(api, "/claims", {**BODY, "n": 5})
     ends: list[dict[str, Any]] = [
         {"outcome": "skip", "reason": "known"},
-        {"outcome": "snooze", "seconds": 60, "reason": "later"},
+        {"outcome": "snooze", "seconds": 60, "reason": "later", "uses_time": False},
         {"outcome": "retry_after", "seconds": 30, "resource": "api.example"},
         {"outcome": "failure", "error": {"name": "Busy", "message": "503", "error_class": "transient",
                                          "traceback": "  at page.ts:7"}},

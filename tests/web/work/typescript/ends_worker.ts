@@ -19,7 +19,7 @@ const handlers: { [kind: string]: Handler } = {
   },
   filtered: () => filter("thin"),
   skipped: () => skip("known"),
-  later: (task) => (task.claim.snoozes ? "came back" : snooze(1, "later")),
+  later: (task) => (task.claim.snoozes ? "came back" : snooze(1, { reason: "later", uses_time: false })),
   busy(task) {
     if (task.claim.attempt === 1) throw new Transient("503");
     return task.claim.attempt;
