@@ -318,7 +318,11 @@ BYTES_PER_SECOND = 1_000_000
 
 @app.task(BATCH, queue=BATCHES, limits=LANE_LIMITS, pulled=True)
 async def batch(ctx: Context, payload: LanePayload) -> Outcome | dict[str, Any]:
-    job = await calling.job(ctx.client, ctx.tracking_id)
+    return await run_lane(ctx, await calling.job(ctx.client, ctx.tracking_id), payload)
+
+
+async def run_lane(ctx: Context, job: ClaimedJob, payload: LanePayload) -> Outcome | dict[str, Any]:
+    """Take a lane one step on: send its next batch, ask about the one that is out, or settle it."""
     state = BatchState.model_validate(ctx.state)
     try:
         if ctx.stage == PROCESSING:
@@ -561,15 +565,18 @@ async def _done(ctx: Context, state: BatchState) -> Outcome:
 
 @app.on_end(batch)
 async def end_batch(ctx: Context, payload: LanePayload) -> None:
+    await end_lane(ctx, await calling.job(ctx.client, ctx.tracking_id))
+
+
+async def end_lane(ctx: Context, job: ClaimedJob) -> None:
     """Cancel at the provider what a limit or a person ended here; keep what it answered all the same."""
     state = BatchState.model_validate(ctx.state)
     if ctx.stage in (SUBMITTING, PROCESSING):
-        await _cancel(ctx, state)
+        await _cancel(ctx, job, state)
     await reset(ctx, QUEUED, state)
 
 
-async def _cancel(ctx: Context, state: BatchState) -> None:
-    job = await calling.job(ctx.client, ctx.tracking_id)
+async def _cancel(ctx: Context, job: ClaimedJob, state: BatchState) -> None:
     remote_id = state.remote_id
     try:
         if remote_id is None and job.caps.can_find:
