@@ -64,3 +64,20 @@ def test_another_degree_is_no_demand_of_its_own() -> None:
 def test_what_is_only_wished_for_gives_way() -> None:
     text = "Requirements\n3+ years of experience\nNice to have\n10+ years of experience with Erlang"
     assert years_of(sections_of(text)) == (3, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "With over 30 years of expertise across Private Equity, we serve clients.",
+        "With 15 years of experience in trade, our firm provides advice.",
+        "Backed by 25 years of engineering experience.",
+    ],
+)
+def test_what_a_company_has_is_no_demand(text: str) -> None:
+    assert years_of(sections_of(text)) == (None, None)
+
+
+def test_a_demand_with_a_company_behind_it_stays_one() -> None:
+    text = "You need at least 5 years of experience in trade, we offer the rest."
+    assert years_of(sections_of(text))[0] == 5

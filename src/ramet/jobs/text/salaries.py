@@ -421,9 +421,9 @@ def _scale(written: str) -> float:
 def _currency(money: re.Match[str], country: str | None) -> str:
     is_signed = False
     for group in ("after", "middle", "before", "second"):
-        sign = (money[group] or "").strip(" :\u00a0").lower()
+        sign = (money[group] or "").strip().rstrip(":.").rstrip().lower()
         if sign and sign != "$":
-            return _SIGNS.get(sign) or _SIGNS[sign.rstrip(".")]
+            return _SIGNS.get(sign) or _SIGNS.get(f"{sign}.") or _money_of(country, is_dollar=False)
         is_signed = is_signed or bool(sign)
     if country is None and money[0].endswith("万円"):
         return "JPY"
