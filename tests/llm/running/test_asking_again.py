@@ -14,6 +14,7 @@ from ramet.llm.requests import Request
 from ramet.llm.settings import JobSettings
 from tests.llm.fake_provider import USAGE
 from tests.llm.running.conftest import DEAR, MODEL, Desk, asked, question
+from tests.llm.running.test_jobs import PRICE_OF_ONE
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 
@@ -41,7 +42,7 @@ async def test_the_model_sees_its_answer_and_the_fault(desk: Desk) -> None:
     assert len(seen) == 2
     status = await desk.status()
     # Both answers are paid, and nothing else.
-    assert status.job.lineage.spent == round(2 * (10 * 1_000 + 5 * 2_000) * desk.provider.caps.discount)
+    assert status.job.lineage.spent == 2 * PRICE_OF_ONE
     assert status.job.lineage.reserved == 0
 
 
