@@ -1,4 +1,4 @@
-import { ClaimLost, pause } from "./client.ts";
+import { ClaimLost, RametError, pause } from "./client.ts";
 import type { Client, Settlement } from "./client.ts";
 import type * as api from "./types.ts";
 
@@ -172,8 +172,13 @@ export class Worker {
     const abort = new AbortController();
     this.#held.set(claim.claim, { abort, lapsesAt });
     const task = new Task(this.#client, claim, abort.signal);
+    const end = (outcome: object) => this.#client.settle({ claim: claim.claim, ...outcome } as Settlement);
     try {
-      await this.#client.settle({ claim: claim.claim, ...(await this.#outcome(task)) } as Settlement);
+      await end(await this.#outcome(task)).catch((error: unknown) => {
+        if (!(error instanceof RametError) || !NEVER_FITS.has(error.status)) throw error;
+        // What the handler returned or asked for cannot be taken, now or later.
+        return end({ outcome: "failure", error: { ...described(error), error_class: "permanent" } });
+      });
     } catch (error) {
       // Settled before: the answer was lost on the way. Lost: another worker has the task.
       if (!(error instanceof ClaimLost)) this.#options.onError?.(error);
@@ -226,15 +231,22 @@ export class Worker {
   }
 }
 
+const NEVER_FITS = new Set([400, 413, 422]);
 const TRANSIENT = new Set(["Transient", "TimeoutError", "FetchError"]);
 const CODES = /^(ECONN|ETIMEDOUT|EAI_AGAIN|EPIPE|ENETUNREACH|EHOSTUNREACH|UND_ERR)/;
 
 /** An error as the server takes it, classed by what it says about another try. */
 export function described(error: unknown): api.ErrorBody {
-  if (!(error instanceof Error)) return { name: "Error", message: String(error).slice(0, 5000) };
+  if (!(error instanceof Error)) return { name: "Error", message: storable(String(error), 5000) };
   const codes = [error, error.cause].map((one) => String((one as { code?: unknown } | undefined)?.code ?? ""));
   const transient = TRANSIENT.has(error.name) || codes.some((code) => CODES.test(code));
   const error_class = error instanceof Permanent ? "permanent" : transient ? "transient" : "unclassified";
-  const traceback = error.stack ? { traceback: error.stack.slice(0, 10_000) } : {};
-  return { name: error.name.slice(0, 200), message: error.message.slice(0, 5000), error_class, ...traceback };
+  const traceback = error.stack ? { traceback: storable(error.stack, 10_000) } : {};
+  const name = storable(error.name, 200).replace(/[\x00-\x1f]/g, " ") || "Error";
+  return { name, message: storable(error.message, 5000), error_class, ...traceback };
+}
+
+/** Text that both databases can hold: without NUL and halves of characters. */
+function storable(text: string, most: number): string {
+  return text.slice(0, most).replace(/\0/g, "\ufffd").replace(/[\ud800-\udfff]/gu, "\ufffd");
 }

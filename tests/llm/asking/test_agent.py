@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -98,6 +98,15 @@ def working(folder: Path, count: int) -> Iterator[Workers]:
             worker.end_whatever_it_does()
 
 
+class Season(NamedTuple):
+    """What happens to the agent."""
+
+    workers: int
+    kills: int
+    questions: int
+    price: str
+
+
 PLAN = json.dumps({"questions": ["one part", "another part"], "pages": ["https://example.com/page"]})
 
 
@@ -116,27 +125,30 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LlMock | 
 
 
 @pytest.mark.parametrize(
-    ("count", "kills", "price"),
+    "season",
     [
-        pytest.param(3, 3, "6:24", id="3 workers, 3 kills"),
-        pytest.param(8, 20, "2:8", id="8 workers, 20 kills", marks=[pytest.mark.nightly, pytest.mark.timeout(900)]),
+        pytest.param(Season(3, 3, 60, "6:24"), id="3 workers, 3 kills"),
+        pytest.param(
+            8, 20, 150, "3:12", id="8 workers, 20 kills", marks=[pytest.mark.nightly, pytest.mark.timeout(900)]
+        ),
     ],
 )
 async def test_an_agent_whose_workers_are_killed_keeps_to_five_cents(
-    server: LlMock | AiMock, tmp_path: Path, count: int, kills: int, price: str
+    server: LlMock | AiMock, tmp_path: Path, season: Season
 ) -> None:
+    count, kills, roots, price = season
     app, chance = agent(tmp_path, server.base_url("openai"), price), random.Random(count)
     async with app.client(tmp_path / "ramet.db") as client:
         await client.ensure_tables()
         for name, value in QUICK.items():
             await client.settings.set(name, value)
-        await client.submit_many([("research", f"question {n}") for n in range(60)], tracking_id="agent",
+        await client.submit_many([("research", f"question {n}") for n in range(roots)], tracking_id="agent",
                                  one_lineage=True)  # fmt: skip
         await asyncio.to_thread(watch, str(tmp_path / "ramet.db"))
         with working(tmp_path, count) as workers:
             for kill in range(1, kills + 1):
 
-                async def far_enough(target: int = kill * 60 // (kills + 1)) -> bool:
+                async def far_enough(target: int = kill * roots // (kills + 1)) -> bool:
                     return await over(client) or len(calls(server)) >= target
 
                 await until(far_enough, "more calls at the server", HANG_SECONDS)

@@ -233,6 +233,7 @@ async def test_what_cannot_be_done_is_one_line_and_nothing_is_half_written(
     for path, body, status in (
         ("/submit", large, 400),
         ("/submit", {"kind": "page", "limits": {"max_task": 1}}, 400),
+        ("/submit", {"kind": "page", "limits": {"allow_shapes": 3}}, 400),
         ("/submit", {"kind": "page", "colour": "red"}, 422),
         ("/submit/many", {"items": [fine, large]}, 400),
         ("/claims", {**BODY, "n": 0}, 422),
@@ -249,6 +250,18 @@ async def test_what_cannot_be_done_is_one_line_and_nothing_is_half_written(
         assert "\n" not in error["message"]
     assert [task.key for task in (await client.tasks()).tasks] == ["a"]
     assert (await post(api, "/claims/settle", {"claim": held["claim"], "outcome": "success"}))["state"] == "success"
+
+
+async def test_secrets_in_what_a_worker_reports_are_not_kept(api: httpx.AsyncClient, client: Client) -> None:
+    made = await post(api, "/submit", {"kind": "page", "key": "a", "max_attempts": 1})
+    held = await claim(api)
+    address = "postgresql://user:hunter2@db.example/tasks"
+    error = {"name": f"Refused {address}", "message": address, "traceback": address}
+    await post(api, "/claims/settle", {"claim": held["claim"], "outcome": "failure", "error": error})
+    history = await client.history(made["id"])
+    assert history is not None
+    assert history.task.state == "failed"
+    assert "hunter2" not in f"{history}"
 
 
 async def test_the_budget_holds_to_the_task(api: httpx.AsyncClient, client: Client) -> None:

@@ -27,6 +27,10 @@ const handlers: { [kind: string]: Handler } = {
   broken() {
     throw new Permanent("gone");
   },
+  unfit: () => "x".repeat(300_000),
+  odd() {
+    throw new Permanent("a \0 and half a character: \ud83d");
+  },
   crash() {
     throw new TypeError("cannot read properties of undefined");
   },
