@@ -119,6 +119,15 @@ def test_acting_finds_no_defect_and_no_undeclared_answer(case: schemathesis.Case
     at_once(case).call_and_validate(base_url=origin, headers=HEADERS, excluded_checks=NOT_OF_ACTIONS)
 
 
+@schema.include(path_regex="^/v1/(submit|claims|result|events)").parametrize()
+@fuzzed(1)
+def test_no_route_of_work_does_anything_without_a_token(case: schemathesis.Case[Any], origin: str) -> None:
+    for headers in ({}, {"Authorization": "Bearer not-a-token-of-this-server"}):
+        answer = at_once(case).call(base_url=origin, headers=headers, cookies={})
+        assert answer.status_code == 401
+        assert answer.json()["error"]["code"] == "unauthorized"
+
+
 @pytest.mark.nightly
 @ACTING.parametrize()
 @fuzzed(50)

@@ -284,6 +284,8 @@ export interface Snooze {
   outcome: "snooze";
   seconds: number;
   reason?: string | null;
+  /** False where the task's own time stands still meanwhile: it waits for a rate, or for a server. */
+  uses_time?: boolean;
 }
 
 /** The guard's answer to one task that was asked for. */

@@ -1,4 +1,4 @@
-import { ClaimLost, pause } from "./client.ts";
+import { ClaimLost, RametError, pause } from "./client.ts";
 import type { Client, Settlement } from "./client.ts";
 import type * as api from "./types.ts";
 
@@ -25,8 +25,9 @@ export class End {
 
 export const filter = (reason: string): End => new End({ outcome: "filter", reason });
 export const skip = (reason: string): End => new End({ outcome: "skip", reason });
-export const snooze = (seconds: number, reason?: string): End =>
-  new End({ outcome: "snooze", seconds, ...(reason === undefined ? {} : { reason }) });
+/** Come back in so many seconds. With `uses_time: false` the task's own time stands still meanwhile. */
+export const snooze = (seconds: number, options: { reason?: string; uses_time?: boolean } = {}): End =>
+  new End({ outcome: "snooze", seconds, ...options });
 /** A server named the time to come back: the attempt is given back, and the resource pauses for all workers. */
 export const retryAfter = (seconds: number, resource?: string): End =>
   new End({ outcome: "retry_after", seconds, ...(resource === undefined ? {} : { resource }) });
@@ -92,7 +93,7 @@ export interface WorkerOptions {
   /** Under which claims are shown. */
   name: string;
   handlers: { [kind: string]: Handler };
-  /** Tasks at once; 10 by default. */
+  /** Tasks at once, 1,000 at most; 10 by default. */
   concurrency?: number;
   queues?: string[];
   /** How long a claim lives without a heartbeat; 300 by default. A heartbeat is sent every third of it. */
@@ -117,6 +118,9 @@ export class Worker {
   #stopping = new AbortController();
 
   constructor(client: Client, options: WorkerOptions) {
+    if (options.concurrency !== undefined && !(options.concurrency >= 1 && options.concurrency <= 1000)) {
+      throw new RangeError(`concurrency is ${options.concurrency}: give 1 to 1000`);
+    }
     this.#client = client;
     this.#options = options;
   }
@@ -168,8 +172,13 @@ export class Worker {
     const abort = new AbortController();
     this.#held.set(claim.claim, { abort, lapsesAt });
     const task = new Task(this.#client, claim, abort.signal);
+    const end = (outcome: object) => this.#client.settle({ claim: claim.claim, ...outcome } as Settlement);
     try {
-      await this.#client.settle({ claim: claim.claim, ...(await this.#outcome(task)) } as Settlement);
+      await end(await this.#outcome(task)).catch((error: unknown) => {
+        if (!(error instanceof RametError) || !NEVER_FITS.has(error.status)) throw error;
+        // What the handler returned or asked for cannot be taken, now or later.
+        return end({ outcome: "failure", error: { ...described(error), error_class: "permanent" } });
+      });
     } catch (error) {
       // Settled before: the answer was lost on the way. Lost: another worker has the task.
       if (!(error instanceof ClaimLost)) this.#options.onError?.(error);
@@ -201,7 +210,7 @@ export class Worker {
       if (over.aborted || !claims.length) continue;
       const sentAt = performance.now();
       try {
-        const { lost } = await this.#client.heartbeat(claims.slice(0, 1000));
+        const { lost } = await this.#client.heartbeat(claims);
         const gone = new Map(lost.map((one) => [one.claim, one]));
         for (const [claim, held] of this.#held) {
           const why = gone.get(claim);
@@ -222,15 +231,22 @@ export class Worker {
   }
 }
 
+const NEVER_FITS = new Set([400, 413, 422]);
 const TRANSIENT = new Set(["Transient", "TimeoutError", "FetchError"]);
 const CODES = /^(ECONN|ETIMEDOUT|EAI_AGAIN|EPIPE|ENETUNREACH|EHOSTUNREACH|UND_ERR)/;
 
 /** An error as the server takes it, classed by what it says about another try. */
 export function described(error: unknown): api.ErrorBody {
-  if (!(error instanceof Error)) return { name: "Error", message: String(error).slice(0, 5000) };
+  if (!(error instanceof Error)) return { name: "Error", message: storable(String(error), 5000) };
   const codes = [error, error.cause].map((one) => String((one as { code?: unknown } | undefined)?.code ?? ""));
   const transient = TRANSIENT.has(error.name) || codes.some((code) => CODES.test(code));
   const error_class = error instanceof Permanent ? "permanent" : transient ? "transient" : "unclassified";
-  const traceback = error.stack ? { traceback: error.stack.slice(0, 10_000) } : {};
-  return { name: error.name.slice(0, 200), message: error.message.slice(0, 5000), error_class, ...traceback };
+  const traceback = error.stack ? { traceback: storable(error.stack, 10_000) } : {};
+  const name = storable(error.name, 200).replace(/[\x00-\x1f]/g, " ") || "Error";
+  return { name, message: storable(error.message, 5000), error_class, ...traceback };
+}
+
+/** Text that both databases can hold: without NUL and halves of characters. */
+function storable(text: string, most: number): string {
+  return text.slice(0, most).replace(/\0/g, "\ufffd").replace(/[\ud800-\udfff]/gu, "\ufffd");
 }

@@ -21,6 +21,7 @@ EXIT_STATUSES: Mapping[str, str] = {
     "(`alerts check`), a channel failed (`alerts test`), something is to be done (`migrate --check`, `doctor`), the "
     "handlers' process could not go on (`worker`), the database is away (`metrics`), several fit (`jobs why`)",
     "2": "it cannot be done as asked: one line on standard error says why and what to give; nothing is half-written",
+    "3": "a job of `llm` ended, and some of its items failed",
     "128 + N": "stopped by signal N before the end: 130 after Ctrl-C, 143 after a second SIGTERM",
 }
 """Meaning of each exit status of the commands. A traceback with status 1 is a defect of ramet."""

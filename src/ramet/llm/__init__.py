@@ -17,6 +17,7 @@ from ramet.llm.asking.answer import (
 )
 from ramet.llm.asking.ask import ask, ask_sync
 from ramet.llm.asking.exchange import NotInstalled, declare_models
+from ramet.llm.asking.later import ask_later
 from ramet.llm.asking.model import Model
 from ramet.llm.asking.tools import SpawnNotAllowed, ToolContext, ToolError
 
@@ -36,6 +37,7 @@ __all__ = [
     "ToolError",
     "TooManyRounds",
     "ask",
+    "ask_later",
     "ask_sync",
     "declare_models",
 ]

@@ -31,11 +31,13 @@ class Request:
     schema: Mapping[str, Any] | None = None
     """JSON Schema that the answer must fit; sent on as structured output where the provider knows that."""
     endpoint: Endpoint = "chat"
+    row: Mapping[str, Any] | None = None
+    """Id and own columns of the row that asks it, where answers are handed on row by row; no part of what is asked."""
 
     @property
     def size(self) -> int:
         """Bytes of its canonical form, about: an upper bound of texts that need no escapes."""
-        parts = (self.messages, self.parameters, self.schema)
+        parts = (self.messages, self.parameters, self.schema, self.row)
         return sum(len(canonical(part).encode(errors="surrogatepass")) for part in parts) + len(self.model)
 
     @property

@@ -82,3 +82,89 @@ def test_not_remote_is_not_remote() -> None:
 
 def test_addresses_that_are_none() -> None:
     assert read("", url="http://[broken") == (UNKNOWN, "none")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remote work is not available for this role.",
+        "This role does not offer remote or hybrid arrangements.",
+        "Please note that telework is not permitted.",
+        "We are unable to accommodate remote candidates.",
+        "You can't work from home: remote positions are not offered.",
+        "This position is 100% on-site at our plant.",
+        "Not eligible for remote work.",
+        "Working from home will not be possible.",
+    ],
+)
+def test_what_is_denied_overrules_a_place_that_is_kept_under_remote(text: str) -> None:
+    for location in ("US, TX, Remote", "Remote", "Dallas, TX"):
+        posting = Posting(url="https://a.example/1", title="Engineer", location=location)
+        assert arrangement_of(posting, text.lower())[0] is Arrangement.ONSITE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Many roles are remote-first, but we are not remote-only.",
+        "We cannot support remote work from Hawaii or Alaska.",
+        "There are no remote restrictions within the country.",
+    ],
+)
+def test_what_is_no_denial_leaves_a_remote_place(text: str) -> None:
+    posting = Posting(url="https://a.example/1", title="Engineer", location="Remote - USA")
+    assert arrangement_of(posting, text.lower())[0] is Arrangement.REMOTE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Perks: work from anywhere for 12 weeks a year.",
+        "We offer four weeks a year to work from anywhere.",
+        "Enjoy 20 work from anywhere days.",
+        "Up to 30 days of work from anywhere each year",
+        "Occasionally work from home when the weather is bad.",
+    ],
+)
+def test_some_weeks_of_a_year_from_anywhere_are_no_arrangement(text: str) -> None:
+    posting = Posting(url="https://a.example/1", title="Engineer", location="Oslo, Norway")
+    assert arrangement_of(posting, text.lower()) == (Arrangement.ONSITE, "city")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Open to hire for remote work as well.",
+        "Remote is possible.",
+        "Remote candidates are welcome.",
+        "Option to work remotely",
+    ],
+)
+def test_remote_work_that_is_open_to_a_person_is_remote(text: str) -> None:
+    posting = Posting(url="https://a.example/1", title="Engineer", location="Boxborough, MA, US")
+    assert arrangement_of(posting, text.lower())[0] is Arrangement.REMOTE
+
+
+@pytest.mark.parametrize(
+    ("text", "arrangement"),
+    [
+        ("job title: analyst\nremote status: hybrid\ndepartment: data", "hybrid"),
+        ("employment type\nfull time\nlocation type\nhybrid", "hybrid"),
+        ("location:[remote]employment type:[full-time]", "remote"),
+        ("opportunity type: remote", "remote"),
+        ("sydney | full-time | on-site (5 days)\nwho we are", "onsite"),
+        ("data and analytics / permanent / hybrid\nthe team", "hybrid"),
+        ("employees work from the office on hybrid mode", "hybrid"),
+        ("you can work up to 50% from home", "hybrid"),
+        ("flexible schedules (two office days weekly)", "hybrid"),
+        ("- two remote work days weekly\n- office access", "hybrid"),
+        ("a work model that combines both in-person and remote work", "hybrid"),
+        ("flexible remote work (hybrid)", "hybrid"),
+        ("the position requires a hybrid professional with skills in both", "onsite"),
+        ("we pay a remote work stipend and remote work reimbursement", "onsite"),
+        ("for remote jobs associated with our office in new york only", "onsite"),
+    ],
+)
+def test_how_pages_say_it_in_few_words(text: str, arrangement: str) -> None:
+    posting = Posting(url="https://a.example/1", title="Engineer", location="Oslo, Norway")
+    assert str(arrangement_of(posting, text)[0]) == arrangement

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ramet.jobs.text.salaries import Salary, salary_of
 
@@ -172,3 +174,37 @@ def test_money_without_a_sign_is_that_of_the_country() -> None:
     assert salary_of(None, "Gehalt: 60-80k", "DE") == Salary(60 * K, 80 * K, "EUR")
     assert salary_of(None, "Salary: $60-80k", "DE") == usd(60 * K, 80 * K)
     assert salary_of(None, "Salary: 60-80k", None) == usd(60 * K, 80 * K)
+
+
+@pytest.mark.parametrize(
+    "text", ["Salary: 120,000 - 150,000 $\n\nBonus", "Pay: 90,000 USD\n- 110,000", "Pay fr. 90'000: \n"]
+)
+def test_signs_at_the_end_of_a_line_are_read(text: str) -> None:
+    found = salary_of(None, text)
+    assert found is not None
+    assert found.currency in {"USD", "CHF"}
+
+
+@given(st.text(alphabet="0123456789 ,.$€-k\n:RsFtLlpaz\u0142\u4e07\u5186", max_size=60))
+def test_no_text_is_refused(text: str) -> None:
+    for written in (text, f"Salary: {text}"):
+        found = salary_of(written, written, "DE")
+        assert found is None or len(found.currency) == 3
+
+
+def test_every_place_of_a_table_counts() -> None:
+    table = (
+        "CA, NY",
+        "$199,000 - $209,500 USD",
+        "WA, CO",
+        "$184,000 - $194,000 USD",
+        "Elsewhere",
+        "$174,000 - $183,000",
+    )
+    text = "\n".join(["The base pay is:", *table])
+    assert salary_of(None, text) == usd(174_000, 209_500)
+
+
+def test_the_least_and_the_most_under_their_own_words() -> None:
+    assert salary_of(None, "Salary minimum: $90,000 Maximum: $120,000") == usd(90_000, 120_000)
+    assert salary_of(None, "Up to PHP 183,000 per month") == Salary(None, 2_196_000, "PHP")

@@ -80,3 +80,40 @@ def test_without_a_title_nothing_is_known() -> None:
 )
 def test_management(title: str, text: str, leads: bool) -> None:
     assert is_management(title, text.lower()) is leads
+
+
+@pytest.mark.parametrize(
+    ("title", "level"),
+    [
+        ("Recruiter, Early-Stage Startups", "mid"), ("Advanced Analytics Consultant", "mid"),
+        ("Staff Augmentation Manager", "mid"), ("Associate General Counsel", "mid"),
+        ("Senior Living Dietitian", "mid"), ("Associate Professor of Physics", "mid"),
+        ("University Recruiter", "mid"), ("Lead Generation Specialist", "mid"), ("Student Success Coach", "mid"),
+        ("Principal Investing Analyst", "mid"), ("Data Scientist 4", "senior"), ("Data Scientist 4 - Berlin", "senior"),
+        ("Engineer 2", "mid"), ("Analyst 1", "junior"), ("Room 4 Attendant", "mid"), ("Finance Manager", "mid"),
+        ("Senior Manager, Finance", "lead"), ("Engineering Manager", "lead"), ("Store Manager", "lead"),
+        ("Senior Product Manager", "senior"), ("Associate Director, Data", "lead"), ("Associate Engineer", "junior"),
+    ],
+)  # fmt: skip
+def test_words_of_a_level_that_name_something_else(title: str, level: str) -> None:
+    assert str(seniority_of(title, "", None)[0]) == level
+
+
+def test_a_manager_leads_where_the_text_speaks_of_a_team() -> None:
+    for text in (
+        "you manage a team of five analysts",
+        "with three direct reports",
+        "hire, coach and develop your team",
+    ):
+        assert str(seniority_of("Finance Manager", text, None)[0]) == "lead"
+    assert str(seniority_of("Finance Manager", "you own the close and work with the finance team", None)[0]) == "mid"
+
+
+def test_an_associate_who_has_years_is_no_junior() -> None:
+    assert str(seniority_of("Associate, Data Science", "", 5)[0]) == "mid"
+    assert str(seniority_of("Associate, Data Science", "", 9)[0]) == "senior"
+    assert str(seniority_of("Associate, Data Science", "", 1)[0]) == "junior"
+
+
+def test_the_next_colleague_of_a_text_has_a_level() -> None:
+    assert str(seniority_of("Engineer", "as our next senior software engineer you build", None)[0]) == "senior"

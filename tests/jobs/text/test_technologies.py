@@ -78,3 +78,27 @@ def test_canonical(name: str, canonical: str) -> None:
 def test_every_canonical_name_is_found_as_itself() -> None:
     for name in ("C#", "C++", ".NET", "Node.js", "CI/CD", "PL/SQL", "TCP/IP", "scikit-learn", "Three.js", "S3", "k6"):
         assert canonical_technology(name) in find_technologies(f"such as {name}, Python")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Active TS/SCI security clearance.", []),
+        ("TS/SCI with polygraph; TS clearance; TS-SCI", []),
+        ("React/TS and Node.js", ["react", "typescript", "node.js"]),
+        ("AWS Lambda", ["lambda", "aws"]),
+        ("Spark/SparkSQL", ["spark"]),
+        ("Node/Express", ["node.js", "express"]),
+        ("Pig, Flume, Storm", ["pig", "flume", "storm"]),
+        ("Claude Code, Cursor, OpenTofu", ["claude code", "cursor", "opentofu"]),
+        ("Among our investors are the Docker CEO and the Stripe founders.", []),
+        ("PHP 90,000 - 120,000 a month; 1,200,000 PHP", []),
+        ("PHP 8.2 and Laravel", ["php", "laravel"]),
+        ("Welding to AWS D1.1 by a certified welder", []),
+        ("Oracle Primavera P6, Unifier and Procore", ["primavera p6", "unifier", "procore"]),
+        ("You go to the front, make a move and cube it in ruby light.", []),
+        ("Power BI, DAX, Power Query and Looker", ["power bi", "dax", "power query", "looker"]),
+    ],
+)
+def test_letters_that_are_no_name_and_names_in_a_row(text: str, names: list[str]) -> None:
+    assert list(find_technologies(text)) == names

@@ -91,7 +91,7 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | No
 
 @pytest.fixture
 async def handlers(backend: str | None, tmp_path: Path) -> AsyncIterator[Handlers]:
-    app = declare_models(App(limits=Limits(max_cost=10**9)))
+    app = declare_models(App(limits=Limits(max_cost=10**9)), batches=True)
     clock = FakeClock()
     provider = FakeProvider(Mode.CHAT, clock.now)
     opener, connections.opener = connections.opener, lambda model: cast(Provider, provider)

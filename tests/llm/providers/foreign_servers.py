@@ -11,10 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -122,9 +123,14 @@ class AiMock(Server):
     How a batch ends is told by the header ``X-AIMock-Batch-Outcome`` of its creation.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, answers_to: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Answer what has one of these texts in it with its answer, and all else with `ANSWER`."""
         answers = folder / "answers.json"
-        answers.write_text(json.dumps({"fixtures": [{"match": {}, "response": {"content": ANSWER}}]}), encoding="utf-8")
+        fixtures = [
+            {"match": {"userMessage": text}, "response": {"content": words}} for text, words in answers_to.items()
+        ]
+        fixtures.append({"match": {}, "response": {"content": ANSWER}})
+        answers.write_text(json.dumps({"fixtures": fixtures}), encoding="utf-8")
         words = ["--port", "0", "--fixtures", str(answers), "--journal-max", "0"]
         super().__init__([node(), str(AIMOCK), *words], folder)
 

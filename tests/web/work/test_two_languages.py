@@ -90,6 +90,7 @@ async def test_two_languages_and_six_kills_leave_every_answer_once(backend: str,
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("backend", ["postgres", "sqlite"])
 async def test_two_languages_and_forty_kills_in_five_thousand_tasks(backend: str, tmp_path: Path) -> None:
     await check(ROOTS, 40, backend, tmp_path)

@@ -75,6 +75,16 @@ async def test_every_end_of_a_handler_is_that_of_the_engine(client: Client, tmp_
         assert worker.errors == ""
 
 
+async def test_what_cannot_be_stored_fails_its_task_and_says_why(client: Client, tmp_path: Path) -> None:
+    with serving(client.place, tmp_path) as origin, node_worker("ends_worker.ts", origin, "ts", tmp_path) as worker:
+        made = [await client.submit(kind, key=kind) for kind in ("unfit", "odd")]
+        unfit, odd = [await client.wait(one.id, timeout_seconds=HANG_SECONDS) for one in made]
+        assert (unfit.state, unfit.attempts) == ("failed", 1)
+        assert "the result" in (unfit.error or "")
+        assert odd.error == "Permanent: a \ufffd and half a character: \ufffd"
+        assert worker.stopped() == 0
+
+
 async def test_a_handler_is_told_that_its_claim_is_lost(client: Client, tmp_path: Path) -> None:
     with serving(client.place, tmp_path) as origin, node_worker("ends_worker.ts", origin, "ts", tmp_path) as worker:
         waits = await client.submit("waits", key="a")

@@ -116,7 +116,7 @@ async def test_every_other_end_is_that_of_the_pull_api(api: httpx.AsyncClient, c
     held = await post(api, "/claims", {**BODY, "n": 5})
     ends: list[dict[str, Any]] = [
         {"outcome": "skip", "reason": "known"},
-        {"outcome": "snooze", "seconds": 60, "reason": "later"},
+        {"outcome": "snooze", "seconds": 60, "reason": "later", "uses_time": False},
         {"outcome": "retry_after", "seconds": 30, "resource": "api.example"},
         {"outcome": "failure", "error": {"name": "Busy", "message": "503", "error_class": "transient",
                                          "traceback": "  at page.ts:7"}},
@@ -233,6 +233,7 @@ async def test_what_cannot_be_done_is_one_line_and_nothing_is_half_written(
     for path, body, status in (
         ("/submit", large, 400),
         ("/submit", {"kind": "page", "limits": {"max_task": 1}}, 400),
+        ("/submit", {"kind": "page", "limits": {"allow_shapes": 3}}, 400),
         ("/submit", {"kind": "page", "colour": "red"}, 422),
         ("/submit/many", {"items": [fine, large]}, 400),
         ("/claims", {**BODY, "n": 0}, 422),
@@ -249,6 +250,18 @@ async def test_what_cannot_be_done_is_one_line_and_nothing_is_half_written(
         assert "\n" not in error["message"]
     assert [task.key for task in (await client.tasks()).tasks] == ["a"]
     assert (await post(api, "/claims/settle", {"claim": held["claim"], "outcome": "success"}))["state"] == "success"
+
+
+async def test_secrets_in_what_a_worker_reports_are_not_kept(api: httpx.AsyncClient, client: Client) -> None:
+    made = await post(api, "/submit", {"kind": "page", "key": "a", "max_attempts": 1})
+    held = await claim(api)
+    address = "postgresql://user:hunter2@db.example/tasks"
+    error = {"name": f"Refused {address}", "message": address, "traceback": address}
+    await post(api, "/claims/settle", {"claim": held["claim"], "outcome": "failure", "error": error})
+    history = await client.history(made["id"])
+    assert history is not None
+    assert history.task.state == "failed"
+    assert "hunter2" not in f"{history}"
 
 
 async def test_the_budget_holds_to_the_task(api: httpx.AsyncClient, client: Client) -> None:

@@ -224,7 +224,7 @@ NEWER_SECONDS = 10.0
 
 def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
     if isinstance(error, ReportedError):
-        return named_error_event(error.name, error.text, error.error_class, fence, jitter)
+        return named_error_event(redacted(error.name), error.text, error.error_class, fence, jitter)
     name, text = describe_error(error)
     if isinstance(error, RetryAfter):
         resource = storable(str(error.resource), NAME_LENGTH_MAX)

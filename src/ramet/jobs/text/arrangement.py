@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import cache
 from urllib.parse import urlsplit
 
 from ramet.jobs.posting import Posting
+from ramet.jobs.text.languages import alternatives, is_english
 from ramet.jobs.text.places import is_wide, places_of
 
 
@@ -72,20 +74,63 @@ _ONSITE = re.compile(
     r"\bon-?\s?site\b|\bin[- ]office\b|\bin[- ]person\b|\boffice[- ]based\b|\bpresencial\b|\bvor ort\b", re.IGNORECASE
 )
 _NOT_REMOTE = re.compile(
-    r"\b(?:not?|non|isn'?t|cannot be)[- ](?:a |an |currently |eligible for |open to |fully |available for "
-    r"|able to offer )*remote"
-    r"|remote (?:work )?(?:is |are )?not|\bno remote",
+    r"\b(?:not?|non|isn'?t|cannot be|can'?t be)[- ](?:a |an |currently |eligible for |open to |fully |available for "
+    r"|able to offer |considering |offer(?:ing)? |support(?:ing)? |accept(?:ing)? )*remote"
+    r"|remote (?:work |working |option |position |role |candidate |arrangement )*s?(?:is |are |will )?(?:not"
+    r"|unavailable)"
+    r"|\bno remote|\bnot remote",
     re.IGNORECASE,
 )
+_ANY_REMOTE = (
+    r"(?:remote(?:ly)?(?:[- ](?:or|and|/) ?hybrid)?|hybrid(?: or|/| and) ?remote|telework(?:ing)?|telecommut(?:e|ing)"
+    r"|work(?:ing)?[- ]from[- ]home|wfh)(?![- ](?:only|first)|/hybrid|(?: work(?:ing)?)? from (?!home))"
+)
+_DENIED = re.compile(
+    rf"\b{_ANY_REMOTE}(?: (?:work(?:ing)?|options?|positions?|roles?|candidates|arrangements?|applicants"
+    r"|opportunit\w+))*"
+    r" (?:is|are|will|can|cannot|may)(?: be)? ?(?:not|never|n't|unavailable|no longer)(?: be)?(?! (?:eligible"
+    r"|available) in \w)"
+    rf"|\b(?:does|do|can|will|are|is|was) ?(?:not|n't|n\u2019t) (?:currently |be |able to |a |an |eligible for "
+    r"|open to "
+    rf"|offer(?:ing)? |support(?:ing)? |allow(?:ing)? |provide |permit |consider(?:ing|ed)? |accept(?:ing)? "
+    rf"|for )*{_ANY_REMOTE}"
+    rf"|\b(?:no|not|non)[- ](?:a |an |eligible for |available for |open to |suitable for )*{_ANY_REMOTE}"
+    r"(?! (?:restrictions|experience|company|team))"
+    rf"|\bnot (?:a )?(?:fully )?{_ANY_REMOTE} (?:role|position|job|opportunity)"
+    rf"|\b(?:unable|not able) to (?:offer|support|accommodate|consider|provide) (?:fully |any )?{_ANY_REMOTE}"
+    r"|\b100 ?% (?:on-?\s?site|in[- ](?:office|person))|\bfully (?:on-?site|in[- ](?:office|person))"
+    r"|\bon-?site only\b|\bonly on-?site\b|\bno (?:hybrid|work from home)\b"
+)
+"""That work is not done from elsewhere, said outright: more than a place that a board keeps under "Remote"."""
+_PERK = re.compile(
+    r"(?:\b(?:\d{1,2}|one|two|three|four|six|eight|ten|twelve)(?:[- ]?\w+)? (?:weeks?|months?|days?)(?: (?:of|to|per"
+    r"|a|each) ?(?:year)?)*"
+    r"|\boccasional(?:ly)?|\bsome|\bevery friday)[^.\n:;]{0,40}$"
+)
+_PERK_AFTER = re.compile(
+    r"[- ]?(?:and |for |up to |of |a |to |in |policy|program(?:me)?|option|flexib\w+)*(?:\(?(?:up to )?(?:\d{1,2}"
+    r"|one|two|three|four|six|eight"
+    r"|twelve)[- ]?(?:weeks?|months?|days?)|weeks?\b|months?\b|days?\b|fridays?\b|abroad|when|if needed|as needed"
+    r"|occasionally)"
+)
+"""Before and behind "work from anywhere": a few weeks of a year are no arrangement."""
 _TAG = re.compile(r"li-(?:(?P<remote>remote)|(?P<hybrid>hybrid)|(?P<onsite>on-?site|in-?office))")
 
 _POSITION = r"(?:this|the|our|your) (?:\w+ ){0,3}?(?:role|position|job|opportunity|opening)"
 _LABEL = (
-    r"\b(?:(?:work(?:ing|place)?|job|office|position|role)[ -])?(?:location|workplace|type|model|mode|arrangement"
-    r"|setting|style|schedule|environment"
-    r"|telecommuting options?|workplace policy|work policy)s?(?: type"
-    r"| policy)?\s?:[\s*]{0,4}(?:\w[\w, .]{0,40}? ?[/(\u2013-] ?)?"
+    r"\b(?:(?:(?:work(?:ing|place)?|job|office|position|role|opportunity)[ -])?(?:location|workplace|type|model|mode"
+    r"|arrangement|setting|style|schedule|environment|pattern|status"
+    r"|telecommuting options?|workplace policy|work policy)s?(?: type| policy)?\s?[:\[(]"
+    r"|(?:location type|work(?:ing|place)? (?:model|mode|arrangement|type|pattern)|remote (?:status|policy))\s?[:"
+    r"|\u2013-]?)"
+    r"[\s*\[(]{0,4}(?:\w[\w, .]{0,40}? ?[/(\u2013-] ?)?"
 )
+_AT_THE_TOP = re.compile(
+    r"(?:^|[|/\u2022\u00b7\n(]\s{0,3})(?P<how>hybrid|(?:fully )?remote|on-?site|in[- ]office)\s{0,3}(?=$|["
+    r"|\u2022,\u00b7\n()])"
+)
+"""A word by itself in the lines above the text, where pages have the place, the kind and the arrangement."""
+_TOP = 500
 _DAYS = (
     r"(?:\d|one|two|three|four)(?:\s?\(\d\))?\s?(?:\+|(?:-|\u2013|to|or)\s?(?:\d|two|three|four|five"
     r"|more))?\s?(?:full |or more )?days?"
@@ -103,14 +148,26 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
     ("label", Arrangement.HYBRID, rf"{_LABEL}hybrid"),
     ("label", Arrangement.REMOTE, rf"{_LABEL}(?:fully |100% |us )?remote\b(?! (?:or|and|/) (?:hybrid|on-?site))"),
     ("label", Arrangement.ONSITE, rf"{_LABEL}(?:on-?site|in[- ]office)"),
-    ("position", Arrangement.HYBRID, rf"{_POSITION} (?:is|will be|follows|offers|requires|has)[^.\n]{{0,40}}?\bhybrid"),
+    ("position", Arrangement.HYBRID, rf"{_POSITION} (?:is|will be|follows|offers|requires|has)[^.\n]{{0,40}}?\bhybrid"
+     r"(?! (?:professional|cloud|profile|skill|sales|infra|data|search|threat|app|monet))"),
     ("position", Arrangement.HYBRID, rf"\b{_DAYS}[^.\n]{{0,30}}?(?:per|a|each|/"
      rf"|every)\s?week[^.\n]{{0,30}}?{_IN_OFFICE}\b|\b{_DAYS} {_IN_OFFICE}"
      rf"|{_IN_OFFICE}[^.\n]{{0,40}}?\b{_DAYS} (?:per|a|each|/|every|out of)\s?(?:the )?week"),
+    ("position", Arrangement.HYBRID, r"\b(?:\d|one|two|three|four)(?:\s?(?:-|\u2013|to|or)\s?(?:\d|two|three"
+     r"|four))? (?:remote|office"
+     r"|home|on-?site|in[- ]office)(?: work(?:ing)?)? days?\b|\bup to \d\d ?% (?:from home|remote)|\bcombin\w+ "
+     r"(?:both )?"
+     r"(?:in[- ]person|office|on-?site|home|remote)[^.\n]{0,20} (?:and|&|with) (?:remote|home|in[- ]person|office"
+     r"|on-?site)"
+     r"|\b(?:office|on-?site|in[- ]person)[^.\n]{0,20} (?:on|every|each) (?:mon|tues|wednes|thurs|fri)days?\b"
+     r"|\b(?:mon|tues|wednes|thurs|fri)days?(?:,? (?:and |& |through |to )?(?:mon|tues|wednes|thurs|fri)days?){0,3}"
+     r" (?:in|at|from) (?:the|our|an) (?:\w+ )?office"
+     r"|\bremote work \(hybrid\)|\b(?:flexible|partially|partly) (?:remote|hybrid) \("),
     ("position", Arrangement.REMOTE, rf"{_POSITION} (?:is|can be|will be|may be)[^.\n]{{0,40}}?\bremote\b"),
     ("position", Arrangement.REMOTE, r"\b(?:100 ?%|fully|completely|entirely)[- ]remote(?:ly)?\b|\bremote forever\b"
      r"|\b100% remotely\b"),
-    ("phrase", Arrangement.HYBRID, r"\bhybrid (?:role|position|schedule|work|working|model\b|workplace"
+    ("phrase", Arrangement.HYBRID, r"\bhybrid (?:role|position|schedule|work|working|model\b|workplace|mode\b|way"
+     r" of|flexib|options?\b|style|culture"
      r"|setting|policy|arrangement|basis"
      r"|opportunity|job|team|from|in|out of|remote|office|flex)|work from home or (?:from )?(?:one of )?(?:our|the"
      r"|an)[^.\n]{0,20}\boffice|(?:mix|combination|blend|balance) of (?:remote|home|in-?office|in-person|on-?site"
@@ -120,18 +177,25 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
     ("phrase", Arrangement.ONSITE, r"\b(?:on-?site|in[- ]person|in[- ]office) (?:role|position|job|only|required"
      r"|requirement|work required)|fully on-?site|100% on-?site"
      r"|must (?:be able to )?(?:work|be) on-?site"),
-    ("phrase", Arrangement.REMOTE, r"\bremote[- ](?:first|friendly|eligible|native|work|working|role|position|job"
+    ("phrase", Arrangement.REMOTE, r"\bremote[- ](?:first|friendly|eligible|native|work(?:ing)?(?! (?:reimburs"
+     r"|stipend|bonus|allowance|equip|set-?up"
+     r"|day|option|polic))|role|position|job(?!s associated)"
      r"|opportunity|team|company|culture|flexib|within)"
      r"|(?:work|working|working fully|based|hire|hiring|collaborate) remotely|work from (?:home|anywhere"
      r"|wherever)\b(?! (?:stipend|support|allowance|set|budget|equip|reimb|up to|day))"
-     r"|flexible[/ ]remote"
-     r"|home[- ]based (?:role|position)|(?:fully|globally) distributed (?:team|workforce|company)|we(?:'re|\u2019re"
+     r"|flexible[/ ]remote|(?:open to|consider(?:ing)?|option(?:s)? (?:for|of|to work)|hir(?:e|ing) for|available"
+     r"|eligible|offered)"
+     r"(?: for| as| in)?(?: (?:fully|100%|hiring|hire|full-time))* remote(?:ly)?\b"
+     r"|remote (?:work |candidates? |working )?(?:is |are |also |may be |can be )*(?:possible|available|considered"
+     r"|welcome|ok\b|okay|accepted)"
+     r"|home[- ]based (?:role|position)|fully distributed (?:team|workforce|company)|we(?:'re|\u2019re"
      r"| are) a (?:\w+,? ){0,2}distributed (?:team|company)|(?:remoto|teletrabajo|home office"
      r"|t[ée]l[ée]travail)\b|working from home"),
 )  # fmt: skip
 _WORDS = (
     "remot", "hybrid", "híbrid", "onsite", "on-site", "on site", "office", "in-person", "in person", "presencial",
-    "from home", "from anywhere", "distributed", "home based", "home-based", "telecommut", "teletrab", "télétrav",
+    "from home", "from anywhere", "wfh", "telework", "in office", "in-office", "distributed", "home based",
+    "home-based", "telecommut", "teletrab", "télétrav",
 )  # fmt: skip
 """One of these is in every sentence that tells an arrangement."""
 _SAID = [(rule, arrangement, re.compile(pattern)) for rule, arrangement, pattern in _SAYINGS]
@@ -139,9 +203,14 @@ _NOT_SO = re.compile(
     r"(?:\bnot?\b|n't|n\u2019t|\bwithout|\bmany (?:of our )?(?:roles|positions)|\bsome (?:roles|positions)|\bboth\b"
     r"|\bfor (?:fully )?(?:all )?$|\ballowance for|\bstipends? for"
     r"|\bemployees in|\bfrom in-office|\bother|\bunlike|\bexperience (?:with|in|of|working)|\bsupport(?:s|ing)?"
-    r"|\bmanag\w*|\bwhether)[^.\n:]{0,45}$"
+    r"|\bmanag\w*|\bcoordinat\w*|\bcommunicat\w*|\bleading|\bwhether)[^.\n:]{0,45}$"
 )
 _AROUND = 160
+_CITY_STATES = frozenset({"SG", "HK", "MO", "MC", "GI"})
+"""Countries that are a city: their name is a place to go to."""
+_TOP_WORDS = (
+    ("hybrid", Arrangement.HYBRID), ("remote", Arrangement.REMOTE), ("", Arrangement.ONSITE),
+)  # fmt: skip
 
 
 def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
@@ -157,19 +226,33 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
     field = _FIELD.get(" ".join((posting.workplace or "").lower().replace("-", " ").replace("_", " ").split()))
     if field is not None:
         return field, "field"
-    for rule, written in (("title", posting.title[:300]), ("place", (posting.location or "")[:4_000])):
-        found = _in_a_few_words(written)
-        if found is not Arrangement.UNKNOWN:
-            return found, rule
+    found = _in_a_few_words(posting.title[:300])
+    if found is not Arrangement.UNKNOWN:
+        return found, "title"
+    told = around(text, _WORDS, _AROUND, _AROUND)
+    found = _in_a_few_words((posting.location or "")[:4_000])
+    if found is Arrangement.REMOTE and told and _is_denied(told):
+        return Arrangement.ONSITE, "position"
+    if found is not Arrangement.UNKNOWN:
+        return found, "place"
     tags = {kind for tag in _TAG.finditer(text) for kind in tag.groupdict() if tag[kind]} if "li-" in text else set()
     if len(tags) == 1:
         return Arrangement(tags.pop()), "tag"
-    found, rule = _said(text)
+    if told and _is_denied(told) and not _HYBRID.search(_DENIED.sub(" ", told)):
+        return Arrangement.ONSITE, "position"
+    top = _AT_THE_TOP.search(text, 0, _TOP) if told else None
+    if top is not None:
+        return next(how for word, how in _TOP_WORDS if word in top["how"]), "label"
+    found, rule = (Arrangement.UNKNOWN, "none") if is_english(text) else (_said_elsewhere(text), "phrase")
+    if found is Arrangement.UNKNOWN:
+        found, rule = _said(told)
     if found is not Arrangement.UNKNOWN:
         return found, rule
     if _host(posting.url) in REMOTE_BOARDS:
         return Arrangement.REMOTE, "board"
     places = places_of(posting.location or "")
+    if len(places) == 1 and places[0].country in _CITY_STATES:
+        return Arrangement.ONSITE, "city"
     if is_wide(posting.location or ""):
         return Arrangement.REMOTE, "country"
     if len(places) == 1 and places[0].city is not None and places[0].country is not None:
@@ -189,17 +272,63 @@ def _in_a_few_words(written: str) -> Arrangement:
         return Arrangement.REMOTE if apart else Arrangement.HYBRID
     if _REMOTE.search(written):
         return Arrangement.REMOTE
-    return Arrangement.ONSITE if _ONSITE.search(written) else Arrangement.UNKNOWN
+    if _ONSITE.search(written):
+        return Arrangement.ONSITE
+    return _said_elsewhere(written.lower())
 
 
-def _said(text: str) -> tuple[Arrangement, str]:
-    """What the lines of the text say that speak of it at all."""
-    told = around(text, _WORDS, _AROUND, _AROUND)
+def _is_denied(told: str) -> bool:
+    return _DENIED.search(told) is not None
+
+
+def _said(told: str) -> tuple[Arrangement, str]:
+    """What the lines say that speak of it at all."""
     for rule, arrangement, pattern in _SAID if told else ():
         for match in pattern.finditer(told):
-            if not _NOT_SO.search(told, max(0, match.start() - 60), match.start()):
-                return arrangement, rule
+            if _NOT_SO.search(told, max(0, match.start() - 60), match.start()):
+                continue
+            if rule == "phrase" and arrangement is Arrangement.REMOTE and _is_perk(told, match):
+                continue
+            return arrangement, rule
     return Arrangement.UNKNOWN, "none"
+
+
+def _is_perk(told: str, match: re.Match[str]) -> bool:
+    """Whether it is only for a part of the year."""
+    if "from" not in match[0]:
+        return False
+    if _PERK_AFTER.match(told, match.end()):
+        return True
+    return _PERK.search(told, max(0, match.start() - 90), match.start()) is not None
+
+
+@cache
+def _elsewhere() -> tuple[tuple[Arrangement, re.Pattern[str]], ...]:
+    """Return the expressions of other languages. Hybrid stands first: its sentences have the words of the others."""
+    return tuple(
+        (arrangement, re.compile(rf"(?<!\w)(?:{alternatives('arrangement', str(arrangement))})(?!\w)"))
+        for arrangement in (Arrangement.HYBRID, Arrangement.REMOTE, Arrangement.ONSITE)
+    )
+
+
+def _said_elsewhere(text: str) -> Arrangement:
+    """What a text in another language says; what it denies first.
+
+    Args:
+        text: in lower case.
+    """
+    denied = _denied_elsewhere().search(text)
+    if denied is not None:
+        return Arrangement.ONSITE
+    for arrangement, pattern in _elsewhere():
+        if pattern.search(text):
+            return arrangement
+    return Arrangement.UNKNOWN
+
+
+@cache
+def _denied_elsewhere() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{alternatives('arrangement', 'denied')})(?!\w)")
 
 
 def _host(url: str) -> str:

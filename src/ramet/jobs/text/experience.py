@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
+from functools import cache
 
 from ramet.jobs.text.arrangement import around
+from ramet.jobs.text.languages import alternatives, is_english, numbers
 from ramet.jobs.text.sections import Part, Section, joined
 
 
@@ -26,16 +29,55 @@ SENIOR_YEARS = 8
 JUNIOR_YEARS = 1
 """A position that asks for no more is junior."""
 
-_NOBODY = r"nurse|accountant|attorney|writer|reporter|editor|scientist i\b"
+_STAFF_OF = (
+    r"nurse|accountant|attorney|writer|reporter|editor|scientist i\b|augmentation|meeting|training|development manager"
+    r"|services|support|assistant|pharmacist|physician|relations|scheduler"
+)
+"""Whose title has "staff" without being above a senior, and fields of work that begin with it."""
+_FIELDS_OF_WORK = re.compile(
+    r"\b(?:early|late|growth|multi|pre|seed|mid|full)[- ](?:stage|career (?:talent|program|recruit))\b"
+    r"|\bstage (?:manager|hand|crew)"
+    r"|\badvanced (?:analytics|manufacturing|materials|technolog\w+|practice|research|planning|packaging|systems"
+    r"|process"
+    r"|nuclear|mobility|air|propulsion|threat|products?|data|engineering|persistent|placement|driver|robotics|energy)\b"
+    r"|\bsenior (?:living|care|services|housing|community|communities|center|secured|lending|citizens?|health)\b"
+    r"|\bprincipal (?:invest\w+|accounting|protection|trading|component)|\bexpert network\w*|\bstaff augmentation\b"
+    r"|\b(?:student|university|campus|graduate|intern(?:ship)?|apprentice(?:ship)?|veterans?|early career"
+    r"|entry[- ]level|junior) "
+    r"(?:success|affairs|services|loans?|life|housing|recruit\w*|relations|programs?|programme|partnerships?|hiring"
+    r"|medical"
+    r"|admissions?|engagement|outreach|experience|accounts?|achievement|enrollment|advis\w+|education|ministry"
+    r"|health)\b"
+    r"|\bexperienced hires?\b|\blead(?:s)? (?:gen\w*|time|nurtur\w+|management|qualification|conversion|track"
+    r"|program|scoring)\b"
+    r"|\bassociate (?:professor|dean|(?:general )?counsel|(?:vice )?provost|medical|justice|judge|editor|pastor|program"
+    r"|brand"
+    r"|publisher|chair|chief|research (?:director|scientist)|attorney|veterinarian|dentist)\b|\bfellowship\b"
+    r"|\bco[- ]?op(?:erative)? (?:bank|store|society|member)|\bhead(?:count|start|hunt\w*|quarters?)\b|\bheads? up\b",
+    re.IGNORECASE,
+)
+"""Words of a level that are part of the name of a field, a rank or a program."""
+_NUMBERED = re.compile(
+    r"(?:engineer|developer|analyst|scientist|specialist|technician|administrator|designer|architect|consultant"
+    r"|programmer"
+    r"|representative|accountant|operator|coordinator|associate|tester|officer|planner|buyer|clerk|level)[ ,-]{1,3}"
+    r"(?P<word>[1-6])(?=$|\s*[-,(/|\u2013\u2014:])",
+    re.IGNORECASE,
+)
+"""A grade in digits behind an occupation: ``Data Scientist 4``."""
+_GRADES = {"1": "JUNIOR", "2": "MID", "3": "SENIOR", "4": "SENIOR", "5": "SENIOR", "6": "SENIOR"}
+_EXPERIENCED_YEARS = 3
+"""Who has to have so many is no junior, though a title has "associate", which banks and shops call everyone."""
 # In order: what decides stands first ("Senior Staff Engineer" is staff).
 _WORDS: tuple[tuple[Seniority, str], ...] = (
     (Seniority.PRINCIPAL, r"principal|distinguished|(?:senior |sr\.? )?fellow(?! program|ship)"),
-    (Seniority.STAFF, rf"(?<!chief of )(?<!technical )(?<!support )staff(?! (?:{_NOBODY}))"),
+    (Seniority.STAFF, rf"(?<!chief of )(?<!technical )(?<!support )staff(?! (?:{_STAFF_OF}))"),
     (
         Seniority.LEAD,
         r"(?:team|tech|technical|engineering|practice|group|squad|chapter)[- ]?lead(?:er)?|lead(?! gen|s\b|ership)"
         r"|head of|head(?=[,)-])|practice head"
-        r"|director|vice president|s?vp|chief \w+ officer|c[tio]o|teamleiter|leiter|leitung|l[ií]der|responsable|jefe"
+        r"|senior manager|sr\.? manager|director|vice president|s?vp|chief \w+ officer|c[tio]o|teamleiter|leiter"
+        r"|leitung|l[ií]der|responsable|jefe"
         r"|tech lead",
     ),
     (Seniority.SENIOR, r"semi[- ]?(?:senior|sr)", ),
@@ -72,14 +114,47 @@ _MANAGES = re.compile(
     r"|\bvice president\b|\bchief \w+ officer\b|\bc[tio]o\b|\bteamleiter|\bsupervisor\b|\bteam lead\b",
     re.IGNORECASE,
 )
+_LEADS = re.compile(
+    r"\b(?:engineering|team|people|general|regional|district|area|plant|store|restaurant|shift|department|branch"
+    r"|hotel|nurse"
+    r"|nursing|warehouse|kitchen|bar|assistant general|country|group|practice|development|software|operations?"
+    r"|office) manager\b"
+    r"|^manager,|\bmanager of\b|\bmanagers?,? (?:software |data |platform |product )?engineering\b|\bsupervisor\b"
+    r"|\bmanagerin\b",
+    re.IGNORECASE,
+)
+"""Whose title alone says that people are led."""
+_TEAM = re.compile(
+    r"\bdirect reports?\b|\bpeople[- ]manag|\bline[- ]manag|\bpeople leader|\bperformance (?:reviews?|management"
+    r"|evaluations)\b"
+    r"|\b(?:manag\w+|supervis\w+|lead(?:ing|s)?|build(?:ing)?|grow(?:ing)?|hir(?:e|ing)|coach(?:ing)?|mentor(?:ing)?"
+    r"|develop(?:ing)?"
+    r"|recruit(?:ing)?|overse\w+|direct(?:ing)?)"
+    r"(?:,? (?:and |& )?\w+){0,3} (?:a |the |our |your |an )?(?:\w+[ -]){0,3}(?:teams?|staff|employees|engineers"
+    r"|analysts|managers)\b"
+    r"|\bteam of (?:\d|\w+ (?:engineers|analysts|people|professionals))|\bsupervisory\b",
+)
+"""What the text says of somebody who leads people."""
+_OF_TEAMS = (
+    "direct report",
+    "people",
+    "line manag",
+    "line-manag",
+    "performance",
+    " team",
+    " staff",
+    "employees",
+    "supervis",
+)
 _PEOPLE = re.compile(
     r"\bdirect reports?\b|\bpeople[- ]manag|\b(?:line[- ]manage|managing|manage|lead and manage"
     r"|hire and manage) (?:and \w+ )?(?:a |the |our )?(?:growing |small )?(?:team|group) of\b"
     r"|\bperformance reviews\b|\bleading a (?:small|large|growing|high)[\w, -]{0,30}team\b"
 )
-_LEVEL = r"(?P<word>senior|sr\.|junior|staff|principal|lead|mid[- ]level|mid[- ]senior|entry[- ]level|intermediate)"
+_LEVEL = r"(?P<word>senior|sr\.|junior|staff|principal|lead|mid[- ]level|entry[- ]level|intermediate)"
 _SENTENCE = re.compile(
-    r"\b(?:seeking|looking for|hiring|in our|(?:need|for|are|as) an?) (?:an? |our |the |exceptional |talented |skilled "
+    r"\b(?:seeking|looking for|hiring|in our|as (?:our|the) (?:next|new)|(?:need|for|are|as) an?) (?:an? |our |the "
+    r"|exceptional |talented |skilled "
     rf"|highly skilled )*{_LEVEL} (?:or \S+ )?"
     r"(?:[\w/+-]+ ){0,3}(?:engineer|developer|architect|scientist|analyst|designer|consultant|administrator"
     r"|programmer|specialist|manager)"
@@ -90,7 +165,7 @@ _OF_PEOPLE = ("direct report", "people manag", "people-manag", "team of", "group
 _OF_TEXT = {
     "senior": Seniority.SENIOR, "sr.": Seniority.SENIOR, "junior": Seniority.JUNIOR, "staff": Seniority.STAFF,
     "principal": Seniority.PRINCIPAL,
-    "lead": Seniority.LEAD, "mid-level": Seniority.MID, "mid-senior": Seniority.SENIOR,
+    "lead": Seniority.LEAD, "mid-level": Seniority.MID,
     "entry-level": Seniority.JUNIOR, "intermediate": Seniority.MID,
 }  # fmt: skip
 _SHORT = frozenset("i ii iii iv 2 3 4".split())
@@ -108,15 +183,25 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
         The word is None where none says so: then the years decide, and without them a position is of the middle, as
         most are whose title is silent. Without a title all is unknown.
     """
-    title = title[:300]
+    title = _FIELDS_OF_WORK.sub(" # ", title[:300])
     for level, pattern in _TITLE:
         for match in pattern.finditer(title):
             word = match["word"].lower()
             if word in _SHORT and not _LAST.match(title, max(0, match.start() - 1)):
                 continue
-            if level is Seniority.LEAD and word == "manager" and _WORKER.search(title):
+            if word == "manager" and not _leads_people(title, text):
+                continue
+            if word == "associate" and (years_min or 0) >= _EXPERIENCED_YEARS:
                 continue
             return level, word
+    grade = _NUMBERED.search(title)
+    if grade is not None:
+        return Seniority[_GRADES[grade["word"]]], grade["word"]
+    if not is_english(text):
+        for level, pattern in _elsewhere():
+            named = pattern.search(title)
+            if named is not None:
+                return level, named[0].lower()
     told = around(text, _LEVELS, 60, 90)
     for sentence in (_LABEL, _SENTENCE):
         said = sentence.search(told)
@@ -128,6 +213,22 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
     if years_min is not None and years_min <= JUNIOR_YEARS:
         return Seniority.JUNIOR, None
     return (Seniority.MID if title.strip() else Seniority.UNKNOWN), None
+
+
+def _leads_people(title: str, text: str) -> bool:
+    """Whether a manager leads people: by the title alone, or by what the text says of a team."""
+    if _WORKER.search(title):
+        return False
+    return _LEADS.search(title) is not None or _TEAM.search(around(text, _OF_TEAMS, 80, 60)) is not None
+
+
+@cache
+def _elsewhere() -> tuple[tuple[Seniority, re.Pattern[str]], ...]:
+    """Return the words for each level in other languages, in the order in which they decide."""
+    levels = (Seniority.LEAD, Seniority.SENIOR, Seniority.JUNIOR, Seniority.MID)
+    return tuple(
+        (level, re.compile(rf"(?<!\w)(?:{alternatives('level', str(level))})(?!\w)", re.IGNORECASE)) for level in levels
+    )
 
 
 def is_management(title: str, text: str) -> bool:
@@ -142,7 +243,8 @@ def is_management(title: str, text: str) -> bool:
     return _PEOPLE.search(around(text, _OF_PEOPLE, 80, 80)) is not None
 
 
-YEARS_MAX = 40
+YEARS_MAX = 20
+"""More is the age of a company or a family's history: no work asks for them."""
 _AROUND = 120
 """Characters of a line, before and after a number of years, that tell what it is."""
 
@@ -151,14 +253,51 @@ _NUMBER_WORDS = {
     "eleven": 11,
     "twelve": 12, "thirteen": 13, "fifteen": 15, "twenty": 20,
 }  # fmt: skip
-_COUNT = rf"(?:\d{{1,2}}|{'|'.join(_NUMBER_WORDS)})"
-_SPOKEN = re.compile(
-    rf"(?<![\w,$€£/-])(?<!\d\.)(?P<low>{_COUNT})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
-    rf"(?:\s?(?:-|\u2013|—|\u2011|to|and|bis|a|à|or)\s?(?P<high>{_COUNT})(?:\s?\(\d{{1,2}}\))?\s?\+?)?"
-    rf"[\s-]?(?:\+\s?)?(?:full |or more |plus |additional )?"
-    rf"(?:(?P<english>years?|yrs?|yoe)\b|(?P<foreign>jahren?|ans|ann[ée]es|años|anos|anni|jaar|lat|år)\b)",
-    re.IGNORECASE,
-)
+
+
+_UNIT = re.compile(r"[yY](?:[eE][aA][rR]|[rR][sS]?\b|[oO][eE]\b)")
+_BEFORE_UNIT = 60
+"""Characters before the word "years" in which the number stands."""
+
+
+@cache
+def _spoken(*, english: bool) -> re.Pattern[str]:
+    """Return the expression of a number of years, in English or in the other languages."""
+    words = (*_NUMBER_WORDS, *(() if english else numbers()))
+    count = rf"(?:\d{{1,2}}|\b(?:{'|'.join(words)}))"
+    between = "to|and|or" if english else "bis|a|à|tot|do|e|y|o|ou|et|lub|oder"
+    units = r"(?P<english>years?|yrs?|yoe)\b(?P<foreign>)"
+    if not english:
+        units = rf"(?P<english>(?!))?(?P<foreign>(?:{alternatives('years', 'units')}|år))\b"
+    return re.compile(
+        rf"(?<![\d,$€£/-])(?<!\d\.)(?P<low>{count})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
+        rf"(?:\s?(?:-|\u2013|—|\u2011|{between})\s?(?P<high>{count})(?:\s?\(\d{{1,2}}\))?\s?\+?)?"
+        rf"[\s-]?(?:\+\s?)?(?:full |or more |plus |additional )?{units}",
+        re.IGNORECASE,
+    )
+
+
+def _spoken_in(text: str) -> Iterator[re.Match[str]]:
+    """Return every number of years in a text, in order of English first."""
+    end = 0
+    for unit in _UNIT.finditer(text):
+        match = _spoken(english=True).search(text, max(end, unit.start() - _BEFORE_UNIT), unit.end() + 2)
+        if match is not None:
+            end = match.end()
+            yield match
+    if not is_english(text.lower()):
+        yield from _spoken(english=False).finditer(text)
+
+
+@cache
+def _tells_elsewhere() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what stands behind and before a number of years of experience in other languages."""
+    return (
+        re.compile(rf"(?<!\w)(?:{alternatives('years', 'experience')})", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{alternatives('years', 'asks')})[\s:,(-]*(?:de |di |von |van )?$", re.IGNORECASE),
+    )
+
+
 _TELLS = re.compile(
     r"experien|expertise|exp\b|background|track record|as an?\b|in an?\b|hands[- ]on|working|building|developing"
     r"|writing|designing|leading"
@@ -193,6 +332,14 @@ _COMPANY = re.compile(
     r"|combined|collectively)\b",
     re.IGNORECASE,
 )
+_COMPANY_AFTER = re.compile(
+    r"[,;] (?:we|our|the (?:company|firm|group)|\w+ (?:has|is))\b (?:\w+ ){0,2}(?:serve|help|provid|offer|deliver"
+    r"|work|build|built"
+    r"|develop|support|bring|combin|are|is|has|have|operat|speciali[sz])",
+    re.IGNORECASE,
+)
+"""What follows the years of a company: ``With over 15 years of expertise in trade, we serve clients``."""
+_ASKS_YOU = re.compile(r"\b(?:you|candidates?|requir\w+|must|minimum|at least)\b", re.IGNORECASE)
 _ALTERNATIVE = re.compile(
     r"\b(?:or|in lieu|alternatively|equivalent combination|master'?s|ph\.?d|doctorate|advanced degree)\b", re.IGNORECASE
 )
@@ -217,7 +364,7 @@ def years_of(sections: list[Section]) -> tuple[int | None, int | None]:
 def _demands(text: str) -> list[tuple[int, int | None]]:
     """Every demand, in order: (least, most)."""
     demands: list[tuple[int, int | None]] = []
-    for match in _SPOKEN.finditer(text):
+    for match in _spoken_in(text):
         before = text[max(0, match.start() - _AROUND) : match.start()].rpartition("\n")[2]
         after = text[match.end() : match.end() + _AROUND].partition("\n")[0]
         if not _is_demand(match, before, after):
@@ -234,12 +381,18 @@ def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
     if _NOT_BEFORE.search(before) or _NOT_AFTER.match(after):
         return False
     clause = _SENTENCE_BREAK.split(after, 1)[0]
-    if _PREFERRED.search(before[-50:]) or _PREFERRED.search(clause.partition(",")[0][:80]):
-        return False
     sentence = _SENTENCE_BREAK.split(before)[-1]
+    if _PREFERRED.search(sentence[-50:]) or _PREFERRED.search(clause.partition(",")[0][:80]):
+        return False
     if _COMPANY.search(sentence):
         return False
+    if _COMPANY_AFTER.search(clause) and not _ASKS_YOU.search(sentence):
+        return False
     if _TELLS.search(clause) or _ASKS_BEFORE.search(before):
+        return True
+    if match["foreign"] and any(
+        pattern.search(part) for pattern, part in zip(_tells_elsewhere(), (clause, before), strict=True)
+    ):
         return True
     return bool(match["plus"] and match["english"])
 
@@ -248,4 +401,7 @@ def _count(written: str | None) -> int:
     """A number in digits or in words; 0 for none."""
     if not written:
         return 0
-    return int(written) if written.isdigit() else _NUMBER_WORDS[written.lower()]
+    if written.isdigit():
+        return int(written)
+    word = written.lower()
+    return _NUMBER_WORDS[word] if word in _NUMBER_WORDS else numbers()[word]

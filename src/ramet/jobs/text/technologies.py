@@ -36,6 +36,20 @@ _AFTER = frozenset(
 )
 
 
+_NOT_A_NAME = re.compile(
+    r"\bTS\s?[/-]\s?\(?S(?:CI|AP)\b|\bTS(?=\s(?:clearance|security|with|and poly))"
+    r"|\bPHP\s?(?=\d{1,3},?\d{3}|\d{2,3}k\b)"
+    r"|(?<=\d)\s?PHP\b(?!\s?\d\.)"
+)
+"""Clearances (``TS/SCI``) and pesos (``PHP 90,000``), which have the letters of a name."""
+_OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alumni".split())
+"""What stands behind a company's name that says who somebody is: ``Docker CEO``."""
+_WELDING = re.compile(r"\bAWS[ -](?:D\d|CWI|QC\d|certified w|w)|\bweld(?:ing|er|ers|ed)\b", re.IGNORECASE)
+"""Where ``AWS`` is the American Welding Society."""
+_WEAK_MIN = 3
+"""Names that are words of every day are meant where so many stand in a row: ``Pig, Flume, Storm``."""
+
+
 class _Name(NamedTuple):
     tail: list[str]
     """The words after the first, in lower case."""
@@ -60,15 +74,23 @@ def find_technologies(text: str) -> dict[str, int]:
     Returns:
         Canonical name (lower case: ``c#``, ``node.js``, ``google cloud``) to the number of mentions.
     """
+    if "TS" in text or "PHP" in text:
+        text = _NOT_A_NAME.sub(" ", text)
     parts = _parts(text)
-    hits = list(_hits(parts))
+    hits = [hit for hit in _hits(parts) if not _is_company(parts, hit)]
     meant = [not hit.weak or _is_meant(parts, hit) for hit in hits]
     if not all(meant):
+        _mean_rows(parts, hits, meant)
         _spread(parts, hits, meant)
     found: dict[str, int] = {}
     for hit, is_meant in zip(hits, meant, strict=True):
         if is_meant:
             found[hit.canonical] = found.get(hit.canonical, 0) + 1
+            if hit.last > hit.first and parts[hit.first] == "AWS":
+                # "AWS Lambda" names the cloud as well as its service.
+                found["aws"] = found.get("aws", 0) + 1
+    if "aws" in found and _WELDING.search(text):
+        del found["aws"]
     return found
 
 
@@ -144,6 +166,31 @@ def _is_meant(parts: list[str], hit: _Hit) -> bool:
     return parts[hit.last + 1] == " " and hit.last + 2 < len(parts) and parts[hit.last + 2].lower() in _AFTER
 
 
+def _is_company(parts: list[str], hit: _Hit) -> bool:
+    """Whether a name is that of somebody's company: an office or a founder stands behind it."""
+    return parts[hit.last + 1] == " " and hit.last + 2 < len(parts) and parts[hit.last + 2].lower() in _OFFICES
+
+
+def _mean_rows(parts: list[str], hits: list[_Hit], meant: list[bool]) -> None:
+    """Take names that are words of every day for meant where they stand in a row, or two with a slash between."""
+    begin = 0
+    for end in range(1, len(hits) + 1):
+        if end < len(hits) and _is_list(parts, hits[end - 1], hits[end]):
+            continue
+        row = hits[begin:end]
+        if len({hit.canonical for hit in row}) >= _WEAK_MIN or _is_slashed(parts, row):
+            for place in range(begin, end):
+                meant[place] = meant[place] or not (_is_part(parts, hits[place]) and len(row) < _WEAK_MIN)
+        begin = end
+
+
+def _is_slashed(parts: list[str], row: list[_Hit]) -> bool:
+    """Whether two names stand with nothing but a slash between, and are no single letters (``Node/Express``)."""
+    if len(row) != 2 or parts[row[0].last + 1 : row[1].first] != ["/"]:
+        return False
+    return all(len(parts[hit.first]) > 2 for hit in row)
+
+
 def _is_part(parts: list[str], hit: _Hit) -> bool:
     """Whether it is part of another word."""
     before, after = parts[hit.first - 1], parts[hit.last + 1]
@@ -201,4 +248,4 @@ def _name(plain: str, mark: str, canonical: str) -> _Name:
 _SECTIONS = word_list("technologies")
 FIELDS = frozenset(_SECTIONS.pop("fields of work"))
 """Canonical names of what is not a product: fields and ways of work, protocols, kinds of tools."""
-_NAMES, _SPELLINGS = _table(chain.from_iterable(_SECTIONS.values()))
+_NAMES, _SPELLINGS = _table(chain.from_iterable((*_SECTIONS.values(), *word_list("programs").values())))

@@ -44,7 +44,7 @@ ROUNDS = 8
 """How often the model may call tools."""
 _REPAIR = "Your answer cannot be used: {}. Answer again, with nothing but JSON that fits the schema."
 _REFUSALS = frozenset({"refusal", "content_filter"})
-_numbers: WeakKeyDictionary[object, Counter[str]] = WeakKeyDictionary()
+numbers: WeakKeyDictionary[object, Counter[str]] = WeakKeyDictionary()
 """By context, how often each question was asked in this run of the handler."""
 
 
@@ -70,7 +70,7 @@ class Conversation:
             check_request(model.provider, Mode.BACKGROUND if model.api == "responses" else Mode.CHAT, asked)
         except Refused as error:
             raise RequestRefused(str(error)) from error
-        counts = _numbers.setdefault(self.desk.ctx, Counter())
+        counts = numbers.setdefault(self.desk.ctx, Counter())
         counts[asked.key] += 1
         # The same question once more in one run is another call; in the next attempt it is the same one.
         number = counts[asked.key] if self.name is None else digest(self.name)[:16]
@@ -223,21 +223,35 @@ def _conversation(
 ) -> Conversation:  # fmt: skip
     if cache not in (None, "lineage", "all"):
         raise ValueError(f"cache is {cache!r}: give 'lineage', 'all' or None")
-    if type(max_output_tokens) is not int or max_output_tokens < 1:
-        raise ValueError(f"max_output_tokens is {max_output_tokens!r}: give a whole number of at least 1")
-    chosen = Model.of(model)
-    try:
-        price = chosen.priced()
-        json_schema, check = _checked(schema)
-    except LlmError as error:
-        raise Permanent(str(error)) from error
     told: list[Message] = [{"role": "user", "content": messages}] if isinstance(messages, str) else [*messages]
-    if not told:
-        raise ValueError("messages is empty: give the user's words, or a conversation")
+    chosen, json_schema, check = checked_model(model, schema, told, max_output_tokens)
     sent = dict(parameters or {})
     if declared := [tool.declaration for tool in tools_of(tools, spawns).values()]:
         sent["tools"] = declared
-    return Conversation(Desk(ctx, chosen, price, cache), told, sent, json_schema, check, max_output_tokens, name)
+    return Conversation(
+        Desk(ctx, chosen, chosen.priced(), cache), told, sent, json_schema, check, max_output_tokens, name
+    )
+
+
+def checked_model(
+    model: Model | str, schema: Schema | None, messages: Sequence[Message], max_output_tokens: int
+) -> tuple[Model, Mapping[str, Any] | None, Callable[[str], Any] | None]:
+    """Return the model, the JSON Schema that is sent, and what makes a value of an answer's text.
+
+    Raises:
+        Permanent: the model has no price, or the schema cannot be used.
+        ValueError: there is no message, or a number of tokens that is not valid.
+    """
+    if type(max_output_tokens) is not int or max_output_tokens < 1:
+        raise ValueError(f"max_output_tokens is {max_output_tokens!r}: give a whole number of at least 1")
+    if not messages:
+        raise ValueError("messages is empty: give the user's words, or a conversation")
+    chosen = Model.of(model)
+    try:
+        chosen.priced()
+        return chosen, *_checked(schema)
+    except LlmError as error:
+        raise Permanent(str(error)) from error
 
 
 def _checked(schema: Schema | None) -> tuple[Mapping[str, Any] | None, Callable[[str], Any] | None]:
@@ -270,7 +284,7 @@ class _Blocking:
 
     def __init__(self, ctx: PlainHandler) -> None:
         self._ctx = ctx
-        _numbers[self] = _numbers.setdefault(ctx, Counter())
+        numbers[self] = numbers.setdefault(ctx, Counter())
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._ctx, name)

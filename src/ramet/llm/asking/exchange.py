@@ -57,13 +57,20 @@ _PUT = (
 _REMOVE_OLD = "DELETE FROM llm_asked WHERE asked_at < ?"
 
 
-def declare_models(app: App) -> App:
+def declare_models(app: App, *, batches: bool = False) -> App:
     """Give an app the table in which ``ask`` keeps answers; once, before a client or worker opens the database.
+
+    Args:
+        batches: also the kinds and tables with which ``ask_later`` works.
 
     Returns:
         The app: ``app = llm.declare_models(App(...))``.
     """
     app.tables = (*app.tables, *(table for table in TABLES if table not in app.tables))
+    if batches:
+        from ramet.llm.asking.later import declare_batches
+
+        declare_batches(app)
     return app
 
 

@@ -116,8 +116,8 @@ def open_model(model: Model) -> Provider:
 class Connections:
     """The providers that are open in each event loop."""
 
-    def __init__(self) -> None:
-        self.opener: Callable[[Model], Provider] = open_model
+    def __init__(self, opener: Callable[[Model], Provider] = open_model) -> None:
+        self.opener = opener
         """How a model's provider is opened; tests put their own here."""
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Model, Provider]] = WeakKeyDictionary()
 

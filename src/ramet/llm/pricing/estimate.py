@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ramet import Limits, as_usd
+from ramet.llm.inputs.fingerprints import Fingerprints
 from ramet.llm.pricing.mode_choice import Choice, choose_mode, span
 from ramet.llm.pricing.prices import Price, bound, cost_of
 from ramet.llm.pricing.tokens import estimated_tokens, likely_tokens
@@ -159,14 +160,12 @@ def estimate(
         UnknownModel: from ``price_for``.
         LlmError: the provider does not have the mode that was told.
     """
-    rows, seen = 0, set[bytes]()
+    rows, seen = 0, Fingerprints()
     parts: dict[str, _Sum] = {}
     for request in requests:
         rows += 1
-        key = bytes.fromhex(request.key)
-        if key in seen:
+        if seen.setdefault(request.key, rows) != rows:
             continue
-        seen.add(key)
         part = parts.get(request.model)
         if part is None:
             part = parts[request.model] = _Sum(request.model, price_for(request.model), caps, answers_max)

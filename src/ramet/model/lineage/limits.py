@@ -112,6 +112,8 @@ class Limits:
     """All blobs of a lineage: 1 GiB."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.allow_shapes, tuple | list):
+            raise ValueError(f"limit allow_shapes is {self.allow_shapes!r}: give a list of shapes")
         object.__setattr__(self, "allow_shapes", tuple(self.allow_shapes))  # JSON has lists only.
         allowed_shapes(self.allow_shapes)
         for item in fields(self):

@@ -103,6 +103,7 @@ async def list_results(
     after: After = 0,
 ) -> ResultPage:
     """Tasks of a lineage that have ended, with their results, the oldest first."""
+    await stored_lineage(client, tracking_id)
     page = await client.tasks(tracking_id=tracking_id, kind=kind, states=TERMINAL, limit=limit, after=after)
     return ResultPage(results=[_result(task) for task in page.tasks], next_after=page.next_after)
 

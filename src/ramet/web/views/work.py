@@ -250,7 +250,7 @@ class Join(_Kept):
 class ErrorBody(Body):
     """An error of a handler."""
 
-    name: Text
+    name: Annotated[Text, Field(max_length=200, pattern=r"^[^\x00-\x1f]+$")]
     """Its type."""
     message: Words = ""
     error_class: ErrorClass = ErrorClass.UNCLASSIFIED

@@ -19,13 +19,17 @@ const handlers: { [kind: string]: Handler } = {
   },
   filtered: () => filter("thin"),
   skipped: () => skip("known"),
-  later: (task) => (task.claim.snoozes ? "came back" : snooze(1, "later")),
+  later: (task) => (task.claim.snoozes ? "came back" : snooze(1, { reason: "later", uses_time: false })),
   busy(task) {
     if (task.claim.attempt === 1) throw new Transient("503");
     return task.claim.attempt;
   },
   broken() {
     throw new Permanent("gone");
+  },
+  unfit: () => "x".repeat(300_000),
+  odd() {
+    throw new Permanent("a \0 and half a character: \ud83d");
   },
   crash() {
     throw new TypeError("cannot read properties of undefined");

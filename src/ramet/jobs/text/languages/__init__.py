@@ -15,9 +15,11 @@ from typing import Any
 
 LANGUAGES = ("de", "fr", "es", "pt", "nl", "pl", "it")
 """ISO 639-1 codes of the languages that there are words of."""
-_ENGLISH = re.compile(r" (?:the|and|of|to|with|you|our|for|will|are|is) ")
-_ENGLISH_SHARE = 60
-"""A text with one of the commonest words of English in each so many characters is in English."""
+_ENGLISH = re.compile(r" (?:the|and|of|to|with|you|our|for|will|are|is|be|this|have|from|an) ")
+_OTHERS = re.compile(
+    r" (?:und|der|die|das|wir|f\u00fcr|mit|ein|eine|im|et|les|des|nous|vous|pour|de|la|el|y|los|con|para|com|em|os"
+    r"|um|uma|het|niet|een|van|je|wij|en|na|w|z|oraz|di|il|che|nel|al|\u00e0|\u00e9|\u00e8) "
+)
 _READ_MAX = 3_000
 """Characters of a text that tell its language."""
 
@@ -46,12 +48,10 @@ def numbers() -> dict[str, int]:
 
 
 def is_english(text: str) -> bool:
-    """Tell whether a text is in English, by how often its commonest words occur. An empty or short text is not.
+    """Tell whether a text is in English, by how often its commonest words and those of other languages occur in it.
 
     Args:
-        text: in lower case.
+        text: in lower case; one without any such word is not.
     """
     begin = text[:_READ_MAX]
-    if len(begin) < _ENGLISH_SHARE:
-        return False
-    return len(_ENGLISH.findall(begin)) * _ENGLISH_SHARE >= len(begin)
+    return len(_ENGLISH.findall(begin)) > 2 * len(_OTHERS.findall(begin))
