@@ -61,10 +61,11 @@ async def settle(ctx: Context, state: SubmitState, actual: int) -> None:
         return
     await ctx.reservation(state.reservation, state.amount).settle(actual)
     state.reservation = None
-    if actual > state.amount:
+    if actual <= state.amount:
+        return
+    if not any(entry.by == OVER_BOUND for entry in await ctx.client.acts(ctx.tracking_id, limit=1_000)):
         calling.stop(ctx.tracking_id, ctx.now)
-        if not any(entry.by == OVER_BOUND for entry in await ctx.client.acts(ctx.tracking_id, limit=1_000)):
-            await ctx.client.pause_lineage(ctx.tracking_id, by=OVER_BOUND, reason=over_bound(state.amount, actual))
+        await ctx.client.pause_lineage(ctx.tracking_id, by=OVER_BOUND, reason=over_bound(state.amount, actual))
 
 
 OVER_BOUND = "llm:over_bound"
