@@ -57,6 +57,15 @@ DEFINITIONS = (
         refused_at DOUBLE PRECISION NOT NULL
     )""",
     "CREATE INDEX IF NOT EXISTS llm_refusals_by_job ON llm_refusals (job_id, refused_at)",
+    # Answers that are there for equal questions: of one job, or of all of them (scope '').
+    """
+    CREATE TABLE IF NOT EXISTS llm_cache (
+        scope   TEXT NOT NULL,
+        key     TEXT NOT NULL,
+        result  TEXT NOT NULL,
+        made_at DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (scope, key)
+    )""",
     # How jobs ended; a job that lives has no row, its lineage is the truth.
     """
     CREATE TABLE IF NOT EXISTS llm_jobs (

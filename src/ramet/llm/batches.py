@@ -39,6 +39,7 @@ from ramet.llm.calls import (
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.items import POLL_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
+from ramet.llm.known_answers import settle_known, settle_later
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Poll, PollState
 from ramet.llm.refusals import Meaning, queue_seconds
@@ -115,6 +116,9 @@ async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> 
     if not bound:
         await _bind(ctx, job, queue, await _count(ctx, job, state))
         bound = await ctx.bound()
+        while await settle_known(ctx, job, bound):
+            await _bind(ctx, job, queue, await _count(ctx, job, state) - len(bound))
+            bound = await ctx.bound()
     chosen: list[ChosenItem] = []
     size = amount = 0
     room = await _room(ctx)
@@ -257,13 +261,17 @@ class BatchSettlement:
             await self._late(answer, key)
             return
         payload = await whole_payload(self._ctx, ItemPayload.model_validate_json(told.payload))
-        one = judged(self._job, request_of(answer.key, payload), answer)
+        request = request_of(answer.key, payload)
+        one = judged(self._job, request, answer)
         self.cost += one.cost
-        self._booked.append(BookedAnswer(told.task_id, key, one))
         if one.result is not None:
             result = await stored_result(self._ctx, one.result)
-            self._ctx.settle_item(told.task_id, told.number, "success", result=result)
-        elif answer.meaning is Meaning.ACCOUNT:
+            kept = result if self._job.settings.on_answer is not None else None
+            self._booked.append(BookedAnswer(told.task_id, key, one, kept=kept))
+            await settle_later(self._ctx, self._job, told, request, result)
+            return
+        self._booked.append(BookedAnswer(told.task_id, key, one))
+        if answer.meaning is Meaning.ACCOUNT:
             # The item is not at fault. Its job pauses as soon as the rest of the batch is settled.
             self.account = answer
             self._refuse(told, one, 0.0)

@@ -61,10 +61,11 @@ async def settle(ctx: Context, state: SubmitState, actual: int) -> None:
         return
     await ctx.reservation(state.reservation, state.amount).settle(actual)
     state.reservation = None
-    if actual > state.amount:
+    if actual <= state.amount:
+        return
+    if not any(entry.by == OVER_BOUND for entry in await ctx.client.acts(ctx.tracking_id, limit=1_000)):
         calling.stop(ctx.tracking_id, ctx.now)
-        if not any(entry.by == OVER_BOUND for entry in await ctx.client.acts(ctx.tracking_id, limit=1_000)):
-            await ctx.client.pause_lineage(ctx.tracking_id, by=OVER_BOUND, reason=over_bound(state.amount, actual))
+        await ctx.client.pause_lineage(ctx.tracking_id, by=OVER_BOUND, reason=over_bound(state.amount, actual))
 
 
 OVER_BOUND = "llm:over_bound"
@@ -278,7 +279,7 @@ def request_of(key: str, payload: ItemPayload) -> Request:
     """What a task asks; of a question in a blob what :func:`whole_payload` read."""
     return Request(
         key, payload.model, payload.messages, payload.max_output_tokens, payload.parameters, payload.answer_schema,
-        payload.endpoint,
+        payload.endpoint, payload.row,
     )  # fmt: skip
 
 
@@ -394,6 +395,8 @@ class BookedAnswer(NamedTuple):
     judged: JudgedAnswer
     late: bool = False
     """Its item had ended before it came: it is kept, and changes nothing."""
+    kept: dict[str, Any] | None = None
+    """What its item will keep, where that is not in the same commit or may be refused."""
 
 
 def write_answers(ctx: Context, job_id: str, booked: Sequence[BookedAnswer], now: float) -> None:
@@ -404,13 +407,15 @@ def write_answers(ctx: Context, job_id: str, booked: Sequence[BookedAnswer], now
 
 
 def _row(job_id: str, booked: BookedAnswer, now: float) -> tuple[Any, ...]:
-    task_id, submit_key, (answer, state, cost, result, _), late = booked
+    task_id, submit_key, (answer, state, cost, result, _), late, own = booked
     usage = answer.usage
     # An item that succeeded keeps its words itself.
     kept = late or result is None
     told: dict[str, Any] = {} if not kept else answer.details()
     if kept and answer.text:
         told["text"] = answer.text
+    if own is not None:
+        told["result"] = own
     words = json.dumps(told) if told else None
     return (
         job_id, task_id, submit_key, state, int(late), usage.input_tokens, usage.cached_tokens, usage.output_tokens,

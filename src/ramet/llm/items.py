@@ -34,6 +34,8 @@ from ramet.llm.calls import (
     write_answers,
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.llm.known_answers import known_results, looks_up, writes_for
+from ramet.llm.on_answer import HandlerFailed
 from ramet.llm.pace import AGAIN_SECONDS
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
@@ -49,6 +51,9 @@ POLL_SECONDS = 5.0
 POLL_GROWTH = 1.6
 POLL_SECONDS_MAX = 300.0
 POLL_JITTER = 0.2
+DELIVERIES_MAX = 5
+"""Tries to commit what a job's own handler writes."""
+
 UNKNOWN = "unknown: nobody knows what became of its submits, and there were too many for another"
 
 _chance = random.SystemRandom()
@@ -59,6 +64,8 @@ class ItemState(SubmitState):
 
     invalid: int = 0
     """Answers that did not fit."""
+    deliveries: int = 0
+    """How often the job's own handler was called with an answer that is kept."""
 
 
 def poll_seconds(age_seconds: float, wanted: float | None = None) -> float:
@@ -104,6 +111,9 @@ async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
 async def _submit(
     ctx: Context, job: ClaimedJob, request: Request, state: ItemState, turn: int
 ) -> Outcome | dict[str, Any]:
+    known = await known_results(ctx, job, [(ctx.id, request)]) if looks_up(job) else {}
+    if known:
+        return await _deliver(ctx, job, request, state, known[ctx.id])
     if ctx.deadline_at is not None and ctx.now >= ctx.deadline_at:
         # Claimed once more for what it may have been answered: there is nothing out, and nothing is begun any more.
         return Outcome.snooze(POLL_SECONDS, "not submitted again")
@@ -206,9 +216,11 @@ async def _answered(
     one = judged(job, request, answer)
     await settle(ctx, state, one.cost)
     calling.pace(job, request.model).answered(ctx.now)
-    write_answers(ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
-    if one.result is not None:
-        return await stored_result(ctx, one.result)
+    result = None if one.result is None else await stored_result(ctx, one.result)
+    kept = result if job.settings.on_answer is not None else None
+    write_answers(ctx, ctx.tracking_id, [BookedAnswer(ctx.id, state.submit_key(ctx.id), one, kept=kept)], ctx.now)
+    if result is not None:
+        return await _deliver(ctx, job, request, state, result)
     again = answer.state is AnswerState.FAILED and answer.retriable
     if one.state == INVALID and state.invalid < job.settings.invalid_max:
         state.invalid, again = state.invalid + 1, True
@@ -223,6 +235,24 @@ async def _answered(
     if not again:
         return Outcome.fail(one.reason or one.state)
     raise Transient(one.reason)
+
+
+async def _deliver(
+    ctx: Context, job: ClaimedJob, request: Request, state: ItemState, result: dict[str, Any]
+) -> Outcome | dict[str, Any]:
+    """End with an answer, and with what the job's own handler writes for it: in one commit."""
+    if job.settings.on_answer is not None:
+        # The answer is paid: it is kept before a handler may fail, and the number of its tries with it.
+        state.remote_id, state.deliveries = None, state.deliveries + 1
+        await save(ctx, QUEUED, state)
+        if state.deliveries > DELIVERIES_MAX:
+            return Outcome.fail(f"on_answer: its writes failed {DELIVERIES_MAX} times; the answer is kept")
+    try:
+        for sql, parameters in await writes_for(ctx, job, ctx.id, request, result):
+            ctx.write(sql, parameters)
+    except HandlerFailed as error:
+        return Outcome.fail(f"on_answer: {error}")
+    return result
 
 
 # --- ending

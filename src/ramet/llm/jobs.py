@@ -5,21 +5,34 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import PRESETS, Client, Context, Limits, Lineage, LineageExists, LineageTotals, Outcome, TaskOptions
+from ramet import (
+    PRESETS,
+    BlockReason,
+    Client,
+    Context,
+    Limits,
+    Lineage,
+    LineageExists,
+    LineageTotals,
+    Outcome,
+    TaskOptions,
+)
 from ramet.llm import app as tables
 from ramet.llm.app import NO_CEILING, app
 from ramet.llm.calls import settings_of
 from ramet.llm.errors import InputError, JobNotFound
 from ramet.llm.inputs.spool import AskedRow, Questions
+from ramet.llm.known_answers import FORGET
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Mode
-from ramet.llm.requests import Request, canonical
+from ramet.llm.requests import Request, canonical, digest
 from ramet.llm.rows import ROWS, packed
 from ramet.llm.settings import (
     BATCH,
@@ -39,8 +52,10 @@ from ramet.llm.settings import (
     lane_queue,
 )
 
-ROWS_AT_ONCE = 10_000
-"""Rows of the input that are one task."""
+ROWS_AT_ONCE = 5_000
+"""Rows of the input that are one task, at most."""
+BYTES_AT_ONCE = 32_000_000
+"""Of the questions that are written at once, about."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -64,7 +79,8 @@ class Job:
 
 def digest_of(questions: Questions, settings: JobSettings) -> str:
     """The digest of all that a job asks: the same for the same rows to the same model in the same mode."""
-    digest = hashlib.sha256(canonical([settings.provider, settings.base_url, settings.mode, settings.check]).encode())
+    asked = [settings.provider, settings.base_url, settings.mode, settings.check, settings.on_answer]
+    digest = hashlib.sha256(canonical(asked).encode())
     for row in questions.rows:
         digest.update(f"{row.id}\0{row.key}\0".encode(errors="surrogatepass"))
         if row.columns:
@@ -98,14 +114,17 @@ async def submit_job(
     max_cost: int,
     soft_cost: int | None = None,
 ) -> tuple[Job, bool]:
-    """Create a job, whole, in one transaction; the job and whether it is new.
+    """Create a job; the job and whether it is new.
+
+    A small one is created in one transaction. A large one is paused until all of it is there, and a submit that was cut
+    short is taken up again by the same call.
 
     Args:
         max_cost, soft_cost: the job's ceilings, nano-dollars; 0 only where nothing costs anything.
 
     Raises:
         InputError: another job has this name, or it asks nothing.
-        StoreError: the database could not be written; nothing was created.
+        StoreError: the database could not be written.
     """
     job_id = check_name(name)
     if not len(questions.requests):
@@ -121,9 +140,13 @@ async def submit_job(
         }
     )
     lanes = list(_lanes(sums.of_model, settings)) if settings.mode is Mode.BATCH else []
-    chunks = -(-len(questions.rows) // ROWS_AT_ONCE)
-    limits = _limits(settings, len(questions.requests) + len(lanes) + chunks + 2, max_cost, soft_cost)
-    roots: list[Root] = [(JOB, settings, {"key": JOB_KEY}), *lanes, *_chunk(questions, job_id, settings)]
+    limits = _limits(settings, len(questions.requests) + len(lanes) + len(questions.rows) + 2, max_cost, soft_cost)
+    chunks = chunks_of(questions, job_id, settings)
+    first = next(chunks)
+    second = next(chunks, None)
+    roots: list[Root] = [(JOB, settings, {"key": JOB_KEY}), *lanes, *first]
+    if second is not None:
+        roots = [(JOB, settings, {"key": JOB_KEY, "delay_seconds": HELD_SECONDS})]
     try:
         told = await client.submit_many(roots, one_lineage=True, tracking_id=job_id, limits=limits, may_raise=True,
                                          on_lineage_end=END)  # fmt: skip
@@ -133,7 +156,61 @@ async def submit_job(
     job = await find_job(client, job_id)
     if not new and job.settings.digest != settings.digest:
         raise InputError(f"job {job.name} exists already and asks something else: give another name with --job")
+    if second is not None and (new or await _is_unfinished(client, job)):
+        if new:
+            await client.pause_lineage(job_id, by="llm", reason=UNFINISHED)
+        await _complete(client, job_id, chain((first, second), chunks, [lanes]))
+        return await find_job(client, job_id), True
     return job, new
+
+
+async def _complete(client: Client, job_id: str, chunks: Iterable[Sequence[Root]]) -> None:
+    """Fill a job that is paused, and let it go on."""
+    for chunk in chunks:
+        await add_chunk(client, job_id, chunk)
+    await client.reschedule(await _first_task(client, job_id), delay_seconds=0.0, by="llm")
+    await client.resume_lineage(job_id, by="llm")
+
+
+UNFINISHED = "it is being submitted: give the same command again if that was cut short"
+HELD_SECONDS = 300.0
+"""How long the first task of a large job is held back, for the job to be paused meanwhile."""
+
+
+async def _first_task(client: Client, job_id: str) -> str:
+    page = await client.tasks(tracking_id=job_id, kind=JOB, key=JOB_KEY, limit=1)
+    return page.tasks[0].id
+
+
+async def _is_unfinished(client: Client, job: Job) -> bool:
+    """Whether a submit was cut short before all of the job was there.
+
+    Raises:
+        InputError: it was, and the job has ended meanwhile.
+    """
+    there = 0
+    async for task in client.all_tasks(tracking_id=job.job_id, kind=ROWS):
+        there += int(task.payload["count"])
+    if there >= job.settings.rows and job.lineage.paused_reason != UNFINISHED:
+        return False
+    if job.lineage.ended_at is not None:
+        raise InputError(f"job {job.name} ended before all of it was submitted: give another name with --job")
+    return True
+
+
+async def add_chunk(client: Client, job_id: str, chunk: Sequence[Root]) -> int:
+    """Add tasks to a job, those that are not there yet; how many there were.
+
+    Raises:
+        InputError: the job takes no more, with the reason.
+    """
+    if not chunk:
+        return 0
+    answers = await client.add(job_id, chunk)
+    for answer in answers:
+        if answer.id is None and answer.reason not in (BlockReason.IN_FLIGHT, BlockReason.DONE):
+            raise InputError(f"job {job_id.removeprefix(PREFIX)} takes no more rows: {answer.reason}")
+    return sum(answer.id is not None for answer in answers)
 
 
 def _limits(settings: JobSettings, tasks: int, max_cost: int, soft_cost: int | None) -> Limits:
@@ -175,17 +252,22 @@ def _lanes(of_model: dict[str, int], settings: JobSettings) -> Iterator[Root]:
             yield BATCH, payload, {"key": f"{model}/{number}", "queue": BATCHES}
 
 
-def _chunk(questions: Questions, job_id: str, settings: JobSettings) -> Iterator[Root]:
-    """The tasks of the rows and of the questions that they ask first, in the order of the input."""
+def chunks_of(questions: Questions, job_id: str, settings: JobSettings) -> Iterator[list[Root]]:
+    """The tasks of some thousand rows, and of the questions that they ask first, in the order of the input."""
     requests = iter(questions.requests)
     part: list[AskedRow] = []
+    chunk: list[Root] = []
+    size = 0
     for number, row in enumerate(questions.rows, 1):
         part.append(row)
         if row.first:
-            yield _item(job_id, next(requests), settings)
-        if len(part) == ROWS_AT_ONCE or number == len(questions.rows):
-            yield ROWS, packed(part), {"key": f"rows/{number - len(part)}"}
-            part = []
+            request = next(requests)
+            size += request.size
+            chunk.append(_item(job_id, request, settings))
+        if len(part) == ROWS_AT_ONCE or size > BYTES_AT_ONCE or number == len(questions.rows):
+            key = digest("".join(f"{one.id}\0{one.key}\0" for one in part))
+            yield [*chunk, (ROWS, packed(part), {"key": key})]
+            part, chunk, size = [], [], 0
 
 
 def _item(job_id: str, request: Request, settings: JobSettings) -> Root:
@@ -226,6 +308,7 @@ async def end_job(ctx: Context, totals: LineageTotals) -> Outcome | None:
         state = "partly" if others else "succeeded"
     row = (totals.tracking_id, state, succeeded, others, totals.reason, totals.ended_at)
     ctx.write(tables.ADD_JOB, row)
+    ctx.write(FORGET, (totals.tracking_id,))
     return Outcome.fail("no item succeeded") if (totals.state, state) == ("finished", "failed") else None
 
 

@@ -16,15 +16,13 @@ from typing import Any, BinaryIO, Protocol
 
 from ramet.commands.extras import import_extra
 from ramet.commands.output_files import OutputError, harmless_cell, os_errors_as_user_errors, replaced
+from ramet.llm.errors import PARQUET_EXTRA
 from ramet.llm.providers.base import ANSWER_DETAILS, TokenUsage
 
 GROUP_ROWS = 1_000
 """Rows of a group of a Parquet file, at most."""
 GROUP_CHARACTERS = 8_000_000
 """Of the texts of a group, about."""
-
-PARQUET_EXTRA = "'ramet[parquet]'"
-"""The extra that installs what writes Parquet, as a shell is told."""
 
 
 class RowWriter(Protocol):

@@ -6,18 +6,21 @@ import json
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ramet import PRESETS, as_usd
+from ramet.commands.errors import one_line
 from ramet.llm.answers import open_check, schema_of
 from ramet.llm.calls import ENVIRONMENT, KEYS, gateway_of, key_for
 from ramet.llm.errors import InputError, LlmError, Refused, UnknownModel
-from ramet.llm.inputs.prompt_file import Row, read_rows
+from ramet.llm.inputs.prompt_file import Row, read_records, read_rows
 from ramet.llm.inputs.questions import Defaults
+from ramet.llm.inputs.sources import name_of
 from ramet.llm.inputs.spool import Questions, questions_of
 from ramet.llm.jobs import check_name, job_name
+from ramet.llm.on_answer import open_handler
 from ramet.llm.pricing.estimate import Estimate, estimate
 from ramet.llm.pricing.mode_choice import rate_of
 from ramet.llm.pricing.prices import Price, price_of
@@ -25,16 +28,18 @@ from ramet.llm.providers.base import Capabilities, Mode
 from ramet.llm.providers.registry import caps_of, check_request
 from ramet.llm.providers.sdk_calls import checked_host
 from ramet.llm.requests import Endpoint
-from ramet.llm.settings import BATCH_SECONDS, CONCURRENCY_FACTOR, INVALID_MAX, JobSettings
+from ramet.llm.settings import BATCH_SECONDS, CONCURRENCY_FACTOR, INVALID_MAX, CacheScope, JobSettings
 
 SCHEMA_BYTES_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitArguments:
-    """What was typed: the input and how it is to be asked."""
+    """What was typed, or said in a program: the input and how it is to be asked."""
 
-    path: Path
+    path: Path | None = None
+    rows: Any = None
+    """Instead of a file: a DataFrame, a table, a data set, or an iterator of mappings or texts."""
     model: str | None = None
     provider: str = "openai"
     base_url: str | None = None
@@ -45,12 +50,14 @@ class SubmitArguments:
     template: str | None = None
     endpoint: Endpoint = "chat"
     raw: bool = False
-    schema: Path | None = None
+    schema: Path | Mapping[str, Any] | None = None
     check: str | None = None
-    parameters: tuple[str, ...] = ()
+    parameters: tuple[str, ...] | Mapping[str, Any] = ()
     price: str | None = None
     preset: str = "balanced"
-    dedupe: bool = True
+    cache: CacheScope = "job"
+    on_answer: str | None = None
+    skip_bad: bool = False
     max_cost: int | None = None
     """Nano-dollars."""
     soft_cost: int | None = None
@@ -74,6 +81,8 @@ class PreparedJob:
     estimate: Estimate
     max_cost: int | None
     """Nano-dollars; None where nothing costs anything."""
+    skipped: tuple[tuple[int, str], ...] = ()
+    """Line of each row that was left out, and why."""
 
 
 def prepare(wanted: SubmitArguments) -> PreparedJob:
@@ -90,8 +99,18 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
     caps = _caps(wanted)
     prices: dict[str, Price] = {}
     lines: array[int] = array("q")
-    rows = read_rows(wanted.path, _defaults(wanted), format=wanted.format)
-    questions = questions_of(_priced(rows, wanted, prices, lines), distinct=wanted.dedupe)
+    if wanted.on_answer is not None:
+        open_handler(wanted.on_answer)
+    defaults = _defaults(wanted)
+    skipped: list[tuple[int, str]] = []
+    rows = _rows(wanted, defaults, skipped)
+    questions = questions_of(
+        _priced(rows, wanted, prices, lines, skipped),
+        distinct=wanted.cache != "none",
+        handed_on=wanted.on_answer is not None,
+    )
+    if not len(questions.rows):
+        raise InputError(f"{_source(wanted)} holds no row that can be taken: see why, row by row, without --skip-bad")
     found = _estimated(wanted, questions, prices, caps)
     mode = found.choice.mode
     _check_requests(wanted, questions, mode, lines)
@@ -103,13 +122,25 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
         call_retries=limits.call_retries,
         batch_items=min(caps[mode].items_max, 50_000),
         limit_name=wanted.limit_name, headers=_headers(wanted.headers), query=_pairs("query", wanted.query),
-        concurrency=wanted.concurrency or CONCURRENCY_FACTOR * limits.invocation_concurrency,
+        concurrency=_calls_at_once(wanted),
         requests_per_minute=wanted.requests_per_minute, tokens_per_minute=wanted.tokens_per_minute,
-        source=str(wanted.path), rows=len(questions.rows), items=len(questions.requests),
-        raw=wanted.raw,
+        source=_source(wanted), rows=len(questions.rows), items=len(questions.requests),
+        raw=wanted.raw, cache=wanted.cache, on_answer=wanted.on_answer, defaults=asdict(defaults),
     )  # fmt: skip
     name = wanted.name or job_name(questions, settings)
-    return PreparedJob(name, questions, settings, found, wanted.max_cost)
+    return PreparedJob(name, questions, settings, found, wanted.max_cost, tuple(skipped))
+
+
+def _source(wanted: SubmitArguments) -> str:
+    """How the input is called."""
+    return "the rows" if wanted.path is None else name_of(wanted.path)
+
+
+def _rows(wanted: SubmitArguments, defaults: Defaults, skipped: list[tuple[int, str]]) -> Iterator[Row]:
+    skip = (lambda line, why: skipped.append((line, why))) if wanted.skip_bad else None
+    if wanted.path is not None:
+        return read_rows(wanted.path, defaults, format=wanted.format, skip=skip)
+    return read_records(wanted.rows, defaults, skip=skip)
 
 
 def check_ceiling(prepared: PreparedJob) -> None:
@@ -161,13 +192,28 @@ def _defaults(wanted: SubmitArguments) -> Defaults:
     if wanted.check is not None:
         schema = schema_of(wanted.check)
     elif wanted.schema is not None:
-        schema = _schema(wanted.schema)
+        schema = _schema(wanted.schema) if isinstance(wanted.schema, Path) else dict(wanted.schema)
         open_check(schema, None)
+    parameters = wanted.parameters if isinstance(wanted.parameters, Mapping) else _parameters(wanted.parameters)
     return Defaults(
         model=wanted.model, system=wanted.system, max_output_tokens=wanted.max_output_tokens,
-        parameters=_parameters(wanted.parameters), schema=schema, template=wanted.template,
+        parameters=parameters, schema=schema, template=_template(wanted.template),
         endpoint=wanted.endpoint,
     )  # fmt: skip
+
+
+def _template(words: str | None) -> str | None:
+    """A template, read from the file that ``@`` names.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if words is None or not words.startswith("@"):
+        return words
+    try:
+        return Path(words[1:]).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read the template {words[1:]}: {one_line(error)}") from error
 
 
 def _schema(path: Path) -> dict[str, Any]:
@@ -221,23 +267,44 @@ def _headers(given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _priced(rows: Iterable[Row], wanted: SubmitArguments, prices: dict[str, Price], lines: array[int]) -> Iterator[Row]:
+def _priced(
+    rows: Iterable[Row],
+    wanted: SubmitArguments,
+    prices: dict[str, Price],
+    lines: array[int],
+    skipped: list[tuple[int, str]],
+) -> Iterator[Row]:
     """The rows; meanwhile each model gets its price, and each row's line is noted."""
+    likely = Mode.CHAT if wanted.mode == "auto" else Mode(wanted.mode)
     for row in rows:
         model = row.request.model
         if model not in prices:
             try:
                 prices[model] = price_of(model, wanted.provider, wanted.price, base_url=wanted.base_url)
             except UnknownModel as error:
-                raise UnknownModel(f"{wanted.path}, line {row.line}: {error}") from error
+                if wanted.skip_bad:
+                    skipped.append((row.line, str(error)))
+                    continue
+                raise UnknownModel(f"{_source(wanted)}, line {row.line}: {error}") from error
         tier = row.request.parameters.get("service_tier")
         if tier == "priority" and tier not in prices[model].of_tier:
             raise UnknownModel(
-                f"{wanted.path}, line {row.line}: the price list has no price of {model} in the tier 'priority': "
+                f"{_source(wanted)}, line {row.line}: the price list has no price of {model} in the tier 'priority': "
                 "leave 'service_tier' out"
             )
+        if wanted.skip_bad:
+            # How the provider is asked is known at the end only; what a plain call cannot ask nothing can.
+            try:
+                check_request(wanted.provider, likely, row.request)
+            except Refused as error:
+                skipped.append((row.line, str(error)))
+                continue
         lines.append(row.line)
         yield row
+
+
+def _calls_at_once(wanted: SubmitArguments) -> int:
+    return wanted.concurrency or CONCURRENCY_FACTOR * PRESETS[wanted.preset].invocation_concurrency
 
 
 def _estimated(
@@ -251,14 +318,15 @@ def _estimated(
         questions.requests,
         lambda model: prices[model],
         caps,
-        requests_per_second=rate_of(limits, wanted.requests_per_minute),
+        # The poller is the schedule's, whatever the preset of one of its jobs.
+        requests_per_second=rate_of(PRESETS["balanced"], wanted.requests_per_minute),
         ceiling=wanted.max_cost,
         answer_tokens=wanted.answer_tokens,
         answers_max=1 + INVALID_MAX if checked else 1,
         told=Mode.CHAT if other else told,
         job_seconds=limits.lineage_seconds,
     )
-    found = replace(found, rows=len(questions.rows))
+    found = replace(found, rows=len(questions.rows)).at_once(_calls_at_once(wanted), wanted.requests_per_minute)
     if other:
         why = "chat: every server at a --base-url has it; give --mode background or batch where yours has them"
         found = replace(found, choice=found.choice._replace(why=why))
@@ -274,4 +342,4 @@ def _check_requests(wanted: SubmitArguments, questions: Questions, mode: Mode, l
         try:
             check_request(wanted.provider, mode, next(requests))
         except Refused as error:
-            raise InputError(f"{wanted.path}, line {line}: {error}") from error
+            raise InputError(f"{_source(wanted)}, line {line}: {error}") from error

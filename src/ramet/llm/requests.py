@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -30,11 +31,13 @@ class Request:
     schema: Mapping[str, Any] | None = None
     """JSON Schema that the answer must fit; sent on as structured output where the provider knows that."""
     endpoint: Endpoint = "chat"
+    row: Mapping[str, Any] | None = None
+    """Id and own columns of the row that asks it, where answers are handed on row by row; no part of what is asked."""
 
     @property
     def size(self) -> int:
         """Bytes of its canonical form, about: an upper bound of texts that need no escapes."""
-        parts = (self.messages, self.parameters, self.schema)
+        parts = (self.messages, self.parameters, self.schema, self.row)
         return sum(len(canonical(part).encode(errors="surrogatepass")) for part in parts) + len(self.model)
 
     @property
@@ -71,7 +74,16 @@ def canonical(value: object) -> str:
     Raises:
         ValueError: a number is not finite.
     """
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        text = _TEXT.encode(value)
+    except TypeError:  # A mapping that is not a dict.
+        return _TEXT.encode(_plain(value))
+    # Only a number such as 1.0 or 1e+16 is written otherwise, and most requests look as if they had none.
+    return _TEXT.encode(_plain(value)) if _LIKE_WHOLE.search(text) else text
+
+
+_TEXT = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_LIKE_WHOLE = re.compile(r"\d(?:\.0(?!\d)|e)")
 
 
 def _plain(value: object) -> object:

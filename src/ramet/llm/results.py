@@ -69,7 +69,7 @@ def _output(row: IndexedRow, item: OutputRow, *, shared: bool, job: Job) -> Outp
     own = {own_name(name): value for name, value in row.columns.items()}
     return OutputRow(
         row.position, row.id, item.state, item.text, item.value, item.code, item.error, item.model, item.usage,
-        0 if shared else item.cost, shared,
+        0 if shared else item.cost, shared or item.shared,
         None if price is None else price.input, None if price is None else price.cached,
         None if price is None else price.output, item.late, item.details, own | dict(item.own),
     )  # fmt: skip
@@ -156,6 +156,7 @@ def _row_of(task: Task, result: dict[str, Any] | None, told: _ItemFacts, lanes: 
         row.text, row.value, row.model = result["text"], result.get("value"), result.get("model")
         row.usage, row.details = TokenUsage(given, cached, answered), result
         row.own = {"raw": result["raw"]} if "raw" in result else {}
+        row.shared = bool(result.get("cached"))
         return row
     if row.state in (ItemState.FAILED, ItemState.SKIPPED, ItemState.CANCELLED):
         reason = task.reason or row.state

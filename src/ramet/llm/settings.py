@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,6 +11,8 @@ from ramet import PRESETS, Blob, Limits
 from ramet.llm.pricing.prices import Price
 from ramet.llm.providers.base import Mode
 from ramet.llm.requests import Endpoint, Request
+
+CacheScope = Literal["job", "all", "none"]
 
 JOB = "llm.job"
 JOB_KEY = "job"
@@ -84,6 +86,12 @@ class JobSettings(BaseModel):
     """Distinct questions."""
     digest: str = ""
     """Of all that is asked: a job of the same name and another digest is another job."""
+    defaults: dict[str, Any] = Field(default_factory=dict)
+    """What rows that do not say take, for those that are added later (:class:`ramet.llm.inputs.questions.Defaults`)."""
+    cache: CacheScope = "job"
+    """Where answers to equal questions come from: ``job``, ``all`` jobs, or ``none``."""
+    on_answer: str | None = None
+    """What is called with each answer, ``package.module:function``; each row is an item of its own then."""
     raw: bool = False
     """Whether results keep all of an answer, as the provider wrote it."""
 
@@ -125,6 +133,8 @@ class ItemPayload(BaseModel):
     # `schema` is a method of every pydantic model.
     answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     endpoint: Endpoint = "chat"
+    row: dict[str, Any] | None = None
+    """Id and own columns, where the job calls somebody with each answer."""
     request: Blob | None = None
     """A question that is too large for a payload: then all of the others but the model are in this blob."""
 
@@ -142,6 +152,7 @@ def item_payload(request: Request) -> ItemPayload:
         parameters=dict(request.parameters),
         answer_schema=None if request.schema is None else dict(request.schema),
         endpoint=request.endpoint,
+        row=None if request.row is None else dict(request.row),
     )
     if request.size <= PAYLOAD_BYTES_MAX:
         return payload

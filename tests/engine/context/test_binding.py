@@ -185,3 +185,51 @@ async def test_one_task_may_have_a_stricter_deadline_than_its_kind(app: App, cli
     assert 50 < left[2] <= 100
     with pytest.raises(ValueError, match="task_seconds is 0"):
         await client.submit(prompt, 9, task_seconds=0)
+
+
+async def test_writes_of_an_item_commit_with_its_settlement_and_nowhere_else(tmp_path: Path) -> None:
+    app = App(retry=Retry.SEED, tables=("CREATE TABLE IF NOT EXISTS said (id TEXT NOT NULL, content BLOB)",))
+    say = "INSERT INTO said (id, content) VALUES (?, ?)"
+    async with app.client(tmp_path / "ramet.db") as client:
+        ids = await submit_prompts(client, 5)
+        told_late: list[str | None] = []
+        names: list[str] = []
+
+        @app.task("batch")
+        async def batch(ctx: Context) -> Outcome | None:
+            if ctx.stage is None:
+                await ctx.bind(ids)
+                await ctx.checkpoint("sent", {})
+            good, gone, broken, twice, now = bound = await ctx.bound()
+            names.extend(told.task_id for told in bound)
+            await ctx.client.cancel(gone.task_id)
+            for told in (good, gone, twice, twice):
+                ctx.settle_item(told.task_id, told.number, "success", result=1, writes=[(say, (told.task_id, b"\x00"))])
+            wrong = [(say, (broken.task_id, None)), ("INSERT INTO nowhere (id) VALUES (?)", (1,))]
+            ctx.settle_item(broken.task_id, broken.number, "success", result=1, writes=wrong)
+            await ctx.checkpoint("told")
+            for number in (now.number, now.number):
+                made = item_settlement(now.task_id, number, "success", result=1, writes=[(say, (now.task_id, None))])
+                told_late.extend(answer.refused for answer in await ctx.settle_items([made]))
+            return None
+
+        submitted = await client.submit(batch)
+        await worked_off(app, client, kinds=["batch"])
+        assert (await client.get(submitted.id)).state == "success"  # type: ignore[union-attr]
+        good, _, broken, twice, now = names
+        said = dict(await client.read("SELECT id, content FROM said"))
+        assert said == {good: b"\x00", twice: b"\x00", now: None}
+        assert await client.read("SELECT COUNT(*) FROM said") == [(3,)]
+        states = {name: await client.get(name) for name in ids}
+        assert [str(task.state) for task in states.values() if task is not None].count("success") == 3
+        failed = states[broken]
+        assert failed is not None
+        assert (str(failed.state), failed.result) == ("failed", None)
+        assert "a write of its settlement failed: no such table: nowhere" in str(failed.reason)
+        assert told_late == [None, "is_success"]
+        assert await violations(client.store) == []
+
+
+def test_a_write_on_the_engines_tables_is_refused_where_it_is_made() -> None:
+    with pytest.raises(ValueError, match="belong to the engine"):
+        item_settlement("a", 1, "success", writes=[("DELETE FROM ramet_tasks", ())])

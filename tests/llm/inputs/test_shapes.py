@@ -138,13 +138,13 @@ def test_marks_and_ends_of_lines_of_other_systems(tmp_path: Path) -> None:
 
 
 def test_a_template_makes_prompts_of_columns(tmp_path: Path) -> None:
-    defaults = Defaults("m-1", None, 10, template="{{As JSON}}: {text} into {to lang} {n} {more}")
+    defaults = Defaults("m-1", None, 10, template="As JSON: {text} into {to lang} {n} {more}")
     path = lines(
         tmp_path / "in.jsonl", {"id": "a", "text": "{x}", "to lang": "Dutch", "n": 3, "more": [1], "model": "T"}
     )
     (row,) = read(path, defaults)
     assert row.id == "a"
-    assert row.request.messages[0]["content"] == "{As JSON}: {x} into Dutch 3 [1]"
+    assert row.request.messages[0]["content"] == "As JSON: {x} into Dutch 3 [1]"
     assert row.request.model == "T", "an option that the template does not name stays an option"
     assert row.columns == {"text": "{x}", "to lang": "Dutch", "n": 3, "more": [1]}
     (row,) = read(path, Defaults("m-1", None, 10, template="The {model}"))

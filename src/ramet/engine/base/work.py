@@ -161,7 +161,8 @@ def settlement_out(item: Settlement) -> list[Any]:
     writes = [(write.sql, [_value_out(value) for value in write.parameters]) for write in item.writes]
     return [
         item.seq, item.fence, type(event).__name__, fields, item.result, item.spawns, writes, item.pipeline_state,
-        item.progress, item.lower, item.charge, item.items, item.hold_seconds, item.switch_off, item.log,
+        item.progress, item.lower, item.charge, [*map(_item_out, item.items)], item.hold_seconds, item.switch_off,
+        item.log,
     ]  # fmt: skip
 
 
@@ -187,11 +188,23 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         progress=progress,
         lower=tuple((name, value) for name, value in lower) if lower else (),
         charge=None if charge is None else Charge(*charge),
-        items=[ItemSettlement(*item) for item in items] if items else (),
+        items=[_item_in(item) for item in items] if items else (),
         hold_seconds=hold_seconds,
         switch_off=switch_off,
         log=log,
     )
+
+
+def _item_out(item: ItemSettlement) -> Sequence[Any]:
+    if not item.writes:
+        return item
+    return [*item[:-1], [(sql, [_value_out(value) for value in parameters]) for sql, parameters in item.writes]]
+
+
+def _item_in(row: Sequence[Any]) -> ItemSettlement:
+    *fields, writes = row
+    told = tuple((sql, tuple(map(_value_in, parameters))) for sql, parameters in writes)
+    return ItemSettlement._make([*fields, told])
 
 
 def outcome_in(row: Sequence[Any]) -> Settlement:

@@ -342,6 +342,10 @@ class OwnClient(Client):
         self._refuse_act("raise limits of", tracking_id)
         return await super().raise_limits(tracking_id, **options)
 
+    async def set_max_cost(self, tracking_id: str, max_cost: int, **options: Any) -> Lineage:
+        self._refuse_act("set the ceiling of", tracking_id)
+        return await super().set_max_cost(tracking_id, max_cost, **options)
+
     async def reoffer(self, tracking_id: str, **options: Any) -> ReofferResult:
         self._refuse_act("offer blocked spawns again in", tracking_id)
         return await super().reoffer(tracking_id, **options)

@@ -208,6 +208,26 @@ class Operating:
             tracking_id, limits, by=by, reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes
         )
 
+    async def set_max_cost(
+        self, tracking_id: str, max_cost: int, *, by: str = "client", reason: str | None = None
+    ) -> Lineage:
+        """Set what a lineage may cost, more or less than now, and its soft ceiling if it has one. Recorded as an act.
+
+        It is not lowered below what is spent and reserved: nothing at work is cancelled by it.
+
+        Args:
+            tracking_id: of the lineage.
+            max_cost: nano-dollars.
+
+        Returns:
+            The lineage as it is then.
+
+        Raises:
+            StoreError: there is no such lineage; nothing was changed.
+        """
+        limits = {"max_cost": amount_of(max_cost, "max_cost is")}
+        return await self.store.raise_limits(tracking_id, limits, by=by, reason=reason, may_lower=True)
+
     async def reoffer(
         self,
         tracking_id: str,

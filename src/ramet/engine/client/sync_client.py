@@ -353,6 +353,7 @@ class SyncClient(Blocking):
     reclaim = blocking(Client.reclaim)
     blocks = blocking(Client.blocks)
     raise_limits = blocking(Client.raise_limits)
+    set_max_cost = blocking(Client.set_max_cost)
 
     def spellings(self, kind: str | Handler | None, key: str) -> list[str]:
         """See :meth:`ramet.engine.client.client.Client.spellings`."""

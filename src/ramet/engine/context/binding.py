@@ -6,10 +6,11 @@ checkpoint or its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypedDict
 
 from ramet.engine.base.json_text import json_text
+from ramet.engine.context.data import check_own
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX
 from ramet.engine.context.ports import HasClaim
 from ramet.model.lineage.limits import BALANCED
@@ -22,6 +23,16 @@ PAGE = 1_000
 """Tasks that travel at once."""
 
 
+class ItemOptions(TypedDict, total=False):
+    """What :func:`item_settlement` takes by name."""
+
+    result: Any
+    reason: str | None
+    delay_seconds: float
+    uses_time: bool
+    writes: Sequence[tuple[str, Sequence[Any]]]
+
+
 def item_settlement(
     task_id: str,
     binding: int,
@@ -31,6 +42,7 @@ def item_settlement(
     reason: str | None = None,
     delay_seconds: float = 0.0,
     uses_time: bool = True,
+    writes: Sequence[tuple[str, Sequence[Any]]] = (),
 ) -> ItemSettlement:
     """What becomes of one bound task.
 
@@ -42,6 +54,9 @@ def item_settlement(
         reason: needed for ``failed`` and ``cancelled``.
         delay_seconds: with ``pending``, how long it is held back.
         uses_time: False where that does not count in the task's own time, see :meth:`ramet.Outcome.snooze`.
+        writes: statements on your own tables with their parameters, as for ``ctx.write``. They commit where this very
+            settlement is accepted. Where one of them fails, none is kept and the task is failed with the database's
+            words; where one takes too long, the task is let go for a minute.
 
     Raises:
         ValueError: the state is none of these, or has no reason, or goes with none of what was given; or an id,
@@ -56,7 +71,8 @@ def item_settlement(
     if delay_seconds and state != "pending":
         raise ValueError(f"delay_seconds goes with pending, not with {state}")
     text = None if result is None else json_text("the result", result, BALANCED.payload_bytes_max)
-    return _checked(ItemSettlement(task_id, binding, state, text, reason, delay_seconds, uses_time))
+    told = tuple((sql, tuple(parameters)) for sql, parameters in writes)
+    return _checked(ItemSettlement(task_id, binding, state, text, reason, delay_seconds, uses_time, told))
 
 
 def _checked(made: ItemSettlement) -> ItemSettlement:
@@ -71,6 +87,7 @@ def _checked(made: ItemSettlement) -> ItemSettlement:
         reason=None if made.reason is None else storable(_text("the reason", made.reason), ERROR_CHARACTERS_MAX),
         delay_seconds=seconds_from_now("delay_seconds", made.delay_seconds),
         uses_time=bool(made.uses_time),
+        writes=tuple((sql, check_own("a settled task's write", sql, parameters)) for sql, parameters in made.writes),
     )
 
 

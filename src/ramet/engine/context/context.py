@@ -17,7 +17,7 @@ from ramet.engine.base.clock import new_id
 from ramet.engine.base.forwarding import Answer, Blocking, answer_from, blocking
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work, completed, succeeded
-from ramet.engine.context.binding import bind, bound, item_settlement, settle_items
+from ramet.engine.context.binding import ItemOptions, bind, bound, item_settlement, settle_items
 from ramet.engine.context.data import Actuals, Blob, OwnStatements, check_own, put_blob, read_blob, run_transaction
 from ramet.engine.context.joined import EarlierSpawns, Joined
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
@@ -195,28 +195,16 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         # Also their sum: a claim that charges more than that is mistaken.
         self._charged = amount_of((self._charged or 0) + amount_of(nano_dollars, "to be charged are"), "charged are")
 
-    def settle_item(
-        self,
-        task_id: str,
-        binding: int,
-        state: str,
-        *,
-        result: Any = None,
-        reason: str | None = None,
-        delay_seconds: float = 0.0,
-        uses_time: bool = True,
-    ) -> None:
+    def settle_item(self, task_id: str, binding: int, state: str, **more: Unpack[ItemOptions]) -> None:
         """Settle a task that is bound to this one; commits with the next checkpoint or the end. Counts as progress.
 
         Late and doubled ones are refused one by one and told in the log. Arguments are those of
         :func:`ramet.engine.context.binding.item_settlement`.
 
         Raises:
-            ValueError: the state is none that a bound task can get, or has no reason.
+            ValueError: the state is none that a bound task can get, or has no reason; or as for :meth:`write`.
         """
-        made = item_settlement(
-            task_id, binding, state, result=result, reason=reason, delay_seconds=delay_seconds, uses_time=uses_time
-        )
+        made = item_settlement(task_id, binding, state, **more)
         if isinstance(self._items, list):
             self._items.append(made)
         else:

@@ -49,7 +49,7 @@ def _state(job: Job) -> str:
 @click.command(short_help="Let a paused job go on, raise its ceiling, try again.")
 @click.argument("job")
 @click.option(
-    "--max-cost", callback=in_nano_dollars, metavar="DOLLARS", help="Raise what it may cost to so much in all."
+    "--max-cost", callback=in_nano_dollars, metavar="DOLLARS", help="What it may cost in all: more or less than now."
 )
 @click.option("--retry-failed", is_flag=True, help="Ask items that failed or were cancelled again.")
 @click.option("--work", is_flag=True, help="Work on it here until it has ended.")
@@ -62,7 +62,7 @@ def resume(*, job: str, max_cost: int | None, retry_failed: bool, work: bool, da
         async with app.client(database, create=False) as client:
             found = await job_of(client, job)
             if max_cost is not None:
-                await _raise(client, found, max_cost)
+                await client.set_max_cost(found.job_id, max_cost, by=person())
             revived = await _revive(client, found) if retry_failed else 0
             resumed = await client.resume_lineage(found.job_id, by=person())
             found = await job_of(client, job)
@@ -78,13 +78,6 @@ def resume(*, job: str, max_cost: int | None, retry_failed: bool, work: bool, da
             return 0
 
     click.get_current_context().exit(asyncio.run(act()))
-
-
-async def _raise(client: Client, job: Job, max_cost: int) -> None:
-    if job.lineage.soft_cost is None:
-        await client.raise_limits(job.job_id, by=person(), max_cost=max_cost)
-    else:
-        await client.raise_limits(job.job_id, by=person(), max_cost=max_cost, soft_cost=max_cost)
 
 
 async def _revive(client: Client, job: Job) -> int:
@@ -107,7 +100,9 @@ async def _revive(client: Client, job: Job) -> int:
 
 def _tell(job: Job, *, resumed: bool, revived: int, retry_failed: bool, max_cost: int | None) -> None:
     if max_cost is not None:
-        click.echo(f"job {job.name} may cost {as_usd(max_cost)} in all")
+        now = job.lineage.max_cost or 0
+        rest = "" if now <= max_cost else ": so much is spent and reserved already"
+        click.echo(f"job {job.name} may cost {as_usd(now)} in all{rest}")
     if retry_failed:
         click.echo(f"{counted(revived, 'item')} of job {job.name} will be asked again")
     if resumed:

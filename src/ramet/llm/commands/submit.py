@@ -12,7 +12,7 @@ import click
 
 from ramet import PRESETS, Client, as_usd
 from ramet.commands.options import check_folder, database_words, json_option, person
-from ramet.commands.terminal import emit, plain
+from ramet.commands.terminal import counted, emit, plain
 from ramet.llm.commands.options import DATABASE, database_option, in_nano_dollars, is_deleted
 from ramet.llm.commands.terminal import paused
 from ramet.llm.commands.work import has_worker, wake, work_on
@@ -27,20 +27,23 @@ from ramet.llm.status import status_of
 Command = TypeVar("Command", bound=Callable[..., Any])
 RATE = click.FloatRange(min=0, min_open=True, max=1e9)
 FILE = click.Path(dir_okay=False, path_type=Path)
+INPUT = click.Path(allow_dash=True, path_type=Path)
 
 _INPUT = (
-    click.argument("path", metavar="FILE", type=FILE),
+    click.argument("path", metavar="FILE", type=INPUT),
     click.option("--model", help="For rows that name none."),
     click.option("--provider", default="openai", show_default=True, help="openai (and every server that speaks its "
                  "API) or anthropic. Keys: OPENAI_API_KEY, ANTHROPIC_API_KEY."),
     click.option("--base-url", metavar="URL", help="Of another server, such as http://localhost:8000/v1 ."),
     click.option("--mode", type=click.Choice(["auto", "background", "batch", "chat"]), default="auto",
                  show_default=True, help="How the provider is asked; auto: by how much there is and what it costs."),
-    click.option("--format", type=click.Choice(["jsonl", "csv"]), help="Of FILE.  [default: by its name]"),
+    click.option("--format", type=click.Choice(["jsonl", "csv", "parquet", "arrow"]),
+                 help="Of FILE.  [default: by its name]"),
     click.option("--max-output-tokens", type=click.IntRange(1), metavar="N",
                  help="The longest answer, for rows that do not say; bounds the price."),
     click.option("--system", metavar="TEXT", help="System prompt for rows that have none."),
-    click.option("--template", metavar="TEXT", help="Makes prompts of columns: 'Translate: {text}'."),
+    click.option("--template", metavar="TEXT", help="Makes prompts of columns, by Jinja: "
+                 "'Translate: {{ text }}'; @FILE reads it from a file."),
     click.option("--endpoint", type=click.Choice(["chat", "embeddings"]), default="chat", show_default=True,
                  help="embeddings: a vector for each row instead of an answer."),
     click.option("--raw", is_flag=True, help="Keep all of each answer, as the provider wrote it, for the results."),
@@ -51,7 +54,12 @@ _INPUT = (
                  "list does not know; 0 for a server that costs nothing."),
     click.option("--preset", type=click.Choice(sorted(PRESETS)), default="balanced", show_default=True,
                  help="Limits of time and tries."),
-    click.option("--no-dedupe", is_flag=True, help="Ask equal rows one by one."),
+    click.option("--cache", type=click.Choice(["job", "all", "none"]), default="job", show_default=True,
+                 help="Where answers to equal rows come from: this job, all jobs that keep theirs so, or nowhere."),
+    click.option("--no-dedupe", is_flag=True, hidden=True, help="The same as --cache none."),
+    click.option("--skip-bad", is_flag=True, help="Leave rows out that cannot be taken, and list them by line."),
+    click.option("--on-answer", metavar="PKG.MOD:FUNCTION", help="Called with each answer; what it writes into its own "
+                 "tables commits with the answer."),
     click.option("--limit-name", type=click.Choice(["max_completion_tokens", "max_tokens"]),
                  help="What the server calls the limit of an answer's tokens.  [default: by its address, or learned]"),
     click.option("--header", "headers", multiple=True, metavar="NAME=VALUE",
@@ -76,7 +84,18 @@ def input_options(command: Command) -> Command:
 def _wanted(path: Path, options: dict[str, Any]) -> SubmitArguments:
     if options["schema"] is not None and options["check"] is not None:
         raise LlmError("give either --schema or --check")
-    return SubmitArguments(path=path, dedupe=not options.pop("no_dedupe"), **options)
+    if options.pop("no_dedupe"):
+        options["cache"] = "none"
+    return SubmitArguments(path=path, **options)
+
+
+def _list_skipped(prepared: PreparedJob) -> None:
+    """Each row that was left out, on standard error."""
+    for line, why in prepared.skipped:
+        click.echo(plain(f"line {line}: {why}"), err=True)
+    if prepared.skipped:
+        left_out, taken = counted(len(prepared.skipped), "row"), len(prepared.questions.rows)
+        click.echo(f"ramet: {left_out} left out, {taken:,} taken", err=True)
 
 
 @click.command("estimate", short_help="What a job would cost; nothing is sent.")
@@ -86,6 +105,7 @@ def _wanted(path: Path, options: dict[str, Any]) -> SubmitArguments:
 def estimate_command(path: Path, as_json: bool, **options: Any) -> None:
     """Read and check FILE, and say what a job of it costs and in which mode. Nothing is sent or written."""
     prepared = prepare(_wanted(path, options))
+    _list_skipped(prepared)
     if as_json:
         emit({"job": prepared.name, **prepared.estimate.as_json()})
         return
@@ -100,13 +120,15 @@ def estimate_command(path: Path, as_json: bool, **options: Any) -> None:
 @database_option
 @json_option
 def submit(path: Path, name: str | None, work: bool, database: str, as_json: bool, **options: Any) -> None:
-    """Create a job of FILE: JSON Lines or CSV, a prompt a line.
+    """Create a job of FILE: JSON Lines or CSV, packed by gzip or zstd or not, a Parquet file, a data set on disk, or
+    standard input (-); a prompt a row.
 
     All of it is read, checked and priced first; what cannot be taken is refused with its line, and nothing is written.
     The same command again finds the same job.
     """
     check_folder(database)
     prepared = prepare(_wanted(path, {**options, "name": name}))
+    _list_skipped(prepared)
     check_ceiling(prepared)
     missing = missing_key(prepared.settings)
     if missing and work:

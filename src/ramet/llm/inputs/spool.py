@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import finalize
 
+from ramet.llm.inputs.fingerprints import Fingerprints
 from ramet.llm.inputs.prompt_file import Row
 from ramet.llm.requests import Request, digest
 
@@ -79,20 +80,30 @@ class Spool(Generic[Item]):
                 yield self._load(json.loads(line))
 
 
-def questions_of(rows: Iterable[Row], *, distinct: bool = True) -> Questions:
-    """The questions of rows. Equal ones are asked once, unless ``distinct`` is False."""
+def questions_of(rows: Iterable[Row], *, distinct: bool = True, handed_on: bool = False) -> Questions:
+    """The questions of rows. Equal ones are asked once, unless ``distinct`` is False.
+
+    Args:
+        handed_on: whether each answer is handed on with its row: then each row asks by itself, by its id.
+    """
     requests = Spool[Request](list_of_request, request_of_list)
     named = Spool[AskedRow](list, lambda told: AskedRow(*told))
-    seen: set[bytes] = set()
+    seen = Fingerprints()
     for row in rows:
-        request = row.request if distinct else replace(row.request, key=own_key(row.request.key, row.position))
-        key = bytes.fromhex(request.key)
-        first = key not in seen
+        request = asked_request(row, distinct=distinct, handed_on=handed_on)
+        first = seen.setdefault(request.key, row.position) == row.position
         if first:
-            seen.add(key)
             requests.add(request)
         named.add(AskedRow(row.id, request.key, first, row.columns))
     return Questions(requests, named)
+
+
+def asked_request(row: Row, *, distinct: bool = True, handed_on: bool = False) -> Request:
+    """The request of a row, under the key of the item that answers it; arguments as for :func:`questions_of`."""
+    request = row.request
+    if handed_on:
+        return replace(request, key=own_key(request.key, row.id), row={"id": row.id, **row.columns})
+    return request if distinct else replace(request, key=own_key(request.key, row.position))
 
 
 def own_key(key: str, of: int | str) -> str:
@@ -104,11 +115,11 @@ def list_of_request(request: Request) -> list[Any]:
     """A request as JSON values."""
     return [
         request.key, request.model, request.messages, request.max_output_tokens, dict(request.parameters),
-        request.schema, request.endpoint,
+        request.schema, request.endpoint, request.row,
     ]  # fmt: skip
 
 
 def request_of_list(told: list[Any]) -> Request:
     """The request that :func:`list_of_request` told."""
-    key, model, messages, most, parameters, schema, endpoint = told
-    return Request(key, model, tuple(messages), most, parameters, schema, endpoint)
+    key, model, messages, *rest = told
+    return Request(key, model, tuple(messages), *rest)

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from string import Formatter
-from typing import Any
+from typing import Any, Protocol
 
 DEPTH_MAX = 100
 """How deep the value of a row may nest."""
@@ -119,7 +119,22 @@ def place(path: tuple[str | int, ...]) -> str:
     return "'" + ascii(named)[1:-1][:_SHOWN_MAX] + "'"
 
 
-class Template:
+class Template(Protocol):
+    """What makes a prompt of a row's columns."""
+
+    names: tuple[str, ...]
+    """Of the columns that it wants."""
+
+    def fill(self, row: Mapping[str, Any]) -> str:
+        """The prompt of a row.
+
+        Raises:
+            InvalidRow: the row lacks a column, or has no value there.
+        """
+        ...
+
+
+class ShortTemplate:
     """A template that was read.
 
     A place holds nothing but the name of a column: no index, attribute or format is looked into, so that a template
@@ -137,7 +152,9 @@ class Template:
                     raise InvalidRow(f"the template's place for {shown(name)} may hold only the name of a column")
                 self._parts.append((literal, name))
         except ValueError as error:
-            raise InvalidRow(f"the template cannot be read ({error}); write {{{{ and }}}} for braces") from error
+            raise InvalidRow(
+                f"the template cannot be read ({error}); with braces in it write columns as {{{{ text }}}}"
+            ) from error
         self.names = tuple(dict.fromkeys(name for _, name in self._parts if name is not None))
         if not self.names:
             raise InvalidRow("the template has no place for a column, such as {prompt}: every row would ask the same")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ramet import Limits, as_usd
+from ramet.llm.inputs.fingerprints import Fingerprints
 from ramet.llm.pricing.mode_choice import Choice, choose_mode, span
 from ramet.llm.pricing.prices import Price, bound, cost_of
 from ramet.llm.pricing.tokens import estimated_tokens, likely_tokens
@@ -58,6 +59,10 @@ class ModelPart:
     costs: Mapping[Mode, Costs] = field(default_factory=dict)
 
 
+CALL_SECONDS = 2.0
+"""What a call is taken to last where nobody knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What a job will cost, and in which mode."""
@@ -73,6 +78,15 @@ class Estimate:
     """The least that it takes at the rate there is; of batches without the provider's own hours."""
     job_seconds: float
     """After so long the job ends, whatever is left."""
+    calls_at_once: int | None = None
+    """Of a job whose calls answer at once: so many of one process; None where the rate alone counts."""
+
+    def at_once(self, calls: int, per_minute: float | None) -> Estimate:
+        """The same where so many calls are in flight and the calls of a minute are bounded, if they are."""
+        if self.choice.mode is not Mode.CHAT:
+            return self
+        rate = calls / CALL_SECONDS if per_minute is None else min(calls / CALL_SECONDS, per_minute / 60.0)
+        return replace(self, seconds=self.questions / rate, calls_at_once=calls)
 
     @property
     def costs(self) -> Costs:
@@ -146,14 +160,12 @@ def estimate(
         UnknownModel: from ``price_for``.
         LlmError: the provider does not have the mode that was told.
     """
-    rows, seen = 0, set[bytes]()
+    rows, seen = 0, Fingerprints()
     parts: dict[str, _Sum] = {}
     for request in requests:
         rows += 1
-        key = bytes.fromhex(request.key)
-        if key in seen:
+        if seen.setdefault(request.key, rows) != rows:
             continue
-        seen.add(key)
         part = parts.get(request.model)
         if part is None:
             part = parts[request.model] = _Sum(request.model, price_for(request.model), caps, answers_max)
@@ -231,6 +243,10 @@ def in_time(found: Estimate) -> str:
     told = f"the calls alone take {span(found.seconds)}; {flying:,} in flight are asked about in " + span(
         found.choice.sweep_seconds
     )
+    if found.calls_at_once is not None:
+        told = (
+            f"the calls take {span(found.seconds)} if each takes {CALL_SECONDS:g} s, {found.calls_at_once:,} at a time"
+        )
     if found.seconds <= found.job_seconds:
         return told
     done = math.floor(found.questions * found.job_seconds / found.seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing, Wait, free_wait
@@ -48,6 +48,8 @@ class ItemSettlement(NamedTuple):
     """With ``pending``: how long nobody may claim or bind it."""
     uses_time: bool = True
     """With ``pending``: whether that counts in the task's own time."""
+    writes: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    """Statements on own tables with their parameters: they run where this settlement is accepted, and nowhere else."""
 
 
 class ItemResult(NamedTuple):

@@ -18,16 +18,19 @@ from ramet.model.task.binding import ItemResult, ItemSettlement
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PENDING, Change, TransitionRefused
+from ramet.model.values import REASON_CHARACTERS_MAX, storable
 from ramet.store.rows.branches import bound_of
 from ramet.store.rows.lineages import BOUND, name_deadlines, overdue, tombstones_of
 from ramet.store.rows.paths import lock_stripes
 from ramet.store.rows.tasks import take_live
-from ramet.store.session import Session
+from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.state.apply import apply
 from ramet.store.verbs.spawn import load_parents
 
 LIMIT_MAX = 10_000
 SETTLERS_MAX = 100
+TIMED_OUT_SECONDS = 60.0
+"""How long a task is let go whose writes took too long."""
 SETTLER_ENDED = Reason("settler_ended")
 
 
@@ -91,8 +94,8 @@ def settle_items(
     results: dict[int, str | None] = {}
     for seq, several in wanted:
         settler_id = settlers[seq][0]
-        for item in several:
-            told = _settle(session, items, settler_id, item, changes)
+        for wish in several:
+            told, item = _settle_with_writes(session, items, settler_id, wish, changes)
             if isinstance(told, str):
                 answers[seq].append(ItemResult(item.task_id, None, told))
                 continue
@@ -105,6 +108,27 @@ def settle_items(
     if any(change.after.state == PENDING for change in changes.values()):
         session.wake()
     return answers
+
+
+def _settle_with_writes(
+    session: Session, items: Items, settler_id: str, item: ItemSettlement, changes: dict[int, Change]
+) -> tuple[Change | str, ItemSettlement]:
+    """Decide one, and run its own writes where it is accepted; what became of it where one of them fails."""
+    told = _settle(session, items, settler_id, item, changes)
+    if isinstance(told, str) or not item.writes:
+        return told, item
+    try:
+        with session.theirs():
+            for sql, parameters in item.writes:
+                session.run(sql, parameters)
+    except StatementTimedOut:
+        item = ItemSettlement(item.task_id, item.binding, PENDING, delay_seconds=TIMED_OUT_SECONDS)
+    except StatementFailed as error:
+        reason = storable(f"a write of its settlement failed: {error}", REASON_CHARACTERS_MAX)
+        item = ItemSettlement(item.task_id, item.binding, "failed", reason=reason)
+    else:
+        return told, item
+    return _settle(session, items, settler_id, item, changes), item
 
 
 def _settle(

@@ -26,12 +26,15 @@ def raise_limits(
     reason: str | None = None,
     extend_seconds: float | None = None,
     allow_shapes: Sequence[str] = (),
+    may_lower: bool = False,
 ) -> Lineage:
     """Raise limits of a lineage, and let it live at least ``extend_seconds`` from now; recorded as an act.
 
     Args:
         limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute``,
             ``max_cost`` or ``soft_cost`` (nano-dollars).
+        may_lower: whether ``max_cost``, the only limit then, may be lowered as well, and with it ``soft_cost``: to what
+            is spent and reserved at least, so that nothing at work is cancelled by it.
         allow_shapes: shapes that ``max_shape`` bounds no more (:func:`ramet.model.keys.allowed_shapes`).
 
     Returns:
@@ -47,7 +50,7 @@ def raise_limits(
     lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
     if lineage is None:
         raise StoreError(f"no lineage {tracking_id}: `ramet status` lists them")
-    detail = _changes(lineage, limits)
+    detail = _changes(lineage, limits, may_lower=may_lower)
     _refuse_soft_above_hard(lineage, {name: raised for name, (_, raised) in detail.items()})
     for name, (_, raised) in detail.items():
         session.run(f"UPDATE ramet_lineages SET {name} = ? WHERE tracking_id = ?", (raised, tracking_id))
@@ -76,11 +79,14 @@ def raise_limits(
     return after
 
 
-def _changes(lineage: Lineage, limits: Mapping[str, int]) -> dict[str, list[Any]]:
+def _changes(lineage: Lineage, limits: Mapping[str, int], *, may_lower: bool) -> dict[str, list[Any]]:
     """Return the limits that change, each with its present and its new value."""
     detail: dict[str, list[Any]] = {}
     for name, value in sorted(limits.items()):
         present: int | None = getattr(lineage, name)
+        if may_lower and (present is None or value < present):
+            detail[name] = [present, max(value, lineage.spent + lineage.reserved)]
+            continue
         if present is None or value < present:
             told = "without bound" if present is None else present
             raise StoreError(
@@ -88,6 +94,8 @@ def _changes(lineage: Lineage, limits: Mapping[str, int]) -> dict[str, list[Any]
             )
         if value > present:
             detail[name] = [present, value]
+    if may_lower and lineage.soft_cost is not None and "max_cost" in detail:
+        detail["soft_cost"] = [lineage.soft_cost, detail["max_cost"][1]]
     return detail
 
 

@@ -1,0 +1,225 @@
+"""Where rows come from: files as they are or packed, standard input, Parquet, data sets on disk, tables in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import math
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from ramet.commands.errors import one_line
+from ramet.commands.extras import import_extra
+from ramet.llm.errors import PARQUET_EXTRA, InputError
+from ramet.llm.inputs.values import InvalidRow, Template
+
+STDIN = "-"
+FORMATS = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet",
+    ".arrow": "arrow",
+}  # fmt: skip
+"""How a name ends, without what tells that it is packed -> how the file is read."""
+_PACKED = (".gz", ".zst")
+_BATCH_ROWS = 500
+Record = tuple[int, dict[str, Any] | InvalidRow]
+"""A row and its number, or why it cannot be taken."""
+
+
+def is_stdin(path: Path) -> bool:
+    """Whether rows come from standard input."""
+    return str(path) == STDIN
+
+
+def name_of(path: Path) -> str:
+    """How complaints call a file."""
+    return "standard input" if is_stdin(path) else str(path)
+
+
+def format_by_name(path: Path) -> str | None:
+    """How a file is read, by its name; None where that does not tell. A folder is a data set, stdin JSON Lines."""
+    if is_stdin(path):
+        return "jsonl"
+    if path.is_dir() and not path.suffix:
+        return "arrow"
+    bare = path.with_suffix("") if path.suffix.lower() in _PACKED else path
+    return FORMATS.get(bare.suffix.lower())
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked where gzip or Zstandard packed it.
+
+    Raises:
+        InputError: there is no such file, or it cannot be read.
+        ExtraMissing: it is packed by Zstandard, and pyarrow is not installed.
+    """
+    if is_stdin(path):
+        yield _unpacked(cast(io.BufferedReader, sys.stdin.buffer))
+        return
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {one_line(error.strerror or error)}") from error
+    with file:
+        yield _unpacked(file)
+
+
+def _unpacked(file: io.BufferedReader) -> BinaryIO:
+    begin = file.peek(4)[:4] if hasattr(file, "peek") else b""
+    if begin.startswith(b"\x1f\x8b"):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+    if begin == b"\x28\xb5\x2f\xfd":
+        arrow = import_extra("pyarrow", PARQUET_EXTRA)
+        stream = arrow.CompressedInputStream(arrow.PythonFile(file, mode="r"), "zstd")
+        return cast(BinaryIO, io.BufferedReader(stream, 1 << 20))
+    return file
+
+
+def table_records(path: Path, form: str) -> Generator[Record]:
+    """The rows of a Parquet file, an Arrow file, or a data set that Hugging Face's `save_to_disk` wrote.
+
+    Raises:
+        InputError: it cannot be read.
+        ExtraMissing: pyarrow is not installed.
+    """
+    arrow = import_extra("pyarrow", PARQUET_EXTRA)
+    number = 0
+    try:
+        for file in _parts(path, form):
+            for batch in _batches(file):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, {name: plain(value) for name, value in row.items() if value is not None}
+    except (OSError, arrow.ArrowException) as error:
+        raise InputError(f"cannot read {path}: {one_line(error)[:300]}") from error
+
+
+def _parts(path: Path, form: str) -> list[Path]:
+    """The files of a data set in their order; a file is its own only part."""
+    if not path.is_dir():
+        return [path]
+    splits = path / "dataset_dict.json"
+    if splits.exists():
+        names = ", ".join(str(path / name) for name in json.loads(splits.read_text()).get("splits", ()))
+        raise InputError(f"{path} holds several data sets: give one of {names}")
+    state = path / "state.json"
+    if state.exists():
+        told = json.loads(state.read_text())
+        if told.get("_indices_files") or told.get("_indices_data_files"):
+            raise InputError(f"{path} is a selection of another data set: save it again after flatten_indices()")
+        return [path / one["filename"] for one in told["_data_files"]]
+    found = sorted(path.glob("*.parquet")) or sorted(path.glob("*.arrow"))
+    if not found:
+        raise InputError(f"{path} is a folder without a data set: give a file, or what save_to_disk wrote")
+    return found
+
+
+def _batches(path: Path) -> Iterator[Any]:
+    if path.suffix.lower() == ".parquet":
+        parquet = import_extra("pyarrow.parquet", PARQUET_EXTRA)
+        with parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(batch_size=_BATCH_ROWS)
+        return
+    arrow = import_extra("pyarrow", PARQUET_EXTRA)
+    with arrow.memory_map(str(path), "r") as source:
+        try:
+            yield from arrow.ipc.open_stream(source)
+        except arrow.ArrowInvalid:
+            source.seek(0)
+            reader = arrow.ipc.open_file(source)
+            for at in range(reader.num_record_batches):
+                yield reader.get_batch(at)
+
+
+def plain(value: Any) -> Any:
+    """A value of a table as JSON has it: moments as text, no NaN, no type of a library's own."""
+    if isinstance(value, str | bool | int | None):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if hasattr(value, "isoformat"):
+        # A moment that is none compares unequal to itself.
+        return None if value != value else value.isoformat()  # noqa: PLR0124
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, bytes | bytearray):
+        raise InvalidRow("holds bytes; leave that column out, or write it as text")
+    return str(value)
+
+
+def records_of(rows: Any) -> Iterator[Record]:
+    """The rows of a table in memory, a data set, or anything that gives one row after another.
+
+    Args:
+        rows: a DataFrame of pandas or polars, a table of Arrow, a data set of Hugging Face, or mappings and texts; a
+            text is a prompt.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    if isinstance(rows, str | bytes | Mapping):
+        raise InputError(f"a {type(rows).__name__} is one row: give a list of rows")
+    number = 0
+    for number, row in enumerate(_each(rows), 1):
+        if isinstance(row, str):
+            yield number, {"prompt": row}
+        elif isinstance(row, Mapping):
+            try:
+                yield number, {name: value for name, value in _plain_items(row) if value is not None}
+            except InvalidRow as error:
+                yield number, error
+        else:
+            yield number, InvalidRow(f"a row must be a mapping or a text, not a {type(row).__name__}")
+
+
+def _plain_items(row: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    return ((str(name), plain(value)) for name, value in row.items())
+
+
+def _each(rows: Any) -> Iterable[Any]:
+    if hasattr(rows, "iter_rows"):
+        named: Iterable[Any] = rows.iter_rows(named=True)
+        return named
+    if hasattr(rows, "iloc"):
+        return _pandas_rows(rows)
+    if hasattr(rows, "to_batches"):
+        return (row for batch in rows.to_batches(max_chunksize=_BATCH_ROWS) for row in batch.to_pylist())
+    if hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "__iter__"):
+        reader = import_extra("pyarrow", PARQUET_EXTRA).RecordBatchReader.from_stream(rows)
+        return (row for batch in reader for row in batch.to_pylist())
+    try:
+        return cast(Iterable[Any], iter(rows))
+    except TypeError as error:
+        raise InputError(f"a {type(rows).__name__} gives no rows: give a list, a DataFrame or an iterator") from error
+
+
+def _pandas_rows(rows: Any) -> Iterator[Any]:
+    for start in range(0, len(rows), _BATCH_ROWS):
+        yield from rows.iloc[start : start + _BATCH_ROWS].to_dict("records")
+
+
+Reader = Callable[[Path, BinaryIO, int, Template | None], Generator[Record]]
+
+
+def file_records(
+    path: Path, form: str, readers: Mapping[str, Reader], bytes_max: int, template: Template | None
+) -> Generator[Record]:
+    """The rows of a file; closed, it closes the file.
+
+    Raises:
+        InputError: the file cannot be read; the message names the line.
+    """
+    if form in ("parquet", "arrow"):
+        yield from table_records(path, form)
+        return
+    with opened(path) as file, contextlib.closing(readers[form](path, file, bytes_max, template)) as found:
+        yield from found

@@ -1,0 +1,148 @@
+"""Answers that are there already: an item's own, whose handler failed on it, and those of the cache.
+
+Both are looked for only where a job asked for it: by `on_answer`, or by a cache over all jobs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ramet import BoundTask, Context, ItemSettlement, item_settlement
+from ramet.llm.calls import ClaimedJob, request_of, whole_payload
+from ramet.llm.on_answer import AnswerContext, HandlerFailed, Writes, writes_of
+from ramet.llm.requests import Request, canonical, digest, identity
+from ramet.llm.settings import PREFIX, ItemPayload, JobSettings
+
+AT_ONCE = 500
+"""Items of one statement."""
+_ADD = "INSERT INTO llm_cache (scope, key, result, made_at) VALUES (?, ?, ?, ?) ON CONFLICT (scope, key) DO NOTHING"
+_OWN_ANSWERS = (
+    "SELECT task_id, answer FROM llm_answers "
+    "WHERE state = 'succeeded' AND late = 0 AND answer IS NOT NULL AND task_id IN"
+)
+_CACHED = "SELECT key, result FROM llm_cache WHERE scope = ? AND key IN"
+FORGET = "DELETE FROM llm_cache WHERE scope = ?"
+
+
+def cache_scope(job_id: str, settings: JobSettings) -> str | None:
+    """Where a job looks for answers and keeps its own: its own, or that of all jobs; None: nowhere."""
+    if settings.cache == "all":
+        return ""
+    # Without a handler, equal questions of a job are one item.
+    return job_id if settings.cache == "job" and settings.on_answer is not None else None
+
+
+def cache_key(settings: JobSettings, request: Request) -> str:
+    """By what an answer is known again: who was asked, what, and what the answer has to fit."""
+    content = identity(
+        request.model, tuple(request.messages), request.max_output_tokens, request.parameters, request.schema,
+        request.endpoint,
+    )  # fmt: skip
+    return digest(canonical([settings.provider, settings.base_url, settings.check, content]))
+
+
+def cache_writes(job: ClaimedJob, request: Request, result: Mapping[str, Any], now: float) -> Writes:
+    """What keeps a result in the cache. A large one lies in a blob, which is its own job's."""
+    scope = cache_scope(job.job_id, job.settings)
+    if scope is None or "blob" in result or result.get("cached"):
+        return ()
+    return ((_ADD, (scope, cache_key(job.settings, request), json.dumps(result), now)),)
+
+
+async def known_results(
+    ctx: Context, job: ClaimedJob, asked: Sequence[tuple[str, Request]]
+) -> dict[str, dict[str, Any]]:
+    """The results that are there already, by the id of the item.
+
+    Args:
+        asked: id of each item and its question.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for start in range(0, len(asked), AT_ONCE):
+        part = asked[start : start + AT_ONCE]
+        if job.settings.on_answer is not None:
+            found |= await _own(ctx, [task_id for task_id, _ in part])
+        scope = cache_scope(job.job_id, job.settings)
+        if scope is not None:
+            found |= await _cached(ctx, job, scope, [one for one in part if one[0] not in found])
+    return found
+
+
+async def _own(ctx: Context, task_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    marks = ", ".join("?" * len(task_ids))
+    rows = await ctx.read(f"{_OWN_ANSWERS} ({marks})", task_ids)
+    told = {task_id: json.loads(answer).get("result") for task_id, answer in rows}
+    return {task_id: result for task_id, result in told.items() if result is not None}
+
+
+async def _cached(
+    ctx: Context, job: ClaimedJob, scope: str, asked: Sequence[tuple[str, Request]]
+) -> dict[str, dict[str, Any]]:
+    if not asked:
+        return {}
+    keys = {task_id: cache_key(job.settings, request) for task_id, request in asked}
+    marks = ", ".join("?" * len(keys))
+    rows = await ctx.read(f"{_CACHED} ({marks})", [scope, *keys.values()])
+    told = dict(rows)
+    return {
+        task_id: {**json.loads(told[key]), "cost": 0, "cached": True} for task_id, key in keys.items() if key in told
+    }
+
+
+async def writes_for(
+    ctx: Context, job: ClaimedJob, task_id: str, request: Request, result: Mapping[str, Any]
+) -> Writes:
+    """All that is to commit with an item beside its result: what its handler writes, and its place in the cache.
+
+    Raises:
+        HandlerFailed: the handler did.
+    """
+    kept = cache_writes(job, request, result, ctx.now)
+    if job.settings.on_answer is None:
+        return kept
+    whole = await ctx.read_blob(result["blob"]) if "blob" in result else result
+    context = AnswerContext(job.job_id.removeprefix(PREFIX), task_id, ctx.now)
+    return (*await writes_of(job.settings.on_answer, context, request.row or {}, whole), *kept)
+
+
+def looks_up(job: ClaimedJob) -> bool:
+    """Whether answers may be there already."""
+    return job.settings.on_answer is not None or cache_scope(job.job_id, job.settings) is not None
+
+
+async def settle_bound(
+    ctx: Context, job: ClaimedJob, told: BoundTask, request: Request, result: dict[str, Any]
+) -> ItemSettlement:
+    """What becomes of a bound item that has its answer."""
+    try:
+        writes = await writes_for(ctx, job, told.task_id, request, result)
+    except HandlerFailed as error:
+        return item_settlement(told.task_id, told.number, "failed", reason=f"on_answer: {error}")
+    return item_settlement(told.task_id, told.number, "success", result=result, writes=writes)
+
+
+async def settle_later(
+    ctx: Context, job: ClaimedJob, told: BoundTask, request: Request, result: dict[str, Any]
+) -> None:
+    """Settle a bound item that has its answer with the settler's next commit."""
+    made = await settle_bound(ctx, job, told, request, result)
+    kept = result if made.state == "success" else None
+    ctx.settle_item(made.task_id, made.binding, made.state, result=kept, reason=made.reason, writes=made.writes)
+
+
+async def settle_known(ctx: Context, job: ClaimedJob, bound: Sequence[BoundTask]) -> int:
+    """Settle those of the bound items whose answers are there already; how many there were."""
+    if not looks_up(job):
+        return 0
+    asked: dict[str, Request] = {}
+    for told in bound:
+        payload = await whole_payload(ctx, ItemPayload.model_validate_json(told.payload))
+        asked[told.task_id] = request_of(told.key, payload)
+    known = await known_results(ctx, job, list(asked.items()))
+    settled = [told for told in bound if told.task_id in known]
+    await ctx.settle_items(
+        [await settle_bound(ctx, job, told, asked[told.task_id], known[told.task_id]) for told in settled]
+    )
+    return len(known)
