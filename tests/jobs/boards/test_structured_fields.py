@@ -175,3 +175,21 @@ def test_fields_survive_json() -> None:
         url="https://a.example/1", pay=Pay(minimum=1.5, period="hour"), places=(PlaceFields(city="Oslo"),), country="NO"
     )
     assert Posting.model_validate(json.loads(one.model_dump_json())) == one
+
+
+@pytest.mark.parametrize(
+    ("spans", "place"),
+    [
+        ("<span>Finance</span><span>Remote, United States</span>", "Remote, United States"),
+        ("<span>Engineering</span><span>2 Locations</span>", "2 Locations"),
+        ("<span>Boston, Massachusetts</span>", "Boston, Massachusetts"),
+        ("Boston, Massachusetts", "Boston, Massachusetts"),
+    ],
+)
+def test_a_place_beside_its_department(spans: str, place: str) -> None:
+    item = (
+        '<li><a href="/acme/job/oGhI2jKl"><div class="jv-job-list-name">Cook</div>'
+        f'<div class="jv-job-list-location">{spans}</div></a></li>'
+    )
+    (found,) = read(board("jobvite"), f"<html><body><ul>{item}</ul></body></html>").postings
+    assert (found.title, found.location) == ("Cook", place)

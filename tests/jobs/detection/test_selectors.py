@@ -126,6 +126,31 @@ def test_place_and_date_are_found_where_they_are_named() -> None:
 
 
 @pytest.mark.parametrize(
+    "row",
+    [
+        "<tr><td><a href='/jobs/{n}-clerk'>Clerk of files {n}</a></td><td>Finance</td><td>{place}</td></tr>",
+        "<tr><td>{place}</td><td>Sales</td><td><a href='/jobs/{n}-clerk'>Clerk of files {n}</a></td></tr>",
+        "<li><a href='/jobs/{n}-clerk'>Clerk of files {n}</a> <span>{place}</span></li>",
+        "<li><a href='/jobs/{n}-clerk'>Clerk of files {n}</a> <small>{place}</small></li>",
+    ],
+)
+def test_a_place_is_found_by_what_it_says_where_no_class_names_it(row: str) -> None:
+    places = ["Portland, OR", "Remote", "Berlin, Germany", "Oslo, Norway", "Austin, TX"]
+    rows = "".join(row.format(n=100 + number, place=place) for number, place in enumerate(places))
+    html = f"<html><body>{MENU}<table>{rows}</table>{FOOTER}</body></html>"
+    if row.startswith("<li"):
+        html = html.replace("table>", "ul>")
+    assert [one["location"] for one in read(html, found(html))] == places
+
+
+def test_a_column_without_places_is_no_place() -> None:
+    row = "<tr><td><a href='/jobs/{n}-clerk'>Clerk of files {n}</a></td><td>{team}</td></tr>"
+    teams = ["Data", "Sales", "Support", "Office", "Design"]
+    rows = "".join(row.format(n=100 + number, team=team) for number, team in enumerate(teams))
+    assert "location" not in found(f"<html><body><table>{rows}</table></body></html>")["fields"]
+
+
+@pytest.mark.parametrize(
     "html",
     [
         "",

@@ -143,3 +143,28 @@ def test_some_weeks_of_a_year_from_anywhere_are_no_arrangement(text: str) -> Non
 def test_remote_work_that_is_open_to_a_person_is_remote(text: str) -> None:
     posting = Posting(url="https://a.example/1", title="Engineer", location="Boxborough, MA, US")
     assert arrangement_of(posting, text.lower())[0] is Arrangement.REMOTE
+
+
+@pytest.mark.parametrize(
+    ("text", "arrangement"),
+    [
+        ("job title: analyst\nremote status: hybrid\ndepartment: data", "hybrid"),
+        ("employment type\nfull time\nlocation type\nhybrid", "hybrid"),
+        ("location:[remote]employment type:[full-time]", "remote"),
+        ("opportunity type: remote", "remote"),
+        ("sydney | full-time | on-site (5 days)\nwho we are", "onsite"),
+        ("data and analytics / permanent / hybrid\nthe team", "hybrid"),
+        ("employees work from the office on hybrid mode", "hybrid"),
+        ("you can work up to 50% from home", "hybrid"),
+        ("flexible schedules (two office days weekly)", "hybrid"),
+        ("- two remote work days weekly\n- office access", "hybrid"),
+        ("a work model that combines both in-person and remote work", "hybrid"),
+        ("flexible remote work (hybrid)", "hybrid"),
+        ("the position requires a hybrid professional with skills in both", "onsite"),
+        ("we pay a remote work stipend and remote work reimbursement", "onsite"),
+        ("for remote jobs associated with our office in new york only", "onsite"),
+    ],
+)
+def test_how_pages_say_it_in_few_words(text: str, arrangement: str) -> None:
+    posting = Posting(url="https://a.example/1", title="Engineer", location="Oslo, Norway")
+    assert str(arrangement_of(posting, text)[0]) == arrangement

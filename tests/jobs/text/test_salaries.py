@@ -190,3 +190,21 @@ def test_no_text_is_refused(text: str) -> None:
     for written in (text, f"Salary: {text}"):
         found = salary_of(written, written, "DE")
         assert found is None or len(found.currency) == 3
+
+
+def test_every_place_of_a_table_counts() -> None:
+    table = (
+        "CA, NY",
+        "$199,000 - $209,500 USD",
+        "WA, CO",
+        "$184,000 - $194,000 USD",
+        "Elsewhere",
+        "$174,000 - $183,000",
+    )
+    text = "\n".join(["The base pay is:", *table])
+    assert salary_of(None, text) == usd(174_000, 209_500)
+
+
+def test_the_least_and_the_most_under_their_own_words() -> None:
+    assert salary_of(None, "Salary minimum: $90,000 Maximum: $120,000") == usd(90_000, 120_000)
+    assert salary_of(None, "Up to PHP 183,000 per month") == Salary(None, 2_196_000, "PHP")

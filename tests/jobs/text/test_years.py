@@ -81,3 +81,16 @@ def test_what_a_company_has_is_no_demand(text: str) -> None:
 def test_a_demand_with_a_company_behind_it_stays_one() -> None:
     text = "You need at least 5 years of experience in trade, we offer the rest."
     assert years_of(sections_of(text))[0] == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "years"),
+    [
+        ("Qualifications2-4 years of experience with SQL", (2, 4)),
+        ("What you bring3+ years of support experience", (3, None)),
+        ("PMP is a plus.Minimum 10-12 years of hands-on experience", (10, 12)),
+        ("pages 1,200 years of experience", (None, None)),
+    ],
+)
+def test_texts_that_lost_their_line_breaks(text: str, years: tuple[int | None, int | None]) -> None:
+    assert years_of(sections_of(text)) == years

@@ -18,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from ramet.jobs.detection.addresses import Address, address_of
 from ramet.jobs.detection.titles import is_no_title
 from ramet.jobs.text.markup import bounded
+from ramet.jobs.text.places import places_of, without_arrangement
 
 ITEMS_MIN = 3
 """Openings with a title and a link that a page must show before its selectors are believed."""
@@ -77,6 +78,13 @@ _FIELDS = {
     "posted_at": ("time[datetime]@datetime", "[class*=posted i]", "[class*=date i]"),
     "employment_type": ("[class*=employment i]", "[class*=job-type i]", "[class*=jobtype i]", "[class*=contract i]"),
 }
+_PLACE_ELEMENTS = (
+    *(f"td:nth-child({number})" for number in range(2, 7)), "td:nth-child(1)", "a + span", "span:last-of-type", "span",
+    "small", "a ~ em", "em", "p:last-of-type", "p", "div:last-of-type", "li:last-of-type",
+)  # fmt: skip
+"""Where a place may stand in an item that has no class for it."""
+PLACE_MAX = 100
+"""Characters of a place."""
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "[class*=title i]", "[class*=name i]", "strong")
 
 
@@ -265,6 +273,8 @@ def _proven(
     nodes = [link.item for link in known]
     for name, candidates in _FIELDS.items():
         fields |= _field(nodes, name, candidates, title)
+    if "location" not in fields:
+        fields |= _place_field(nodes, title)
     return {"item": item, "fields": fields}
 
 
@@ -313,6 +323,27 @@ def _field(items: list[LexborNode], name: str, candidates: tuple[str, ...], titl
         if len(good) * 2 > len(items) and not (name == "posted_at" and not _with_number(good)):
             return {name: candidate}
     return {}
+
+
+def _place_field(items: list[LexborNode], title: str) -> dict[str, str]:
+    """The place by what it says, where no class names it: a cell or an element that is a known place in most items."""
+    own = [_text(item, title) for item in items]
+    for candidate in _PLACE_ELEMENTS:
+        texts = [_text(item, candidate) for item in items]
+        known = [
+            text
+            for text, beside in zip(texts, own, strict=True)
+            if text and text != beside and len(text) <= PLACE_MAX and _is_place(text)
+        ]
+        if len(known) * 3 > len(items) * 2:
+            return {"location": candidate}
+    return {}
+
+
+def _is_place(text: str) -> bool:
+    """Whether a text names a place whose country is known, or only says how work is done."""
+    places = places_of(text)
+    return all(place.country for place in places) if places else not without_arrangement(text)
 
 
 def _with_number(texts: list[str]) -> bool:

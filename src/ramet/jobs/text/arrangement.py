@@ -105,7 +105,7 @@ _DENIED = re.compile(
 _PERK = re.compile(
     r"(?:\b(?:\d{1,2}|one|two|three|four|six|eight|ten|twelve)(?:[- ]?\w+)? (?:weeks?|months?|days?)(?: (?:of|to|per"
     r"|a|each) ?(?:year)?)*"
-    r"|\boption(?:al)?(?: to)?|\boccasional(?:ly)?|\bability to|\bsome|\bevery friday|\bopportunity to)[^.\n:;]{0,40}$"
+    r"|\boccasional(?:ly)?|\bsome|\bevery friday)[^.\n:;]{0,40}$"
 )
 _PERK_AFTER = re.compile(
     r"[- ]?(?:and |for |up to |of |a |to |in |policy|program(?:me)?|option|flexib\w+)*(?:\(?(?:up to )?(?:\d{1,2}"
@@ -118,11 +118,19 @@ _TAG = re.compile(r"li-(?:(?P<remote>remote)|(?P<hybrid>hybrid)|(?P<onsite>on-?s
 
 _POSITION = r"(?:this|the|our|your) (?:\w+ ){0,3}?(?:role|position|job|opportunity|opening)"
 _LABEL = (
-    r"\b(?:(?:work(?:ing|place)?|job|office|position|role)[ -])?(?:location|workplace|type|model|mode|arrangement"
-    r"|setting|style|schedule|environment"
-    r"|telecommuting options?|workplace policy|work policy)s?(?: type"
-    r"| policy)?\s?:[\s*]{0,4}(?:\w[\w, .]{0,40}? ?[/(\u2013-] ?)?"
+    r"\b(?:(?:(?:work(?:ing|place)?|job|office|position|role|opportunity)[ -])?(?:location|workplace|type|model|mode"
+    r"|arrangement|setting|style|schedule|environment|pattern|status"
+    r"|telecommuting options?|workplace policy|work policy)s?(?: type| policy)?\s?[:\[(]"
+    r"|(?:location type|work(?:ing|place)? (?:model|mode|arrangement|type|pattern)|remote (?:status|policy))\s?[:"
+    r"|\u2013-]?)"
+    r"[\s*\[(]{0,4}(?:\w[\w, .]{0,40}? ?[/(\u2013-] ?)?"
 )
+_AT_THE_TOP = re.compile(
+    r"(?:^|[|/\u2022\u00b7\n(]\s{0,3})(?P<how>hybrid|(?:fully )?remote|on-?site|in[- ]office)\s{0,3}(?=$|["
+    r"|\u2022,\u00b7\n()])"
+)
+"""A word by itself in the lines above the text, where pages have the place, the kind and the arrangement."""
+_TOP = 500
 _DAYS = (
     r"(?:\d|one|two|three|four)(?:\s?\(\d\))?\s?(?:\+|(?:-|\u2013|to|or)\s?(?:\d|two|three|four|five"
     r"|more))?\s?(?:full |or more )?days?"
@@ -140,14 +148,26 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
     ("label", Arrangement.HYBRID, rf"{_LABEL}hybrid"),
     ("label", Arrangement.REMOTE, rf"{_LABEL}(?:fully |100% |us )?remote\b(?! (?:or|and|/) (?:hybrid|on-?site))"),
     ("label", Arrangement.ONSITE, rf"{_LABEL}(?:on-?site|in[- ]office)"),
-    ("position", Arrangement.HYBRID, rf"{_POSITION} (?:is|will be|follows|offers|requires|has)[^.\n]{{0,40}}?\bhybrid"),
+    ("position", Arrangement.HYBRID, rf"{_POSITION} (?:is|will be|follows|offers|requires|has)[^.\n]{{0,40}}?\bhybrid"
+     r"(?! (?:professional|cloud|profile|skill|sales|infra|data|search|threat|app|monet))"),
     ("position", Arrangement.HYBRID, rf"\b{_DAYS}[^.\n]{{0,30}}?(?:per|a|each|/"
      rf"|every)\s?week[^.\n]{{0,30}}?{_IN_OFFICE}\b|\b{_DAYS} {_IN_OFFICE}"
      rf"|{_IN_OFFICE}[^.\n]{{0,40}}?\b{_DAYS} (?:per|a|each|/|every|out of)\s?(?:the )?week"),
+    ("position", Arrangement.HYBRID, r"\b(?:\d|one|two|three|four)(?:\s?(?:-|\u2013|to|or)\s?(?:\d|two|three"
+     r"|four))? (?:remote|office"
+     r"|home|on-?site|in[- ]office)(?: work(?:ing)?)? days?\b|\bup to \d\d ?% (?:from home|remote)|\bcombin\w+ "
+     r"(?:both )?"
+     r"(?:in[- ]person|office|on-?site|home|remote)[^.\n]{0,20} (?:and|&|with) (?:remote|home|in[- ]person|office"
+     r"|on-?site)"
+     r"|\b(?:office|on-?site|in[- ]person)[^.\n]{0,20} (?:on|every|each) (?:mon|tues|wednes|thurs|fri)days?\b"
+     r"|\b(?:mon|tues|wednes|thurs|fri)days?(?:,? (?:and |& |through |to )?(?:mon|tues|wednes|thurs|fri)days?){0,3}"
+     r" (?:in|at|from) (?:the|our|an) (?:\w+ )?office"
+     r"|\bremote work \(hybrid\)|\b(?:flexible|partially|partly) (?:remote|hybrid) \("),
     ("position", Arrangement.REMOTE, rf"{_POSITION} (?:is|can be|will be|may be)[^.\n]{{0,40}}?\bremote\b"),
     ("position", Arrangement.REMOTE, r"\b(?:100 ?%|fully|completely|entirely)[- ]remote(?:ly)?\b|\bremote forever\b"
      r"|\b100% remotely\b"),
-    ("phrase", Arrangement.HYBRID, r"\bhybrid (?:role|position|schedule|work|working|model\b|workplace"
+    ("phrase", Arrangement.HYBRID, r"\bhybrid (?:role|position|schedule|work|working|model\b|workplace|mode\b|way"
+     r" of|flexib|options?\b|style|culture"
      r"|setting|policy|arrangement|basis"
      r"|opportunity|job|team|from|in|out of|remote|office|flex)|work from home or (?:from )?(?:one of )?(?:our|the"
      r"|an)[^.\n]{0,20}\boffice|(?:mix|combination|blend|balance) of (?:remote|home|in-?office|in-person|on-?site"
@@ -157,7 +177,9 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
     ("phrase", Arrangement.ONSITE, r"\b(?:on-?site|in[- ]person|in[- ]office) (?:role|position|job|only|required"
      r"|requirement|work required)|fully on-?site|100% on-?site"
      r"|must (?:be able to )?(?:work|be) on-?site"),
-    ("phrase", Arrangement.REMOTE, r"\bremote[- ](?:first|friendly|eligible|native|work|working|role|position|job"
+    ("phrase", Arrangement.REMOTE, r"\bremote[- ](?:first|friendly|eligible|native|work(?:ing)?(?! (?:reimburs"
+     r"|stipend|bonus|allowance|equip|set-?up"
+     r"|day|option|polic))|role|position|job(?!s associated)"
      r"|opportunity|team|company|culture|flexib|within)"
      r"|(?:work|working|working fully|based|hire|hiring|collaborate) remotely|work from (?:home|anywhere"
      r"|wherever)\b(?! (?:stipend|support|allowance|set|budget|equip|reimb|up to|day))"
@@ -166,7 +188,7 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      r"(?: for| as| in)?(?: (?:fully|100%|hiring|hire|full-time))* remote(?:ly)?\b"
      r"|remote (?:work |candidates? |working )?(?:is |are |also |may be |can be )*(?:possible|available|considered"
      r"|welcome|ok\b|okay|accepted)"
-     r"|home[- ]based (?:role|position)|(?:fully|globally) distributed (?:team|workforce|company)|we(?:'re|\u2019re"
+     r"|home[- ]based (?:role|position)|fully distributed (?:team|workforce|company)|we(?:'re|\u2019re"
      r"| are) a (?:\w+,? ){0,2}distributed (?:team|company)|(?:remoto|teletrabajo|home office"
      r"|t[ée]l[ée]travail)\b|working from home"),
 )  # fmt: skip
@@ -181,9 +203,14 @@ _NOT_SO = re.compile(
     r"(?:\bnot?\b|n't|n\u2019t|\bwithout|\bmany (?:of our )?(?:roles|positions)|\bsome (?:roles|positions)|\bboth\b"
     r"|\bfor (?:fully )?(?:all )?$|\ballowance for|\bstipends? for"
     r"|\bemployees in|\bfrom in-office|\bother|\bunlike|\bexperience (?:with|in|of|working)|\bsupport(?:s|ing)?"
-    r"|\bmanag\w*|\bwhether)[^.\n:]{0,45}$"
+    r"|\bmanag\w*|\bcoordinat\w*|\bcommunicat\w*|\bleading|\bwhether)[^.\n:]{0,45}$"
 )
 _AROUND = 160
+_CITY_STATES = frozenset({"SG", "HK", "MO", "MC", "GI"})
+"""Countries that are a city: their name is a place to go to."""
+_TOP_WORDS = (
+    ("hybrid", Arrangement.HYBRID), ("remote", Arrangement.REMOTE), ("", Arrangement.ONSITE),
+)  # fmt: skip
 
 
 def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
@@ -213,6 +240,9 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
         return Arrangement(tags.pop()), "tag"
     if told and _is_denied(told) and not _HYBRID.search(_DENIED.sub(" ", told)):
         return Arrangement.ONSITE, "position"
+    top = _AT_THE_TOP.search(text, 0, _TOP) if told else None
+    if top is not None:
+        return next(how for word, how in _TOP_WORDS if word in top["how"]), "label"
     found, rule = (Arrangement.UNKNOWN, "none") if is_english(text) else (_said_elsewhere(text), "phrase")
     if found is Arrangement.UNKNOWN:
         found, rule = _said(told)
@@ -221,6 +251,8 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
     if _host(posting.url) in REMOTE_BOARDS:
         return Arrangement.REMOTE, "board"
     places = places_of(posting.location or "")
+    if len(places) == 1 and places[0].country in _CITY_STATES:
+        return Arrangement.ONSITE, "city"
     if is_wide(posting.location or ""):
         return Arrangement.REMOTE, "country"
     if len(places) == 1 and places[0].city is not None and places[0].country is not None:

@@ -264,13 +264,13 @@ _BEFORE_UNIT = 60
 def _spoken(*, english: bool) -> re.Pattern[str]:
     """Return the expression of a number of years, in English or in the other languages."""
     words = (*_NUMBER_WORDS, *(() if english else numbers()))
-    count = rf"(?:\d{{1,2}}|{'|'.join(words)})"
+    count = rf"(?:\d{{1,2}}|\b(?:{'|'.join(words)}))"
     between = "to|and|or" if english else "bis|a|à|tot|do|e|y|o|ou|et|lub|oder"
     units = r"(?P<english>years?|yrs?|yoe)\b(?P<foreign>)"
     if not english:
         units = rf"(?P<english>(?!))?(?P<foreign>(?:{alternatives('years', 'units')}|år))\b"
     return re.compile(
-        rf"(?<![\w,$€£/-])(?<!\d\.)(?P<low>{count})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
+        rf"(?<![\d,$€£/-])(?<!\d\.)(?P<low>{count})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
         rf"(?:\s?(?:-|\u2013|—|\u2011|{between})\s?(?P<high>{count})(?:\s?\(\d{{1,2}}\))?\s?\+?)?"
         rf"[\s-]?(?:\+\s?)?(?:full |or more |plus |additional )?{units}",
         re.IGNORECASE,
@@ -381,9 +381,9 @@ def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
     if _NOT_BEFORE.search(before) or _NOT_AFTER.match(after):
         return False
     clause = _SENTENCE_BREAK.split(after, 1)[0]
-    if _PREFERRED.search(before[-50:]) or _PREFERRED.search(clause.partition(",")[0][:80]):
-        return False
     sentence = _SENTENCE_BREAK.split(before)[-1]
+    if _PREFERRED.search(sentence[-50:]) or _PREFERRED.search(clause.partition(",")[0][:80]):
+        return False
     if _COMPANY.search(sentence):
         return False
     if _COMPANY_AFTER.search(clause) and not _ASKS_YOU.search(sentence):

@@ -103,6 +103,7 @@ def _money() -> re.Pattern[str]:
     """Return the expression of an amount or a range; with the words of all languages, hence not before it is needed."""
     between = (
         r"\s?(?:-{1,2}|\u2013|—|―|\u2212|\u2011|~|〜|\uff5e|to|and|up to|through|\.\.\.?"
+        r"|[,;|/]?\s?(?:and )?max(?:imum)?(?: salary| pay)?:?"
         rf"|{alternatives('pay', 'between')})\s?"
     )
     gross = rf"(?:\s?\(?(?:gross|{alternatives('pay', 'gross')})(?!\w)\)?)?"
@@ -188,6 +189,8 @@ def _sides() -> tuple[tuple[int, re.Pattern[str]], ...]:
 _CENTS = re.compile(r"[.,]\d{1,2}$")
 _WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
 _SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
+_TABLE = 600
+"""Characters between the ranges of one table, a range for each place or level."""
 _THOUSANDS_FROM = 10_000
 """The end of a range from which on its beginning is meant in thousands, too: ``120-150,000``."""
 
@@ -212,6 +215,8 @@ class _Offer:
     currency: str
     said: bool
     """Whether words around it say that it is pay."""
+    at: int
+    """Where in the text it stands."""
 
 
 def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay | None = None) -> Salary | None:
@@ -276,7 +281,7 @@ def _is_a_year(low: float, high: float, code: str) -> bool:
 def _widest(offers: list[_Offer]) -> Salary | None:
     ranges = [offer for offer in offers if offer.high is not None] or offers
     said = [offer for offer in ranges if offer.said]
-    ranges = [offer for offer in ranges if not said or any(_overlap(offer, other) for other in said)]
+    ranges = [offer for offer in ranges if not said or any(_belongs(offer, other) for other in said)]
     if not ranges:
         return None
     currencies = [offer.currency for offer in ranges]
@@ -288,7 +293,10 @@ def _widest(offers: list[_Offer]) -> Salary | None:
     return Salary(None if sides == {-1} else round(low), None if sides == {1} else round(high), currency)
 
 
-def _overlap(one: _Offer, other: _Offer) -> bool:
+def _belongs(one: _Offer, other: _Offer) -> bool:
+    """Whether a range is of the same pay as one that says that it is pay: by overlap, or in one table with it."""
+    if one.high is not None and abs(one.at - other.at) < _TABLE and other.low / 2 <= one.low <= other.low * 2:
+        return True
     if one.currency != other.currency:
         return True
     return one.low <= (other.high or other.low) and other.low <= (one.high or one.low)
@@ -332,7 +340,7 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
         return None
     if not is_field and "\n" not in money[0][-2:] and _OTHER_AFTER.match(text, money.end()):
         return None
-    if money["high"] is None and not (said or period in ("year", "hour")):
+    if money["high"] is None and not (said or period is not None):
         return None
     low, high = _range(money)
     if low is None or (sign is None and not is_field and not (low >= 10 and not _is_year(low, high))):
@@ -348,7 +356,7 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     if not is_field and _is_other(before, may_be_perk=high is None or low < _NO_PERK_FROM * worth):
         return None
     side = 0 if high is not None else _side(before, money)
-    return _Offer(low, high, side, currency, said)
+    return _Offer(low, high, side, currency, said, money.start())
 
 
 def _range(money: re.Match[str]) -> tuple[float | None, float | None]:
