@@ -140,7 +140,8 @@ def _salary_words() -> re.Pattern[str]:
     return re.compile(
         r"salar|compensation|\bpay\b|\bpays\b|base\b|\bwage|\bOTE\b|on[- ]target|\brate\b|earn|remunerat"
         r"|\brange\b|\bCTC\b"
-        rf"|l[öo]n\b|\bgaji\b|\bgehalt|月給|月額|年収|年俸|時給|日給|給与|연봉|\b(?:{alternatives('pay', 'words')})",
+        rf"|l[öo]n\b|\bgaji\b|gehalt|verg[uü]tung|lohn\b|entgelt|月給|月額|年収|年俸|時給|日給|給与|연봉"
+        rf"|\b(?:{alternatives('pay', 'words')})",
         re.IGNORECASE,
     )
 
@@ -327,14 +328,25 @@ def _offers(text: str, country: str | None, *, is_field: bool) -> Iterator[_Offe
         if _MONEYISH.search(text, start, digit.start() + 24) is None:
             position = _after_digits(text, digit.start())
             continue
-        money = _money().search(text, start, min(len(text), digit.start() + 120))
-        if money is None or money.start("low") > digit.start() + 8:
+        money = _money_at(text, start, digit.start())
+        if money is None:
             position = _after_digits(text, digit.start())
             continue
         offer = _offer(text, money, country, is_field=is_field)
         if offer is not None:
             yield offer
         position = max(money.end(), _after_digits(text, digit.start()))
+
+
+def _money_at(text: str, start: int, digit: int) -> re.Match[str] | None:
+    """Return the amount whose number begins at a digit, with the sign before it: few places are tried, not a line."""
+    match = _money().match
+    end = min(len(text), digit + 120)
+    for place in range(start, digit + 1):
+        money = match(text, place, end)
+        if money is not None and money.start("low") == digit:
+            return money
+    return None
 
 
 def _after_digits(text: str, position: int) -> int:
