@@ -34,20 +34,22 @@ def database(tmp_path: Path) -> Path:
     return tmp_path / "ramet.db"
 
 
-def refused(database: Path, *words: str, **environment: str) -> str:
+def refused(database: Path, *words: str, command: str = "dashboard", **environment: str) -> str:
     """The one line of a command that ends with status 2."""
-    result = CliRunner().invoke(main, ["dashboard", "--db", str(database), *words], env=environment)
+    result = CliRunner().invoke(main, [command, "--db", str(database), *words], env=environment)
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert result.stderr.count("\n") == 1
     return result.stderr
 
 
 @contextmanager
-def running(database: Path, *words: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def running(
+    database: Path, *words: str, command: str = "dashboard", **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A dashboard in a process of its own, and its address."""
-    command = [sys.executable, "-m", "ramet.cli", "dashboard", "--db", str(database), "--port", "0", *words]
+    typed = [sys.executable, "-m", "ramet.cli", command, "--db", str(database), "--port", "0", *words]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
+        typed, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
     )
     try:
         assert process.stdout is not None
@@ -97,6 +99,36 @@ def test_a_token_is_long_and_the_two_differ(database: Path, tmp_path: Path) -> N
     file.write_text(TOKEN + "\n")
     assert "are the same" in refused(database, "--token-file", str(file), RAMET_DASHBOARD_READ_TOKEN=TOKEN)
     assert TOKEN not in refused(database, "--read-token-file", str(file), RAMET_DASHBOARD_TOKEN=TOKEN)
+
+
+def test_a_server_of_the_api_is_no_open_door_either(tmp_path: Path) -> None:
+    nothing = tmp_path / "none.db"
+    tokens = tmp_path / "tokens"
+    for host in ("0.0.0.0", "::"):
+        assert "give a token" in refused(nothing, "--host", host, command="serve")
+    tokens.write_text("pool work\n")
+    assert "line 1 is not in the form" in refused(nothing, "--tokens-file", str(tokens), command="serve")
+    tokens.write_text(f"pool work {TOKEN}\nother read {TOKEN}\n")
+    assert "are the same" in refused(nothing, "--tokens-file", str(tokens), command="serve")
+    assert "cannot be read" in refused(nothing, "--tokens-file", str(tmp_path / "missing"), command="serve")
+    assert "no_such_module" in refused(nothing, "--app", "no_such_module:app", command="serve")
+    assert not nothing.exists()
+
+
+def test_tokens_of_a_file_have_the_scopes_that_it_names(database: Path, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"pool work {TOKEN}\n")
+    words = ("--tokens-file", str(tokens), "--calls-per-minute", "100")
+    with running(database, *words, command="serve") as (_, origin):
+        root = origin.removesuffix("/api/v1")
+        holding = {"Authorization": f"Bearer {TOKEN}"}
+        claimed = httpx.post(f"{origin}/claims", json={"kinds": ["a"], "worker": "w"}, headers=holding)
+        looked = httpx.get(f"{origin}/tasks", headers=holding)
+        page = httpx.get(f"{root}/", headers={**holding, "Accept": "text/html"})
+        nobody = httpx.post(f"{origin}/claims", json={"kinds": ["a"], "worker": "w"})
+    assert (claimed.status_code, claimed.json()) == (200, [])
+    assert (looked.status_code, looked.json()["error"]["code"]) == (403, "missing_scope")
+    assert (page.status_code, nobody.status_code) == (403, 401)
 
 
 def test_a_name_to_answer_to_is_a_name(database: Path) -> None:

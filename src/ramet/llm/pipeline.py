@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from ramet import Context, Outcome
-from ramet.llm.app import POLL_LIMITS, app
+from ramet import Client, Context, Outcome
+from ramet.llm.app import LIMITS, POLL_LIMITS, app
 from ramet.llm.batches import batch
+from ramet.llm.calls import settings_of
 from ramet.llm.items import item
 from ramet.llm.jobs import delete, end_job, job
-from ramet.llm.settings import BATCHES, ITEMS, POLL, QUEUE
+from ramet.llm.settings import BATCHES, ITEMS, POLL, PREFIX, QUEUE
+from ramet.llm.status import JOBS_MAX
 
 SCHEDULE = "llm"
 
@@ -29,10 +31,20 @@ class PollPayload(BaseModel):
 @app.schedule(name=SCHEDULE, payload={}, pulls=[batch, item])
 @app.task(POLL, key=lambda payload: POLL, queue=QUEUE, limits=POLL_LIMITS)
 async def poll(ctx: Context, payload: PollPayload) -> Outcome | dict[str, int | bool]:
-    found = await ctx.invoke([batch, item], queues=[BATCHES, ITEMS], wait=payload.wait)
+    calls = await _calls_at_once(ctx.client)
+    found = await ctx.invoke([batch, item], queues=[BATCHES, ITEMS], concurrency=calls, wait=payload.wait)
     if found.changed and found.left:
         return Outcome.continue_later()
     return {"claimed": found.claimed, "changed": found.changed, "left": found.left}
+
+
+async def _calls_at_once(client: Client) -> int | None:
+    """The most that the presets of the jobs that run allow; None where that is the limit of every poll."""
+    running = [one.tracking_id for one in await client.lineages(states=["running"], limit=JOBS_MAX)]
+    jobs = [name for name in running if name.startswith(PREFIX) and "#" not in name and "@" not in name]
+    calls = [(await settings_of(client, name)).limits.invocation_concurrency for name in jobs]
+    most = max(calls, default=LIMITS.invocation_concurrency)
+    return None if most == LIMITS.invocation_concurrency else most
 
 
 TARGET = "ramet.llm.pipeline:app"

@@ -122,7 +122,7 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
         call_retries=limits.call_retries,
         batch_items=min(caps[mode].items_max, 50_000),
         limit_name=wanted.limit_name, headers=_headers(wanted.headers), query=_pairs("query", wanted.query),
-        concurrency=wanted.concurrency or CONCURRENCY_FACTOR * limits.invocation_concurrency,
+        concurrency=_calls_at_once(wanted),
         requests_per_minute=wanted.requests_per_minute, tokens_per_minute=wanted.tokens_per_minute,
         source=_source(wanted), rows=len(questions.rows), items=len(questions.requests),
         raw=wanted.raw, cache=wanted.cache, on_answer=wanted.on_answer, defaults=asdict(defaults),
@@ -303,6 +303,10 @@ def _priced(
         yield row
 
 
+def _calls_at_once(wanted: SubmitArguments) -> int:
+    return wanted.concurrency or CONCURRENCY_FACTOR * PRESETS[wanted.preset].invocation_concurrency
+
+
 def _estimated(
     wanted: SubmitArguments, questions: Questions, prices: Mapping[str, Price], caps: Mapping[Mode, Capabilities]
 ) -> Estimate:
@@ -314,14 +318,15 @@ def _estimated(
         questions.requests,
         lambda model: prices[model],
         caps,
-        requests_per_second=rate_of(limits, wanted.requests_per_minute),
+        # The poller is the schedule's, whatever the preset of one of its jobs.
+        requests_per_second=rate_of(PRESETS["balanced"], wanted.requests_per_minute),
         ceiling=wanted.max_cost,
         answer_tokens=wanted.answer_tokens,
         answers_max=1 + INVALID_MAX if checked else 1,
         told=Mode.CHAT if other else told,
         job_seconds=limits.lineage_seconds,
     )
-    found = replace(found, rows=len(questions.rows))
+    found = replace(found, rows=len(questions.rows)).at_once(_calls_at_once(wanted), wanted.requests_per_minute)
     if other:
         why = "chat: every server at a --base-url has it; give --mode background or batch where yours has them"
         found = replace(found, choice=found.choice._replace(why=why))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -73,7 +74,16 @@ def canonical(value: object) -> str:
     Raises:
         ValueError: a number is not finite.
     """
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        text = _TEXT.encode(value)
+    except TypeError:  # A mapping that is not a dict.
+        return _TEXT.encode(_plain(value))
+    # Only a number such as 1.0 or 1e+16 is written otherwise, and most requests look as if they had none.
+    return _TEXT.encode(_plain(value)) if _LIKE_WHOLE.search(text) else text
+
+
+_TEXT = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_LIKE_WHOLE = re.compile(r"\d(?:\.0(?!\d)|e)")
 
 
 def _plain(value: object) -> object:

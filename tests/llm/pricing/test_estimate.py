@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramet.llm.errors import UnknownModel
-from ramet.llm.pricing.estimate import Estimate, estimate, fit, in_time, lines
+from ramet.llm.pricing.estimate import CALL_SECONDS, Estimate, estimate, fit, in_time, lines
 from ramet.llm.pricing.prices import Price, given_price, price_of, reserve_amount
 from ramet.llm.providers.base import Mode
 from tests.llm.pricing.sample_requests import asked
@@ -146,3 +146,13 @@ def test_lowest_likely_and_worst_are_in_order(
     costs = estimate(requests, listed, ALL, requests_per_second=1.0, answer_tokens=answer, told=mode).costs
     assert 0 <= costs.lowest <= costs.likely <= costs.worst
     assert costs.dearest <= costs.worst
+
+
+def test_a_job_whose_calls_answer_at_once_takes_as_long_as_so_many_at_a_time_take() -> None:
+    requests = [asked(f"question {number}") for number in range(1_000)]
+    found = estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.CHAT).at_once(50, None)
+    assert found.seconds == 1_000 * CALL_SECONDS / 50
+    assert in_time(found) == "the calls take 40 s if each takes 2 s, 50 at a time"
+    assert found.at_once(50, 60.0).seconds == 1_000.0
+    later = estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.BATCH)
+    assert later.at_once(50, None) == later

@@ -269,7 +269,8 @@ async def test_nothing_but_the_arguments_decides_where_calls_go(
 
 
 async def test_parameters_that_cost_more_than_was_reserved_are_not_sent(standin: StandIn, opened: Opened) -> None:
-    for parameters in ({"n": 2}, {"service_tier": "priority"}, {"max_tokens": 9}, {"tools": [{"type": "web_search"}]}):
+    refused: list[dict[str, object]] = [{"audio": {}}, {"service_tier": "best"}, {"max_tokens": 900}, {"tools": [{}]}]
+    for parameters in refused:
         with pytest.raises(Refused):
             await asked(opened, "hello", parameters=parameters)
     assert not standin.world.calls

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from ramet.llm import pace as paces
+from ramet.llm import pipeline
 from ramet.llm.errors import NotAllowed, NotSent, TooBusy
 from ramet.llm.pace import AGAIN_SECONDS, Pace
 from ramet.llm.providers.base import Answer, AnswerState, Mode, TokenUsage
@@ -159,3 +160,15 @@ async def test_an_answer_within_its_bound_pauses_nothing(desk: Desk) -> None:
     await desk.submit(["one", "two"])
     assert await desk.run() >= 1
     assert [entry for entry in await desk.client.acts("llm-job") if entry.act == "pause_lineage"] == []
+
+
+@pytest.mark.parametrize("mode", [Mode.CHAT])
+@pytest.mark.parametrize(
+    ("presets", "calls"), [(["conservative"], 4), (["conservative", "aggressive"], 64), ([], None)]
+)
+async def test_a_poll_has_as_many_calls_in_flight_as_the_presets_of_its_jobs_allow(
+    desk: Desk, presets: list[str], calls: int | None
+) -> None:
+    for number, preset in enumerate(presets):
+        await desk.submit([f"question {number}"], name=f"job{number}", preset=preset)
+    assert await pipeline._calls_at_once(desk.client) == calls

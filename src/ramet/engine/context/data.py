@@ -36,6 +36,10 @@ _WRITES_ROWS = re.compile(rf"\s*(?:WITH\b|{_CHANGES})", re.IGNORECASE)
 _READS_OR_WRITES_ROWS = re.compile(rf"\s*(?:WITH\b|SELECT\b|{_CHANGES})", re.IGNORECASE)
 
 
+_SMALL, _SAFE = frozenset({type(None), bool, float, bytes}), 1 << 63
+"""Types whose every value can be stored, and whole numbers of which this is plain: most values are of these."""
+
+
 def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = False) -> tuple[Any, ...]:
     """The parameters of a statement that may run; ``reads`` lets SELECT through as well.
 
@@ -51,6 +55,8 @@ def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = F
         raise ValueError(f"{verb} takes {sorts} (not OR ROLLBACK), by itself")
     check_text(f"the statement of {verb}", sql)
     for value in parameters:
+        if type(value) in _SMALL or (type(value) is int and -_SAFE < value < _SAFE):
+            continue
         # What a database driver would adapt in this process cannot travel to the one that writes.
         if not isinstance(value, str | bytes | int | float | None):
             raise TypeError(f"{verb} cannot store a {type(value).__name__}: give text, bytes, a number or None")

@@ -59,6 +59,10 @@ class ModelPart:
     costs: Mapping[Mode, Costs] = field(default_factory=dict)
 
 
+CALL_SECONDS = 2.0
+"""What a call is taken to last where nobody knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What a job will cost, and in which mode."""
@@ -74,6 +78,15 @@ class Estimate:
     """The least that it takes at the rate there is; of batches without the provider's own hours."""
     job_seconds: float
     """After so long the job ends, whatever is left."""
+    calls_at_once: int | None = None
+    """Of a job whose calls answer at once: so many of one process; None where the rate alone counts."""
+
+    def at_once(self, calls: int, per_minute: float | None) -> Estimate:
+        """The same where so many calls are in flight and the calls of a minute are bounded, if they are."""
+        if self.choice.mode is not Mode.CHAT:
+            return self
+        rate = calls / CALL_SECONDS if per_minute is None else min(calls / CALL_SECONDS, per_minute / 60.0)
+        return replace(self, seconds=self.questions / rate, calls_at_once=calls)
 
     @property
     def costs(self) -> Costs:
@@ -230,6 +243,10 @@ def in_time(found: Estimate) -> str:
     told = f"the calls alone take {span(found.seconds)}; {flying:,} in flight are asked about in " + span(
         found.choice.sweep_seconds
     )
+    if found.calls_at_once is not None:
+        told = (
+            f"the calls take {span(found.seconds)} if each takes {CALL_SECONDS:g} s, {found.calls_at_once:,} at a time"
+        )
     if found.seconds <= found.job_seconds:
         return told
     done = math.floor(found.questions * found.job_seconds / found.seconds)

@@ -35,8 +35,8 @@ def read_chat(key: str, body: Mapping[str, Any]) -> Answer:
         return failed(key, body["error"])
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, Mapping) else None
-    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
         return unreadable(key, "the completion has no message")
     if choice.get("error") is not None:
         return failed(key, choice["error"])
@@ -54,7 +54,7 @@ def read_chat(key: str, body: Mapping[str, Any]) -> Answer:
         text = ""
     answer = _answer(key, state, code, text, usage=usage, body=body, raw=raw)
     assert isinstance(choices, list)
-    others = tuple(_choice_details(other) for other in choices[1:] if isinstance(other, Mapping))
+    others = tuple(_choice_details(other) for other in choices[1:] if isinstance(other, dict))
     told = _choice_details(choice)
     return replace(
         answer, finish_reason=told.get("finish_reason"), reasoning=told.get("reasoning"), choices=others,
@@ -65,11 +65,11 @@ def read_chat(key: str, body: Mapping[str, Any]) -> Answer:
 def _choice_details(choice: Mapping[str, Any]) -> dict[str, Any]:
     """Of one of the answers in a completion what there is: text, refusal, finish_reason, reasoning, tool calls."""
     told = choice.get("message")
-    message = told if isinstance(told, Mapping) else {}
+    message = told if isinstance(told, dict) else {}
     calls = message.get("tool_calls")
     old = message.get("function_call")
-    listed = [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
-    if isinstance(old, Mapping):
+    listed = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    if isinstance(old, dict):
         listed.append({"type": "function", "function": dict(old)})
     found = {
         "text": _text(message.get("content")),
@@ -88,12 +88,12 @@ def read_embeddings(key: str, body: Mapping[str, Any]) -> Answer:
     if body.get("error") is not None:
         return failed(key, body["error"])
     data = body.get("data")
-    rows = [row for row in data if isinstance(row, Mapping)] if isinstance(data, list) else []
+    rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
     vectors = [row.get("embedding") for row in sorted(rows, key=lambda row: _count(row.get("index")) or 0)]
     if not vectors or not all(isinstance(vector, list | str) and vector for vector in vectors):
         return unreadable(key, "the answer has no embedding")
     told = body.get("usage")
-    asked = _count(told.get("prompt_tokens")) if isinstance(told, Mapping) else None
+    asked = _count(told.get("prompt_tokens")) if isinstance(told, dict) else None
     usage = None if asked is None else TokenUsage(asked)
     answer = _answer(key, AnswerState.SUCCEEDED, None, None, usage=usage, body=body, raw={})
     return replace(answer, embedding=vectors[0] if len(vectors) == 1 else vectors)
@@ -118,13 +118,13 @@ def read_response(key: str, body: Mapping[str, Any]) -> Answer:
     state, code, text = AnswerState.SUCCEEDED, None, "".join(texts) if texts else None
     if status == "incomplete":
         details = body.get("incomplete_details")
-        reason = details.get("reason") if isinstance(details, Mapping) else None
+        reason = details.get("reason") if isinstance(details, dict) else None
         state, code = AnswerState.INCOMPLETE, str(reason or "incomplete")[:60]
     elif refusals and not texts:
         state, code, text = AnswerState.INCOMPLETE, "refusal", "".join(refusals)
     answer = _answer(key, state, code, text, usage=usage, body=body, raw={"output": raw} if raw else {})
     reason = body.get("incomplete_details")
-    stopped = _text(reason.get("reason")) if isinstance(reason, Mapping) else None
+    stopped = _text(reason.get("reason")) if isinstance(reason, dict) else None
     return replace(
         answer, finish_reason=stopped or _text(status), reasoning=_reasoning_of(output),
         tool_calls=tuple(map(_chat_call, (item for item in raw if item.get("type") in _CALLS))),
@@ -146,9 +146,9 @@ def _chat_call(item: Mapping[str, Any]) -> dict[str, Any]:
 def _parts_of(output: list[Any], kind: str, holder: str) -> Iterator[Mapping[str, Any]]:
     """The parts that items of a kind hold."""
     for item in output:
-        if isinstance(item, Mapping) and item.get("type") == kind:
+        if isinstance(item, dict) and item.get("type") == kind:
             parts = item.get(holder)
-            yield from (part for part in (parts if isinstance(parts, list) else ()) if isinstance(part, Mapping))
+            yield from (part for part in (parts if isinstance(parts, list) else ()) if isinstance(part, dict))
 
 
 def _reasoning_of(output: list[Any]) -> str | None:
@@ -169,13 +169,13 @@ def _output_of(output: list[Any]) -> tuple[list[str], list[str], list[Any]]:
     refusals: list[str] = []
     raw: list[Any] = []
     for item in output:
-        kind = item.get("type") if isinstance(item, Mapping) else None
+        kind = item.get("type") if isinstance(item, dict) else None
         if kind == "message":
             content = item.get("content")
             for part in content if isinstance(content, list) else ():
-                if isinstance(part, Mapping) and part.get("type") == "output_text":
+                if isinstance(part, dict) and part.get("type") == "output_text":
                     texts.append(_text(part.get("text")) or "")
-                elif isinstance(part, Mapping) and part.get("type") == "refusal":
+                elif isinstance(part, dict) and part.get("type") == "refusal":
                     refusals.append(_text(part.get("refusal")) or "")
         elif kind is not None and kind != "reasoning":
             raw.append(item)
@@ -232,13 +232,13 @@ def _response_usage(usage: object) -> TokenUsage | None:
 
 def _usage(usage: object, input_name: str, details_name: str, output_name: str) -> TokenUsage | None:
     """None where the provider does not say in whole numbers what it counted."""
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         return None
     asked, answered = _count(usage.get(input_name)), _count(usage.get(output_name))
     if asked is None or answered is None:
         return None
     details = usage.get(details_name)
-    parts = details if isinstance(details, Mapping) else {}
+    parts = details if isinstance(details, dict) else {}
     cached = min(_count(parts.get("cached_tokens")) or 0, asked)
     written = min(_count(parts.get("cache_write_tokens")) or 0, asked - cached)
     audio = min(_count(parts.get("audio_tokens")) or 0, asked - cached - written)
