@@ -1,4 +1,4 @@
-"""Checks of single values of a row, each refused with words that say what it must be; and templates over its columns."""
+"""Checks of single values of a row, each refused with words that say what it must be; templates over its columns."""
 
 from __future__ import annotations
 
