@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -144,6 +145,22 @@ class TestBounds:
 
         await self.run(steps, clock)
         assert free == [True]
+
+    async def test_places_of_hosts_that_are_not_asked_any_more_go(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        hosts: list[str] = []
+
+        async def steps(ctx: Context) -> None:
+            slots = HostSlots(2)
+            held = await slots.enter(ctx, "held.example", SETTINGS)
+            await (await slots.enter(ctx, "free.example", SETTINGS))()
+            monkeypatch.setattr("uuid.uuid4", lambda: uuid.UUID(int=7))
+            await (await slots.enter(ctx, "new.example", SETTINGS))()
+            hosts.extend(str(host) for (host,) in await ctx.read("SELECT host FROM fetch_host_slots ORDER BY host"))
+            await held()
+            await (await slots.enter(ctx, "free.example", SETTINGS))()  # Its places are made again.
+
+        await self.run(steps)
+        assert hosts == ["held.example", "new.example", "new.example"]
 
     def test_a_host_is_asked_by_one_at_least(self) -> None:
         with pytest.raises(ValueError, match="give at least 1"):

@@ -63,16 +63,18 @@ def run_tests(python: str | Path, *arguments: str, more: Mapping[str, str] | Non
 
 
 def on_the_oldest_postgres() -> bool:
-    """The conformance suite on the oldest PostgreSQL.
+    """The conformance suite, and jobs of llm to their ends, on the oldest PostgreSQL.
 
     Raises:
         Missing: its programs are not installed.
     """
     if not Path(POSTGRES_PROGRAMS, "postgres").exists():
         raise Missing(f"PostgreSQL {POSTGRES_MIN} is not installed (Debian: postgresql-{POSTGRES_MIN})")
+    more = {PROGRAMS: POSTGRES_PROGRAMS}
+    # The ends of lineages run statements that nothing else does: jobs have one each.
     return run_tests(
-        sys.executable, "--target", "postgres", "tests/conformance", "tests/paths", more={PROGRAMS: POSTGRES_PROGRAMS}
-    )
+        sys.executable, "--target", "postgres", "tests/conformance", "tests/paths", more=more
+    ) and run_tests(sys.executable, "--target", "llm", "tests/llm/running", more=more)
 
 
 def oldest_sqlite() -> Path:

@@ -29,6 +29,7 @@ CALL_SECONDS_MIN = 0.5
 LEASE_MARGIN_SECONDS = 5.0
 """By which the lease of a place is longer than an answer may take."""
 _SLOTS = slot_statements("fetch_host_slots")
+_DROP_FREE = "DELETE FROM fetch_host_slots WHERE holder = '' AND host <> ?"
 
 
 class HasRates(HasTables, Protocol):
@@ -294,5 +295,7 @@ class HostSlots:
         rows = await ctx.read("SELECT COUNT(*) FROM fetch_host_slots WHERE host = ?", (host,))
         if int(rows[0][0]) < self._concurrency:
             adds = [(_SLOTS.add, (host, slot)) for slot in range(self._concurrency)]
-            *_, found = await ctx.transaction([*adds, take])
+            # One new host in 256 pays for taking away the places of all that are not asked now.
+            drops = [(_DROP_FREE, (host,))] if holder.startswith("00") else []
+            *_, found = await ctx.transaction([*drops, *adds, take])
         return bool(found.row_count)

@@ -23,6 +23,7 @@ DEFINITIONS = (
         asked_at DOUBLE PRECISION NOT NULL,
         content  TEXT NOT NULL
     )""",
+    "CREATE INDEX IF NOT EXISTS fetch_robots_by_age ON fetch_robots (asked_at)",
     """
     CREATE TABLE IF NOT EXISTS fetch_host_slots (
         host   TEXT NOT NULL,

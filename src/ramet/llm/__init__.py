@@ -16,8 +16,8 @@ from ramet.llm.asking.answer import (
     TooManyRounds,
 )
 from ramet.llm.asking.ask import ask, ask_sync
-from ramet.llm.asking.exchange import NotInstalled, declare_models
-from ramet.llm.asking.later import ask_later
+from ramet.llm.asking.exchange import NotInstalled
+from ramet.llm.asking.later import ask_later, declare_models
 from ramet.llm.asking.model import Model
 from ramet.llm.asking.tools import SpawnNotAllowed, ToolContext, ToolError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any
 
 from ramet import (
     BoundTask,
@@ -17,6 +17,8 @@ from ramet import (
 )
 from ramet.llm import app as tables
 from ramet.llm.app import BATCH_ITEM_LIMITS, LANE_LIMITS, app
+from ramet.llm.asking_again import bound_again, invalid_answers, may_be_judged
+from ramet.llm.batch_requests import BatchRequests, ChosenItem, chosen_of, whole_item
 from ramet.llm.calls import (
     INVALID,
     BookedAnswer,
@@ -40,10 +42,8 @@ from ramet.llm.calls import (
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.items import POLL_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
 from ramet.llm.known_answers import settle_known, settle_later
-from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Poll, PollState
 from ramet.llm.refusals import Meaning, queue_seconds
-from ramet.llm.requests import Request
 from ramet.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
 
 LOOK_AT = 10_000
@@ -66,50 +66,6 @@ class BatchState(SubmitState):
     """How often a submit was looked for of which nobody knew whether it was taken on."""
 
 
-class ChosenItem(NamedTuple):
-    """An item of the batch that is to be sent."""
-
-    told: BoundTask
-    amount: int
-    """What it may cost, nano-dollars."""
-
-
-def chosen_of(job: ClaimedJob, told: BoundTask) -> ChosenItem:
-    """A bound item with what it may cost."""
-    request = asked_by(told)
-    return ChosenItem(told, reserve_amount(request, job.settings.prices[request.model], job.settings.discount))
-
-
-async def whole_item(ctx: Context, told: BoundTask) -> BoundTask:
-    """A bound item with the payload that :func:`ramet.llm.calls.whole_payload` read."""
-    if '"$blob"' not in told.payload:
-        return told
-    payload = await whole_payload(ctx, ItemPayload.model_validate_json(told.payload))
-    return told._replace(payload=payload.model_dump_json(by_alias=True))
-
-
-def asked_by(told: BoundTask) -> Request:
-    """What a bound item asks."""
-    return request_of(told.key, ItemPayload.model_validate_json(told.payload))
-
-
-class BatchRequests(Sequence[Request]):
-    """What the items of a batch ask: each is made when it is looked at, so that a large batch is small in memory."""
-
-    def __init__(self, chosen: Sequence[ChosenItem]) -> None:
-        self._chosen = chosen
-
-    def __len__(self) -> int:
-        return len(self._chosen)
-
-    @overload
-    def __getitem__(self, at: int) -> Request: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Request]: ...
-    def __getitem__(self, at: int | slice) -> Request | Sequence[Request]:
-        return BatchRequests(self._chosen[at]) if isinstance(at, slice) else asked_by(self._chosen[at].told)
-
-
 async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> list[ChosenItem]:
     """Bind items for the next batch; those that an earlier claim bound are the batch, as they are."""
     bound = await ctx.bound()
@@ -122,8 +78,9 @@ async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> 
     chosen: list[ChosenItem] = []
     size = amount = 0
     room = await _room(ctx)
+    wrong = await invalid_answers(ctx, [item.task_id for item in bound]) if may_be_judged(job, bound) else {}
     for item in bound:
-        told = await whole_item(ctx, item)
+        told = bound_again(job, await whole_item(ctx, item), wrong.get(item.task_id))
         size += len(told.payload.encode()) + OVERHEAD_BYTES
         one = chosen_of(job, told)
         if chosen and (size > job.settings.batch_bytes or (room is not None and amount + one.amount > room)):

@@ -339,18 +339,25 @@ class JudgedAnswer(NamedTuple):
         return self.state == AnswerState.SUCCEEDED
 
 
+def check_of(job: ClaimedJob, request: Request) -> Check | None:
+    """What judges the answers to a question; None where any words will do."""
+    if job.check is not None:
+        return job.check
+    if request.schema is not None:
+        return open_check(dict(request.schema), None)
+    return read_json if request.wants_json else None
+
+
 def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
     """Look at an answer: what it cost, whether it fits, what becomes of its item."""
-    model, schema, price = request.model, request.schema, job.settings.prices[request.model].of(request)
+    model, price = request.model, job.settings.prices[request.model].of(request)
     cost = cost_of(answer.usage, price, job.settings.discount)
     if not answer.usage_known:
         cost = reserve_amount(request, price, job.settings.discount)
     if answer.state != AnswerState.SUCCEEDED:
         told = ": ".join(part for part in (str(answer.state), answer.code, answer.error) if part)
         return JudgedAnswer(answer, answer.state, cost, None, told)
-    check: Check | None = job.check or (open_check(dict(schema), None) if schema is not None else None)
-    if check is None and request.wants_json:
-        check = read_json
+    check = check_of(job, request)
     value = None
     # A model that calls a tool answers later: its words, if there are any, are no answer yet.
     if check is not None and not answer.tool_calls:

@@ -13,6 +13,7 @@ from typing import Any
 from ramet import Context, Outcome, Transient, own_logger
 from ramet.llm import app as tables
 from ramet.llm.app import ITEM_LIMITS, app
+from ramet.llm.asking_again import asked_again, invalid_answers
 from ramet.llm.calls import (
     INVALID,
     BookedAnswer,
@@ -85,6 +86,8 @@ async def item(ctx: Context, payload: ItemPayload) -> Outcome | dict[str, Any]:
     job = await calling.job(ctx.client, ctx.tracking_id)
     state = ItemState.model_validate(ctx.state)
     request = request_of(ctx.key, await whole_payload(ctx, payload))
+    if state.invalid:
+        request = asked_again(job, request, (await invalid_answers(ctx, [ctx.id])).get(ctx.id))
     try:
         if ctx.stage == PROCESSING:
             return await _poll(ctx, job, request, state)

@@ -52,7 +52,7 @@ from ramet.llm.settings import (
     lane_queue,
 )
 
-ROWS_AT_ONCE = 5_000
+ROWS_AT_ONCE = 2_000
 """Rows of the input that are one task, at most."""
 BYTES_AT_ONCE = 32_000_000
 """Of the questions that are written at once, about."""
@@ -222,6 +222,8 @@ def _limits(settings: JobSettings, tasks: int, max_cost: int, soft_cost: int | N
         preset,
         lineage_seconds=max(preset.lineage_seconds, least),
         max_tasks=tasks,
+        # A part of the input is added at once: its questions, its rows and a lane for each of them at most.
+        max_fan_out=max(preset.max_fan_out, 2 * ROWS_AT_ONCE + 1),
         max_cost=max_cost or NO_CEILING,
         soft_cost=soft_cost,
     )

@@ -208,3 +208,17 @@ def test_every_place_of_a_table_counts() -> None:
 def test_the_least_and_the_most_under_their_own_words() -> None:
     assert salary_of(None, "Salary minimum: $90,000 Maximum: $120,000") == usd(90_000, 120_000)
     assert salary_of(None, "Up to PHP 183,000 per month") == Salary(None, 2_196_000, "PHP")
+
+
+@pytest.mark.parametrize(
+    ("text", "country", "salary"),
+    [
+        ("Expected pay: $110k-$160k/year ($53-$77/hour).", None, usd(110_000, 160_000)),
+        ("On a contract basis, ranging **$140-180k/year**", None, usd(140_000, 180_000)),
+        ("Salary: up to PHP 150,000", None, Salary(None, 1_800_000, "PHP")),
+        ("Wynagrodzenie: 15 000 zł", None, Salary(180_000, 180_000, "PLN")),
+        ("Salary: ₹12,00,000", None, Salary(1_200_000, 1_200_000, "INR")),
+    ],
+)
+def test_pay_that_is_told_twice_or_without_its_period(text: str, country: str | None, salary: Salary) -> None:
+    assert salary_of(None, text, country) == salary

@@ -106,7 +106,13 @@ def test_a_manager_leads_where_the_text_speaks_of_a_team() -> None:
         "hire, coach and develop your team",
     ):
         assert str(seniority_of("Finance Manager", text, None)[0]) == "lead"
-    assert str(seniority_of("Finance Manager", "you own the close and work with the finance team", None)[0]) == "mid"
+    for text in (
+        "you own the close and work with the finance team",
+        "join the cost management team of our group",
+        "as a manager on the capital projects team you write reports",
+        "we are committed to building a diverse team",
+    ):
+        assert str(seniority_of("Finance Manager", text, None)[0]) == "mid"
 
 
 def test_an_associate_who_has_years_is_no_junior() -> None:

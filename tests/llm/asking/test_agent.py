@@ -129,7 +129,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LlMock | 
     [
         pytest.param(Season(3, 3, 60, "6:24"), id="3 workers, 3 kills"),
         pytest.param(
-            8, 20, 150, "3:12", id="8 workers, 20 kills", marks=[pytest.mark.nightly, pytest.mark.timeout(900)]
+            Season(8, 20, 150, "3:12"), id="8 workers, 20 kills", marks=[pytest.mark.nightly, pytest.mark.timeout(900)]
         ),
     ],
 )

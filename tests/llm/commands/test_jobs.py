@@ -94,7 +94,7 @@ def test_a_cancelled_job_is_asked_again(place: Place) -> None:
 
 
 def test_what_failed_in_a_batch_is_asked_again_with_its_lane(place: Place) -> None:
-    assert place.submit(place.write(ROWS), "--mode", "batch", "--job", "mine", "--work").exit_code == 0
+    assert place.submit(place.write(ROWS), "--mode", "batch", "--job", "mine", "--work").exit_code == 3, "some failed"
     told = place.run("resume", "mine", "--retry-failed")
     assert told.exit_code == 0
     assert "2 items of job mine will be asked again" in told.output

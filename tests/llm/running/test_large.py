@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from ramet import Client, StoreError
+from ramet import PRESETS, Client, StoreError
 from ramet.llm import jobs
 from ramet.llm.commands.operations import _revive
 from ramet.llm.errors import InputError
@@ -111,3 +111,14 @@ async def test_a_ceiling_is_lowered_to_what_is_spent_at_least(desk: Desk) -> Non
     after = await desk.client.set_max_cost(job.job_id, 1)
     assert (after.max_cost, after.soft_cost) == (spent, None)
     assert (await desk.client.set_max_cost(job.job_id, 10**12)).max_cost == 10**12
+
+
+async def test_a_part_of_many_questions_is_within_the_limits_of_every_preset(desk: Desk) -> None:
+    preset = PRESETS["conservative"].max_fan_out
+    many = questions_of(Row(at, at + 1, f"row{at}", question(f"word {at}")) for at in range(2 * preset + 10))
+    made = JobSettings(
+        provider="fake", mode=desk.provider.mode, prices={MODEL: DEAR}, rows=0, items=0, preset="conservative"
+    )
+    with patch.object(jobs, "ROWS_AT_ONCE", preset + 1):
+        job, _ = await submit_job(desk.client, "job", many, made, max_cost=10**15)
+    assert (job.lineage.state, job.settings.items) == ("running", 2 * preset + 10)

@@ -124,14 +124,14 @@ _LEADS = re.compile(
     re.IGNORECASE,
 )
 """Whose title alone says that people are led."""
+_VERB = (
+    r"(?:manag(?:e|es|ing)|supervis(?:e|es|ing)|lead(?:s|ing)?|hir(?:e|ing)|coach(?:es|ing)?|mentor(?:s|ing)?"
+    r"|develop(?:ing)?|recruit(?:ing)?|overs(?:ee|ees|eeing))"
+)
 _TEAM = re.compile(
-    r"\bdirect reports?\b|\bpeople[- ]manag|\bline[- ]manag|\bpeople leader|\bperformance (?:reviews?|management"
-    r"|evaluations)\b"
-    r"|\b(?:manag\w+|supervis\w+|lead(?:ing|s)?|build(?:ing)?|grow(?:ing)?|hir(?:e|ing)|coach(?:ing)?|mentor(?:ing)?"
-    r"|develop(?:ing)?"
-    r"|recruit(?:ing)?|overse\w+|direct(?:ing)?)"
-    r"(?:,? (?:and |& )?\w+){0,3} (?:a |the |our |your |an )?(?:\w+[ -]){0,3}(?:teams?|staff|employees|engineers"
-    r"|analysts|managers)\b"
+    r"\bdirect reports?\b|\bpeople[- ]manag|\bline[- ]manag|\bpeople leader|\bperformance (?:reviews?|evaluations)\b"
+    rf"|\b{_VERB}(?:,? (?:and |& )?(?:\w+ing|build|grow|train|motivate|inspire|{_VERB})){{0,3}}"
+    r" (?:a |the |our |your |an )?(?:[\w-]+ ){0,2}(?:teams?|staff|employees|engineers|analysts|managers)\b"
     r"|\bteam of (?:\d|\w+ (?:engineers|analysts|people|professionals))|\bsupervisory\b",
 )
 """What the text says of somebody who leads people."""
@@ -307,7 +307,8 @@ _TELLS = re.compile(
     re.IGNORECASE,
 )
 _ASKS_BEFORE = re.compile(
-    r"(?:at least|minimum(?: of)?|min\.?|more than|requires?|required|must have|you have|with|experience"
+    r"(?:at least|minimum(?: of)?|min\.?|more than|requires?|required|must have|you have|with|experience(?: "
+    r"(?:ranging|range|level|required|needed|between|from))*"
     r"|mindestens|m[ií]nimo|al menos"
     r"|au moins|ten minste|experi[eê]ncia)[\s:,(-]*(?:de |of )?$",
     re.IGNORECASE,

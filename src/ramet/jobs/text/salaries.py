@@ -140,7 +140,8 @@ def _salary_words() -> re.Pattern[str]:
     return re.compile(
         r"salar|compensation|\bpay\b|\bpays\b|base\b|\bwage|\bOTE\b|on[- ]target|\brate\b|earn|remunerat"
         r"|\brange\b|\bCTC\b"
-        rf"|l[öo]n\b|\bgaji\b|\bgehalt|月給|月額|年収|年俸|時給|日給|給与|연봉|\b(?:{alternatives('pay', 'words')})",
+        rf"|l[öo]n\b|\bgaji\b|gehalt|verg[uü]tung|lohn\b|entgelt|月給|月額|年収|年俸|時給|日給|給与|연봉"
+        rf"|\b(?:{alternatives('pay', 'words')})",
         re.IGNORECASE,
     )
 
@@ -148,7 +149,8 @@ def _salary_words() -> re.Pattern[str]:
 _COMPANYS_MONEY = re.compile(
     r"rais(?:ed|ing)|funding|revenue|valu(?:ation|ed)|\bARR\b|\bGMV\b|\bAUM\b|quota|invest(?:ed|ment)|worth of"
     r"|deals?\b|portfolio|budgets?\b"
-    r"|assets|transactions|contracts?\b|\bsav(?:e|es|ing|ings)\b|book of business|\bprocess(?:es|ing)?\b"
+    r"|assets|transactions|contracts?\b(?! (?:basis|role|position|to hire|work|rate|job|engagement))|\bsav(?:e|es"
+    r"|ing|ings)\b|book of business|\bprocess(?:es|ing)?\b"
     r"|\bgenerat\w+|\bloans?\b|\bpremiums?\b|\bspend|\bclaims\b|\bcosts?\b|sign(?:ing|-on) bonus|projects?\b",
     re.IGNORECASE,
 )
@@ -189,6 +191,10 @@ def _sides() -> tuple[tuple[int, re.Pattern[str]], ...]:
 _CENTS = re.compile(r"[.,]\d{1,2}$")
 _WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
 _SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
+_MONTHLY_FROM = 3
+"""Units of a dollar from which on pay is told by the month where no period is named."""
+_ROUNDED = 0.03
+"""How far an amount may be off that was made of another and rounded."""
 _TABLE = 600
 """Characters between the ranges of one table, a range for each place or level."""
 _THOUSANDS_FROM = 10_000
@@ -280,6 +286,7 @@ def _is_a_year(low: float, high: float, code: str) -> bool:
 
 def _widest(offers: list[_Offer]) -> Salary | None:
     ranges = [offer for offer in offers if offer.high is not None] or offers
+    ranges = [offer for place, offer in enumerate(ranges) if not any(_is_again(offer, one) for one in ranges[:place])]
     said = [offer for offer in ranges if offer.said]
     ranges = [offer for offer in ranges if not said or any(_belongs(offer, other) for other in said)]
     if not ranges:
@@ -291,6 +298,13 @@ def _widest(offers: list[_Offer]) -> Salary | None:
     high = max(offer.high or offer.low for offer in ranges)
     sides = {offer.side for offer in ranges}
     return Salary(None if sides == {-1} else round(low), None if sides == {1} else round(high), currency)
+
+
+def _is_again(one: _Offer, before: _Offer) -> bool:
+    """Whether a range is one before it in another period, rounded: ``$120k - $190k ($58 - $91 an hour)``."""
+    if one.high is None or before.high is None or not 0 < one.at - before.at < _AROUND:
+        return False
+    return abs(one.low - before.low) < _ROUNDED * before.low and abs(one.high - before.high) < _ROUNDED * before.high
 
 
 def _belongs(one: _Offer, other: _Offer) -> bool:
@@ -314,14 +328,25 @@ def _offers(text: str, country: str | None, *, is_field: bool) -> Iterator[_Offe
         if _MONEYISH.search(text, start, digit.start() + 24) is None:
             position = _after_digits(text, digit.start())
             continue
-        money = _money().search(text, start, min(len(text), digit.start() + 120))
-        if money is None or money.start("low") > digit.start() + 8:
+        money = _money_at(text, start, digit.start())
+        if money is None:
             position = _after_digits(text, digit.start())
             continue
         offer = _offer(text, money, country, is_field=is_field)
         if offer is not None:
             yield offer
         position = max(money.end(), _after_digits(text, digit.start()))
+
+
+def _money_at(text: str, start: int, digit: int) -> re.Match[str] | None:
+    """Return the amount whose number begins at a digit, with the sign before it: few places are tried, not a line."""
+    match = _money().match
+    end = min(len(text), digit + 120)
+    for place in range(start, digit + 1):
+        money = match(text, place, end)
+        if money is not None and money.start("low") == digit:
+            return money
+    return None
 
 
 def _after_digits(text: str, position: int) -> int:
@@ -447,6 +472,7 @@ def _factor(period: Period | None, amount: float, currency: str, *, is_range: bo
     known = _CURRENCIES.get(currency, _Currency(1, _YEARLY_MIN))
     if 7 <= amount < _HOURLY_BELOW and known.worth < 2:
         return _TIMES["hour"]
-    if is_range and amount < known.least and amount * _TIMES["month"] >= known.least:
+    is_monthly = is_range or known.worth >= _MONTHLY_FROM
+    if is_monthly and amount < known.least and amount * _TIMES["month"] >= known.least:
         return _TIMES["month"]
     return 1

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ramet import App, ClaimLost, Context, Permanent, Reservation, StoreError, TransactionRefused, Transient, own_logger
+from ramet import ClaimLost, Context, Permanent, Reservation, StoreError, TransactionRefused, Transient, own_logger
 from ramet.llm.asking.answer import AccountFault, ProviderBusy, RequestRefused
 from ramet.llm.asking.model import Model, connections
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, ProviderError, Refused, TooBusy
@@ -55,23 +55,6 @@ _PUT = (
     "ON CONFLICT (scope, key) DO NOTHING"
 )
 _REMOVE_OLD = "DELETE FROM llm_asked WHERE asked_at < ?"
-
-
-def declare_models(app: App, *, batches: bool = False) -> App:
-    """Give an app the table in which ``ask`` keeps answers; once, before a client or worker opens the database.
-
-    Args:
-        batches: also the kinds and tables with which ``ask_later`` works.
-
-    Returns:
-        The app: ``app = llm.declare_models(App(...))``.
-    """
-    app.tables = (*app.tables, *(table for table in TABLES if table not in app.tables))
-    if batches:
-        from ramet.llm.asking.later import declare_batches
-
-        declare_batches(app)
-    return app
 
 
 class NotInstalled(Permanent):
@@ -122,7 +105,7 @@ class Desk:
         Raises:
             CostRefused: a ceiling has no room for the most that it can cost.
             ProviderBusy, AccountFault, RequestRefused, Transient: as the provider meant it.
-            NotInstalled: see :func:`declare_models`.
+            NotInstalled: see :func:`ramet.llm.declare_models`.
             ClaimLost: the claim is not this handler's any more. What was paid is booked.
         """
         kept = await self.kept(self.scope, key)

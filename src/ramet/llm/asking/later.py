@@ -20,6 +20,7 @@ from ramet.llm.answers import InvalidAnswer
 from ramet.llm.app import BATCH_ITEM_LIMITS
 from ramet.llm.asking.answer import Answer, AnswerError, AnswerInvalid, RequestRefused
 from ramet.llm.asking.ask import MAX_OUTPUT_TOKENS, Message, Schema, checked_model, numbers
+from ramet.llm.asking.exchange import TABLES
 from ramet.llm.asking.model import Connections, Model
 from ramet.llm.batches import batch_item, end_lane, run_lane
 from ramet.llm.calls import ClaimedJob
@@ -93,7 +94,22 @@ def _job(ctx: Context, payload: LaterPayload) -> ClaimedJob:
     return ClaimedJob(ctx.tracking_id, settings, batch_connections.provider(model), None)
 
 
-def declare_batches(app: App) -> None:
+def declare_models(app: App, *, batches: bool = False) -> App:
+    """Give an app the table in which ``ask`` keeps answers; once, before a client or worker opens the database.
+
+    Args:
+        batches: also the kinds and tables with which ``ask_later`` works.
+
+    Returns:
+        The app: ``app = llm.declare_models(App(...))``.
+    """
+    app.tables = (*app.tables, *(table for table in TABLES if table not in app.tables))
+    if batches:
+        _declare_batches(app)
+    return app
+
+
+def _declare_batches(app: App) -> None:
     """Register the kinds with which ``ask_later`` works, and their tables."""
     app.tables = (*app.tables, *(table for table in tables.DEFINITIONS if table not in app.tables))
     app.task(BATCH_ITEM, limits=BATCH_ITEM_LIMITS, pulled=True)(batch_item)

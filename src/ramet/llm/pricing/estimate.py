@@ -86,7 +86,8 @@ class Estimate:
         if self.choice.mode is not Mode.CHAT:
             return self
         rate = calls / CALL_SECONDS if per_minute is None else min(calls / CALL_SECONDS, per_minute / 60.0)
-        return replace(self, seconds=self.questions / rate, calls_at_once=calls)
+        least = CALL_SECONDS if self.questions else 0.0
+        return replace(self, seconds=max(least, self.questions / rate), calls_at_once=calls)
 
     @property
     def costs(self) -> Costs:
