@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Annotated, TypeVar
 
 from pydantic import StringConstraints
@@ -103,25 +103,37 @@ def check_distinct(handles: Iterable[str]) -> None:
         seen.add(pair_of(handle))
 
 
-async def while_connected(request: Request, asked: Awaitable[Sequence[Claim]]) -> Sequence[Claim]:
-    """Wait for claims until there are some, the client has gone, or the server stops.
+async def while_connected(
+    request: Request, asked: Awaitable[Answer], hand_back: Callable[[Answer], Awaitable[None]] | None = None
+) -> Answer | None:
+    """Wait for an answer; None when the client has gone before, or the server stops.
 
-    What a client that has gone would have got is handed back at once; a server that stops answers with none.
+    Args:
+        request: of the client that waits.
+        asked: is cancelled when it is not waited for any more.
+        hand_back: takes the answer that came when the client had gone.
     """
     asking = asyncio.ensure_future(asked)
     gone = asyncio.ensure_future(_gone(request))
     stopping = asyncio.ensure_future(dashboard_of(request).feeds.closed.wait())
     try:
         await asyncio.wait({asking, gone, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        if asking.done() and gone.done():
-            for claim in asking.result():
-                await claim.release()
-            return []
-        return asking.result() if asking.done() else []
+        if not asking.done():
+            return None
+        if gone.done() and hand_back is not None:
+            await hand_back(asking.result())
+            return None
+        return asking.result()
     finally:
         for one in (asking, gone, stopping):
             one.cancel()
         await asyncio.gather(asking, gone, stopping, return_exceptions=True)
+
+
+async def release(claims: Iterable[Claim]) -> None:
+    """Hand claims back, which no client was given."""
+    for claim in claims:
+        await claim.release()
 
 
 async def _gone(request: Request) -> None:

@@ -12,10 +12,17 @@ from typing import Any
 from ramet.llm.errors import InputError
 from ramet.llm.inputs.fingerprints import Fingerprints
 from ramet.llm.inputs.questions import Defaults, checked, read_question
-from ramet.llm.inputs.sources import FORMATS, Record, file_records, format_by_name, name_of, records_of
-from ramet.llm.inputs.templates import template_of
-from ramet.llm.inputs.text_records import csv_records, json_records
-from ramet.llm.inputs.values import InvalidRow, Template, check_storable, shown
+from ramet.llm.inputs.sources import (
+    FORMATS,
+    Record,
+    csv_records,
+    file_records,
+    format_by_name,
+    json_records,
+    name_of,
+    records_of,
+)
+from ramet.llm.inputs.values import InvalidRow, Template, check_storable, shown, template_of
 from ramet.llm.requests import Request, canonical
 
 BYTES_MAX = 32_000_000

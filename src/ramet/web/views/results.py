@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from ramet import Client, Task, TaskState
 from ramet.model.task.task import TERMINAL
 from ramet.web.answer import Answer, encodable, json_value, stored_lineage
+from ramet.web.claims import while_connected
 from ramet.web.events import STILL_HERE
 from ramet.web.page import After, BadInput, ClientDep, Limit, OptionalText, Text, dashboard_of, existing, no_task
 
@@ -83,12 +84,8 @@ async def read_result(
     """What became of a task; with `wait_seconds` waits so long for its end. `over` says whether it has ended."""
     task = existing(await client.get(task_id), no_task(task_id))
     if wait_seconds and not task.state.terminal:
-        waiting = asyncio.ensure_future(client.wait(task_id, timeout_seconds=wait_seconds))
-        stopping = asyncio.ensure_future(dashboard_of(request).feeds.closed.wait())
-        await asyncio.wait({waiting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        for one in (waiting, stopping):
-            one.cancel()
-        await asyncio.gather(waiting, stopping, return_exceptions=True)
+        with suppress(TimeoutError):
+            await while_connected(request, client.wait(task_id, timeout_seconds=wait_seconds))
         task = existing(await client.get(task_id), no_task(task_id))
     return _result(task)
 

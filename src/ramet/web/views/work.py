@@ -29,6 +29,7 @@ from ramet.web.claims import (
     one_refusal,
     over_code,
     pair_of,
+    release,
     resumed,
     under_claim,
     while_connected,
@@ -315,7 +316,7 @@ async def claim_tasks(request: Request, client: ClientDep, body: ClaimBody) -> l
         body.kinds, body.n, queues=body.queues, path=body.path, lease_seconds=body.lease_seconds,
         wait_seconds=body.wait_seconds, worker=body.worker,
     )  # fmt: skip
-    claims = await while_connected(request, guarded(asked))
+    claims = await while_connected(request, guarded(asked), release) or []
     now = client.clock.now()
     return [_claim_answer(claim, now) for claim in claims]
 
