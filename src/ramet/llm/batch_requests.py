@@ -25,13 +25,17 @@ class ChosenItem(NamedTuple):
 
 
 def chosen_of(job: ClaimedJob, told: BoundTask) -> ChosenItem:
-    """A bound item with what it may cost."""
+    """Return a bound item with what it may cost.
+
+    Raises:
+        KeyError: the job has no price for the item's model.
+    """
     request = asked_by(told)
     return ChosenItem(told, reserve_amount(request, job.settings.prices[request.model], job.settings.discount))
 
 
 async def whole_item(ctx: Context, told: BoundTask) -> BoundTask:
-    """A bound item with the payload that :func:`ramet.llm.calls.whole_payload` read."""
+    """Return a bound item with the payload that :func:`ramet.llm.calls.whole_payload` read."""
     if '"$blob"' not in told.payload:
         return told
     payload = await whole_payload(ctx, ItemPayload.model_validate_json(told.payload))
@@ -39,7 +43,7 @@ async def whole_item(ctx: Context, told: BoundTask) -> BoundTask:
 
 
 def asked_by(told: BoundTask) -> Request:
-    """What a bound item asks."""
+    """Return what a bound item asks."""
     return request_of(told.key, ItemPayload.model_validate_json(told.payload))
 
 

@@ -20,7 +20,7 @@ from ramet.engine.client.sync_client import SyncSchedules, SyncSettings
 from tests.invariants.check import violations
 from tests.support.waiting import until_now, worked_off
 
-ONLY_ASYNC = {"take", "keep_alive"}
+ONLY_ASYNC = {"take", "take_again", "keep_alive"}
 """For the engine: what both clients are made of."""
 PARTS_OF_THE_ENGINE = {"registry", "store", "clock"}
 """What a client is made with; the async client has them for programs that need them."""
@@ -97,6 +97,18 @@ def test_submit_ask_and_wait_while_a_worker_runs(app: App, client: SyncClient) -
     client.cancel(gone.id)
     with pytest.raises(TaskFailed):
         client.result(gone.id)
+
+
+def test_a_claim_that_another_program_took_is_settled_here(client: SyncClient) -> None:
+    client.submit("double", 21)
+    [taken] = client.claim("double", worker="elsewhere")
+    [again] = client.resume_claims([taken.pair])
+    assert isinstance(again, SyncClaim)
+    assert client.heartbeat_many([taken.pair]) == {}
+    assert again.complete(42).state == "success"
+    [lost] = client.resume_claims([taken.pair])
+    assert isinstance(lost, ClaimLost)
+    assert client.claim_fate(*taken.pair).settled
 
 
 def test_claims_are_worked_on_without_a_loop(client: SyncClient) -> None:

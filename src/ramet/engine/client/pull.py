@@ -182,10 +182,20 @@ class PullVerbs:
             In the order given: the claim, or ``ClaimLost`` where it is not the newest of its task, or that is not
             processing. A lease that has lapsed is refused by the verb that needs it.
         """
+        return await self.take_again(Claim, claims, lease_seconds=lease_seconds)
+
+    async def take_again(
+        self,
+        make: Callable[[ClaimedTask, Kind, ClaimEnvironment, float, float], AnyClaim],
+        claims: Iterable[ClaimId],
+        *,
+        lease_seconds: float,
+    ) -> list[AnyClaim | ClaimLost]:
+        """:meth:`resume_claims`, for any type of claim."""
         wanted = list(claims)
         lapses_at = self.clock.monotonic() + lease_seconds
         found = {
-            (item.standing.seq, item.standing.fence): self._in_hand(Claim, item, lease_seconds, lapses_at)
+            (item.standing.seq, item.standing.fence): self._in_hand(make, item, lease_seconds, lapses_at)
             for item in (await self.store.claimed(wanted) if wanted else ())
         }
         return [found.get(pair) or ClaimLost((await self.claim_fate(*pair)).message) for pair in wanted]

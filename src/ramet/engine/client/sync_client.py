@@ -17,7 +17,7 @@ from typing import Any, Concatenate, Self, Unpack, overload
 
 from ramet.engine.base import current_tasks
 from ramet.engine.base.forwarding import Answer, Blocking, Parameters, WaitFor, blocking
-from ramet.engine.client.claim import BaseClaim, Claim
+from ramet.engine.client.claim import BaseClaim, Claim, ClaimId
 from ramet.engine.client.client import Client, Payload, Returned
 from ramet.engine.client.handle import SubmitOptions, SyncTaskHandle, TaskHandle
 from ramet.engine.client.schedules import Schedules
@@ -350,6 +350,10 @@ class SyncClient(Blocking):
     stop_list = blocking(Client.stop_list)
     unstop = blocking(Client.unstop)
     settle_many = blocking(Client.settle_many)
+    heartbeat_many = blocking(Client.heartbeat_many)
+    acknowledge = blocking(Client.acknowledge)
+    joined_page = blocking(Client.joined_page)
+    claim_fate = blocking(Client.claim_fate)
     reclaim = blocking(Client.reclaim)
     blocks = blocking(Client.blocks)
     raise_limits = blocking(Client.raise_limits)
@@ -376,6 +380,7 @@ class SyncClient(Blocking):
         path: Sequence[str] | None = None,
         lease_seconds: float = LEASE_SECONDS,
         wait_seconds: float = 0.0,
+        worker: str | None = None,
     ) -> list[SyncClaim]:
         """See :meth:`ramet.engine.client.client.Client.claim`."""
         claims = self.wait_for(
@@ -387,10 +392,18 @@ class SyncClient(Blocking):
                 path=path,
                 lease_seconds=lease_seconds,
                 wait_seconds=wait_seconds,
+                worker=worker,
             )
         )
         self.wait_for(load_joined(claims))
         return claims
+
+    def resume_claims(
+        self, claims: Iterable[ClaimId], *, lease_seconds: float = LEASE_SECONDS
+    ) -> list[SyncClaim | ClaimLost]:
+        """See :meth:`ramet.engine.client.client.Client.resume_claims`."""
+        make = partial(SyncClaim, self.wait_for)
+        return self.wait_for(self.asynchronous.take_again(make, claims, lease_seconds=lease_seconds))
 
     @contextmanager
     def keep(self, claims: Iterable[BaseClaim]) -> Iterator[None]:
