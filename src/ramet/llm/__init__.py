@@ -20,6 +20,7 @@ from ramet.llm.asking.exchange import NotInstalled
 from ramet.llm.asking.later import ask_later, declare_models
 from ramet.llm.asking.model import Model
 from ramet.llm.asking.tools import SpawnNotAllowed, ToolContext, ToolError
+from ramet.llm.job import Job, SyncJob
 
 __all__ = [
     "AccountFault",
@@ -28,11 +29,13 @@ __all__ = [
     "AnswerError",
     "AnswerInvalid",
     "AnswerRefused",
+    "Job",
     "Model",
     "NotInstalled",
     "ProviderBusy",
     "RequestRefused",
     "SpawnNotAllowed",
+    "SyncJob",
     "ToolContext",
     "ToolError",
     "TooManyRounds",

@@ -11,27 +11,27 @@ from typing import Any, Self
 
 from pydantic import BaseModel
 
-from ramet import App, Client, Worker, dollars
+from ramet import App, Client, StoreError, Worker, dollars, own_logger
+from ramet.commands.options import person
 from ramet.llm.answers import open_model
-from ramet.llm.commands.options import DATABASE, is_deleted
-from ramet.llm.commands.submit import limit_rates
-from ramet.llm.commands.work import wake
 from ramet.llm.errors import InputError, JobNotFound, LlmError, Refused, UnknownModel
 from ramet.llm.inputs.fingerprints import Fingerprints
 from ramet.llm.inputs.prompt_file import Row, read_records
 from ramet.llm.inputs.questions import Defaults
 from ramet.llm.inputs.spool import asked_request, questions_of
 from ramet.llm.jobs import Job as StoredJob
-from ramet.llm.jobs import Root, add_chunk, chunks_of, find_job, submit_job
+from ramet.llm.jobs import Root, add_chunk, chunks_of, find_job, is_deleted, submit_job
 from ramet.llm.on_answer import OnAnswer, path_of
-from ramet.llm.pipeline import TARGET, app
+from ramet.llm.pipeline import SCHEDULE, TARGET, app
 from ramet.llm.preparation import SubmitArguments, check_ceiling, missing_key, prepare
 from ramet.llm.providers.base import Mode
 from ramet.llm.providers.registry import check_request
 from ramet.llm.results import output_rows
 from ramet.llm.rows import rows_of
-from ramet.llm.settings import BATCH, BATCHES, LanePayload
+from ramet.llm.settings import BATCH, BATCHES, DATABASE, PREFIX, JobSettings, LanePayload
 from ramet.llm.status import JobStatus, status_of
+
+log = own_logger("ramet.llm")
 
 Dollars = int | float | str | Decimal
 
@@ -236,6 +236,31 @@ def _read_more(job: StoredJob, rows: Any, known: Fingerprints, first: int) -> li
             raise InputError(f"row {row.line}: the id {row.id!r} is that of another row of the job")
         found.append(row)
     return found
+
+
+async def limit_rates(client: Client, settings: JobSettings) -> None:
+    """Let what was said of rates hold for the buckets of the job's models, whoever takes from them."""
+    for model in settings.prices:
+        for of, per_minute in (("requests", settings.requests_per_minute), ("tokens", settings.tokens_per_minute)):
+            if per_minute is not None:
+                rate = per_minute / 60.0
+                await client.change_resource(
+                    settings.resource(model, of), rate_per_second=rate, burst=max(1.0, rate), breaker_failures=0,
+                    by=person(), reason="ramet llm submit",
+                )  # fmt: skip
+
+
+async def wake(client: Client) -> None:
+    """Let the poller run now instead of at its next slot, where a job lives and it does not run already."""
+    if not any(one.tracking_id.startswith(PREFIX) for one in await client.lineages(states=["running"], limit=1_000)):
+        return
+    [declared] = [one for one in app.schedules if one.name == SCHEDULE]
+    await client.schedules.declare(declared)
+    try:
+        await client.schedules.run(SCHEDULE, by=person(), reason="somebody waits")
+    except StoreError as error:
+        # The run before is not over: it takes new items on as well.
+        log.debug("the poller was not woken: %s", error)
 
 
 class SyncJob:

@@ -330,3 +330,9 @@ class DeletePayload(BaseModel):
 async def delete(ctx: Context, payload: DeletePayload) -> None:
     """Note that a job was deleted; it was cancelled before."""
     ctx.write(tables.DELETE_JOB, (payload.job_id, "cancelled", payload.reason, ctx.now, ctx.now))
+
+
+async def is_deleted(client: Client, job: Job) -> bool:
+    """Return whether a person deleted it."""
+    rows = await client.read("SELECT 1 FROM llm_jobs WHERE job_id = ? AND deleted_at IS NOT NULL", (job.job_id,))
+    return bool(rows)

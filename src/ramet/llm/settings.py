@@ -26,6 +26,8 @@ QUEUE = "llm"
 ITEMS = "llm.items"
 BATCHES = "llm.batches"
 
+DATABASE = "llm.db"
+"""File of the database where none is named."""
 PREFIX = "llm-"
 """How the name of every job's lineage begins."""
 BATCH_SECONDS = 26 * 3_600.0

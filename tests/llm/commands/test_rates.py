@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ramet import ResourcePolicy
-from ramet.llm.commands.submit import limit_rates
+from ramet.llm.job import limit_rates
 from ramet.llm.pipeline import app
 from ramet.llm.pricing.prices import Price
 from ramet.llm.providers.base import Mode

@@ -13,12 +13,12 @@ from ramet import Client, StoreError
 from ramet.commands.options import ask, database_words, json_option
 from ramet.commands.terminal import console, counted, emit, plain
 from ramet.llm.commands import terminal
-from ramet.llm.commands.options import DATABASE, database_option, job_of
+from ramet.llm.commands.options import database_option, job_of
 from ramet.llm.commands.work import exit_code, follow, has_worker, tell_end, work_on
 from ramet.llm.output_files import OutputFormat, format_of, write_rows
 from ramet.llm.pipeline import SCHEDULE, app
 from ramet.llm.results import columns_of, output_rows
-from ramet.llm.settings import POLL
+from ramet.llm.settings import DATABASE, POLL
 from ramet.llm.status import list_jobs, status_of
 
 SLOTS_SHOWN = 12

@@ -10,8 +10,9 @@ from ramet import Client, Worker, as_usd, new_id
 from ramet.commands.options import ask, json_option, person
 from ramet.commands.terminal import counted, emit
 from ramet.llm.commands.options import database_option, in_nano_dollars, job_of
-from ramet.llm.commands.work import has_worker, wake, work_on
+from ramet.llm.commands.work import has_worker, work_on
 from ramet.llm.errors import LlmError
+from ramet.llm.job import wake
 from ramet.llm.jobs import DELETE, DeletePayload, Job
 from ramet.llm.pipeline import app
 from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM

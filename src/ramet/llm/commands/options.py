@@ -9,9 +9,8 @@ import click
 from ramet import AMOUNT_MAX, NANO_DOLLARS, Client
 from ramet.commands import options
 from ramet.llm.errors import JobNotFound, LlmError
-from ramet.llm.jobs import Job, find_job
-
-DATABASE = "llm.db"
+from ramet.llm.jobs import Job, find_job, is_deleted
+from ramet.llm.settings import DATABASE
 
 database_option = options.database_option(DATABASE)
 
@@ -49,9 +48,3 @@ async def job_of(client: Client, name: str) -> Job:
     if await is_deleted(client, job):
         raise JobNotFound(f"job {job.name} was deleted: `ramet llm status` lists those that are")
     return job
-
-
-async def is_deleted(client: Client, job: Job) -> bool:
-    """Whether a person deleted it."""
-    rows = await client.read("SELECT 1 FROM llm_jobs WHERE job_id = ? AND deleted_at IS NOT NULL", (job.job_id,))
-    return bool(rows)

@@ -10,18 +10,19 @@ from typing import Any, TypeVar
 
 import click
 
-from ramet import PRESETS, Client, as_usd
-from ramet.commands.options import check_folder, database_words, json_option, person
+from ramet import PRESETS, as_usd
+from ramet.commands.options import check_folder, database_words, json_option
 from ramet.commands.terminal import counted, emit, plain
-from ramet.llm.commands.options import DATABASE, database_option, in_nano_dollars, is_deleted
+from ramet.llm.commands.options import database_option, in_nano_dollars
 from ramet.llm.commands.terminal import paused
-from ramet.llm.commands.work import has_worker, wake, work_on
+from ramet.llm.commands.work import has_worker, work_on
 from ramet.llm.errors import LlmError
-from ramet.llm.jobs import Job, submit_job
+from ramet.llm.job import limit_rates, wake
+from ramet.llm.jobs import Job, is_deleted, submit_job
 from ramet.llm.pipeline import app
 from ramet.llm.preparation import PreparedJob, SubmitArguments, check_ceiling, missing_key, prepare
 from ramet.llm.pricing.estimate import lines
-from ramet.llm.settings import JobSettings
+from ramet.llm.settings import DATABASE
 from ramet.llm.status import status_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -162,18 +163,6 @@ async def _submit(prepared: PreparedJob, soft_cost: int | None, database: str, w
             if status.state == "paused":
                 click.echo(paused(status))
         return await work_on(client, job, as_json=as_json) if work and not status.over else 0
-
-
-async def limit_rates(client: Client, settings: JobSettings) -> None:
-    """What was said about rates holds for the buckets of the job's models, whoever takes from them."""
-    for model in settings.prices:
-        for of, per_minute in (("requests", settings.requests_per_minute), ("tokens", settings.tokens_per_minute)):
-            if per_minute is not None:
-                rate = per_minute / 60.0
-                await client.change_resource(
-                    settings.resource(model, of), rate_per_second=rate, burst=max(1.0, rate), breaker_failures=0,
-                    by=person(), reason="ramet llm submit",
-                )  # fmt: skip
 
 
 def _tell(job: Job, prepared: PreparedJob, *, new: bool, served: bool, place: str) -> None:

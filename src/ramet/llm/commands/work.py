@@ -7,24 +7,21 @@ from typing import Protocol
 
 import click
 
-from ramet import Client, StoreError, Worker, own_logger
+from ramet import Client, Worker
 from ramet.commands.extras import need_modules
-from ramet.commands.options import person
 from ramet.commands.terminal import console, emit
 from ramet.commands.worker import look_on, quiet_guard, run_until, run_worker, tell_stopping
 from ramet.llm.commands import terminal
 from ramet.llm.commands.options import database_option, job_of
 from ramet.llm.errors import LLM_EXTRA, LLM_MODULES, LlmError
 from ramet.llm.jobs import Job, find_job
-from ramet.llm.pipeline import SCHEDULE, TARGET, app
+from ramet.llm.pipeline import TARGET, app
 from ramet.llm.preparation import missing_key
-from ramet.llm.settings import CONCURRENCY, POLL, PREFIX
+from ramet.llm.settings import CONCURRENCY, POLL
 from ramet.llm.status import JobStatus, list_jobs, status_of
 
 LOOK_SECONDS = 0.5
 """Between two looks at how far a job is."""
-
-log = own_logger("ramet.llm")
 
 
 class View(Protocol):
@@ -35,19 +32,6 @@ class View(Protocol):
 
     def close(self) -> None:
         """There is nothing more to tell."""
-
-
-async def wake(client: Client) -> None:
-    """Let the poller run now instead of at its next slot, where a job lives and it does not run already."""
-    if not any(one.tracking_id.startswith(PREFIX) for one in await client.lineages(states=["running"], limit=1_000)):
-        return
-    [declared] = [one for one in app.schedules if one.name == SCHEDULE]
-    await client.schedules.declare(declared)
-    try:
-        await client.schedules.run(SCHEDULE, by=person(), reason="somebody waits")
-    except StoreError as error:
-        # The run before is not over: it takes new items on as well.
-        log.debug("the poller was not woken: %s", error)
 
 
 async def has_worker(client: Client) -> bool:
