@@ -71,7 +71,7 @@ def test_parts_and_tools_are_written_as_the_other_api_writes_them() -> None:
         {"stream": True},
         {"max_tokens": 10_000},
         {"model": "another"},
-        {"store": False},
+        {"background": True},
         {"service_tier": "fast"},
         {"service_tier": ["flex"]},
         {"tools": [{"type": "web_search"}]},

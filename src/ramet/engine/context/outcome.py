@@ -214,7 +214,8 @@ def error_event(
         event = named_error_event(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
     if not isinstance(event, ev.Error):
         return event
-    trace = reported_traceback(error.traceback) if isinstance(error, ReportedError) else traceback_of(error, handler)
+    reported = error if type(error) is ReportedError else None  # Without asking an object that may raise.
+    trace = traceback_of(error, handler) if reported is None else reported_traceback(reported.traceback)
     return replace(event, traceback=trace, waits=waits)
 
 
@@ -223,7 +224,7 @@ NEWER_SECONDS = 10.0
 
 
 def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
-    if isinstance(error, ReportedError):
+    if type(error) is ReportedError:
         return named_error_event(redacted(error.name), error.text, error.error_class, fence, jitter)
     name, text = describe_error(error)
     if isinstance(error, RetryAfter):
