@@ -37,8 +37,8 @@ class Request:
     @property
     def size(self) -> int:
         """Bytes of its canonical form, about: an upper bound of texts that need no escapes."""
-        parts = (self.messages, self.parameters, self.schema, self.row)
-        return sum(len(canonical(part).encode(errors="surrogatepass")) for part in parts) + len(self.model)
+        parts = canonical([self.messages, self.parameters, self.schema, self.row])
+        return len(parts.encode(errors="surrogatepass")) + len(self.model)
 
     @property
     def answers(self) -> int:

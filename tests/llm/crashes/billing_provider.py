@@ -33,6 +33,12 @@ WORDS = {
 Fault = Callable[[str, object], Exception | None]
 
 
+def _prompt(request: Request) -> str:
+    """What a question said first: one that is asked again has its answer and the fault behind that."""
+    said = [str(message["content"]) for message in request.messages]
+    return next((words for words in said if words in WORDS), said[-1])
+
+
 @dataclass
 class Taken:
     """What was taken on under a name, and what it is answered."""
@@ -77,7 +83,7 @@ class BillingProvider:
 
     async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
         assert seconds > 0
-        words = [str(request.messages[-1]["content"]) for request in requests]
+        words = [_prompt(request) for request in requests]
         self.submits.update(words)
         self._fault("submit", submit_key)
         if "refused" in words:

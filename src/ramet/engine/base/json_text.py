@@ -74,6 +74,8 @@ def _may_hold_no_number(raw: bytes, value: Any, adapter: TypeAdapter[Any] | None
 def _odd(value: object) -> bool:
     if isinstance(value, float):
         return not math.isfinite(value)
+    if value is None or isinstance(value, str | int):  # Most are; an abstract class costs more to ask.
+        return False
     if isinstance(value, Mapping):
         return any(map(_odd, value.values()))
     return isinstance(value, list | tuple | set | frozenset) and any(map(_odd, value))
