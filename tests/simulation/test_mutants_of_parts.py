@@ -124,7 +124,7 @@ def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.Mo
         return run(self, sql.replace("spent + reserved + ? <= max_cost", "? IS NOT NULL"), parameters)
 
     monkeypatch.setattr(SqliteSession, "run", unbounded)
-    monkeypatch.setattr(fenced, "refusal", lambda amount, bounds, now: None)
+    monkeypatch.setattr(fenced, "refusal", lambda *_: None)
     must_be_found_with(
         {"money"},
         tmp_path,
