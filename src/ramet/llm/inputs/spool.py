@@ -77,7 +77,7 @@ class Spool(Generic[Item]):
             if not lines:
                 return
             for line in lines:
-                yield self._load(json.loads(line))
+                yield self._load(json.loads(line.decode("ascii")))  # As it was written: nothing is guessed.
 
 
 def questions_of(rows: Iterable[Row], *, distinct: bool = True, handed_on: bool = False) -> Questions:
