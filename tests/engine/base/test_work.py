@@ -62,6 +62,9 @@ FROM_HANDLERS = (
 )
 FROM_ELSEWHERE = tuple(kind for kind in typing.get_args(ev.Event) if kind not in FROM_HANDLERS)
 
+PARAMETERS = st.one_of(st.none(), st.booleans(), NUMBERS, SECONDS, TEXT, st.binary())
+ROW = st.lists(PARAMETERS, max_size=4).map(tuple)
+
 OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     int: NUMBERS,
     float: SECONDS,
@@ -69,6 +72,7 @@ OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     type(None): st.none(),
     tuple[RefusedSpawn, ...]: st.lists(st.tuples(st.none() | TEXT, TEXT, TEXT, TEXT, TEXT), max_size=3).map(tuple),
+    tuple[tuple[str, tuple[Any, ...]], ...]: st.lists(st.tuples(TEXT, ROW), max_size=3).map(tuple),
     Waits: st.tuples(SECONDS, SECONDS, SECONDS, SECONDS),
     After: st.builds(After, st.lists(st.lists(TEXT, max_size=2).map(tuple), max_size=3).map(tuple), st.booleans()),
     Budget: st.tuples(st.none() | NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.none() | SECONDS).map(Budget._make),
@@ -89,7 +93,6 @@ def of_fields(kind: Any) -> st.SearchStrategy[Any]:
 
 
 EVENTS = st.one_of(*(of_fields(kind) for kind in FROM_HANDLERS))
-PARAMETERS = st.one_of(st.none(), st.booleans(), NUMBERS, SECONDS, TEXT, st.binary())
 SETTLEMENTS = st.builds(
     Settlement,
     seq=NUMBERS,
@@ -97,7 +100,7 @@ SETTLEMENTS = st.builds(
     event=EVENTS,
     result=st.none() | TEXT,
     spawns=st.lists(of_fields(NewTask), max_size=3),
-    writes=st.lists(st.builds(Write, TEXT, st.lists(PARAMETERS, max_size=4).map(tuple)), max_size=3),
+    writes=st.lists(st.builds(Write, TEXT, ROW), max_size=3),
     pipeline_state=st.none() | TEXT,
     progress=st.none() | TEXT,
     lower=st.lists(st.tuples(TEXT, NUMBERS), max_size=3).map(tuple),

@@ -58,7 +58,7 @@ async def test_bad_answers_fail_with_what_was_told_and_good_ones_stay(desk: Desk
         "bad": "failed: invalid_prompt: no such word",
     }
     after = await desk.status()
-    assert after.state == "succeeded"
+    assert after.state == "partly"
     # What was cut off is billed, what failed is not.
     assert after.job.lineage.spent == 2 * PRICE_OF_ONE
     kept = await desk.client.read("SELECT state, answer FROM llm_answers WHERE answer IS NOT NULL")
@@ -67,7 +67,7 @@ async def test_bad_answers_fail_with_what_was_told_and_good_ones_stay(desk: Desk
 
 async def test_an_answer_that_does_not_fit_is_asked_again_a_few_times(desk: Desk) -> None:
     def answer(request: Request) -> Answer:
-        good = str(request.messages[-1]["content"]) == "second" and desk.provider.journal[request.key] > 1
+        good = str(request.messages[0]["content"]) == "second" and desk.provider.journal[request.key] > 1
         return Answer(request.key, AnswerState.SUCCEEDED, '{"name": "owl"}' if good else "an owl", TokenUsage(10, 0, 5))
 
     desk.provider.answer = answer
