@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ramet import App
+from ramet import App, Client
+from ramet.llm import job
 from ramet.llm.errors import InputError, UnknownModel
 from ramet.llm.job import Job, SyncJob
 from ramet.llm.providers.base import Mode
@@ -21,6 +22,16 @@ OPTIONS: dict[str, Any] = {
     "base_url": "http://localhost:1/v1",
 }  # fmt: skip
 ROWS = [{"id": "1", "text": "owl", "kind": "bird"}, {"id": "2", "text": "cat"}, {"id": "3", "text": "owl"}]
+
+
+@pytest.fixture(autouse=True)
+def unwoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slots of the desk are the poller; one that is woken rests until the next thing is due, by the real clock."""
+
+    async def wake(client: Client) -> None:
+        del client
+
+    monkeypatch.setattr(job, "wake", wake)
 
 
 @pytest.fixture
