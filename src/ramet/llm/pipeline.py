@@ -7,12 +7,14 @@ due first, over all jobs. Where something changed its state and work is left, it
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from pydantic import BaseModel
 
 from ramet import Client, Context, Outcome
 from ramet.llm.app import LIMITS, POLL_LIMITS, app
 from ramet.llm.batches import batch
-from ramet.llm.calls import settings_of
+from ramet.llm.calls import JobGone, settings_of
 from ramet.llm.items import item
 from ramet.llm.jobs import delete, end_job, job
 from ramet.llm.settings import BATCHES, ITEMS, POLL, PREFIX, QUEUE
@@ -39,12 +41,14 @@ async def poll(ctx: Context, payload: PollPayload) -> Outcome | dict[str, int | 
 
 
 async def _calls_at_once(client: Client) -> int | None:
-    """The most that the presets of the jobs that run allow; None where that is the limit of every poll."""
-    running = [one.tracking_id for one in await client.lineages(states=["running"], limit=JOBS_MAX)]
-    jobs = [name for name in running if name.startswith(PREFIX) and "#" not in name and "@" not in name]
-    calls = [(await settings_of(client, name)).limits.invocation_concurrency for name in jobs]
-    most = max(calls, default=LIMITS.invocation_concurrency)
-    return None if most == LIMITS.invocation_concurrency else most
+    """Return the most that the presets of the running jobs allow; None where that is the limit of every poll."""
+    most = 0
+    for lineage in await client.lineages(states=["running"], limit=JOBS_MAX):
+        if lineage.tracking_id.startswith(PREFIX):
+            with suppress(JobGone):  # Not a job: any program may name its lineages so.
+                settings = await settings_of(client, lineage.tracking_id)
+                most = max(most, settings.limits.invocation_concurrency)
+    return None if most in (0, LIMITS.invocation_concurrency) else most
 
 
 TARGET = "ramet.llm.pipeline:app"

@@ -89,6 +89,16 @@ async def test_a_job_of_which_nothing_succeeds_has_failed(desk: Desk) -> None:
     assert (state, succeeded, failed) == ("failed", 0, 2)
 
 
+async def test_a_lineage_that_only_has_the_name_of_a_job_disturbs_no_other(desk: Desk) -> None:
+    question = {"model": MODEL, "messages": [{"role": "user", "content": "cat"}], "max_output_tokens": 1}
+    await desk.client.submit(pipeline.item, question, tracking_id="llm-none", delay_seconds=36_000.0)
+    await desk.submit(["owl"])
+    for _ in range(4):
+        await desk.slot()
+        desk.clock.advance(3_600.0)
+    assert await desk.results() == {"owl": "OWL", "cat": None}
+
+
 class Bird(BaseModel):
     """What answers have to be."""
 
