@@ -69,7 +69,7 @@ async def test_a_person_gives_the_token_once_and_leaves(chromium: Browser, scrip
         assert await page.locator("input[name=token]").count() == 1
         await page.fill("input[name=token]", "a-wrong-token-of-somebody")
         await page.click("button")
-        assert "no token of this dashboard" in await page.inner_text("body")
+        assert "that token is not valid here" in await page.inner_text("body")
         await page.goto(f"{origin}/api/docs")
         await page.fill("input[name=token]", TOKEN)
         await page.fill("input[name=by]", "grace")
