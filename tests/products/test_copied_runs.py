@@ -20,7 +20,7 @@ from ramet.jobs.commands import matches
 from ramet.jobs.kinds import SCRAPE_SOURCE
 from ramet.jobs.pipeline import app as jobs_app
 from ramet.llm import pipeline as llm_pipeline
-from ramet.llm.jobs import submit_job
+from ramet.llm.jobs import find_job, submit_job
 from ramet.llm.providers.base import Mode
 from ramet.llm.settings import JobSettings
 from ramet.store.session import FENCES_PER_EPOCH
@@ -155,8 +155,9 @@ async def check_that_a_further_run_makes_nothing_twice(
             )
         await drain(jobs_app, client)
     async with fresh_client(llm_pipeline.app, clock=clock, folder=folder) as client:
+        asked_at = (await find_job(client, "birds")).settings.base_url
         settings = JobSettings(
-            provider="openai", mode=Mode.BACKGROUND, base_url="http://127.0.0.1:9/", prices={llm.MODEL: llm.PRICE},
+            provider="openai", mode=Mode.BACKGROUND, base_url=asked_at, prices={llm.MODEL: llm.PRICE},
             source="birds.jsonl", item_seconds=llm.ITEM_SECONDS, rows=0, items=0,
         )  # fmt: skip
         _, new = await submit_job(client, "birds", llm.questions(), settings, max_cost=CEILING)
