@@ -243,7 +243,7 @@ async def test_a_cancel_that_is_refused_is_an_error_only_while_it_runs(
         (Mode.BATCH, {}, "ANTHROPIC_API_KEY"),
         (Mode.BATCH, {"api_key": "k", "organization": "o"}, "one organization"),
         (Mode.CHAT, {"api_key": "k\n"}, "line break"),
-        (Mode.CHAT, {"base_url": "ftp://h"}, "no http"),
+        (Mode.CHAT, {"base_url": "ftp://h"}, "no scheme http"),
     ],
 )
 def test_what_cannot_be_opened_is_told_in_one_line(mode: Mode, more: dict[str, Any], words: str) -> None:
