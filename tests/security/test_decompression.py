@@ -38,9 +38,9 @@ async def client() -> AsyncIterator[WebClient]:
 
 
 @pytest.mark.parametrize(
-    "encoding", ["br", "zstd", "deflate", "compress", "gzip, gzip", "gzip,br", "gzip, identity", "x"]
+    "encoding", ["br", "zstd", "compress", "gzip, gzip", "deflate, gzip", "gzip,br", "gzip, identity", "x"]
 )
-async def test_only_one_layer_of_gzip_is_taken(server: Hostile, client: WebClient, encoding: str) -> None:
+async def test_only_one_layer_of_a_known_encoding_is_taken(server: Hostile, client: WebClient, encoding: str) -> None:
     server.play = answers(zlib.compress(b"{}"), Content_Encoding=encoding)
     with pytest.raises(WebRefused, match="encoding"):
         await client.get(server.api)

@@ -40,7 +40,7 @@ migrate | migrate --check | paths | pause --queue a | prune --older-than 9d | re
 resource open a | resources | resume --queue a | retry x | schedule add node {json} --app {app} --every 60 --name n
 schedule list | schedule pause n | schedule remove n | schedule resume n | schedule run n | settings get max_tasks
 settings list | settings preset balanced | settings set max_tasks 9 | settings unset max_tasks | stages node | status
-block a | reprioritise x 3 | reschedule x --in 3 | unblock a
+block a | serve | reprioritise x 3 | reschedule x --in 3 | unblock a
 deny-list add domain a.example | deny-list list | deny-list remove domain a.example | submit {app} node {json} | tasks
 tree x | wiki exclude x --reason r | wiki expand x --source {titles} --no-embed | wiki export csv | wiki neighbors x
 wiki refresh | wiki retry | wiki search x | wiki status | wiki work | worker {app} | workers
