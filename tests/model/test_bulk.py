@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.model.operations import BulkAction, BulkSelection, TaskFilter
+from ramet.model.paths import path_of
 from ramet.model.task.task import Task, TaskState
 from ramet.model.values import InvalidText
 
@@ -101,3 +102,7 @@ def test_a_selection_counts_by_kind_and_state_and_keeps_the_order() -> None:
     found = BulkSelection.of(BulkAction.RETRY, TaskFilter(), rows)
     assert (found.act, found.filter, found.task_ids) == (BulkAction.RETRY, TaskFilter(), ("3", "1", "2", "4"))
     assert list(found.counts.items()) == [(("a", "cancelled"), 1), (("a", "failed"), 1), (("b", "failed"), 2)]
+
+
+def test_a_path_of_a_filter_is_a_path() -> None:
+    assert TaskFilter(path=["a", "b"]).path == path_of(["a", "b"]) == ("a", "b")

@@ -146,3 +146,21 @@ def test_every_ceiling_is_asked_and_room_may_come_back_up_to_exactly_the_ceiling
     assert [(refusal(amount, [full], NOON) or ("", 0.0))[1] for amount in (60, 61)] == [SETTLING_SECONDS, None]
     day = ceiling("day", spent=50)
     assert [(refusal(amount, [day], NOON) or ("", 0.0))[1] for amount in (100, 101)] == [DAY_SECONDS / 2, None]
+
+
+def test_of_two_ceilings_without_room_for_ever_the_soft_one_is_told() -> None:
+    """Its room can be widened without raising what a person has to answer for."""
+    hard, soft = Ceiling("lineage", 100, 0, 100), Ceiling("branch", 50, 0, 100, 50)
+    for order in ([hard, soft], [soft, hard]):
+        told = refusal(200, order, NOON)
+        assert told is not None
+        assert (told[0]["ceiling"], told[0]["soft"], told[1]) == ("branch", True, None)
+
+
+def test_what_only_waiting_tasks_hold_counts_as_spent() -> None:
+    full = Ceiling("lineage", 40, 60, 100)
+    facts, seconds = refusal(10, [full], NOON, lambda ceiling: 60) or ({}, 0.0)
+    assert (facts["stuck"], seconds) == (True, None)
+    facts, seconds = refusal(10, [full], NOON, lambda ceiling: 59) or ({}, None)
+    assert "stuck" not in facts
+    assert seconds is not None

@@ -235,7 +235,7 @@ INVALID = [
     "http://a%2Fb.example/", "http://%ff.example/", "http://℀.example/", "http://a\u200eb.example/",
     "http://\u0301a.example/", "http://xn--a.example/", "http://www.xn--a.org/", "http://xn--/", "http://xn--\u00fc.example/",
     "http://" + "a" * 64 + ".example/", "http://" + "a." * 126 + "ab/",
-    "http://1.2.3.4.5/", "http://1.2.3.256/", "http://256.1/", "http://4294967296/", "http://08.1.1.1/",
+    "http://1.2.3.4.5/", "http://1.2.3.4.0/", "http://1.2.3.256/", "http://256.1/", "http://4294967296/", "http://08.1.1.1/",
     "http://example.09/", "http://example.0x1f/", "http://" + "1" * 5_000 + "/",
     "http://[::1/", "http://[::g]/", "http://[]/", "http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/",
     "http://[::1]x/", "http://::1/", "http://example.org:65536/", "http://example.org:a/",

@@ -13,6 +13,7 @@ from ramet import App, Context, Limits, dollars
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, amount_of
 from ramet.model.schedule import Timing
 from ramet.model.values import (
+    INTEGER_MAX,
     NAME_BYTES_MAX,
     PRIORITY_MAX,
     RESERVED_DELAY_SECONDS_MAX,
@@ -27,6 +28,7 @@ from ramet.model.values import (
     check_name,
     check_text,
     checked_tags,
+    integer,
     is_storable,
     on_one_line,
     seconds,
@@ -304,3 +306,11 @@ def test_tags_are_kept_once_each_in_order() -> None:
 def test_tags_that_cannot_be_are_refused(tags: Any, words: str) -> None:
     with pytest.raises(InvalidText, match=words):
         checked_tags(tags)
+
+
+def test_any_whole_number_of_both_databases_is_taken_and_none_beyond() -> None:
+    for least_or_most in (-INTEGER_MAX - 1, INTEGER_MAX):
+        assert integer("n", least_or_most) == least_or_most
+    for beyond in (-INTEGER_MAX - 2, INTEGER_MAX + 1):
+        with pytest.raises(InvalidNumber):
+            integer("n", beyond)
