@@ -68,7 +68,7 @@ PARTS = {
 }
 """Attributes of a client that are documented here, with the class of each. `SyncClient` has them without `await`."""
 PACKAGES = {"ramet.fetch": "Pages in handlers", "ramet.llm": "Models in handlers", "ramet.testing": "For tests"}
-"""What is published beside `ramet` itself, with the heading of each."""
+"""Published packages beside `ramet` itself, with their headings."""
 
 FOR_THE_ENGINE = frozenset(
     "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain opened "
@@ -93,7 +93,7 @@ def public_names(package: str = "ramet") -> dict[str, str]:
     tree = module_tree(package)
     modules = {
         alias.asname or alias.name: node.module or ""
-        for node in tree.body
+        for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }

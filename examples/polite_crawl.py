@@ -27,9 +27,9 @@ DOWN_FOR = 3
 COOLDOWN_SECONDS = 0.5
 
 requests: dict[str, list[float]] = {host: [] for host in HOSTS}
-"""When each host was asked for a page, by the monotonic clock."""
+"""Times of the requests to each host, by the monotonic clock."""
 demo = HostMap()
-"""Where all hosts of the demo lead, once its server listens."""
+"""Address of the demo's server, to which all hosts lead once it listens."""
 
 
 def site_of(url: str) -> str:

@@ -1,1 +1,1 @@
-"""What the llm pipeline costs: batches, and chat beside a plain loop and another runner."""
+"""Benchmarks of the llm pipeline: batches, and chat beside a plain loop and another runner."""

@@ -74,7 +74,7 @@ async def serve(latency_seconds: float) -> None:
 
 
 async def plain_loop(questions: Path, url: str, concurrency: int, answers: Path) -> None:
-    """What one writes in ten lines: the SDK, so many tasks, a line for each answer."""
+    """Ask through the SDK alone, with so many tasks, and write a line for each answer."""
     from openai import AsyncOpenAI
 
     async with AsyncOpenAI(api_key="none", base_url=url) as sdk:

@@ -1,12 +1,22 @@
-"""Servers of models: those that others wrote run once for each process of the tests, and forget between two tests."""
+"""Databases, and servers of models: those that others wrote run once a process, and forget between two tests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.llm.providers.foreign_servers import AiMock, LlMock, without_aimock, without_llmock
+from tests.support.backends import BACKENDS
+
+
+@pytest.fixture(params=sorted(BACKENDS))
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:
+    """The address of a PostgreSQL database, or None for a file."""
+    made = BACKENDS[request.param](tmp_path)
+    yield made.address if request.param == "postgres" else None
+    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ class Decoder(Protocol):
 
     @property
     def eof(self) -> bool:
-        """Whether the packed stream has come to its end."""
+        """True at the end of the packed stream."""
         ...
 
     def decode(self, part: bytes, room: int) -> bytes:

@@ -30,7 +30,7 @@ class Client(Protocol):
     """What a fetcher asks servers with: :class:`ramet.fetch.client.WebClient`, or what stands in for it."""
 
     extra: str
-    """What installs the packages, as pip is told."""
+    """Requirement that installs the packages, as pip takes it."""
 
     async def send(self, question: HttpRequest, /) -> web.HttpResponse:
         """Ask once; a redirect is an answer like any other."""

@@ -43,7 +43,7 @@ Answer = TypeVar("Answer")
 
 
 class WebAccess:
-    """How the handlers of an app fetch. Made by :func:`declare_fetching`."""
+    """Fetching of an app's handlers. Made by :func:`declare_fetching`."""
 
     def __init__(
         self, settings: FetchSettings, pace: Callable[[LoopFetchers], HostPace], client: Callable[[], WebClient]

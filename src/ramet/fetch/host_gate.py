@@ -28,20 +28,26 @@ RENEW_SECONDS = LEASE_SECONDS / 3
 LOOK_SECONDS = (0.02, 0.5)
 """Between two looks for a free slot: at first, and at most. What is really waited is half of it or more."""
 
+
+def slot_table(name: str) -> str:
+    """Return the statement that creates a table of slots with this name, which is a constant of the program."""
+    return f"""
+    CREATE TABLE IF NOT EXISTS {name} (
+        host   TEXT NOT NULL,
+        slot   INTEGER NOT NULL,
+        holder TEXT NOT NULL,
+        until  DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (host, slot)
+    )"""
+
+
 DEFINITIONS = (
     """
     CREATE TABLE IF NOT EXISTS wiki_hosts (
         host    TEXT NOT NULL PRIMARY KEY,
         next_at DOUBLE PRECISION NOT NULL
     )""",
-    """
-    CREATE TABLE IF NOT EXISTS wiki_host_slots (
-        host   TEXT NOT NULL,
-        slot   INTEGER NOT NULL,
-        holder TEXT NOT NULL,
-        until  DOUBLE PRECISION NOT NULL,
-        PRIMARY KEY (host, slot)
-    )""",
+    slot_table("wiki_host_slots"),
 )
 """Of the gate's tables. Times are Unix seconds."""
 

@@ -42,12 +42,12 @@ class HasRates(HasTables, Protocol):
 
     @property
     def call_seconds(self) -> float:
-        """How long one call may take now."""
+        """Seconds that one call may take now."""
         ...
 
     @property
     def remaining_seconds(self) -> float:
-        """What is left for the handler."""
+        """Seconds left for the handler."""
         ...
 
     def take(self, amounts: Mapping[str, float], /) -> Awaitable[float]:

@@ -43,7 +43,7 @@ class Link(NamedTuple):
     key: str
     """Its canonical key (:func:`ramet.url_key`)."""
     nofollow: bool
-    """Whether the page asks robots not to follow it."""
+    """True if the page asks robots not to follow it."""
 
 
 class Page:
@@ -79,7 +79,7 @@ class Page:
 
     @property
     def is_html(self) -> bool:
-        """Whether it is stated to be HTML, or states nothing and begins with a tag."""
+        """True if it is stated to be HTML, or states nothing and begins with a tag."""
         return self.media_type in _HTML or (not self.media_type and self.content.lstrip()[:1] == b"<")
 
     def text(self) -> str:

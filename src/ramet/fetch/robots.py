@@ -19,7 +19,7 @@ from ramet.fetch.errors import FETCH_EXTRA, Trouble
 HOSTS_MAX = 1_000
 """Whose rules are kept in memory; those asked for longest ago go first."""
 OLD_SECONDS_MAX = 30 * 86_400.0
-"""How old a copy may be that holds while the file itself cannot be had."""
+"""Largest age of a copy that holds while the file itself cannot be had."""
 AGAIN_SECONDS = 300.0
 """After which a file that could not be had is asked for again, where an old copy holds."""
 _AGENT = re.compile(r"[ \t]{0,100}user[- ]?agent[ \t]{0,100}:?", re.IGNORECASE)
@@ -82,7 +82,7 @@ class KeptRobots(NamedTuple):
 
 
 class RobotsStore(Protocol):
-    """Where the robots.txt of hosts are kept beyond this process."""
+    """Store of the robots.txt of hosts beyond this process."""
 
     async def load(self, origin: str) -> KeptRobots | None:
         """Return what is kept of a host."""

@@ -1,4 +1,4 @@
-"""What fetching keeps in the app's database: robots.txt of hosts, answers, other addresses of pages.
+"""Tables of fetching in the app's database: robots.txt of hosts, answers, other addresses of pages.
 
 The tables are declared with the app, so backup and restore carry them. Statements are in the part of SQL that SQLite
 and PostgreSQL share; times are Unix seconds.
@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ramet import Statement, StatementResult
+from ramet.fetch.host_gate import slot_table
 from ramet.fetch.messages import Response
 from ramet.fetch.robots import KeptRobots
 
@@ -24,14 +25,7 @@ DEFINITIONS = (
         content  TEXT NOT NULL
     )""",
     "CREATE INDEX IF NOT EXISTS fetch_robots_by_age ON fetch_robots (asked_at)",
-    """
-    CREATE TABLE IF NOT EXISTS fetch_host_slots (
-        host   TEXT NOT NULL,
-        slot   INTEGER NOT NULL,
-        holder TEXT NOT NULL,
-        until  DOUBLE PRECISION NOT NULL,
-        PRIMARY KEY (host, slot)
-    )""",
+    slot_table("fetch_host_slots"),
     """
     CREATE TABLE IF NOT EXISTS fetch_aliases (
         tracking_id TEXT NOT NULL,
@@ -57,9 +51,9 @@ DEFINITIONS = (
 """Of :class:`ramet.App`'s ``tables``. BYTEA is what PostgreSQL calls bytes: SQLite keeps them under any name."""
 
 ALIAS_SECONDS = 30 * 86_400.0
-"""How long another address of a page is remembered: longer than a lineage lasts."""
+"""Lifetime of another address of a page: longer than a lineage lasts."""
 ROBOTS_SECONDS_MAX = 30 * 86_400.0
-"""How long a robots.txt is kept. RFC 9309 lets an old one hold while the file cannot be had."""
+"""Lifetime of a robots.txt. RFC 9309 lets an old one hold while the file cannot be had."""
 ANSWER_PACKED_BYTES_MAX = 1024 * 1024
 """Of one kept answer; larger ones are asked for in full each time."""
 ANSWERS_BYTES_MAX = 128 * 1024 * 1024

@@ -4,6 +4,8 @@
 task of it, and a provider's batch is a task that binds and settles many of them.
 """
 
+from typing import TYPE_CHECKING
+
 from ramet.llm.asking.answer import (
     AccountFault,
     Answer,
@@ -20,7 +22,9 @@ from ramet.llm.asking.exchange import NotInstalled
 from ramet.llm.asking.later import ask_later, declare_models
 from ramet.llm.asking.model import Model
 from ramet.llm.asking.tools import SpawnNotAllowed, ToolContext, ToolError
-from ramet.llm.job import Job, SyncJob
+
+if TYPE_CHECKING:
+    from ramet.llm.job import Job, SyncJob
 
 __all__ = [
     "AccountFault",
@@ -44,3 +48,16 @@ __all__ = [
     "ask_sync",
     "declare_models",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Return what jobs from Python need, imported at its first use: handlers that ask a model do without.
+
+    Raises:
+        AttributeError: there is no such name.
+    """
+    if name not in ("Job", "SyncJob"):
+        raise AttributeError(f"module 'ramet.llm' has no attribute {name!r}")
+    from ramet.llm import job
+
+    return getattr(job, name)

@@ -78,6 +78,29 @@ def schema_of(model_path: str) -> dict[str, Any]:
         raise InputError(f"no JSON Schema can be made of '{model_path}': {one_line(error)}") from error
 
 
+def imported(path: str, what: str) -> Any:
+    """Import what a path names, ``package.module:name``. Modules of the working directory are found, after all others.
+
+    Args:
+        path: of it.
+        what: it is, for the error.
+
+    Raises:
+        InputError: it cannot be imported.
+    """
+    module_name, _, name = path.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        words = f"{type(error).__name__}: {one_line(error)}"
+        raise InputError(f"cannot import {what} ({words}); it must be where workers look") from error
+    return found
+
+
 def open_model(model_path: str) -> type[BaseModel]:
     """The pydantic model that a path names, ``package.module:Model``; importing it runs its module.
 
@@ -89,15 +112,7 @@ def open_model(model_path: str) -> type[BaseModel]:
     module_name, _, name = model_path.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), *name.split("."))):
         raise InputError(f"'{model_path}' names no model; write it as package.module:Model")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
-        found: Any = importlib.import_module(module_name)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:
-        words = f"{type(error).__name__}: {one_line(error)}"
-        raise InputError(f"cannot import the model '{model_path}' ({words}); it must be where workers look") from error
+    found = imported(model_path, f"the model '{model_path}'")
     if not isinstance(found, type) or not issubclass(found, BaseModel):
         raise InputError(f"'{model_path}' is no pydantic model; name a class that derives from pydantic.BaseModel")
     return found

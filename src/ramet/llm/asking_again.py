@@ -63,7 +63,7 @@ def asked_again(job: ClaimedJob, request: Request, answer: str | None) -> Reques
 
 
 def may_be_judged(job: ClaimedJob, items: Sequence[BoundTask]) -> bool:
-    """Whether any answer to these can be one that does not fit."""
+    """Return whether any answer to these can be one that does not fit."""
     return job.check is not None or any(_JUDGED.search(one.payload) for one in items)
 
 

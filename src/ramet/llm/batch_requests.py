@@ -21,7 +21,7 @@ class ChosenItem(NamedTuple):
 
     told: BoundTask
     amount: int
-    """What it may cost, nano-dollars."""
+    """Most that it may cost, nano-dollars."""
 
 
 def chosen_of(job: ClaimedJob, told: BoundTask) -> ChosenItem:
@@ -48,7 +48,7 @@ def asked_by(told: BoundTask) -> Request:
 
 
 class BatchRequests(Sequence[Request]):
-    """What the items of a batch ask: each is made when it is looked at, so that a large batch is small in memory."""
+    """Requests of a batch's items: each is made when it is looked at, so that a large batch is small in memory."""
 
     def __init__(self, chosen: Sequence[ChosenItem]) -> None:
         self._chosen = chosen

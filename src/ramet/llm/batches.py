@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ramet import (
@@ -319,7 +320,7 @@ async def _send_next(ctx: Context, job: ClaimedJob, lane: LanePayload, state: Ba
             return Outcome.snooze(IDLE_SECONDS, "no items now")
         # Not a success: a person who revives items revives the lane that sends them too.
         return Outcome.skip("no items are left")
-    seconds = await take_turn(ctx, job, lane.model, {"batches": 1})
+    seconds = await take_turn(ctx, partial(job.settings.resource, lane.model), {"batches": 1})
     if seconds > 0.0:
         return Outcome.snooze(seconds, f"the rate of {lane.model}")
     state.submits += 1

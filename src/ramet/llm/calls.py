@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -69,7 +69,7 @@ async def settle(ctx: Context, state: SubmitState, actual: int) -> None:
 
 
 OVER_BOUND = "llm:over_bound"
-"""Who pauses a job whose calls cost more than their bound, in the audit log."""
+"""Name in the audit log for the pause of a job whose calls cost more than their bound."""
 
 
 def over_bound(bound: int, actual: int) -> str:
@@ -94,12 +94,12 @@ def note_refusal(ctx: Context, state: SubmitState, items: int, why: str) -> None
 
 
 BUSY_SECONDS = 30.0
-"""How long a provider is left alone that is busy and does not say for how long."""
+"""Wait for a provider that is busy and does not say for how long."""
 UNREACHED_SECONDS_MAX = 300.0
 
 
 def busy(error: TooBusy, place: str) -> RetryAfter:
-    """What a task raises for it: it waits until the provider's time, which uses none of its own, and says for what."""
+    """Return what a task raises for it: it waits until the provider's time, which uses none of its own."""
     later = RetryAfter(BUSY_SECONDS if error.seconds is None else error.seconds, place)
     later.args = (f"busy: {error}",)
     return later
@@ -249,7 +249,7 @@ def open_from_environment(settings: JobSettings) -> Provider:
 
 
 ENVIRONMENT = "env:"
-"""How the value of a header begins that is the name of a variable."""
+"""Prefix of a header's value that names a variable."""
 
 
 def gateway_of(settings: JobSettings) -> Gateway:
@@ -290,25 +290,29 @@ async def whole_payload(ctx: Context, payload: ItemPayload) -> ItemPayload:
     return ItemPayload.model_validate(await ctx.read_blob(payload.request))
 
 
-async def learn_rates(ctx: Context, job: ClaimedJob, model: str, rates: tuple[RateLimit, ...]) -> None:
-    """Take over what an answer's headers told."""
+Resource = Callable[[str], str]
+"""Names the resource of a model for ``requests``, ``tokens``, ``polls`` or ``batches``."""
+
+
+async def learn_rates(ctx: Context, resource: Resource, rates: Sequence[RateLimit]) -> None:
+    """Adapt the rates of a model to what an answer's headers say."""
     for rate in rates:
         await ctx.adapt(
-            job.settings.resource(model, rate.of),
+            resource(rate.of),
             limit_per_minute=rate.limit,
             remaining=rate.remaining,
             reset_seconds=rate.reset_seconds,
         )
 
 
-async def take_turn(ctx: Context, job: ClaimedJob, model: str, wanted: dict[str, float]) -> float:
+async def take_turn(ctx: Context, resource: Resource, wanted: Mapping[str, float]) -> float:
     """Take from the rates of a model, as ``{"requests": 1, "tokens": n}``; waits here only where that is short.
 
     Returns:
         0.0 when they were taken, else seconds until there may be room.
     """
-    named = {job.settings.resource(model, of): amount for of, amount in wanted.items()}
-    # Asking again at the moment that was told keeps the job's place; a snooze would be back at the next poll only.
+    named = {resource(of): amount for of, amount in wanted.items()}
+    # Asking again at the moment that was named keeps the lineage's place; a snooze would be back at the next poll only.
     while (seconds := await ctx.take(named)) > 0.0:
         if seconds > min(WAIT_HERE_SECONDS, ctx.remaining_seconds / 10.0):
             return seconds
@@ -340,7 +344,7 @@ class JudgedAnswer(NamedTuple):
 
 
 def check_of(job: ClaimedJob, request: Request) -> Check | None:
-    """What judges the answers to a question; None where any words will do."""
+    """Return the check of answers to a question; None where any words will do."""
     if job.check is not None:
         return job.check
     if request.schema is not None:

@@ -8,6 +8,7 @@ is recorded as ambiguous, and the question may be asked again only so often as t
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 from ramet import Context, Outcome, Transient, own_logger
@@ -66,7 +67,7 @@ class ItemState(SubmitState):
     invalid: int = 0
     """Answers that did not fit."""
     deliveries: int = 0
-    """How often the job's own handler was called with an answer that is kept."""
+    """Number of calls of the job's own handler with an answer that is kept."""
 
 
 def poll_seconds(age_seconds: float, wanted: float | None = None) -> float:
@@ -120,7 +121,8 @@ async def _submit(
     if ctx.deadline_at is not None and ctx.now >= ctx.deadline_at:
         # Claimed once more for what it may have been answered: there is nothing out, and nothing is begun any more.
         return Outcome.snooze(POLL_SECONDS, "not submitted again")
-    seconds = await take_turn(ctx, job, request.model, {"requests": 1, "tokens": estimated_tokens(request)})
+    resource = partial(job.settings.resource, request.model)
+    seconds = await take_turn(ctx, resource, {"requests": 1, "tokens": estimated_tokens(request)})
     if seconds > 0.0:
         return Outcome.snooze(seconds, f"the rate of {request.model}", uses_time=False)
     price = job.settings.prices[request.model]
@@ -149,7 +151,7 @@ async def _submit(
         await save(ctx, QUEUED, state)
         return await _not_taken(ctx, job, request.model, state, error)
     state.unreached = 0
-    await learn_rates(ctx, job, request.model, sent.rates)
+    await learn_rates(ctx, resource, sent.rates)
     if sent.answer is not None:
         return await _answered(ctx, job, request, state, sent.answer)
     state.remote_id = sent.remote_id

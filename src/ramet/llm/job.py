@@ -286,7 +286,7 @@ class SyncJob:
         return asyncio.run(self._job.add(rows))
 
     def status(self) -> JobStatus:
-        """Where the job stands: :meth:`Job.status`."""
+        """Return the job's state: :meth:`Job.status`."""
         return asyncio.run(self._job.status())
 
     def results(self, *, prompt: bool = False) -> list[dict[str, Any]]:

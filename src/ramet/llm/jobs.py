@@ -174,7 +174,7 @@ async def _complete(client: Client, job_id: str, chunks: Iterable[Sequence[Root]
 
 UNFINISHED = "it is being submitted: give the same command again if that was cut short"
 HELD_SECONDS = 300.0
-"""How long the first task of a large job is held back, for the job to be paused meanwhile."""
+"""Delay of the first task of a large job, in which the job is paused."""
 
 
 async def _first_task(client: Client, job_id: str) -> str:
@@ -230,7 +230,7 @@ def _limits(settings: JobSettings, tasks: int, max_cost: int, soft_cost: int | N
 
 
 class _Sums:
-    """What is known of a job's questions after all of them were looked at."""
+    """Sums over all questions of a job."""
 
     def __init__(self, questions: Questions, settings: JobSettings) -> None:
         self.of_model: dict[str, int] = {}
@@ -241,7 +241,7 @@ class _Sums:
             size += sum(len(str(message["content"])) for message in request.messages)
         count = len(questions.requests)
         self.mean_amount = -(-amounts // count)
-        """What a question may cost at most, nano-dollars."""
+        """Most that a question may cost, nano-dollars."""
         self.mean_bytes = max(1, size // count)
         """About what a question takes."""
 

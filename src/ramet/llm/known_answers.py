@@ -27,7 +27,7 @@ FORGET = "DELETE FROM llm_cache WHERE scope = ?"
 
 
 def cache_scope(job_id: str, settings: JobSettings) -> str | None:
-    """Where a job looks for answers and keeps its own: its own, or that of all jobs; None: nowhere."""
+    """Return the scope of a job's cache: its own, or that of all jobs; None for none."""
     if settings.cache == "all":
         return ""
     # Without a handler, equal questions of a job are one item.
@@ -44,7 +44,7 @@ def cache_key(settings: JobSettings, request: Request) -> str:
 
 
 def cache_writes(job: ClaimedJob, request: Request, result: Mapping[str, Any], now: float) -> Writes:
-    """What keeps a result in the cache. A large one lies in a blob, which is its own job's."""
+    """Return the writes that keep a result in the cache. A large one lies in a blob, which is its own job's."""
     scope = cache_scope(job.job_id, job.settings)
     if scope is None or "blob" in result or result.get("cached"):
         return ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 import sys
@@ -12,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ramet.commands.errors import one_line
+from ramet.llm.answers import imported
 from ramet.llm.errors import InputError
 
 OnAnswer = Callable[["AnswerContext", Mapping[str, Any], "RowAnswer"], Any]
@@ -90,16 +90,7 @@ def open_handler(path: str) -> OnAnswer:
     Raises:
         InputError: there is none.
     """
-    module, _, name = path.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:
-        words = f"{type(error).__name__}: {one_line(error)}"
-        raise InputError(f"cannot import on_answer {path!r} ({words}); it must be where workers look") from error
+    found = imported(path, f"on_answer {path!r}")
     if not callable(found):
         raise InputError(f"on_answer {path!r} is not a function")
     handler: OnAnswer = found

@@ -160,7 +160,7 @@ class LoginFailures:
 
 
 class CallRates:
-    """Calls of late, by token: a bucket that holds a second's calls at least and fills evenly. Bounded by tokens."""
+    """Token buckets of calls, one for each token of access: each holds ten seconds' calls, and fills evenly."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from ramet import Budget, Retry, SpawnResult
 from ramet.model.lineage.limits import BACKOFF_SECONDS_MAX
 from ramet.model.paths import DEPTH_MAX
-from ramet.web.actions.action import one_line
+from ramet.web.actions.action import one_line, without_nul
 from ramet.web.answer import Answer, json_value
 from ramet.web.page import BadInput
 
@@ -25,16 +25,10 @@ WHOLE_MAX = 2**53 - 1
 """The largest whole number that JSON carries everywhere."""
 
 
-def _storable(text: str) -> str:
-    if "\x00" in text:
-        raise ValueError("it holds a NUL: leave that out")
-    return text
-
-
 Text = Annotated[
-    str, StringConstraints(min_length=1, max_length=TEXT_CHARACTERS_MAX), AfterValidator(_storable)
+    str, StringConstraints(min_length=1, max_length=TEXT_CHARACTERS_MAX), AfterValidator(without_nul)
 ]  # fmt: skip
-Words = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_storable)]
+Words = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(without_nul)]
 Seconds = Annotated[float, Field(ge=0, le=SECONDS_MAX, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=WHOLE_MAX)]
 OnDependencyFailure = Literal["run", "skip"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +16,6 @@ from ramet.llm.providers.base import Answer, AnswerState, Mode, Provider
 from ramet.llm.requests import Request
 from ramet.testing import FakeClock, drain, fresh_client
 from tests.llm.fake_provider import USAGE, FakeProvider
-from tests.support.backends import BACKENDS
 
 MODEL = Model("small", price="1:2")
 """A thousand nano-dollars for an input token, two thousand for an output token."""
@@ -79,14 +78,6 @@ class Handlers:
     def conversations(self) -> list[Sequence[Mapping[str, Any]]]:
         """The messages of each of these."""
         return [request.messages for request in self.requests]
-
-
-@pytest.fixture(params=sorted(BACKENDS))
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:
-    """The address of a PostgreSQL database, or None for a file."""
-    made = BACKENDS[request.param](tmp_path)
-    yield made.address if request.param == "postgres" else None
-    made.close()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +21,6 @@ from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM, JobSettings
 from ramet.llm.status import JobStatus, status_of
 from ramet.testing import FakeClock, drain, fresh_client
 from tests.llm.fake_provider import FakeProvider
-from tests.support.backends import BACKENDS
 
 FREE = Price(0, 0, 0, "test")
 DEAR = Price(1_000_000_000, 1_000_000_000, 2_000_000_000, "test")
@@ -102,14 +101,6 @@ class Desk:
                 asked_for = task.payload["messages"][0]["content"]
                 found[asked_for] = task.reason if task.result is None else task.result["text"]
         return found
-
-
-@pytest.fixture(params=sorted(BACKENDS))
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:
-    """The address of a PostgreSQL database, or None for a file."""
-    made = BACKENDS[request.param](tmp_path)
-    yield made.address if request.param == "postgres" else None
-    made.close()
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ def traceback_of(error: BaseException, handler: Callable[..., Any] | None = None
 
 
 def reported_traceback(text: str | None) -> str | None:
-    """Where an error of another program came from, as that told it, ready to be stored; see :func:`traceback_of`."""
+    """Return the traceback that another program reported, redacted and bounded for storage; None for none."""
     return bounded(storable(redacted(text))) if text else None
 
 

@@ -47,7 +47,7 @@ _SETTLED = frozenset({"success", "filtered", "skipped", "error", "snooze", "cont
 
 
 class ClaimFate(NamedTuple):
-    """What became of a claim."""
+    """Outcome of a claim, and its task as it is now."""
 
     task_id: str | None
     outcome: str | None

@@ -24,7 +24,7 @@ PAGE = 1_000
 
 
 class ItemOptions(TypedDict, total=False):
-    """What :func:`item_settlement` takes by name."""
+    """Named arguments of :func:`item_settlement`."""
 
     result: Any
     reason: str | None

@@ -1,4 +1,4 @@
-"""What ``ask`` returns, and what it raises where there is no answer that could be used."""
+"""Results of ``ask``, and its errors where there is no answer that could be used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAUSED_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Value]):
-    """What a model answered, and what that cost."""
+    """Answer of a model, with its cost."""
 
     text: str
     """The words of its last message; empty where it has none."""
@@ -49,7 +49,7 @@ class AnswerError(Permanent):
     def __init__(self, words: str, answer: Answer[Any] | None = None) -> None:
         super().__init__(words)
         self.answer = answer
-        """What there is, with its cost; None where the provider took nothing on."""
+        """Answer so far, with its cost; None where the provider took nothing on."""
 
 
 class RequestRefused(AnswerError):

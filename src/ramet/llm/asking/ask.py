@@ -39,9 +39,9 @@ PlainHandler = SyncContext | SyncClaim
 
 MAX_OUTPUT_TOKENS = 1_024
 REPAIRS = 2
-"""How often an answer that does not fit is asked for again, with the error."""
+"""Times that an answer that does not fit is asked for again, with the error."""
 ROUNDS = 8
-"""How often the model may call tools."""
+"""Rounds of tool calls that the model has."""
 _REPAIR = "Your answer cannot be used: {}. Answer again, with nothing but JSON that fits the schema."
 _REFUSALS = frozenset({"refusal", "content_filter"})
 numbers: WeakKeyDictionary[object, Counter[str]] = WeakKeyDictionary()

@@ -7,7 +7,6 @@ none. The cache is rows of the same table under the name of a lineage, or of all
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ from typing import Any, Literal
 from ramet import ClaimLost, Context, Permanent, Reservation, StoreError, TransactionRefused, Transient, own_logger
 from ramet.llm.asking.answer import AccountFault, ProviderBusy, RequestRefused
 from ramet.llm.asking.model import Model, connections
+from ramet.llm.calls import BUSY_SECONDS, learn_rates, take_turn
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, ProviderError, Refused, TooBusy
 from ramet.llm.pricing.prices import Price, cost_of, reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
-from ramet.llm.providers.base import ANSWER_DETAILS, AnswerState, Provider, RateLimit, TokenUsage
+from ramet.llm.providers.base import ANSWER_DETAILS, AnswerState, Provider, TokenUsage
 from ramet.llm.providers.base import Answer as ProviderAnswer
 from ramet.llm.requests import Request
 
@@ -27,14 +27,10 @@ log = own_logger("ramet.llm")
 
 Cache = Literal["lineage", "all"]
 KEPT_SECONDS = 30 * 86_400.0
-"""How long answers are kept."""
+"""Lifetime of kept answers."""
 CALL_SECONDS_MAX = 600.0
-BUSY_SECONDS = 30.0
-"""How long a provider is left alone that is busy and does not say for how long."""
-WAIT_HERE_SECONDS = 20.0
-"""A shorter wait for a rate is not worth giving the claim back."""
 SWEEP = "00"
-"""How the keys of those answers begin that remove old rows: one of 256."""
+"""Prefix of the keys whose answers remove old rows: one of 256."""
 
 TABLES = (
     # Answers that tasks have paid for, and those that others may take from the cache.
@@ -70,7 +66,7 @@ class Exchange:
 
     answer: ProviderAnswer
     message: Mapping[str, Any]
-    """What the model said, as the next call takes it back."""
+    """Message of the model, as the next call takes it back."""
     cost: int
     """Nano-dollars that this task has paid."""
     cached: bool = False
@@ -78,7 +74,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What all calls of one ``ask`` share."""
+    """State that all calls of one ``ask`` share."""
 
     ctx: Context
     model: Model
@@ -169,12 +165,10 @@ class Desk:
         return AccountFault(words, self.model.place)
 
     async def _take_turn(self, request: Request) -> None:
-        wanted = {self.model.resource("requests"): 1.0, self.model.resource("tokens"): float(estimated_tokens(request))}
-        # Asking again at the moment that was named keeps the lineage's place.
-        while (seconds := await self.ctx.take(wanted)) > 0.0:
-            if seconds > min(WAIT_HERE_SECONDS, self.ctx.remaining_seconds / 10.0):
-                raise ProviderBusy(f"the rate of {self.model.name} has no room", seconds, self.model.place)
-            await asyncio.sleep(seconds)
+        wanted = {"requests": 1.0, "tokens": float(estimated_tokens(request))}
+        seconds = await take_turn(self.ctx, self.model.resource, wanted)
+        if seconds > 0.0:
+            raise ProviderBusy(f"the rate of {self.model.name} has no room", seconds, self.model.place)
 
     async def _reserve(self, request: Request, key: str) -> Reservation:
         amount, name, number = reserve_amount(request, self.price), f"ask.{key[-80:]}", 0
@@ -201,7 +195,7 @@ class Desk:
         except ProviderError as error:
             await reservation.settle(0)
             raise await self._translated(error) from error
-        await self._learn(sent.rates)
+        await learn_rates(ctx, self.model.resource, sent.rates)
         answer = sent.answer
         if answer is None:
             await reservation.settle(reservation.amount)
@@ -213,7 +207,7 @@ class Desk:
         raise Transient(words) if answer.retriable else RequestRefused(words)
 
     async def _translated(self, error: ProviderError) -> Exception:
-        """What a fault means for the task; the provider certainly has nothing of the request."""
+        """Translate a fault for the task; the provider certainly has nothing of the request."""
         if isinstance(error, TooBusy):
             seconds = BUSY_SECONDS if error.seconds is None else error.seconds
             # The others that ask this model need not find out one by one.
@@ -223,18 +217,9 @@ class Desk:
             return await self._account_fault(str(error))
         return RequestRefused(str(error)) if isinstance(error, Refused) else Transient(str(error))
 
-    async def _learn(self, rates: Sequence[RateLimit]) -> None:
-        for rate in rates:
-            await self.ctx.adapt(
-                self.model.resource(rate.of),
-                limit_per_minute=rate.limit,
-                remaining=rate.remaining,
-                reset_seconds=rate.reset_seconds,
-            )
-
 
 def _message(model: Model, answer: ProviderAnswer) -> dict[str, Any]:
-    """What the model said, as a message of the conversation."""
+    """Return the model's answer as a message of the conversation."""
     body = answer.body or {}
     if model.provider == "anthropic" and isinstance(body.get("content"), list):
         # As it came: a thinking block has to be sent back as it was, before the use of a tool.

@@ -34,7 +34,7 @@ from ramet.llm.settings import BATCH_ITEM, JobSettings, LanePayload, item_payloa
 STARTER = "llm.later"
 LANE = "llm.later_lane"
 GATHER_SECONDS = 10.0
-"""How long questions are gathered before a batch is sent."""
+"""Time for which questions are gathered before a batch is sent."""
 DAY_SECONDS = 86_400.0
 LANE_LIMITS = Limits(max_attempts=20, task_seconds=30 * DAY_SECONDS)
 
@@ -84,7 +84,7 @@ async def end_later_lane(ctx: Context, payload: LaterPayload) -> None:
 
 
 def _job(ctx: Context, payload: LaterPayload) -> ClaimedJob:
-    """What the lane has to know of its job, which is its lineage."""
+    """Return the settings of the lane's job, which is its lineage."""
     model = payload.asked
     discount = 1.0 if model.base_url is not None else caps_of(model.provider)[Mode.BATCH].discount
     settings = JobSettings(

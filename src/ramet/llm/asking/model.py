@@ -58,7 +58,7 @@ class Model:
 
     @property
     def place(self) -> str:
-        """Who answers, for names of resources: ``openai``, ``openai@localhost:8000``. Jobs call it the same."""
+        """Place of the provider, for names of resources: ``openai``, ``openai@localhost:8000``. Jobs use the same."""
         if self.base_url is None:
             return self.provider
         return f"{self.provider}@{urlsplit(self.base_url).netloc.rpartition('@')[2]}"
@@ -90,7 +90,7 @@ PROVIDERS = {
     "anthropic": Model("", "anthropic"),
     "gemini": Model("", base_url=GEMINI_URL, key_variable="GEMINI_API_KEY"),
 }
-"""What stands before the colon in a text -> how such a model is asked."""
+"""Prefix of a model's text before the colon -> the model that it makes."""
 _BY_NAME = {"claude": "anthropic", "gemini": "gemini"}
 
 
@@ -118,7 +118,7 @@ class Connections:
 
     def __init__(self, opener: Callable[[Model], Provider] = open_model) -> None:
         self.opener = opener
-        """How a model's provider is opened; tests put their own here."""
+        """Function that opens a model's provider; tests put their own here."""
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Model, Provider]] = WeakKeyDictionary()
 
     def provider(self, model: Model) -> Provider:

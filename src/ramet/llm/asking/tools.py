@@ -78,7 +78,7 @@ class Tool:
 
     @property
     def declaration(self) -> dict[str, Any]:
-        """What is sent, as chat completions write it."""
+        """Declaration that is sent, as chat completions write it."""
         function = {"name": self.name, "description": self.description, "parameters": dict(self.schema)}
         return {"type": "function", "function": function}
 
@@ -139,7 +139,7 @@ def _function_tool(function: Callable[..., Any]) -> Tool:
 
 
 def _arguments(function: Callable[..., Any], name: str) -> tuple[bool, type[BaseModel]]:
-    """Whether a function takes the context, and a model of its other parameters."""
+    """Return whether a function takes the context, and a model of its other parameters."""
     parameters = list(inspect.signature(function).parameters.values())
     takes_context = bool(parameters) and parameters[0].name == "ctx"
     try:

@@ -74,7 +74,7 @@ def _live_parts(status: JobStatus) -> list[str]:
 
 
 def waits(wait: JobWait) -> str:
-    """What a job waits for, and until when."""
+    """Cause of a job's wait, and its end."""
     until = datetime.fromtimestamp(wait.until, UTC)
     moment = f"{until:%H:%M} UTC" if wait.until - time.time() < DAY_SECONDS else f"{until:%Y-%m-%d %H:%M} UTC"
     return f"waits until {moment}: {plain(wait.what)}"
@@ -86,7 +86,7 @@ def paused(status: JobStatus) -> str:
 
 
 def resume_words(status: JobStatus) -> str:
-    """What to do about a job that is paused."""
+    """Return what to do about a job that is paused."""
     return f"`ramet llm resume {plain(status.job.name)}` lets it go on, once that is put right"
 
 

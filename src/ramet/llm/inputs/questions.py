@@ -368,7 +368,7 @@ _NAMES = frozenset({*_OWN, *PARAMETERS, *_REFUSED, *_RENAMED, *_IDS})
 
 @lru_cache(maxsize=1_000)
 def is_misspelled(name: str, *, enveloped: bool = False) -> bool:
-    """Whether a key was probably meant to be one of those that say how a row is asked."""
+    """Return whether a key was probably meant to be one of those that say how a row is asked."""
     known = _ENVELOPE if enveloped else _NAMES
     return name not in known and bool(difflib.get_close_matches(name.lower()[:60], sorted(known), 1, 0.8))
 

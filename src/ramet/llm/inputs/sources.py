@@ -26,7 +26,7 @@ FORMATS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet",
     ".arrow": "arrow",
 }  # fmt: skip
-"""How a name ends, without what tells that it is packed -> how the file is read."""
+"""Ending of a name, without that of its packing -> reader of the file."""
 _PACKED = (".gz", ".zst")
 _BATCH_ROWS = 500
 Record = tuple[int, dict[str, Any] | InvalidRow]
@@ -34,12 +34,12 @@ Record = tuple[int, dict[str, Any] | InvalidRow]
 
 
 def is_stdin(path: Path) -> bool:
-    """Whether rows come from standard input."""
+    """True if rows come from standard input."""
     return str(path) == STDIN
 
 
 def name_of(path: Path) -> str:
-    """How complaints call a file."""
+    """Return the name of a file for errors."""
     return "standard input" if is_stdin(path) else str(path)
 
 

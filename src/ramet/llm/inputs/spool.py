@@ -1,4 +1,4 @@
-"""What was read of an input, on disk until it is in the database: rows may be far more than fit into memory."""
+"""Spool of an input, on disk until it is in the database: rows may be far more than fit into memory."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class AskedRow(NamedTuple):
     key: str
     """Of its question."""
     first: bool = True
-    """Whether no earlier row asks the same."""
+    """True if no earlier row asks the same."""
     columns: Mapping[str, Any] = {}
     """Its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What an input asks: its distinct questions, and which of them answers which row."""
+    """Questions of an input: the distinct ones, and which of them answers which row."""
 
     requests: Stream[Request]
     """Each key once, in the order in which rows ask first."""

@@ -125,7 +125,7 @@ def place(path: tuple[str | int, ...]) -> str:
 
 
 class Template(Protocol):
-    """What makes a prompt of a row's columns."""
+    """Template that makes a prompt of a row's columns."""
 
     names: tuple[str, ...]
     """Of the columns that it wants."""

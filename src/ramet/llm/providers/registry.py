@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ramet.llm.errors import LlmError, Refused
@@ -49,19 +49,18 @@ ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
 _OPENAI_HOSTS = ("api.openai.com", ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
 
-class Open(Protocol):
-    """Opens a vendor's provider in a mode that it has."""
+class Account(NamedTuple):
+    """Server and key of a provider, as :func:`open_provider` was given them."""
 
-    def __call__(
-        self,
-        mode: Mode,
-        *,
-        base_url: str | None,
-        api_key: str | None,
-        organization: str | None,
-        strict: bool,
-        gateway: Gateway,
-    ) -> Provider: ...
+    base_url: str | None
+    api_key: str | None
+    organization: str | None
+    strict: bool
+    gateway: Gateway
+
+
+Open = Callable[[Mode, Account], Provider]
+"""Opens a vendor's provider in a mode that it has."""
 
 
 def open_provider(
@@ -92,9 +91,7 @@ def open_provider(
     opened = PROVIDERS.get(name)
     if opened is None:
         raise _unknown(name)
-    return opened(
-        mode, base_url=base_url, api_key=api_key, organization=organization, strict=strict, gateway=gateway or Gateway()
-    )
+    return opened(mode, Account(base_url, api_key, organization, strict, gateway or Gateway()))
 
 
 def caps_of(name: str) -> Mapping[Mode, Capabilities]:
@@ -120,44 +117,30 @@ def _unknown(name: str) -> LlmError:
     return LlmError(f"there is no provider {name[:40]!a}{later}: use {' or '.join(sorted(PROVIDERS))}")
 
 
-def _open_openai(
-    mode: Mode,
-    *,
-    base_url: str | None,
-    api_key: str | None,
-    organization: str | None,
-    strict: bool,
-    gateway: Gateway,
-) -> Provider:
+def _open_openai(mode: Mode, account: Account) -> Provider:
     from ramet.llm.providers.openai_batch import OpenAIBatch
     from ramet.llm.providers.openai_calls import OpenAIBackground, OpenAIChat, OpenAIClient
 
-    if base_url is None and not api_key and not gateway.headers:
+    gateway = account.gateway
+    if account.base_url is None and not account.api_key and not gateway.headers:
         raise LlmError(f"OpenAI asks for a key: set {OPENAI_KEY}, or name another server with --base-url")
-    client = OpenAIClient(base_url=base_url, api_key=api_key, organization=organization, strict=strict, gateway=gateway)
+    client = OpenAIClient(**account._asdict())
     if mode is Mode.BACKGROUND:
         return OpenAIBackground(client)
-    limit_name = gateway.limit_name or _limit_name(base_url)
+    limit_name = gateway.limit_name or _limit_name(account.base_url)
     if mode is Mode.BATCH:
         return OpenAIBatch(client, limit_name=limit_name)
     return OpenAIChat(client, limit_name=limit_name)
 
 
-def _open_anthropic(
-    mode: Mode,
-    *,
-    base_url: str | None,
-    api_key: str | None,
-    organization: str | None,
-    strict: bool,
-    gateway: Gateway,
-) -> Provider:
+def _open_anthropic(mode: Mode, account: Account) -> Provider:
     from ramet.llm.providers.anthropic_batches import AnthropicBatches
     from ramet.llm.providers.anthropic_client import AnthropicClient
     from ramet.llm.providers.anthropic_messages import AnthropicChat
 
     if mode is Mode.BACKGROUND:
         raise LlmError("Anthropic has no background mode: use batch or chat")
+    base_url, api_key, organization, strict, gateway = account
     if organization is not None:
         raise LlmError("a key of Anthropic belongs to one organization: leave it out")
     if base_url is None and not api_key:

@@ -171,10 +171,7 @@ def close_earlier(session: Session, tracking_id: str, reservation_id: str) -> No
     lineages, rows = _hold(session, {reservation_id})
     row = rows[reservation_id]
     assert row.tracking_id == tracking_id, f"reservation {reservation_id} belongs to {row.tracking_id}"
-    sums = _Sums(lineages)
-    sums.add(row, row.amount, -row.amount)
-    session.update("ramet_reservations", ("closed_at",), ("id",), [(session.now, reservation_id)])
-    sums.write(session)
+    _close(session, [row], lineages)
 
 
 class NamedReservation(NamedTuple):
@@ -251,10 +248,15 @@ def close_open(session: Session, seqs: Iterable[int], lineages: Mapping[str, Lin
         f"SELECT {_COLUMNS} FROM ramet_reservations WHERE seq {listed} AND settled_at IS NULL AND closed_at IS NULL",
         (values,),
     )
+    _close(session, [_Row._make(row) for row in found], lineages)
+
+
+def _close(session: Session, rows: Sequence[_Row], lineages: Mapping[str, Lineage]) -> None:
+    """Count these open reservations as spent until they are settled."""
     sums = _Sums(lineages)
-    for row in map(_Row._make, found):
+    for row in rows:
         sums.add(row, row.amount, -row.amount)
-    session.update("ramet_reservations", ("closed_at",), ("id",), [(session.now, row[0]) for row in found])
+    session.update("ramet_reservations", ("closed_at",), ("id",), [(session.now, row.id) for row in rows])
     sums.write(session)
 
 

@@ -22,8 +22,8 @@ NAME_CHARACTERS_MAX = 500
 VALUE_CHARACTERS_MAX = 10_000
 
 
-def _storable(text: str) -> str:
-    """Text that both databases can hold.
+def without_nul(text: str) -> str:
+    """Return text that both databases can hold.
 
     Raises:
         ValueError: it cannot be stored.
@@ -34,10 +34,10 @@ def _storable(text: str) -> str:
 
 
 Name = Annotated[
-    str, StringConstraints(min_length=1, max_length=NAME_CHARACTERS_MAX), AfterValidator(_storable)
+    str, StringConstraints(min_length=1, max_length=NAME_CHARACTERS_MAX), AfterValidator(without_nul)
 ]  # fmt: skip
 """An id, a name or a key."""
-Value = Annotated[str, StringConstraints(max_length=VALUE_CHARACTERS_MAX), AfterValidator(_storable)]
+Value = Annotated[str, StringConstraints(max_length=VALUE_CHARACTERS_MAX), AfterValidator(without_nul)]
 """Text that a user typed."""
 
 
