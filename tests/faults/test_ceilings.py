@@ -35,6 +35,8 @@ QUICK = {
 }
 READY = " serves "
 RECOUNT_EVERY = 20
+ALONE_FIRST = 2
+"""The lineage with money for all its items; its handlers die after each step."""
 
 
 class Run:
@@ -44,6 +46,8 @@ class Run:
         self.address, self.folder, self.items, self.crew = address, folder, items, crew
         self.bills = paid_calls.prepare(folder)
         self.workers: list[WorkerProcess] = []
+        self.submitted = False
+        """All four lineages are there."""
         self.asked = 0
         """How often the test has asked whether everything ended."""
         prices = [sum(map(price_of, numbers)) for numbers in self.parts_of(items)]
@@ -71,17 +75,41 @@ class Run:
         )  # fmt: skip
 
     async def begin(self, client: Client) -> None:
-        """Everything is submitted and watched, and the workers run."""
+        """The first lineage is submitted and watched, the workers run, and handlers have died after each step."""
         await client.ensure_tables()
         for name, value in (QUICK | {"cost.global_max": self.global_max}).items():
             await client.settings.set(name, value)
-        for at, (numbers, limits) in enumerate(zip(self.parts_of(self.items), self.limits, strict=True)):
-            # Those that die come first: later ones may be refused, and never come to their step.
-            items = [("pay", number, TaskOptions(priority=int(dies_after(number) is not None))) for number in numbers]
-            await client.submit_many(items, one_lineage=True, tracking_id=f"line-{at}", limits=limits)
         watch(self.address)
+        # The global ceiling covers every bound of this lineage, so while it is alone nothing keeps a handler of it from
+        # the step that it dies after.
+        await self.submit(client, ALONE_FIRST)
         for _ in range(self.crew):
             self.start_worker()
+        await until(lambda: self.deaths() == set(DEATHS), "a handler has died after each step", 120.0)
+
+    async def submit_the_others(self, client: Client) -> None:
+        """Submit the fourth, for which the global ceiling is too low, once two others have met their own ceilings."""
+        for at in (0, 1):
+            await self.submit(client, at)
+
+        async def refused() -> bool:
+            return {"line-0", "line-1"} <= await refused_money(client)
+
+        await until(refused, "two lineages are refused money", 600.0)
+        await self.submit(client, 3)
+        self.submitted = True
+
+    async def submit(self, client: Client, at: int) -> None:
+        """Submit one of the four lineages."""
+        items = [
+            ("pay", number, TaskOptions(priority=int(dies_after(number) is not None)))
+            for number in self.parts_of(self.items)[at]
+        ]
+        await client.submit_many(items, one_lineage=True, tracking_id=f"line-{at}", limits=self.limits[at])
+
+    def deaths(self) -> set[str]:
+        """The steps after which a handler has killed its process."""
+        return {death.name.partition("-")[2] for death in (self.folder / "once").iterdir()}
 
     def progress(self) -> int:
         """Calls made so far."""
@@ -120,7 +148,13 @@ async def ended(run: Run, client: Client) -> bool:
     run.asked += 1
     for worker in run.workers:
         assert not worker.ended, f"a worker ended by itself:\n{worker.log}"
-    return not await client.read("SELECT 1 FROM ramet_lineages WHERE ended_at IS NULL LIMIT 1")
+    return run.submitted and not await client.read("SELECT 1 FROM ramet_lineages WHERE ended_at IS NULL LIMIT 1")
+
+
+async def refused_money(client: Client) -> set[str]:
+    """The lineages in which a reservation was refused."""
+    rows = await client.read("SELECT DISTINCT tracking_id FROM ramet_blocks WHERE reason = 'reserve'")
+    return {tracking_id for (tracking_id,) in rows}
 
 
 async def kill_at_seeded_moments(run: Run, client: Client, kills: int) -> None:
@@ -155,10 +189,11 @@ async def test_no_ceiling_is_ever_passed_and_what_is_booked_is_what_was_billed(
     async with app.client(backend.address) as client:
         with running(Run(backend.address, tmp_path, items, crew)) as run:
             await run.begin(client)
-            await kill_at_seeded_moments(run, client, kills)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(run.submit_the_others(client))
+                await kill_at_seeded_moments(run, client, kills)
             await until(lambda: ended(run, client), "everything has ended", 600.0)
             await run.stop()
-        assert {died.name.partition("-")[2] for died in (tmp_path / "once").iterdir()} == set(DEATHS)
         await assert_no_ceiling_was_passed(run, client)
         await assert_the_books_are_the_bills(run, client)
         assert await violations(client.store) == []
@@ -170,8 +205,7 @@ async def assert_no_ceiling_was_passed(run: Run, client: Client) -> None:
     for name, most in [("line-0", run.most[0]), ("line-1", run.most[1]), ("day -1", run.global_max)]:
         assert most - AMOUNT_MAX < sums[name].most <= most, name
         assert sums[name].looks > len(paid_calls.bills(run.bills)) // 4
-    refused = await client.read("SELECT DISTINCT tracking_id FROM ramet_blocks WHERE reason = 'reserve'")
-    assert {"line-0", "line-1"} <= {tracking_id for (tracking_id,) in refused}
+    assert {"line-0", "line-1"} <= await refused_money(client)
 
 
 async def assert_the_books_are_the_bills(run: Run, client: Client) -> None:
@@ -196,9 +230,14 @@ async def assert_the_books_are_the_bills(run: Run, client: Client) -> None:
 
 
 def test_handlers_die_after_each_step_and_prices_stay_under_their_bounds() -> None:
-    all_of_the_third = Run.parts_of(800)[2]
-    assert {dies_after(number) for number in all_of_the_third} == {None, *DEATHS}
+    assert {dies_after(number) for number in Run.parts_of(160)[ALONE_FIRST]} == {None, *DEATHS}
     assert all(0 <= price_of(number) <= amount_of(number) <= AMOUNT_MAX for number in range(800))
+
+
+@pytest.mark.parametrize("items", [160, 10_000])
+def test_the_first_lineage_fits_under_the_global_ceiling_with_all_its_bounds(items: int, tmp_path: Path) -> None:
+    run = Run("", tmp_path, items, crew=0)
+    assert sum(map(amount_of, run.parts_of(items)[ALONE_FIRST])) <= run.global_max
 
 
 async def test_the_watch_sees_a_ceiling_that_is_passed(backend: Backend) -> None:
