@@ -352,6 +352,8 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
     if told.company is not None:
         tier = f", tier {told.company.tier}" if told.company.tier else ""
         yield "company", f"{plain(told.company.name)}{tier}, {plain(told.company.status)}"
+    if note := (one.score or {}).get("company_note"):
+        yield "without company", plain(note)
     for block in told.blocks:
         yield "not created", _block_line(block)
     if told.task is not None and one.status in ("analyzing", "unknown"):
