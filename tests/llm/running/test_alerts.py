@@ -29,7 +29,7 @@ async def test_a_job_with_money_enough_fires_none(desk: Desk) -> None:
 
 
 async def test_a_job_at_its_ceiling_fires_none_but_of_its_money(desk: Desk) -> None:
-    await desk.submit(TEXTS, max_cost=10 * reserve_amount(question(TEXTS[0]), DEAR, 1.0))
+    await desk.submit(TEXTS, max_cost=4 * reserve_amount(question(TEXTS[0]), DEAR, 1.0))
     for pattern, subject in await fired(desk):
         assert (pattern, "(cost)" in subject) == ("budget", True), subject
     answers = await desk.results()
