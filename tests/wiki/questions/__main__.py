@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -34,4 +35,4 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pool", type=Path, required=True, help="folder with clones of the two repositories")
     check_draw(parser.parse_args().pool)
-    print("the questions are those of the draw")
+    sys.stdout.write("the questions are those of the draw\n")
