@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ramet.store.errors import StoreMissing as StoreMissing
+
 
 class UserError(Exception):
     """Something a user can put right. The message is one line and says how; commands print it."""
