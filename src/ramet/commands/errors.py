@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ramet.store.errors import StoreMissing as StoreMissing
+from ramet.store.errors import StoreMissing
+
+__all__ = ["StoreMissing", "UserError", "one_line"]
 
 
 class UserError(Exception):
