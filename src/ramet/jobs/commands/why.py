@@ -266,8 +266,10 @@ def verdict(told: Why) -> str:
     """Where it ended, and why, in a sentence."""
     one = told.listing
     if one.status == "analyzing":
-        headline = plain(told.task.headline) if told.task else "its task is gone"
-        return f"It has not ended yet: {headline}"
+        if told.task is None:
+            return "It has not ended yet: its task is gone"
+        causes = [cause.said(terminal.clock_time) for cause in told.task.why[:1]]
+        return f"It has not ended yet: {plain(causes[0] if causes else told.task.headline)}"
     if told.match is not None:
         match = told.match
         threshold = (one.score or {}).get("threshold")
