@@ -17,8 +17,11 @@ SOURCE_DISCOVERY = "SOURCE_DISCOVERY"
 SCRAPE_SOURCE = "SCRAPE_SOURCE"
 SCRAPE = "SCRAPE"
 LISTING = "LISTING"
+RESCORE = "jobs.rescore"
 
 QUEUE = "jobs"
+RESCORING = "jobs.rescore"
+"""A queue of its own: the command that judges again does the work itself, whether or not others work."""
 
 SOURCE_RESOURCE = "jobs:source:"
 """What the resource of a source begins with; its breaker is the source's health."""
@@ -111,8 +114,23 @@ class ListingPayload(_Payload):
     source_id: str | None = None
     company_id: str | None = None
     posting: Posting | None = None
+    reading: int = 1
+    """How often it was read with this task: a board that changes it, or could not be read, has it read again."""
+    shown: str | None = None
+    """A mark of what its board's list showed."""
 
     @field_validator("url")
     @classmethod
     def _without_login(cls, url: str) -> str:
         return without_login(url)
+
+
+class RescorePayload(_Payload):
+    """Listings to judge again with the settings of now, without fetching."""
+
+    company_id: str | None = None
+    """Only those of this company; None: all."""
+    cause: str
+    """In words, for the history."""
+    asked_by: str
+    """What makes two of these one task: the id of what asked for it."""

@@ -52,7 +52,13 @@ def key_of_scrape(payload: ScrapePayload) -> str:
 
 
 def key_of_listing(payload: ListingPayload) -> str:
-    """Return the listing's id: its canonical address."""
+    """Return the listing's id, its canonical address, with the number of the reading from the second on."""
+    listing_id = listing_key(payload.url)
+    return listing_id if payload.reading == 1 else text_key(f"{listing_id} reading {payload.reading}")
+
+
+def listing_id_of(payload: ListingPayload) -> str:
+    """Return the listing's id, whichever of its readings this is."""
     return listing_key(payload.url)
 
 
