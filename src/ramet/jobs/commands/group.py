@@ -12,6 +12,7 @@ from ramet.jobs.commands.matches import export, matches_command
 from ramet.jobs.commands.run import run_command, work_command
 from ramet.jobs.commands.setup import import_command, init
 from ramet.jobs.commands.sources import add_company, add_source, approve, disable, enable
+from ramet.jobs.commands.vendors import list_vendors
 from ramet.jobs.commands.why import why
 from ramet.jobs.errors import InputError
 
@@ -59,5 +60,7 @@ for command in (add_company, list_companies):
     company.add_command(command)
 for command in (list_sources, add_source, approve, enable, disable):
     sources.add_command(command)
-for command in (init, run_command, work_command, matches_command, why, rejected_command, export, import_command):
+for command in (
+    init, run_command, work_command, matches_command, why, rejected_command, export, import_command, list_vendors,
+):  # fmt: skip
     jobs.add_command(command)
