@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import click
 
-from ramet.jobs.commands.lists import list_companies, list_sources, rejected_command
+from ramet.jobs.commands.lists import list_companies, list_sources, list_vendors, rejected_command
 from ramet.jobs.commands.matches import export, matches_command
 from ramet.jobs.commands.run import run_command, work_command
 from ramet.jobs.commands.setup import import_command, init
 from ramet.jobs.commands.sources import add_company, add_source, approve, disable, enable
-from ramet.jobs.commands.vendors import list_vendors
 from ramet.jobs.commands.why import why
 from ramet.jobs.errors import InputError
 
