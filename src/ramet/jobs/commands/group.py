@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from ramet.jobs.commands.lists import list_companies, list_sources, rejected_command
-from ramet.jobs.commands.matches import export, matches_command
+from ramet.jobs.commands.matches import export, mark_command, matches_command
 from ramet.jobs.commands.run import run_command, work_command
 from ramet.jobs.commands.setup import import_command, init
 from ramet.jobs.commands.sources import add_company, add_source, approve, disable, enable
@@ -40,7 +40,8 @@ def jobs() -> None:
       ramet jobs company add acme.com    look at a company, and for its board
       ramet jobs sources list            boards, and which of them wait for you
       ramet jobs run                     scrape, filter and score what is new
-      ramet jobs matches                 what fits
+      ramet jobs matches                 what fits, new ones first
+      ramet jobs mark ID applied         say what you did about one
       ramet jobs why URL                 why one was dropped
     """
 
@@ -59,5 +60,7 @@ for command in (add_company, list_companies):
     company.add_command(command)
 for command in (list_sources, add_source, approve, enable, disable):
     sources.add_command(command)
-for command in (init, run_command, work_command, matches_command, why, rejected_command, export, import_command):
+for command in (
+    init, run_command, work_command, matches_command, mark_command, why, rejected_command, export, import_command,
+):  # fmt: skip
     jobs.add_command(command)
