@@ -58,6 +58,8 @@ def main() -> int:
     parser.add_argument("--draw", action="store_true", help="only name what is drawn")
     arguments = parser.parse_args()
     sample = SAMPLES[arguments.sample]
+    if arguments.ranking and not sample.listings:
+        parser.error(f"no listings are ranked of the {sample.name} sample: take another with --sample")
     try:
         pools = read_pools(arguments.pool)
     except FileNotFoundError as error:

@@ -72,8 +72,6 @@ class Pool:
     files: str
     """A pattern that the whole path of a file has to match."""
     read: Read
-    texts: int
-    """How many the sample of texts draws."""
 
 
 def _analytics(files: dict[str, bytes]) -> Iterator[tuple[str, Posting]]:
@@ -161,32 +159,32 @@ def _lines(files: dict[str, bytes]) -> Iterator[tuple[str, Posting]]:
 
 ANALYTICS = Pool(
     "jeremychia/analytics-engineers-job-descriptions", "823c29ec80fad7a8dee614f12971c4dddc72edd2",
-    r"data/.*(?:\.json|jd_archive\.md)", _analytics, 16,
+    r"data/.*(?:\.json|jd_archive\.md)", _analytics,
 )  # fmt: skip
 """Data roles, most of them in Europe."""
 INDIA = Pool(
     "NikhilKalloli/soro-ass", "c718cfcf825ed98963367e9a7401598de9ca32f5",
-    r"analysis/part_1_enrich\.json", _india, 13,
+    r"analysis/part_1_enrich\.json", _india,
 )  # fmt: skip
 """Postings in India, all on one line each."""
 REMOTE_OK = Pool(
     "JACKAS5/resume-helper", "aa125689074656b19b6b0b9c46d59246288b6bbc",
-    r"remoteok\.json", _remote_ok, 12,
+    r"remoteok\.json", _remote_ok,
 )  # fmt: skip
 """An answer of a board of remote work: many roles, in HTML, some places in the wrong encoding, as the board sent it."""
 REMOTIVE = Pool(
     "PriyanshuTarsauliya/WorkVerse", "86ee21e9d93745f3bad354b7885669424aa26b9a",
-    r"remotive\.json", _remotive, 5,
+    r"remotive\.json", _remotive,
 )  # fmt: skip
 """An answer of another such board: with Latin America, and a field for pay."""
 CONSTRUCTION = Pool(
     "shiggins03/unifier-jobs", "13caa8c542ce39beba108297dac83fc144d226ee",
-    r"data/jobs\.jsonl", _lines, 7,
+    r"data/jobs\.jsonl", _lines,
 )  # fmt: skip
 """Construction and its software, in the United States."""
 FINANCE = Pool(
     "shiggins03/fpna-jobs", "1cc08ecf7c2fa295506593324e36b5e0fdfda305",
-    r"data/jobs\.jsonl", _lines, 7,
+    r"data/jobs\.jsonl", _lines,
 )  # fmt: skip
 """Planning and finance, in the United States."""
 POOLS = (ANALYTICS, INDIA, REMOTE_OK, REMOTIVE, CONSTRUCTION, FINANCE)
@@ -206,6 +204,8 @@ class Sample:
 
     name: str
     seed_of_texts: int
+    texts: tuple[int, ...]
+    """How many texts are drawn of each of :data:`POOLS`, in its order."""
     seed_of_listings: int
     listings: Listings
     before: Sample | None
@@ -213,7 +213,7 @@ class Sample:
     """Ends the names of its files: labels, ranking and answers."""
 
 
-FIRST = Sample("first", 28, 28, {
+FIRST = Sample("first", 28, (16, 13, 12, 5, 7, 7), 28, {
     "us": (
         (REMOTE_OK, True, 10), (REMOTIVE, True, 4), (INDIA, True, 5), (ANALYTICS, False, 4),
         (REMOTE_OK, False, 5), (CONSTRUCTION, False, 1), (FINANCE, False, 1),
@@ -221,7 +221,7 @@ FIRST = Sample("first", 28, 28, {
     "eu": EU_LISTINGS,
 }, None)  # fmt: skip
 """Seed: the number of the issue that asked for the sample, chosen before any text was looked at."""
-SECOND = Sample("second", 2028, 2029, {
+SECOND = Sample("second", 2028, (16, 13, 12, 5, 7, 7), 2029, {
     "us": (
         (REMOTE_OK, True, 8), (REMOTIVE, True, 4), (INDIA, True, 5), (ANALYTICS, False, 6),
         (REMOTE_OK, False, 5), (CONSTRUCTION, False, 1), (FINANCE, False, 1),
@@ -229,7 +229,9 @@ SECOND = Sample("second", 2028, 2029, {
     "eu": EU_LISTINGS,
 }, FIRST, "-second")  # fmt: skip
 """Drawn after the rules had been changed with the first in sight: the boards of remote work have fewer titles left."""
-SAMPLES = {sample.name: sample for sample in (FIRST, SECOND)}
+THIRD = Sample("third", 3028, (8, 7, 6, 2, 3, 4), 0, {}, SECOND, "-third")
+"""Half as many texts and no listings: drawn and labelled before rules were changed with the second in sight."""
+SAMPLES = {sample.name: sample for sample in (FIRST, SECOND, THIRD)}
 
 
 def read_pool(pool: Pool, folder: Path) -> list[Item]:
@@ -276,10 +278,10 @@ def texts(pools: dict[Pool, list[Item]], sample: Sample = FIRST) -> list[Item]:
     taken = _drawn(pools, sample.before)
     return [
         item
-        for pool in POOLS
+        for pool, count in zip(POOLS, sample.texts, strict=True)
         for item in draw(
             [item for item in pools[pool] if item.path not in taken],
-            pool.texts,
+            count,
             sample.seed_of_texts,
             f"texts/{pool.repository}",
         )

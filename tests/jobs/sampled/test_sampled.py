@@ -14,10 +14,8 @@ from ramet.jobs.text.posting_text import read_posting
 from tests.jobs.sampled.evaluation import Label, evaluate, load_labels, pair, yearly
 from tests.jobs.sampled.pools import (
     ANALYTICS,
-    FIRST,
     POOLS,
     SAMPLES,
-    SECOND,
     Item,
     Sample,
     can_be_drawn,
@@ -62,21 +60,22 @@ def test_short_texts_and_texts_that_begin_like_another_of_the_company_are_not_dr
     assert can_be_drawn([again, first, short, markup, other]) == [other, first]
 
 
-def test_no_item_is_drawn_twice_in_a_sample_or_in_the_one_before() -> None:
+def test_no_item_is_drawn_twice_in_a_sample_or_in_those_before() -> None:
     pools = {pool: can_be_drawn(item(number) for number in range(100)) for pool in POOLS}
     for position, pool in enumerate(pools):
         pools[pool] = [replace(one, path=f"{position}:{one.path}") for one in pools[pool]]
-    drawn: dict[str, set[str]] = {}
-    for sample in (FIRST, SECOND):
+    before: set[str] = set()
+    for sample in SAMPLES.values():
         labelled = {one.path for one in texts(pools, sample)}
-        drawn[sample.name] = set(labelled)
+        drawn = set(labelled)
         for profile in sample.listings:
             ranked = {one.path for one in listings(pools, profile, sample)}
             assert len(ranked) == 30
             assert not ranked & labelled
-            drawn[sample.name] |= ranked
-        assert len(labelled) == 60
-    assert not drawn["first"] & drawn["second"]
+            drawn |= ranked
+        assert len(labelled) == sum(sample.texts)
+        assert not drawn & before
+        before |= drawn
 
 
 @pytest.fixture
@@ -158,7 +157,7 @@ def test_pay_is_made_a_year_s() -> None:
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
 def test_labels_are_whole_and_name_each_item_once(sample: Sample) -> None:
     labels = load_labels(sample)
-    assert len({label["path"] for label in labels}) == len({label["sha256"] for label in labels}) == 60
+    assert len({label["path"] for label in labels}) == len({label["sha256"] for label in labels}) == sum(sample.texts)
     for label in labels:
         assert label["seniority"] in {"junior", "mid", "senior", "staff", "principal", "lead"}
         assert label["arrangement"] in {"remote", "hybrid", "onsite", "unknown"}
