@@ -361,8 +361,8 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
         tier = f", tier {told.company.tier}" if told.company.tier else ""
         yield "company", f"{plain(told.company.name)}{tier}, {plain(told.company.status)}"
     for mark in told.history:
-        note = f": {mark.note}" if mark.note else ""
-        yield "marked", plain(f"{mark.status}, {terminal.ago(mark.marked_at, now)}{note}")
+        remark = f": {mark.note}" if mark.note else ""
+        yield "marked", plain(f"{mark.status}, {terminal.ago(mark.marked_at, now)}{remark}")
     if note := (one.score or {}).get("company_note"):
         yield "without company", plain(note)
     for block in told.blocks:
