@@ -141,6 +141,7 @@ DEFINITIONS = (
     CREATE TABLE IF NOT EXISTS jobs_verdicts (
         listing_id        TEXT NOT NULL,
         replaced_at       DOUBLE PRECISION NOT NULL,
+        replaced_by       TEXT NOT NULL,
         cause             TEXT NOT NULL,
         status            TEXT NOT NULL,
         reason            TEXT,
@@ -150,7 +151,7 @@ DEFINITIONS = (
         salary_min        BIGINT,
         salary_max        BIGINT,
         salary_currency   TEXT,
-        PRIMARY KEY (listing_id, replaced_at)
+        PRIMARY KEY (listing_id, replaced_at, replaced_by)
     )""",
     """
     CREATE TABLE IF NOT EXISTS jobs_matches (

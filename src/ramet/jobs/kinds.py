@@ -59,8 +59,14 @@ class CompanyPayload(_Payload):
     """Its key; None: follows from the website, or from the name."""
     name: str | None = Field(default=None, validation_alias=AliasChoices("name", "company_name", "company"))
     website: str | None = Field(default=None, validation_alias=AliasChoices("website", "url", "company_website"))
-    again: bool = False
-    """Look again although it was looked at a short time ago."""
+    again: str = ""
+    """Look again although it was looked at a short time ago; a mark that no other such wish has, part of the key."""
+
+    @field_validator("again", mode="before")
+    @classmethod
+    def _of_an_older_version(cls, again: Any) -> Any:
+        return "again" * again if isinstance(again, bool) else again
+
     scrape: bool = True
     """Scrape its board at once when it is enabled; else the next run takes it on."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ramet import Client, InvalidKey, Task, Worker, url_key
+from ramet import Client, InvalidKey, Task, TaskHandle, Worker, new_id, url_key
 from ramet.commands.options import ask, check_folder, json_option
 from ramet.commands.terminal import counted, emit, plain
 from ramet.commands.worker import look_on, quiet_guard, run_until
@@ -17,7 +17,7 @@ from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.commands.terminal import database_option
 from ramet.jobs.companies.identity import company_id_of, website_of
 from ramet.jobs.errors import InputError, JobsError, NotFound
-from ramet.jobs.kinds import COMPANY, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
+from ramet.jobs.kinds import COMPANY, RESCORE, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
 from ramet.jobs.pipeline import app
 from ramet.jobs.queries import Source
 from ramet.jobs.tasks.source_switch import disable_source, enable_source
@@ -107,9 +107,9 @@ def is_address(text: str) -> bool:
 
 async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool, as_json: bool) -> int:
     async with app.client(database) as client:
-        asked = [await client.submit(COMPANY, payload) for payload in payloads]
+        asked = [await _ask_for(client, payload) for payload in payloads]
         tasks = [one.id for one in asked if one.created]
-        kinds = [COMPANY, SOURCE_DISCOVERY]
+        kinds = [COMPANY, SOURCE_DISCOVERY, RESCORE]
         ended = {task.id: task for task in await work_until_ended(client, tasks, kinds)} if work and tasks else {}
         told = []
         for payload, one in zip(payloads, asked, strict=True):
@@ -130,6 +130,15 @@ async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool,
         return EXIT_FAILED if any(line["state"] == "failed" for line in told) else 0
 
 
+async def _ask_for(client: Client, payload: CompanyPayload) -> TaskHandle[Any]:
+    """Ask for a look at a company; a further one where it was looked at before and nothing is at it now."""
+    told = await client.submit(COMPANY, payload)
+    before = None if told.created else await client.get(told.id)
+    if before is None or not before.state.terminal:
+        return told
+    return await client.submit(COMPANY, payload.model_copy(update={"again": new_id()}))
+
+
 def _why(task: Task | None) -> str | None:
     return None if task is None else task.why
 
@@ -137,7 +146,7 @@ def _why(task: Task | None) -> str | None:
 def _company_line(told: dict[str, Any], *, worked: bool) -> str:
     name = plain(told["name"] or told["company"])
     if not told["created"]:
-        return f"{name}: looked at already; `ramet explain {told['task']}` tells when and how it ended"
+        return f"{name}: it is being looked at; `ramet explain {told['task']}` tells how far"
     if told["state"] is None:
         return f"{name}: in the queue" + ("" if not worked else ", and not done yet: `ramet jobs work` goes on")
     if told["state"] != "success":

@@ -20,7 +20,7 @@ from ramet.jobs.errors import WrongShape
 from ramet.jobs.kinds import LISTING, QUEUE, ListingPayload
 from ramet.jobs.matching.duplicates import fingerprint, text_hash
 from ramet.jobs.matching.filter import judge
-from ramet.jobs.matching.score import Score, priority_word, quality_of, score_of
+from ramet.jobs.matching.score import Score, quality_of, score_of
 from ramet.jobs.matching.stop_list import stopped
 from ramet.jobs.posting import Posting, fitting
 from ramet.jobs.records import json_of, lineage_fields
@@ -74,7 +74,7 @@ def save_listing(
     ctx.write(
         records.KEEP_VERDICT,
         (
-            ctx.now, "its board changed it" if payload.reading > 1 else "judged again", listing_id, ctx.id,
+            ctx.now, ctx.id, "its board changed it" if payload.reading > 1 else "judged again", listing_id, ctx.id,
             verdict.status, verdict.reason or "", told or "", posting.title, posting.location or "",
         ),
     )  # fmt: skip
@@ -98,7 +98,9 @@ def save_listing(
         ctx.write(records.DROP_MATCH, (listing_id, ctx.id))
 
 
-def save_match(ctx: Context, payload: ListingPayload, gathered: ReadPosting, verdict: Verdict, rules: MatchSettings) -> None:
+def save_match(
+    ctx: Context, payload: ListingPayload, gathered: ReadPosting, verdict: Verdict, rules: MatchSettings
+) -> None:
     """Keep a match; commits with the task's end."""
     row = match_row(verdict, gathered.posting.posted_at, rules)
     ctx.write(
@@ -203,7 +205,9 @@ async def save(ctx: Context, payload: ListingPayload) -> Any:
     settings = await settings_in_force(ctx.client)
     gathered = _gathered(ctx, payload)
     match = ctx.state["match_result"]
-    case = Case(gathered.posting, gathered.reading, match["company_id"], None, match.get("company_note"), match["analysis"])
+    case = Case(
+        gathered.posting, gathered.reading, match["company_id"], None, match.get("company_note"), match["analysis"]
+    )
     # A record that came of a name since then has been looked at: the look's end does not know this listing yet.
     since = await employer_of(ctx.client, payload, gathered.posting) if is_named_only(case.company_id) else None
     if match.get("judged_by") != mark_of(settings) or (since is not None and since.company_id != case.company_id):
@@ -310,4 +314,3 @@ def _gathered(ctx: Context, payload: ListingPayload) -> ReadPosting:
     posting = payload.posting if kept["posting"] is None else Posting.model_validate(kept["posting"])
     assert posting is not None, "a posting that was not fetched came with the task"
     return ReadPosting(posting, Reading.from_json(kept["reading"]), kept["methods"])
-
