@@ -18,7 +18,7 @@ Item_co = TypeVar("Item_co", covariant=True)
 Item = TypeVar("Item")
 
 READ_BYTES = 1 << 20
-"""Of lines that are in memory at once."""
+"""Bytes of lines that are in memory at once."""
 
 
 class Stream(Protocol[Item_co]):
@@ -54,7 +54,7 @@ class Spool(Generic[Item]):
     """Values in a temporary file that goes with the object; only some of them are in memory at once."""
 
     def __init__(self, dump: Callable[[Item], Any], load: Callable[[Any], Item]) -> None:
-        """Begin empty; ``dump`` makes JSON of a value and ``load`` a value of that."""
+        """Begin empty; ``dump`` makes JSON values of a value and ``load`` a value of them."""
         self._file = tempfile.TemporaryFile(prefix="ramet-rows-")  # noqa: SIM115 - it goes with the object
         finalize(self, self._file.close)
         self._dump, self._load = dump, load
@@ -62,7 +62,7 @@ class Spool(Generic[Item]):
 
     def add(self, value: Item) -> None:
         """Add one to the end."""
-        self._file.write(to_json(self._dump(value)) + b"\n")
+        self._file.write(to_json(self._dump(value), inf_nan_mode="constants") + b"\n")
         self._count += 1
 
     def __len__(self) -> int:
