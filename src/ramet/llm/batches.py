@@ -237,7 +237,7 @@ class BatchSettlement:
             self._refuse(told, one, 0.0)
         elif answer.retriable:
             self._refuse(told, one, self._again_seconds)
-        elif await self._again(told.task_id, one):
+        elif await self._again(told.task_id, one, payload.repairs):
             self._ctx.settle_item(told.task_id, told.number, "pending")
         else:
             reason = one.reason or one.state
@@ -250,13 +250,13 @@ class BatchSettlement:
         self._refused, self._last = self._refused + 1, one.reason or one.state
         self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=delay_seconds, uses_time=False)
 
-    async def _again(self, task_id: str, one: JudgedAnswer) -> bool:
+    async def _again(self, task_id: str, one: JudgedAnswer, repairs: int | None) -> bool:
         if one.state != INVALID:
             return False
         [(before,)] = await self._ctx.read(
             "SELECT COUNT(*) FROM llm_answers WHERE task_id = ? AND state = ?", (task_id, INVALID)
         )
-        return int(before) < self._job.settings.invalid_max
+        return int(before) < (self._job.settings.invalid_max if repairs is None else repairs)
 
     async def _late(self, answer: Answer, key: str) -> None:
         """Its item ended before the answer came, or an earlier pass has settled it: then its row is there already."""
