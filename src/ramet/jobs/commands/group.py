@@ -96,7 +96,8 @@ COMPANY_COMMANDS = {
 }
 SOURCES_COMMANDS = {
     "list": Entry("lists", "list_sources", "Show sources and how they do."),
-    "add": Entry("sources", "add_source", "Add the address of a list of openings."),
+    "add": Entry("add_source", "add_source", "Add the address of a list of openings."),
+    "suggested": Entry("add_source", "suggested", "Show boards of companies to begin with."),
     "approve": Entry("sources", "approve", "Test sources that wait for a person, and enable them."),
     "enable": Entry("sources", "enable", "Scrape a source again that was switched off."),
     "disable": Entry("sources", "disable", "Let a source be."),
