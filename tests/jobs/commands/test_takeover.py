@@ -42,7 +42,7 @@ MATCHES = [
     {"id": "m3", "job_listing_id": "gone", "match_score": 80, "status": "active"},
 ]  # fmt: skip
 QUEUE = [{"id": "q1", "type": "job", "status": "success", "url": "https://acme.example/jobs/1", "created_at": WHEN}]
-TABLES: dict[str, list[dict[str, Any]]] = {
+TABLES: dict[str, Any] = {
     "companies": COMPANIES, "job_sources": SOURCES, "job_listings": LISTINGS, "job_matches": MATCHES,
 }  # fmt: skip
 

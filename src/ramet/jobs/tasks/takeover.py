@@ -25,6 +25,7 @@ from ramet.jobs.records import DISABLED, PENDING, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.takeover import CompanyRecord, MatchRecord, Records, SourceRecord
 from ramet.jobs.tasks.keys import source_id_of
+from ramet.jobs.tasks.match_status import ADD_MARK
 from ramet.jobs.text.company_names import company_name_key
 from ramet.jobs.text.posting_text import read_posting
 
@@ -137,7 +138,11 @@ def _match(ctx: Context, one: MatchRecord, settings: JobsSettings) -> list[State
             ctx.id,
         ),
     )  # fmt: skip
-    return [added, match]
+    if one.status is None:
+        return [added, match]
+    # Under one id, so that the same file says it once.
+    mark = Statement(ADD_MARK, (listing_id, IMPORTED, one.status, one.note, IMPORTED, at))
+    return [added, match, mark]
 
 
 async def take_over_records(client: Client, found: Records) -> int:
