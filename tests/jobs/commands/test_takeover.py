@@ -31,7 +31,7 @@ SOURCES = [
 ]  # fmt: skip
 LISTINGS = [
     {"id": "l1", "url": "https://boards.greenhouse.io/acme/jobs/900?gh_src=x", "title": "Senior Python Engineer",
-     "company_name": "Acme", "company_id": "c1", "location": "Remote", "description": "Python and Go. $150,000.",
+     "company_name": "Acme", "company_id": "c1", "location": "Remote", "description": "Python and Go. The salary is $150,000 a year.",
      "posted_date": WHEN, "status": "analyzed"},
     {"id": "l2", "url": "https://birch.example/jobs/2", "title": "Baker", "company_name": "Birch", "description": "x"},
 ]  # fmt: skip
@@ -108,13 +108,14 @@ def test_a_document_arrives_as_a_database_does_and_twice_is_as_once(place: Place
 
 def test_what_is_known_here_stays(place: Place) -> None:
     place.add_match("https://boards.greenhouse.io/acme/jobs/900", 66, title="As we read it")
-    place.add_source("greenhouse:acme")
+    place.add_source("greenhouse:birch", name="Ours")
     path = place.folder / "export.json"
     path.write_text(json.dumps(TABLES))
     assert place.run("import", str(path)).exit_code == 0
     [one] = [one for one in place.told("matches", "--all") if "acme" in one["listing_id"]]
     assert (one["match_score"], one["title"]) == (66, "As we read it")
-    assert {one["source_id"]: one["status"] for one in place.told("sources", "list")}["greenhouse:acme"] == "active"
+    [birch] = [one for one in place.told("sources", "list") if one["source_id"] == "greenhouse:birch"]
+    assert (birch["name"], birch["status"]) == ("Ours", "active")
 
 
 @pytest.mark.network

@@ -118,7 +118,7 @@ COLUMNS = tuple(
 
 @click.command(
     "import",
-    short_help="Take over the queue of another job finder.",
+    short_help="Take over another job finder's records and queue.",
     context_settings={"ignore_unknown_options": True, "help_option_names": []},
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FILE [OPTION]...")
