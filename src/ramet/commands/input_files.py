@@ -43,7 +43,10 @@ def table_rows(path: Path, table: str) -> Iterator[dict[str, Any]]:
 
 
 def json_document(path: Path) -> Any:
-    """Read a file that is one JSON document; None where it is not, as a file of rows on lines is not.
+    """Read a file that is one JSON document.
+
+    Returns:
+        Its content; None where the file is not one document, as a file of rows on lines is not, or is too large.
 
     Raises:
         UserError: it cannot be read.

@@ -31,7 +31,8 @@ SOURCES = [
 ]  # fmt: skip
 LISTINGS = [
     {"id": "l1", "url": "https://boards.greenhouse.io/acme/jobs/900?gh_src=x", "title": "Senior Python Engineer",
-     "company_name": "Acme", "company_id": "c1", "location": "Remote", "description": "Python and Go. The salary is $150,000 a year.",
+     "company_name": "Acme", "company_id": "c1", "location": "Remote",
+     "description": "Python and Go. The salary is $150,000 a year.",
      "posted_date": WHEN, "status": "analyzed"},
     {"id": "l2", "url": "https://birch.example/jobs/2", "title": "Baker", "company_name": "Birch", "description": "x"},
 ]  # fmt: skip
