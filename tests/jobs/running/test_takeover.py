@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ramet.jobs.takeover import records_of
@@ -45,7 +47,7 @@ async def test_a_large_file_is_written_in_portions(desk: Desk) -> None:
 
 
 async def test_a_row_that_is_odd_is_left_out_alone(desk: Desk) -> None:
-    odd = [
+    odd: list[dict[str, Any]] = [
         {"id": 1, "name": "x" * 300, "website": 5}, {"id": 2}, {"id": 3, "name": "Acme", "priority_score": "high"},
         {"id": 4, "name": "Birch", "priority_score": "7", "updated_at": {"_seconds": 1_761_161_410}},
     ]  # fmt: skip
