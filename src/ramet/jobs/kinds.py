@@ -77,6 +77,8 @@ class DiscoveryPayload(_Payload):
     """A person wants to approve it whatever its confidence."""
     approved: bool = False
     """A person has approved it: enable it when the live check passes."""
+    source_id: str | None = None
+    """The source that was approved: forgotten where its address turns out to be that of another one."""
     scrape: bool = True
     """Scrape it at once when it is enabled; else the next run takes it on."""
 

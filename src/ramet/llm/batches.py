@@ -42,7 +42,7 @@ from ramet.llm.calls import (
 )
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.items import POLL_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
-from ramet.llm.known_answers import settle_known, settle_later
+from ramet.llm.known_answers import end_of, settle_known
 from ramet.llm.providers.base import Answer, AnswerState, Poll, PollState
 from ramet.llm.refusals import Meaning, queue_seconds
 from ramet.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
@@ -226,7 +226,8 @@ class BatchSettlement:
             result = await stored_result(self._ctx, one.result)
             kept = result if self._job.settings.on_answer is not None else None
             self._booked.append(BookedAnswer(told.task_id, key, one, kept=kept))
-            await settle_later(self._ctx, self._job, told, request, result)
+            end = await end_of(self._ctx, self._job, told, request, result)
+            self._ctx.settle_item(told.task_id, told.number, **end)
             return
         self._booked.append(BookedAnswer(told.task_id, key, one))
         if answer.meaning is Meaning.ACCOUNT:

@@ -392,10 +392,24 @@ RESULT_BYTES_MAX = 200_000
 
 async def stored_result(ctx: Context, result: dict[str, Any]) -> dict[str, Any]:
     """A result as its task can keep it."""
-    if len(json.dumps(result)) <= RESULT_BYTES_MAX:
+    if _surely_small(result) or len(json.dumps(result)) <= RESULT_BYTES_MAX:
         return result
     blob = await ctx.blob(result)
     return {"usage": result["usage"], "cost": result["cost"], "model": result["model"], "blob": blob.reference}
+
+
+def _surely_small(result: Mapping[str, Any]) -> bool:
+    """Whether a result is within the bound however its text is escaped; false where that takes a closer look."""
+    left = RESULT_BYTES_MAX // 2  # The rest is for what has no text.
+    for name, value in result.items():
+        if isinstance(value, str):
+            left -= 6 * len(value)
+        elif name not in _OF_NUMBERS:
+            return False
+    return left > 0
+
+
+_OF_NUMBERS = frozenset({"usage", "cost"})
 
 
 class BookedAnswer(NamedTuple):

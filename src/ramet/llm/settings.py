@@ -123,6 +123,10 @@ class JobSettings(BaseModel):
         return f"llm:{self.place}:{model}:{of}"
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 class ItemPayload(BaseModel):
     """One question; its key is the task's."""
 
@@ -133,11 +137,11 @@ class ItemPayload(BaseModel):
     max_output_tokens: int
     parameters: dict[str, Any] = Field(default_factory=dict)
     # `schema` is a method of every pydantic model.
-    answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    answer_schema: dict[str, Any] | None = Field(default=None, alias="schema", exclude_if=_is_none)
     endpoint: Endpoint = "chat"
-    row: dict[str, Any] | None = None
-    """Id and own columns, where the job calls somebody with each answer."""
-    request: Blob | None = None
+    row: dict[str, Any] | None = Field(default=None, exclude_if=_is_none)
+    """Id and own columns, where the job calls a handler with each answer."""
+    request: Blob | None = Field(default=None, exclude_if=_is_none)
     """A question that is too large for a payload: then all of the others but the model are in this blob."""
 
 

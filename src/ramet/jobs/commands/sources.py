@@ -13,6 +13,7 @@ from ramet.commands.options import ask, check_folder, json_option
 from ramet.commands.terminal import counted, emit, plain
 from ramet.commands.worker import look_on, quiet_guard, run_until
 from ramet.jobs import queries
+from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.commands.terminal import database_option
 from ramet.jobs.companies.identity import company_id_of, website_of
 from ramet.jobs.errors import InputError, JobsError, NotFound
@@ -79,6 +80,7 @@ def add_company(*, companies: tuple[str, ...], name: str | None, no_work: bool, 
         raise click.UsageError("--name is for one company")
     # All are looked at before any is written.
     payloads = [company_payload(text, name) for text in companies]
+    vendors()
     check_folder(database)
     click.get_current_context().exit(asyncio.run(_add(payloads, database, work=not no_work, as_json=as_json)))
 
@@ -175,6 +177,7 @@ def add_source(*, url: str, company: str | None, no_work: bool, database: str, a
         url_key(url)
     except InvalidKey as error:
         raise InputError(f"{plain(url)[:80]} is no address of a list of openings: {error}") from None
+    vendors()
     check_folder(database)
     wanted = DiscoveryPayload(url=url, company_name=company, approved=True, scrape=False)
     click.get_current_context().exit(
@@ -195,7 +198,7 @@ def approve(*, sources: tuple[str, ...], no_work: bool, database: str, as_json: 
         return [
             DiscoveryPayload(
                 url=one.url, type_hint=one.source_type, company_id=one.company_id, company_name=one.company_name,
-                confidence=one.confidence, approved=True, scrape=False,
+                confidence=one.confidence, approved=True, scrape=False, source_id=one.source_id,
             )
             for one in found
         ]  # fmt: skip
