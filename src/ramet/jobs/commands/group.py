@@ -80,7 +80,7 @@ class Words(click.Group):
 
 COMMANDS = {
     "init": Entry("setup", "init", "Say who looks for work, and what for."),
-    "import": Entry("setup", "import_command", "Take over the queue of another job finder."),
+    "import": Entry("setup", "import_command", "Take over another job finder's records and queue."),
     "run": Entry("run", "run_command", "Scrape sources, filter and score what is new."),
     "work": Entry("run", "work_command", "Work on what is in the queue."),
     "vendors": Entry("lists", "list_vendors", "Show which vendors of boards are known."),
