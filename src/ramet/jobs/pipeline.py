@@ -11,9 +11,20 @@ from ramet.jobs.tasks.match_status import mark
 from ramet.jobs.tasks.rescore import rescore
 from ramet.jobs.tasks.source import scrape_source
 from ramet.jobs.tasks.source_switch import switch
+from ramet.jobs.tasks.takeover import take_over
 
 TARGET = "ramet.jobs.pipeline:app"
 
 __all__ = [
-    "TARGET", "app", "company", "listing", "mark", "rescore", "scrape", "scrape_source", "source_discovery", "switch",
-]  # fmt: skip
+    "TARGET",
+    "app",
+    "company",
+    "listing",
+    "mark",
+    "rescore",
+    "scrape",
+    "scrape_source",
+    "source_discovery",
+    "switch",
+    "take_over",
+]
