@@ -163,7 +163,7 @@ def _why(task: Task | None) -> str | None:
 def _company_line(told: dict[str, Any], *, worked: bool) -> str:
     name = plain(told["name"] or told["company"])
     if not told["created"]:
-        return f"{name}: it is being looked at; `ramet explain {told['task']}` tells how far"
+        return f"{name}: looked at already, or just now; `ramet explain {told['task']}` tells when"
     if told["state"] is None:
         return f"{name}: in the queue" + ("" if not worked else ", and not done yet: `ramet jobs work` goes on")
     if told["state"] != "success":
