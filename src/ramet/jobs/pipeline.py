@@ -11,6 +11,7 @@ from ramet.jobs.tasks.match_status import mark
 from ramet.jobs.tasks.scheduled_run import scheduled_run
 from ramet.jobs.tasks.source import scrape_source
 from ramet.jobs.tasks.source_switch import switch
+from ramet.jobs.tasks.takeover import take_over
 
 TARGET = "ramet.jobs.pipeline:app"
 
@@ -25,4 +26,5 @@ __all__ = [
     "scrape_source",
     "source_discovery",
     "switch",
+    "take_over",
 ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import marshal
-import struct
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import finalize
+
+from pydantic_core import from_json, to_json
 
 from ramet.llm.inputs.fingerprints import Fingerprints
 from ramet.llm.inputs.prompt_file import Row
@@ -19,9 +18,7 @@ Item_co = TypeVar("Item_co", covariant=True)
 Item = TypeVar("Item")
 
 READ_BYTES = 1 << 20
-"""Bytes of the file that are in memory at once, unless one value has more."""
-_LENGTH = struct.Struct("<Q")
-"""Before each value: its bytes."""
+"""Bytes of lines that are in memory at once."""
 
 
 class Stream(Protocol[Item_co]):
@@ -65,38 +62,23 @@ class Spool(Generic[Item]):
 
     def add(self, value: Item) -> None:
         """Add one to the end."""
-        told = self._dump(value)
-        try:
-            content = marshal.dumps(told)  # Nothing but this object reads it, and it takes a fourth of JSON's time.
-        except ValueError:  # A type of somebody's own that JSON takes, such as an enumeration.
-            content = marshal.dumps(json.loads(json.dumps(told)))
-        self._file.write(_LENGTH.pack(len(content)) + content)
+        self._file.write(to_json(self._dump(value), inf_nan_mode="constants") + b"\n")
         self._count += 1
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[Item]:
-        place = 0
-        while part := self._part(place):
-            at, end = 0, len(part) - _LENGTH.size
-            while at <= end:
-                (size,) = _LENGTH.unpack_from(part, at)
-                if at + _LENGTH.size + size > len(part):
-                    break
-                at += _LENGTH.size
-                yield self._load(marshal.loads(part[at : at + size]))  # noqa: S302 - written above, by this process
-                at += size
-            place += at
-
-    def _part(self, place: int) -> bytes:
-        """Some of the file from a place on, with one value whole at least; empty at its end."""
-        self._file.seek(place)  # Several may go through it at once: each has a place of its own.
-        part = self._file.read(READ_BYTES)
-        if len(part) >= _LENGTH.size:
-            (size,) = _LENGTH.unpack_from(part)
-            part += self._file.read(max(0, _LENGTH.size + size - len(part)))
-        return part
+        at = 0
+        while True:
+            # Several may go through it at once: each has a place of its own.
+            self._file.seek(at)
+            lines = self._file.readlines(READ_BYTES)
+            at = self._file.tell()
+            if not lines:
+                return
+            for line in lines:
+                yield self._load(from_json(line))
 
 
 def questions_of(rows: Iterable[Row], *, distinct: bool = True, handed_on: bool = False) -> Questions:
