@@ -22,6 +22,8 @@ RESCORE = "jobs.rescore"
 QUEUE = "jobs"
 RESCORING = "jobs.rescore"
 """A queue of its own: the command that judges again does the work itself, whether or not others work."""
+RUN = "jobs-run-"
+"""What the lineages of runs begin with."""
 
 SOURCE_RESOURCE = "jobs:source:"
 """What the resource of a source begins with; its breaker is the source's health."""
