@@ -25,6 +25,7 @@ from ramet.jobs.app import app
 from ramet.jobs.commands import terminal
 from ramet.jobs.commands.terminal import NO_PROFILE, database_option, salary
 from ramet.jobs.declared_settings import settings_in_force
+from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.score import fresh_score, priority_word
 from ramet.jobs.queries import Match
 from ramet.jobs.settings import JobsSettings
@@ -58,7 +59,8 @@ async def scored_matches(
     for match in await queries.matches(client):
         if match.closed_at is not None and not with_closed:
             continue
-        score, _ = fresh_score(match.static_score, match.posted_at, settings, now)
+        ceiling = ceiling_of(match.adjustments)
+        score, _ = fresh_score(match.static_score, match.posted_at, settings, now, ceiling)
         if min_score is None or score >= min_score:
             found.append(Scored(match, score, priority_word(score, settings.match)))
     found.sort(key=lambda one: (-one.score, one.match.listing_id))
