@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from ramet.store.errors import StoreMissing
+
+__all__ = ["StoreMissing", "UserError", "one_line"]
+
 
 class UserError(Exception):
     """Something a user can put right. The message is one line and says how; commands print it."""

@@ -58,6 +58,8 @@ class CompanyPayload(_Payload):
     website: str | None = Field(default=None, validation_alias=AliasChoices("website", "url", "company_website"))
     again: bool = False
     """Look again although it was looked at a short time ago."""
+    scrape: bool = True
+    """Scrape its board at once when it is enabled; else the next run takes it on."""
 
 
 class DiscoveryPayload(_Payload):
@@ -75,6 +77,8 @@ class DiscoveryPayload(_Payload):
     """A person wants to approve it whatever its confidence."""
     approved: bool = False
     """A person has approved it: enable it when the live check passes."""
+    scrape: bool = True
+    """Scrape it at once when it is enabled; else the next run takes it on."""
 
 
 class SourcePayload(_Payload):
@@ -93,6 +97,8 @@ class ScrapePayload(_Payload):
     max_sources: int | None = 20
     """None: as many as there are."""
     source_ids: list[str] | None = None
+    not_since: float | None = None
+    """Sources that were scraped at this time or later are left out (Unix seconds)."""
     min_match_score: float | None = None
     """Instead of the setting, for what counts as a match here."""
     trigger: str = ""

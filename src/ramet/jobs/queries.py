@@ -326,6 +326,7 @@ ENABLED = """
     WHERE s.status = 'active'"""
 TIERS = "SABCD"
 RESOURCES_MAX = 10_000
+LIVE_MAX = 20
 
 
 class ChosenSource(NamedTuple):
@@ -336,12 +337,33 @@ class ChosenSource(NamedTuple):
     """Of its company."""
 
 
-async def sources_to_scrape(client: Client, wanted: Sequence[str] | None, at_most: int | None) -> list[ChosenSource]:
-    """Enabled sources whose breaker is closed: by tier, then those that were not scraped for the longest time."""
+async def sources_to_scrape(
+    client: Client, wanted: Sequence[str] | None, at_most: int | None, not_since: float | None = None
+) -> list[ChosenSource]:
+    """Enabled sources whose breaker is closed: by tier, then those that were not scraped for the longest time.
+
+    Args:
+        not_since: those that were scraped at this time or later are left out (Unix seconds).
+    """
     off = await switched_off(client)
-    rows = [row for row in await client.read(ENABLED) if row[0] not in off and (wanted is None or row[0] in wanted)]
+    rows = [
+        row
+        for row in await client.read(ENABLED)
+        if row[0] not in off
+        and (wanted is None or row[0] in wanted)
+        and (not_since is None or row[2] is None or row[2] < not_since)
+    ]
     rows.sort(key=lambda row: (TIERS.index(row[1]) if row[1] else len(TIERS), row[2] or 0.0, row[0]))
     return [ChosenSource(source_id, tier) for source_id, tier, _ in rows[:at_most]]
+
+
+async def live_tasks(client: Client, kinds: Sequence[str]) -> list[str]:
+    """Keys of tasks of these kinds that have not ended; at most `LIVE_MAX` of a kind."""
+    found: list[str] = []
+    for kind in kinds:
+        page = await client.tasks(kind=kind, states=["pending", "processing"], limit=LIVE_MAX)
+        found += [task.key for task in page.tasks]
+    return found
 
 
 async def switched_off(client: Client) -> dict[str, str]:

@@ -71,6 +71,8 @@ class CompanyRow:
     company_id: str
     name: str
     website: str | None
+    status: str
+    note: str | None
     about: str | None
     culture: str | None
     mission: str | None

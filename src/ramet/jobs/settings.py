@@ -330,6 +330,9 @@ class RunSettings(Section):
     target_matches: int = setting(5, "matches after which a run takes on no further source", "matches", ge=1)
     max_sources: int = setting(20, "sources of one run", "sources", ge=1)
     sources_at_once: int = setting(4, "sources that a run scrapes side by side", "sources", ge=1)
+    busy_seconds: float = setting(
+        180, "a server that is busy for longer, or asks for more, is left to the next run", "seconds", ge=0
+    )
     max_fan_out: int = setting(20_000, "listings that one source may yield in a run", "listings", ge=1)
     max_tasks: int = setting(100_000, "tasks that one run may create", "tasks", ge=1)
 

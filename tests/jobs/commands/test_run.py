@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from ramet.jobs.app import app
+from ramet.jobs.kinds import COMPANY, SCRAPE_SOURCE
 from tests.jobs.commands.conftest import Place, refusal
 from tests.jobs.world import faults
 from tests.jobs.world.openings import Opening, made_up
@@ -55,6 +58,61 @@ def test_a_run_scores_every_listing_of_a_board_once(place: Place, world: World) 
     assert again["tasks"].get("LISTING", {}) == {}
     assert again["run"] != told[-1]["run"]
     assert len(world.asked("https://boards-api.greenhouse.io")) <= 8
+
+
+def test_the_first_run_scrapes_no_board_twice_and_keeps_to_its_target(place: Place, world: World) -> None:
+    ready(place, world, made_up(4))
+    for name in ("birch", "cedar", "dogwood"):
+        board = world.board("greenhouse", name, made_up(4), company=name.capitalize())
+        assert place.run("sources", "add", board.url).exit_code == 0
+    asked = len(world.asked("https://boards-api.greenhouse.io"))
+    place.ramet("settings", "set", "jobs.run.sources_at_once", "1")
+    told = events(place, "--target-matches", "2")
+    assert told[-1]["tasks"]["SCRAPE_SOURCE"] == {"success": 1}
+    assert len(world.asked("https://boards-api.greenhouse.io")) == asked + 1
+    told = events(place, "--all")
+    assert told[-1]["tasks"]["SCRAPE_SOURCE"] == {"success": 4}
+    assert max(one["tasks"].get("SCRAPE_SOURCE", {}).get("success", 0) for one in told) == 4
+
+
+def test_what_was_scraped_from_the_queue_is_not_scraped_again(place: Place, world: World) -> None:
+    ready(place, world, made_up(4))
+
+    async def queued() -> None:
+        async with app.client(place.database) as client:
+            await client.submit(SCRAPE_SOURCE, {"source_id": "greenhouse:acme"})
+
+    asyncio.run(queued())
+    asked = len(world.asked("https://boards-api.greenhouse.io"))
+    told = events(place, "--all")
+    assert told[-1]["tasks"]["SCRAPE_SOURCE"] == {"success": 1}
+    assert len(world.asked("https://boards-api.greenhouse.io")) == asked + 1
+    assert len(place.told("matches")) + len(place.told("rejected")["listings"]) == 4
+
+
+def test_a_board_that_is_busy_for_ever_does_not_keep_the_run(place: Place, world: World) -> None:
+    ready(place, world, made_up(3))
+    world.behave("https://boards-api.greenhouse.io/v1/boards/acme/jobs", faults.busy(600), forever=True)
+    result = place.run("run", "--all")
+    assert result.exit_code == 0, result.output
+    assert "greenhouse:acme: busy: boards-api.greenhouse.io asks to come back in 600 s" in result.stdout
+    [source] = place.told("sources", "list")
+    assert (source["status"], source["last_status"]) == ("active", "busy")
+
+
+def test_a_run_says_what_waits_for_its_second_try(place: Place, world: World) -> None:
+    ready(place, world, made_up(1))
+
+    async def put_off() -> None:
+        async with app.client(place.database) as client:
+            await client.submit(COMPANY, {"website": "https://later.example/"}, delay_seconds=3_600)
+
+    asyncio.run(put_off())
+    result = place.run("run", "--all")
+    assert result.exit_code == 0, result.output
+    assert "later.example waits: tried again in " in result.stdout
+    assert "`ramet jobs run` goes on with what waits" in result.stdout
+    assert [one["key"] for one in events(place, "--all")[-1]["waiting"]] == ["later.example"]
 
 
 def test_every_listing_says_why(place: Place, world: World) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.jobs.commands.conftest import Place, refusal
+from tests.jobs.world.faults import cut_off, trouble, wrong_json
 from tests.jobs.world.openings import made_up
-from tests.jobs.world.world import World
+from tests.jobs.world.world import Action, World
 
 pytestmark = pytest.mark.network
 
@@ -45,6 +46,37 @@ def test_a_company_leads_to_its_board(place: Place, world: World) -> None:
     again = place.run("company", "add", "https://www.acme.com/about")
     assert again.exit_code == 0
     assert "looked at already" in again.stdout
+
+
+def test_the_board_of_a_company_is_a_source_before_any_run(place: Place, world: World) -> None:
+    board = world.board("greenhouse", "acme", made_up(3), company="Acme")
+    world.company("Acme", "https://acme.com/", careers=f'<a href="{board.url}">Open roles</a>')
+    place.told("company", "add", "acme.com", "--name", "Acme")
+    [source] = place.told("sources", "list")
+    assert (source["source_id"], source["status"], source["last_scraped_at"]) == ("greenhouse:acme", "active", None)
+    assert place.told("rejected")["counts"] == {}  # No opening is read before a run.
+
+
+def test_what_is_still_looked_for_is_said(place: Place, world: World) -> None:
+    assert place.run("company", "add", "acme.com", "--no-work").exit_code == 0
+    shown = place.run("sources", "list").stdout
+    assert shown == "acme.com is still being looked for: `ramet jobs run`, or `ramet jobs work`, does it\n"
+
+
+@pytest.mark.parametrize("answer", [trouble(), wrong_json(), cut_off()])
+def test_a_server_in_trouble_is_named_with_its_trouble(place: Place, world: World, answer: Action) -> None:
+    board = world.board("greenhouse", "acme", made_up(1), company="Acme")
+    world.behave("https://boards-api.greenhouse.io/v1/boards/acme/jobs", answer, forever=True)
+    result = place.run("sources", "add", board.url)
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "boards-api.greenhouse.io" in line
+    assert "attempts_exhausted" not in line
+
+
+def test_a_board_of_one_opening_is_one_opening(place: Place, world: World) -> None:
+    board = world.board("greenhouse", "acme", made_up(1), company="Acme")
+    assert place.run("sources", "add", board.url).stdout == "greenhouse:acme: enabled; it shows 1 opening\n"
 
 
 def test_a_name_alone_is_noted_and_says_what_is_missing(place: Place, world: World) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from typing import Any
 
 import pytest
 
+from ramet.jobs.app import app
+from ramet.jobs.kinds import LISTING
 from tests.jobs.commands.conftest import Place, refusal
 
 SCREEN_LINES = 40
@@ -27,6 +31,16 @@ def lines(place: Place, *words: str) -> list[str]:
     result = place.run("why", *words)
     assert result.exit_code == 0, result.output
     return [line.rstrip() for line in result.stdout.splitlines()]
+
+
+def test_when_a_listing_is_tried_again_is_a_time_of_the_clock(place: Place) -> None:
+    async def put_off() -> str:
+        async with app.client(place.database) as client:
+            return (await client.submit(LISTING, {"url": URL}, delay_seconds=3_600)).id
+
+    place.add_listing(URL, status="analyzing", task_id=asyncio.run(put_off()))
+    told = " ".join(lines(place, URL))
+    assert re.search(r"It has not ended yet: it is scheduled for \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", told)
 
 
 def test_strikes_are_told_with_points_and_threshold(place: Place) -> None:

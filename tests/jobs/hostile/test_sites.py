@@ -53,12 +53,24 @@ async def test_a_home_page_that_is_busy_is_looked_at_later_and_costs_no_attempt(
     "seconds", ["-1", "soon", "99999999999999999999", "Thu, 01 Jan 1970 00:00:00 GMT", "1e400", ""]
 )
 async def test_whatever_time_a_busy_server_names_the_task_comes_back(desk: Desk, seconds: str) -> None:
+    await desk.set(run__busy_seconds=7_200)
     desk.world.company("Acme", SITE)
     desk.world.behave(SITE, busy(seconds))
     before = desk.clock.now()
     task = await desk.company()
     assert task.state == "success"
     assert desk.clock.now() - before <= 2 * 3_600
+
+
+async def test_a_company_whose_pages_are_busy_for_ever_ends_and_says_so(desk: Desk) -> None:
+    desk.world.company("Acme", SITE)
+    for path in ("", "about", "about-us", "company", "careers"):
+        desk.world.behave(SITE + path, busy(9), forever=True)
+    before = desk.clock.now()
+    task = await desk.company()
+    assert (task.state, task.attempts) == ("failed", 1)
+    assert "acme.example asks to come back in 9 s" in str(task.why)
+    assert desk.clock.now() - before < 3_600
 
 
 @pytest.mark.parametrize(

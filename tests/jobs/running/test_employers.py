@@ -6,7 +6,7 @@ import pytest
 
 from ramet.jobs.kinds import ListingPayload
 from ramet.jobs.posting import Posting
-from ramet.jobs.tasks.listing import employer_of
+from ramet.jobs.tasks.employers import employer_of
 from tests.jobs.running.conftest import Desk
 
 pytestmark = pytest.mark.network
@@ -44,5 +44,5 @@ async def test_the_company_of_the_source_goes_before_the_name_in_the_posting(des
     payload = ListingPayload(url=OWN, company_id="bakery.example")
     found = await employer_of(desk.client, payload, Posting(url=OWN, company="Acme"))
     assert found.company_id == "bakery.example"
-    assert found.unknown
+    assert found.awaited
     assert found.signals is None

@@ -86,10 +86,47 @@ async def test_five_failed_runs_disable_a_source_until_a_person_enables_it(desk:
 
 async def test_a_server_that_asks_to_come_back_later_has_not_failed(desk: Desk) -> None:
     source_id, board = await source(desk)
-    desk.world.behave(board.list_url, *[busy(30)] * 8)
+    desk.world.behave(board.list_url, *[busy(30)] * 5)
     run = await desk.scrape(source_id)
     assert (run.state, run.attempts) == ("success", 1)
     assert sum(resource.failures for resource in await desk.client.resources(SOURCE_RESOURCE + source_id)) == 0
+
+
+async def test_a_board_that_is_busy_for_ever_ends_its_run_and_is_asked_by_the_next(desk: Desk) -> None:
+    source_id, board = await source(desk)
+    before, asked = desk.clock.now(), len(desk.world.asked(board.list_url))
+    desk.world.behave(board.list_url, busy(3), forever=True)
+    run = await desk.scrape(source_id)
+    assert (run.state, run.attempts) == ("skipped", 1)
+    assert "boards-api.greenhouse.io asks to come back in 3 s; the next run asks again" in str(run.reason)
+    assert desk.clock.now() - before <= 181
+    assert await desk.one("jobs_sources", "status, last_status") == ("active", "busy")
+    assert len(desk.world.asked(board.list_url)) - asked <= 61
+    assert sum(resource.failures for resource in await desk.client.resources(SOURCE_RESOURCE + source_id)) == 0
+    desk.world.behave(board.list_url)
+    desk.clock.advance(DAY)
+    assert (await desk.scrape(source_id)).state == "success"
+
+
+async def test_a_board_that_asks_for_an_hour_is_left_to_the_next_run_at_once(desk: Desk) -> None:
+    source_id, board = await source(desk)
+    desk.world.behave(board.list_url, busy(3_600))
+    before = desk.clock.now()
+    run = await desk.scrape(source_id)
+    assert (run.state, "in 3600 s" in str(run.reason)) == ("skipped", True)
+    assert desk.clock.now() - before < 60
+
+
+async def test_a_page_that_is_busy_for_ever_leaves_its_listing_unknown(desk: Desk) -> None:
+    await desk.set(**EAGER, fetch__turn_seconds_max=0)  # A wait inside a task is one of real time.
+    board = desk.world.board("smartrecruiters", "acme", openings(2), company="Acme")
+    for one in openings(2):
+        desk.world.behave(f"https://api.smartrecruiters.com/v1/companies/acme/postings/{one.id}", busy(5), forever=True)
+    before = desk.clock.now()
+    await desk.discover(board.url, approved=True, company_name="Acme")
+    assert set((await desk.listings()).values()) == {"unknown"}
+    assert all("busy" in reason for (reason,) in await desk.rows("jobs_listings", "reason"))
+    assert desk.clock.now() - before < 3_600
 
 
 async def test_a_board_that_is_gone_is_disabled_at_once(desk: Desk) -> None:

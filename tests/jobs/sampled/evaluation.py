@@ -30,9 +30,9 @@ from typing import Any
 
 from ramet.jobs.text.posting_text import Reading
 from ramet.jobs.text.technologies import canonical_technology
-from tests.jobs.sampled.pools import Item
+from tests.jobs.sampled.pools import FIRST, Item, Sample
 
-LABELS = Path(__file__).with_name("labels.json")
+FOLDER = Path(__file__).parent
 IN_A_YEAR = {"hour": 2_080, "day": 260, "week": 52, "month": 12, "year": 1}
 
 FIELDS = (
@@ -95,9 +95,9 @@ class Evaluation:
         return [*shares, f"technologies: {self.technologies}", f"technologies, accepted: {self.accepted}"]
 
 
-def load_labels() -> list[Label]:
+def load_labels(sample: Sample = FIRST) -> list[Label]:
     """Read the labels, in the order of the draw."""
-    labels: list[Label] = json.loads(LABELS.read_text(encoding="utf-8"))
+    labels: list[Label] = json.loads((FOLDER / f"labels{sample.suffix}.json").read_text(encoding="utf-8"))
     return labels
 
 

@@ -22,8 +22,6 @@ from typing import Any
 
 from ramet.jobs.posting import Posting
 
-SEED = 28
-"""The number of the issue that asked for the sample; chosen before any text was looked at."""
 CHARACTERS_MIN = 800
 _OPENING = 200
 _MARKUP = re.compile(r"<[^<>]{0,1000}>|&\w{1,8};|&#\w{1,8};")
@@ -74,8 +72,6 @@ class Pool:
     files: str
     """A pattern that the whole path of a file has to match."""
     read: Read
-    texts: int
-    """How many the sample of texts draws."""
 
 
 def _analytics(files: dict[str, bytes]) -> Iterator[tuple[str, Posting]]:
@@ -163,48 +159,79 @@ def _lines(files: dict[str, bytes]) -> Iterator[tuple[str, Posting]]:
 
 ANALYTICS = Pool(
     "jeremychia/analytics-engineers-job-descriptions", "823c29ec80fad7a8dee614f12971c4dddc72edd2",
-    r"data/.*(?:\.json|jd_archive\.md)", _analytics, 16,
+    r"data/.*(?:\.json|jd_archive\.md)", _analytics,
 )  # fmt: skip
 """Data roles, most of them in Europe."""
 INDIA = Pool(
     "NikhilKalloli/soro-ass", "c718cfcf825ed98963367e9a7401598de9ca32f5",
-    r"analysis/part_1_enrich\.json", _india, 13,
+    r"analysis/part_1_enrich\.json", _india,
 )  # fmt: skip
 """Postings in India, all on one line each."""
 REMOTE_OK = Pool(
     "JACKAS5/resume-helper", "aa125689074656b19b6b0b9c46d59246288b6bbc",
-    r"remoteok\.json", _remote_ok, 12,
+    r"remoteok\.json", _remote_ok,
 )  # fmt: skip
 """An answer of a board of remote work: many roles, in HTML, some places in the wrong encoding, as the board sent it."""
 REMOTIVE = Pool(
     "PriyanshuTarsauliya/WorkVerse", "86ee21e9d93745f3bad354b7885669424aa26b9a",
-    r"remotive\.json", _remotive, 5,
+    r"remotive\.json", _remotive,
 )  # fmt: skip
 """An answer of another such board: with Latin America, and a field for pay."""
 CONSTRUCTION = Pool(
     "shiggins03/unifier-jobs", "13caa8c542ce39beba108297dac83fc144d226ee",
-    r"data/jobs\.jsonl", _lines, 7,
+    r"data/jobs\.jsonl", _lines,
 )  # fmt: skip
 """Construction and its software, in the United States."""
 FINANCE = Pool(
     "shiggins03/fpna-jobs", "1cc08ecf7c2fa295506593324e36b5e0fdfda305",
-    r"data/jobs\.jsonl", _lines, 7,
+    r"data/jobs\.jsonl", _lines,
 )  # fmt: skip
 """Planning and finance, in the United States."""
 POOLS = (ANALYTICS, INDIA, REMOTE_OK, REMOTIVE, CONSTRUCTION, FINANCE)
 
-LISTINGS: dict[str, tuple[tuple[Pool, bool, int], ...]] = {
+Listings = dict[str, tuple[tuple[Pool, bool, int], ...]]
+"""Profile to what its 30 listings are drawn from: the pool, whether the title has to have a word of building software,
+and how many."""
+EU_LISTINGS = (
+    (ANALYTICS, False, 19), (INDIA, False, 4), (REMOTE_OK, False, 3), (REMOTIVE, False, 2),
+    (CONSTRUCTION, False, 1), (FINANCE, False, 1),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A draw of texts and of listings to rank; it shares no item with the samples before it."""
+
+    name: str
+    seed_of_texts: int
+    texts: tuple[int, ...]
+    """How many texts are drawn of each of :data:`POOLS`, in its order."""
+    seed_of_listings: int
+    listings: Listings
+    before: Sample | None
+    suffix: str = ""
+    """Ends the names of its files: labels, ranking and answers."""
+
+
+FIRST = Sample("first", 28, (16, 13, 12, 5, 7, 7), 28, {
     "us": (
         (REMOTE_OK, True, 10), (REMOTIVE, True, 4), (INDIA, True, 5), (ANALYTICS, False, 4),
         (REMOTE_OK, False, 5), (CONSTRUCTION, False, 1), (FINANCE, False, 1),
     ),
-    "eu": (
-        (ANALYTICS, False, 19), (INDIA, False, 4), (REMOTE_OK, False, 3), (REMOTIVE, False, 2),
-        (CONSTRUCTION, False, 1), (FINANCE, False, 1),
+    "eu": EU_LISTINGS,
+}, None)  # fmt: skip
+"""Seed: the number of the issue that asked for the sample, chosen before any text was looked at."""
+SECOND = Sample("second", 2028, (16, 13, 12, 5, 7, 7), 2029, {
+    "us": (
+        (REMOTE_OK, True, 8), (REMOTIVE, True, 4), (INDIA, True, 5), (ANALYTICS, False, 6),
+        (REMOTE_OK, False, 5), (CONSTRUCTION, False, 1), (FINANCE, False, 1),
     ),
-}  # fmt: skip
-"""Profile to what its 30 listings are drawn from: the pool, whether the title has to have a word of building software,
-and how many."""
+    "eu": EU_LISTINGS,
+}, FIRST, "-second")  # fmt: skip
+"""Drawn after the rules had been changed with the first in sight: the boards of remote work have fewer titles left."""
+THIRD = Sample("third", 3028, (8, 7, 6, 2, 3, 4), 0, {}, SECOND, "-third")
+"""Half as many texts and no listings: drawn and labelled before rules were changed with the second in sight."""
+SAMPLES = {sample.name: sample for sample in (FIRST, SECOND, THIRD)}
 
 
 def read_pool(pool: Pool, folder: Path) -> list[Item]:
@@ -234,35 +261,55 @@ def can_be_drawn(items: Iterable[Item]) -> list[Item]:
     return list(first.values())
 
 
-def draw(items: Sequence[Item], count: int, purpose: str) -> list[Item]:
+def draw(items: Sequence[Item], count: int, seed: int, purpose: str) -> list[Item]:
     """Draw so many items, the same on every machine.
 
     Args:
         items: what can be drawn, sorted by path.
+        count: how many.
+        seed: of the sample.
         purpose: text that makes one draw differ from another of the same items.
     """
-    return random.Random(f"{SEED}/{purpose}").sample(list(items), count)
+    return random.Random(f"{seed}/{purpose}").sample(list(items), count)
 
 
-def texts(pools: dict[Pool, list[Item]]) -> list[Item]:
+def texts(pools: dict[Pool, list[Item]], sample: Sample = FIRST) -> list[Item]:
     """Draw the sample of texts: of each pool its number."""
-    return [item for pool in POOLS for item in draw(pools[pool], pool.texts, f"texts/{pool.repository}")]
+    taken = _drawn(pools, sample.before)
+    return [
+        item
+        for pool, count in zip(POOLS, sample.texts, strict=True)
+        for item in draw(
+            [item for item in pools[pool] if item.path not in taken],
+            count,
+            sample.seed_of_texts,
+            f"texts/{pool.repository}",
+        )
+    ]
 
 
-def listings(pools: dict[Pool, list[Item]], profile: str) -> list[Item]:
+def listings(pools: dict[Pool, list[Item]], profile: str, sample: Sample = FIRST) -> list[Item]:
     """Draw the listings of a profile, none of which is in the sample of texts."""
-    taken = {item.path for item in texts(pools)}
+    taken = _drawn(pools, sample.before) | {item.path for item in texts(pools, sample)}
     drawn: list[Item] = []
-    for pool, is_software, count in LISTINGS[profile]:
+    for pool, is_software, count in sample.listings[profile]:
         left = [
             item
             for item in pools[pool]
             if item.path not in taken and (not is_software or _BUILDS_SOFTWARE.search(item.posting.title))
         ]
-        found = draw(left, count, f"listings/{profile}/{pool.repository}/{is_software}")
+        found = draw(left, count, sample.seed_of_listings, f"listings/{profile}/{pool.repository}/{is_software}")
         taken.update(item.path for item in found)
         drawn += found
     return drawn
+
+
+def _drawn(pools: dict[Pool, list[Item]], sample: Sample | None) -> set[str]:
+    """Paths of all items of a sample and of those before it."""
+    if sample is None:
+        return set()
+    paths = {item.path for item in texts(pools, sample)} | _drawn(pools, sample.before)
+    return paths | {item.path for profile in sample.listings for item in listings(pools, profile, sample)}
 
 
 def _git(repository: Path, *arguments: str, given: bytes | None = None) -> bytes:

@@ -25,7 +25,7 @@ from ramet.jobs.matching.score import score_of
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.text.posting_text import read_posting
 from tests.jobs.matching.score_report import rank_correlation
-from tests.jobs.sampled.pools import Item
+from tests.jobs.sampled.pools import FIRST, Item, Sample
 
 FOLDER = Path(__file__).parent
 VERDICTS = ("apply", "perhaps", "never")
@@ -47,9 +47,10 @@ class Scored:
     """What the product says to it, in a few words."""
 
 
-def load_ranking() -> dict[str, list[dict[str, Any]]]:
+def load_ranking(sample: Sample = FIRST) -> dict[str, list[dict[str, Any]]]:
     """Read the ranking by hand: profile to listings, in the order of the draw."""
-    ranking: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "ranking.json").read_text(encoding="utf-8"))
+    content = (FOLDER / f"ranking{sample.suffix}.json").read_text(encoding="utf-8")
+    ranking: dict[str, list[dict[str, Any]]] = json.loads(content)
     return ranking
 
 

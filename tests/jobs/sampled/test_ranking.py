@@ -6,7 +6,7 @@ import pytest
 
 from ramet.jobs.posting import Posting
 from tests.jobs.sampled.evaluation import load_labels
-from tests.jobs.sampled.pools import LISTINGS, Item
+from tests.jobs.sampled.pools import FIRST, SECOND, Item, Sample
 from tests.jobs.sampled.ranking import VERDICTS, Scored, load_ranking, score, settings_for, summary, table
 
 TEXT = "We are looking for a Senior Software Engineer. You know Python, Kubernetes and AWS. " * 12
@@ -64,10 +64,11 @@ def test_the_table_begins_with_the_best_grade() -> None:
     ]
 
 
-def test_the_ranking_is_whole_and_apart_from_the_sample_of_texts() -> None:
-    labelled = {label["path"] for label in load_labels()}
-    ranking = load_ranking()
-    assert ranking.keys() == LISTINGS.keys()
+@pytest.mark.parametrize("sample", [FIRST, SECOND], ids=["first", "second"])
+def test_the_ranking_is_whole_and_apart_from_the_sample_of_texts(sample: Sample) -> None:
+    labelled = {label["path"] for label in load_labels(sample)}
+    ranking = load_ranking(sample)
+    assert ranking.keys() == sample.listings.keys()
     for profile, ranked in ranking.items():
         assert settings_for(profile).profile.given
         assert len({one["path"] for one in ranked} - labelled) == 30

@@ -12,7 +12,18 @@ import pytest
 from ramet.jobs.posting import Posting
 from ramet.jobs.text.posting_text import read_posting
 from tests.jobs.sampled.evaluation import Label, evaluate, load_labels, pair, yearly
-from tests.jobs.sampled.pools import ANALYTICS, POOLS, Item, can_be_drawn, draw, listings, read_pool, texts
+from tests.jobs.sampled.pools import (
+    ANALYTICS,
+    POOLS,
+    SAMPLES,
+    Item,
+    Sample,
+    can_be_drawn,
+    draw,
+    listings,
+    read_pool,
+    texts,
+)
 
 LONG = "Write and run services for trains. " * 30
 
@@ -34,10 +45,11 @@ def label_of(**values: object) -> Label:
 
 def test_a_draw_is_the_same_whatever_the_order_in_which_items_are_read() -> None:
     items = [item(number) for number in range(40)]
-    drawn = draw(can_be_drawn(items), 5, "x")
-    assert drawn == draw(can_be_drawn(items[::-1]), 5, "x")
+    drawn = draw(can_be_drawn(items), 5, 28, "x")
+    assert drawn == draw(can_be_drawn(items[::-1]), 5, 28, "x")
     assert [one.path[11:15] for one in drawn] == ["0011", "0033", "0023", "0034", "0004"]
-    assert drawn != draw(can_be_drawn(items), 5, "y")
+    assert drawn != draw(can_be_drawn(items), 5, 28, "y")
+    assert drawn != draw(can_be_drawn(items), 5, 2028, "x")
 
 
 def test_short_texts_and_texts_that_begin_like_another_of_the_company_are_not_drawn() -> None:
@@ -48,16 +60,22 @@ def test_short_texts_and_texts_that_begin_like_another_of_the_company_are_not_dr
     assert can_be_drawn([again, first, short, markup, other]) == [other, first]
 
 
-def test_no_listing_to_rank_is_in_the_sample_of_texts() -> None:
+def test_no_item_is_drawn_twice_in_a_sample_or_in_those_before() -> None:
     pools = {pool: can_be_drawn(item(number) for number in range(100)) for pool in POOLS}
     for position, pool in enumerate(pools):
         pools[pool] = [replace(one, path=f"{position}:{one.path}") for one in pools[pool]]
-    sample = texts(pools)
-    assert len({one.path for one in sample}) == 60
-    for profile in ("us", "eu"):
-        ranked = {one.path for one in listings(pools, profile)}
-        assert len(ranked) == 30
-        assert not ranked & {one.path for one in sample}
+    before: set[str] = set()
+    for sample in SAMPLES.values():
+        labelled = {one.path for one in texts(pools, sample)}
+        drawn = set(labelled)
+        for profile in sample.listings:
+            ranked = {one.path for one in listings(pools, profile, sample)}
+            assert len(ranked) == 30
+            assert not ranked & labelled
+            drawn |= ranked
+        assert len(labelled) == sum(sample.texts)
+        assert not drawn & before
+        before |= drawn
 
 
 @pytest.fixture
@@ -136,9 +154,10 @@ def test_pay_is_made_a_year_s() -> None:
     assert yearly(None) is None
 
 
-def test_labels_are_whole_and_name_each_item_once() -> None:
-    labels = load_labels()
-    assert len({label["path"] for label in labels}) == len({label["sha256"] for label in labels}) == 60
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+def test_labels_are_whole_and_name_each_item_once(sample: Sample) -> None:
+    labels = load_labels(sample)
+    assert len({label["path"] for label in labels}) == len({label["sha256"] for label in labels}) == sum(sample.texts)
     for label in labels:
         assert label["seniority"] in {"junior", "mid", "senior", "staff", "principal", "lead"}
         assert label["arrangement"] in {"remote", "hybrid", "onsite", "unknown"}

@@ -1,23 +1,58 @@
-"""The commands `ramet jobs ...`.
+"""The commands `ramet jobs ...`, each imported when it is named: `--help` need not wait for all of them.
 
 What a user can put right leaves as `UserError` or `StoreError`: one line and exit status 2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
 import click
 
-from ramet.jobs.commands.lists import list_companies, list_sources, rejected_command
-from ramet.jobs.commands.matches import export, matches_command
-from ramet.jobs.commands.run import run_command, work_command
-from ramet.jobs.commands.setup import import_command, init
-from ramet.jobs.commands.sources import add_company, add_source, approve, disable, enable
-from ramet.jobs.commands.why import why
-from ramet.jobs.errors import InputError
+from ramet.commands.errors import StoreMissing
+from ramet.jobs.errors import InputError, NotFound
+
+
+class Entry(NamedTuple):
+    """A command that is imported at its first use."""
+
+    module: str
+    """Below `ramet.jobs.commands`."""
+    attribute: str
+    short_help: str
+    """As the command itself has it; a test compares them."""
 
 
 class Words(click.Group):
     """A group whose words are text: what a terminal could not decode is in no database."""
+
+    def __init__(self, *arguments: Any, entries: Mapping[str, Entry] | None = None, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.entries = entries or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands."""
+        return sorted({*super().list_commands(ctx), *self.entries})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name."""
+        entry = self.entries.get(cmd_name)
+        if entry is None:
+            return super().get_command(ctx, cmd_name)
+        found: click.Command = getattr(import_module(f"ramet.jobs.commands.{entry.module}"), entry.attribute)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The names with their short helps, without importing them."""
+        rows = {name: entry.short_help for name, entry in self.entries.items()}
+        for name in super().list_commands(ctx):
+            command = super().get_command(ctx, name)
+            if command is not None and not command.hidden:
+                rows[name] = command.get_short_help_str(formatter.width)
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(rows.items()))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the words of a command line.
@@ -30,8 +65,43 @@ class Words(click.Group):
                 raise InputError(f"{ascii(word)[:80]} is no text in UTF-8: type it again")
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named.
 
-@click.group(cls=Words, short_help="Find openings that fit, on companies' own boards.")
+        Raises:
+            NotFound: there is no database; where it was looked for, and what makes one.
+        """
+        try:
+            return super().invoke(ctx)
+        except StoreMissing as missing:
+            where = str(missing).partition(": ")[0]
+            raise NotFound(f"{where}: `ramet jobs init` makes it, or give the right one with --db") from missing
+
+
+COMMANDS = {
+    "init": Entry("setup", "init", "Say who looks for work, and what for."),
+    "import": Entry("setup", "import_command", "Take over the queue of another job finder."),
+    "run": Entry("run", "run_command", "Scrape sources, filter and score what is new."),
+    "work": Entry("run", "work_command", "Work on what is in the queue."),
+    "matches": Entry("matches", "matches_command", "What fits."),
+    "export": Entry("matches", "export", "Write matches as CSV, JSON or Markdown."),
+    "why": Entry("why", "why", "Why a listing was dropped, or is a match."),
+    "rejected": Entry("lists", "rejected_command", "What did not fit, and why in a few words."),
+}
+COMPANY_COMMANDS = {
+    "add": Entry("sources", "add_company", "Look at companies."),
+    "list": Entry("lists", "list_companies", "Show companies."),
+}
+SOURCES_COMMANDS = {
+    "list": Entry("lists", "list_sources", "Show sources and how they do."),
+    "add": Entry("sources", "add_source", "Add the address of a list of openings."),
+    "approve": Entry("sources", "approve", "Test sources that wait for a person, and enable them."),
+    "enable": Entry("sources", "enable", "Scrape a source again that was switched off."),
+    "disable": Entry("sources", "disable", "Let a source be."),
+}
+
+
+@click.group(cls=Words, entries=COMMANDS, short_help="Find openings that fit, on companies' own boards.")
 def jobs() -> None:
     """Follow companies to their boards, scrape these, and say of each opening whether it fits, and why not.
 
@@ -45,19 +115,11 @@ def jobs() -> None:
     """
 
 
-@jobs.group(short_help="Companies.")
+@jobs.group(cls=Words, entries=COMPANY_COMMANDS, short_help="Companies.")
 def company() -> None:
     """Companies, and where their openings are listed."""
 
 
-@jobs.group(short_help="Boards and feeds.")
+@jobs.group(cls=Words, entries=SOURCES_COMMANDS, short_help="Boards and feeds.")
 def sources() -> None:
     """Boards and feeds that are scraped."""
-
-
-for command in (add_company, list_companies):
-    company.add_command(command)
-for command in (list_sources, add_source, approve, enable, disable):
-    sources.add_command(command)
-for command in (init, run_command, work_command, matches_command, why, rejected_command, export, import_command):
-    jobs.add_command(command)

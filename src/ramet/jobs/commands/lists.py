@@ -16,7 +16,8 @@ from ramet.jobs import queries
 from ramet.jobs.app import app
 from ramet.jobs.commands import terminal
 from ramet.jobs.commands.terminal import database_option
-from ramet.jobs.queries import REJECTED, Listing, switched_off
+from ramet.jobs.kinds import COMPANY, SOURCE_DISCOVERY
+from ramet.jobs.queries import REJECTED, Listing, live_tasks, switched_off
 
 LISTED_MAX = 1_000
 STATUSES = ("active", "pending_validation", "disabled", "failed", "suspect", "switched off")
@@ -48,10 +49,15 @@ def list_sources(status: str | None, database: str, as_json: bool) -> None:
                 ]
             )
             return
-        if not found:
+        looked_for = [] if status else await live_tasks(client, (COMPANY, SOURCE_DISCOVERY))
+        if not found and not looked_for:
             click.echo("there are no such sources" if status else _no_sources(client))
             return
         out = console()
+        for one in looked_for:
+            click.echo(f"{plain(one)} is still being looked for: `ramet jobs run`, or `ramet jobs work`, does it")
+        if not found:
+            return
         out.print(terminal.source_table(found, counts, off, time.time()))
         for line in terminal.remarks(found, off):
             out.print(Text(f"\n{line}" if not line.startswith(" ") else line), soft_wrap=True)

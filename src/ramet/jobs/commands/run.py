@@ -204,8 +204,10 @@ class LineView:
 
     def look(self, status: RunStatus) -> None:
         """See `View`."""
-        if self._lines.is_due(status.states):
-            click.echo(words_of(status))
+        # A batch that looks again every second is nothing new.
+        words = words_of(status)
+        if self._lines.is_due(words):
+            click.echo(words)
 
     def stopping(self, in_hand: int, /, *, again: bool) -> None:
         """See `View`."""
@@ -307,7 +309,8 @@ async def _run(wanted: RunArguments, database: str) -> int:
         if not run.tracking_id and not run.others:  # Stopped before anything was begun.
             return 128 + stopped
         status = await run.status()
-        await _tell_end(client, status, settings, as_json=wanted.as_json)
+        waiting = await _waiting(client, [run.tracking_id, *run.others])
+        await _tell_end(client, status, settings, waiting, as_json=wanted.as_json)
         if stopped and not status.over:
             return 128 + stopped
         return 0 if status.state == LineageState.FINISHED else EXIT_UNFINISHED
@@ -341,6 +344,8 @@ async def batch_of(client: Client, wanted: RunArguments, settings: JobsSettings)
         target_matches=None if everything else wanted.target_matches or settings.run.target_matches,
         max_sources=None if everything else wanted.max_sources or settings.run.max_sources,
         source_ids=chosen or None,
+        # What is worked on first, because it was in the queue, is not scraped by the run once more.
+        not_since=time.time(),
         trigger="ramet jobs run",
     )
 
@@ -403,14 +408,21 @@ def _tell_submitted(client: Client, tracking_id: str, *, as_json: bool) -> None:
     click.echo(f"submitted {tracking_id}; to work on it, in as many processes as you like:\n  {plain(words)}")
 
 
-async def _tell_end(client: Client, status: RunStatus, settings: JobsSettings, *, as_json: bool) -> None:
+async def _tell_end(
+    client: Client, status: RunStatus, settings: JobsSettings, waiting: Sequence[WaitingTask], *, as_json: bool
+) -> None:
     blocks: dict[str, int] = {}
     if status.tracking_id:
         for (_, reason), count in (await client.block_totals(status.tracking_id)).items():
             blocks[reason] = blocks.get(reason, 0) + count
     unwell = await _unwell(client, status) if status.tracking_id else {}
     if as_json:
-        emit({"event": "end", **status.as_json(), "blocks": blocks, "not_scraped": unwell})
+        emit(
+            {
+                "event": "end", **status.as_json(), "blocks": blocks, "not_scraped": unwell,
+                "waiting": [one._asdict() for one in waiting],
+            }
+        )  # fmt: skip
         return
     out = console()
     state = "" if status.state == LineageState.FINISHED else f"{status.state} · "
@@ -419,6 +431,10 @@ async def _tell_end(client: Client, status: RunStatus, settings: JobsSettings, *
         out.print(Text(f"  {counted(count, 'task')} not created: {REASONS_MEAN.get(reason, reason)}", style="dim"))
     for source, reason in unwell.items():
         out.print(Text(f"  {plain(source)}: {plain(reason)}", style="yellow"), soft_wrap=True)
+    for one in waiting:
+        out.print(Text(f"  {plain(one.key)} waits: {one.words(time.time())}", style="yellow"), soft_wrap=True)
+    if waiting:
+        out.print(Text("`ramet jobs run` goes on with what waits, once its time has come"))
     if not status.over:
         out.print(Text("stopped before the end: the same command goes on"))
     elif not settings.profile.given:
@@ -427,6 +443,32 @@ async def _tell_end(client: Client, status: RunStatus, settings: JobsSettings, *
         out.print(Text("`ramet jobs matches` shows them"))
     else:
         out.print(Text("no match; `ramet jobs rejected` shows what did not fit, `ramet jobs why` tells why"))
+
+
+class WaitingTask(NamedTuple):
+    """A task that a run leaves behind, because its time has not come."""
+
+    kind: str
+    key: str
+    available_at: float | None
+    why: str | None
+
+    def words(self, now: float) -> str:
+        """When it is tried again, and why not now."""
+        seconds = 0.0 if self.available_at is None else max(0.0, self.available_at - now)
+        return f"tried again in {span(seconds)}" + (f" ({plain(self.why)})" if self.why else "")
+
+
+async def _waiting(client: Client, lineages: Sequence[str]) -> list[WaitingTask]:
+    """Tasks of these lineages whose time has not come; a few. The batch itself only looks how far the others are."""
+    found: list[WaitingTask] = []
+    for tracking_id in filter(None, lineages):
+        page = await client.tasks(tracking_id=tracking_id, states=["pending"], limit=ENDED_SHOWN)
+        for task in page.tasks:
+            if task.wait == DUE and task.kind != SCRAPE:
+                error = (task.error or "").strip().splitlines()
+                found.append(WaitingTask(task.kind, task.key, task.available_at, error[0] if error else task.reason))
+    return found[:ENDED_SHOWN]
 
 
 async def _unwell(client: Client, status: RunStatus) -> dict[str, str]:

@@ -10,7 +10,7 @@ import click
 
 from ramet import Client, InvalidKey, Task, Worker, url_key
 from ramet.commands.options import ask, check_folder, json_option
-from ramet.commands.terminal import emit, plain
+from ramet.commands.terminal import counted, emit, plain
 from ramet.commands.worker import look_on, quiet_guard, run_until
 from ramet.jobs import queries
 from ramet.jobs.commands.terminal import database_option
@@ -26,26 +26,37 @@ LOOK_SECONDS = 0.1
 
 
 async def work_until_ended(client: Client, task_ids: Sequence[str], kinds: Sequence[str]) -> list[Task]:
-    """Work on tasks of some kinds until these have ended, whatever grew from them; then how they stand.
+    """Work on tasks of some kinds until these have ended, and what of these kinds grew from them; then how they are.
 
-    A signal ends it earlier, after what is in hand.
+    What waits for a later moment (its next attempt, a busy server) is not waited for. A signal ends it earlier, after
+    the tasks that are being worked on.
     """
 
     async def look() -> list[Task]:
         found = [await client.get(task_id) for task_id in task_ids]
         return [task for task in found if task is not None]
 
-    def have_ended(found: list[Task]) -> bool:
-        return all(task.state.terminal for task in found)
+    async def are_over() -> bool:
+        found = await look()
+        if not all(task.state.terminal for task in found):
+            return False
+        for tracking_id in {task.tracking_id for task in found}:
+            live = [row for row in await client.counts(tracking_id) if row.state in LIVE and row.kind in kinds]
+            if any(row.wait != DUE for row in live):
+                return False
+        return True
 
     async def until_ended() -> None:
-        await look_on(look, LOOK_SECONDS, is_over=have_ended)
+        await look_on(are_over, LOOK_SECONDS, is_over=bool)
 
     with quiet_guard():
         await run_until(Worker(app, client, kinds=kinds), until_ended())
     return await look()
 
 
+LIVE = ("pending", "processing", "stale")
+DUE = "due"
+"""What a task waits for whose time has not come."""
 EXIT_FAILED = 2
 """What was typed leads to nothing that can be taken."""
 NAME_MAX = 200
@@ -80,10 +91,10 @@ def company_payload(text: str, name: str | None = None) -> CompanyPayload:
     """
     if is_address(text):
         website = website_of(text)
-        return CompanyPayload(company_id=company_id_of(website, name), name=name, website=website)
+        return CompanyPayload(company_id=company_id_of(website, name), name=name, website=website, scrape=False)
     if len(text) > NAME_MAX:
         raise InputError(f"{plain(text)[:60]}… is longer than any company's name: give at most {NAME_MAX} characters")
-    return CompanyPayload(company_id=company_id_of(None, text), name=" ".join(text.split()))
+    return CompanyPayload(company_id=company_id_of(None, text), name=" ".join(text.split()), scrape=False)
 
 
 def is_address(text: str) -> bool:
@@ -96,7 +107,8 @@ async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool,
     async with app.client(database) as client:
         asked = [await client.submit(COMPANY, payload) for payload in payloads]
         tasks = [one.id for one in asked if one.created]
-        ended = {task.id: task for task in await work_until_ended(client, tasks, [COMPANY])} if work and tasks else {}
+        kinds = [COMPANY, SOURCE_DISCOVERY]
+        ended = {task.id: task for task in await work_until_ended(client, tasks, kinds)} if work and tasks else {}
         told = []
         for payload, one in zip(payloads, asked, strict=True):
             row = await queries.company_by_id(client, payload.company_id)
@@ -164,7 +176,7 @@ def add_source(*, url: str, company: str | None, no_work: bool, database: str, a
     except InvalidKey as error:
         raise InputError(f"{plain(url)[:80]} is no address of a list of openings: {error}") from None
     check_folder(database)
-    wanted = DiscoveryPayload(url=url, company_name=company, approved=True)
+    wanted = DiscoveryPayload(url=url, company_name=company, approved=True, scrape=False)
     click.get_current_context().exit(
         asyncio.run(_discover([wanted], database, create=True, work=not no_work, as_json=as_json))
     )
@@ -183,7 +195,7 @@ def approve(*, sources: tuple[str, ...], no_work: bool, database: str, as_json: 
         return [
             DiscoveryPayload(
                 url=one.url, type_hint=one.source_type, company_id=one.company_id, company_name=one.company_name,
-                confidence=one.confidence, approved=True,
+                confidence=one.confidence, approved=True, scrape=False,
             )
             for one in found
         ]  # fmt: skip
@@ -228,7 +240,7 @@ def _source_line(told: dict[str, Any], *, worked: bool) -> str:
     if told["state"] != "success":
         return f"{url}: {told['state']}: {plain(told['reason'] or 'no reason was given')}"
     word = "enabled" if told["enabled"] else "tested, and waits for a person"
-    return f"{plain(told['source'])}: {word}; it shows {told['listings']} openings"
+    return f"{plain(told['source'])}: {word}; it shows {counted(told['listings'] or 0, 'opening')}"
 
 
 @click.command(short_help="Scrape a source again that was switched off.")

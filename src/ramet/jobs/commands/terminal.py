@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from rich.table import Table
 from rich.text import Text
@@ -36,6 +37,11 @@ def ago(moment: float | None, now: float) -> str:
     if moment is None:
         return "-"
     return f"{span(max(0.0, now - moment))} ago" if now - moment >= 1 else "now"
+
+
+def clock_time(moment: float) -> str:
+    """A moment as a clock at the wall shows it: `2026-11-27 14:03:12`, in the time zone of this machine."""
+    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def age(moment: float | None, now: float) -> str:

@@ -268,8 +268,10 @@ def verdict(told: Why) -> str:
     """Where it ended, and why, in a sentence."""
     one = told.listing
     if one.status == "analyzing":
-        headline = plain(told.task.headline) if told.task else "its task is gone"
-        return f"It has not ended yet: {headline}"
+        if told.task is None:
+            return "It has not ended yet: its task is gone"
+        causes = [cause.said(terminal.clock_time) for cause in told.task.why[:1]]
+        return f"It has not ended yet: {plain(causes[0] if causes else told.task.headline)}"
     if told.match is not None:
         match = told.match
         threshold = (one.score or {}).get("threshold")
@@ -354,6 +356,8 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
     if told.company is not None:
         tier = f", tier {told.company.tier}" if told.company.tier else ""
         yield "company", f"{plain(told.company.name)}{tier}, {plain(told.company.status)}"
+    if note := (one.score or {}).get("company_note"):
+        yield "without company", plain(note)
     for block in told.blocks:
         yield "not created", _block_line(block)
     if told.task is not None and one.status in ("analyzing", "unknown"):

@@ -22,7 +22,9 @@ async def scrape(ctx: Context, payload: ScrapePayload) -> Any:
     settings = await settings_in_force(ctx.client)
     state = ctx.state
     if "chosen" not in state:
-        chosen = await sources_to_scrape(ctx.client, payload.source_ids, payload.max_sources)
+        chosen = await sources_to_scrape(ctx.client, payload.source_ids, payload.max_sources, payload.not_since)
+        if not chosen and payload.not_since is not None and await sources_to_scrape(ctx.client, payload.source_ids, 1):
+            return await _result(ctx, {"taken": 0}, 0, "every source was scraped a moment ago")
         if not chosen:
             return ctx.skip("there is no enabled source: `ramet jobs company add` finds some, or `sources approve`")
         state = {"chosen": [[source.source_id, source.tier] for source in chosen], "taken": 0}

@@ -77,7 +77,7 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     priority = priority_of(facts, settings.company, settings.profile)
     _save(ctx, CompanyFindings(facts, level, board, priority), now)
     if board is not None:
-        await _follow(ctx, board, facts.name, priority, now)
+        await _follow(ctx, board, facts.name, priority, now, scrape=payload.scrape)
     ctx.hold_key(settings.company.fresh_days * DAY if level is Completeness.GOOD else 0.0)
     return {
         "company": facts.name,
@@ -215,7 +215,9 @@ def _save(ctx: Context, looked: CompanyFindings, now: float) -> None:
     )  # fmt: skip
 
 
-async def _follow(ctx: Context, board: DetectedBoard, name: str | None, priority: Priority | None, now: float) -> None:
+async def _follow(
+    ctx: Context, board: DetectedBoard, name: str | None, priority: Priority | None, now: float, *, scrape: bool
+) -> None:
     """What becomes of a board: a sure one is looked at, another waits for a person, a known one is left alone."""
     source_id = source_id_of(board)
     if await records.source_by_id(ctx.client, source_id) is not None:
@@ -223,7 +225,7 @@ async def _follow(ctx: Context, board: DetectedBoard, name: str | None, priority
     if board.confidence is Confidence.HIGH:
         payload = DiscoveryPayload(
             url=board.url, type_hint=board.kind, company_id=ctx.key, company_name=name,
-            confidence=board.confidence.value,
+            confidence=board.confidence.value, scrape=scrape,
         )  # fmt: skip
         tier = priority.tier if priority else None
         ctx.spawn(SOURCE_DISCOVERY, payload, priority=task_priority(tier), keep_edge=True)

@@ -222,7 +222,7 @@ async def _decide(
             source_id,
         ),
     )  # fmt: skip
-    if enabled:
+    if enabled and payload.scrape:
         known = await records.company_by_id(ctx.client, payload.company_id) if payload.company_id else None
         scrape = SourcePayload(source_id=source_id, trigger="discovery")
         ctx.spawn(SCRAPE_SOURCE, scrape, priority=task_priority(known.tier if known else None))

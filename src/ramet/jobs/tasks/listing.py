@@ -6,32 +6,28 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
-from ramet import Client, Context, Outcome, TransactionRefused
+from ramet import Context, Outcome, TransactionRefused
 from ramet.fetch.errors import Refused, Trouble
 from ramet.jobs import records
 from ramet.jobs.ai.steps import analysed, extracted
 from ramet.jobs.app import LIMITS, app, bounds_of
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.reader import detail_request, is_page, read_detail
-from ramet.jobs.companies.identity import company_id_of, website_of
 from ramet.jobs.declared_settings import settings_in_force
-from ramet.jobs.detection.addresses import board_of_url
-from ramet.jobs.detection.findings import GENERIC
 from ramet.jobs.detection.postings import posting_of_page
-from ramet.jobs.errors import InputError, WrongShape
-from ramet.jobs.kinds import COMPANY, LISTING, QUEUE, CompanyPayload, ListingPayload
+from ramet.jobs.errors import WrongShape
+from ramet.jobs.kinds import LISTING, QUEUE, ListingPayload
 from ramet.jobs.matching.duplicates import fingerprint, text_hash
 from ramet.jobs.matching.filter import judge
-from ramet.jobs.matching.score import CompanySignals, Score, priority_word, quality_of, score_of
+from ramet.jobs.matching.score import Score, priority_word, quality_of, score_of
 from ramet.jobs.matching.stop_list import stopped
 from ramet.jobs.posting import Posting, fitting
-from ramet.jobs.records import CompanyRow, json_of, lineage_fields
+from ramet.jobs.records import json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
+from ramet.jobs.tasks.employers import company_note, employer_of, note_company, wait_for_look
 from ramet.jobs.tasks.keys import key_of_listing
 from ramet.jobs.tasks.pages import board, content_type, page
-from ramet.jobs.text.company_names import company_name_key
 from ramet.jobs.text.posting_text import Reading, read_posting
 
 
@@ -83,11 +79,17 @@ def save_listing(
             salary.minimum if salary else None, salary.maximum if salary else None,
             salary.currency if salary else None, json_of(facts), json_of(methods), status, quality.value,
             json_of(filter_result) if filter_result else None, reason, same_as,
-            json_of(match["score"]) if match else None, gathered.fingerprint,
+            json_of(score_json(match)) if match else None, gathered.fingerprint,
             text_hash(posting.description, settings.listing.near_text_min), ctx.key,
             ctx.id,
         ),
     )  # fmt: skip
+
+
+def score_json(match: dict[str, Any]) -> dict[str, Any]:
+    """The score as it is stored with a listing, with the reason why its company is not in it."""
+    note = match.get("company_note")
+    return {**match["score"], **({"company_note": note} if note else {})}
 
 
 def save_match(
@@ -112,90 +114,6 @@ def save_match(
             gathered.posting.posted_at, ctx.now,
         ),
     )  # fmt: skip
-
-
-ALIKE_MIN = 4
-"""Characters that a name and a domain have in common at their beginning, at least, when they are not equal."""
-NO_WEBSITE = "no website is known: `ramet jobs company add` with its address looks at it"
-
-
-@dataclass(frozen=True, slots=True)
-class Employer:
-    """A company as a listing names it."""
-
-    company_id: str | None
-    name: str | None
-    website: str | None
-    known: CompanyRow | None
-
-    @property
-    def unknown(self) -> bool:
-        """Whether nobody has looked at it or is at it."""
-        return self.company_id is not None and self.known is None
-
-    @property
-    def signals(self) -> CompanySignals | None:
-        """What of it counts for a score."""
-        row = self.known
-        if row is None:
-            return None
-        return CompanySignals(row.company_size_category, row.tier, row.tech_stack)
-
-
-async def employer_of(client: Client, payload: ListingPayload, posting: Posting) -> Employer:
-    """Find out who offers this: the company of the source, or the one that the posting names."""
-    website = _website(posting)
-    name = (posting.company or "").strip() or None
-    if payload.company_id is not None:
-        return Employer(payload.company_id, name, website, await records.company_by_id(client, payload.company_id))
-    if name is None and website is None:
-        return Employer(None, None, None, None)
-    company_id = company_id_of(website, name)
-    row = await records.company_by_id(client, company_id)
-    if row is None and name is not None:
-        row = await records.company_by_name(client, company_name_key(name))
-    return Employer(row.company_id if row else company_id, name, website, row)
-
-
-def look_for_employer(ctx: Context, employer: Employer) -> None:
-    """Ask for a company that nobody knows; one without a website only gets a record, for a person to complete."""
-    assert employer.company_id is not None
-    if employer.website is not None:
-        payload = CompanyPayload(company_id=employer.company_id, name=employer.name, website=employer.website)
-        ctx.spawn(COMPANY, payload, keep_edge=True)
-        return
-    name = employer.name or employer.company_id
-    row = (employer.company_id, name, company_name_key(name), None, "pending", NO_WEBSITE, *lineage_fields(ctx),
-           ctx.now, ctx.now)  # fmt: skip
-    ctx.write(records.NOTE_COMPANY, row)
-
-
-def _website(posting: Posting) -> str | None:
-    """The company's own site: as the posting says, or where it stands, where that host has the company's name."""
-    if posting.company_website:
-        try:
-            return website_of(posting.company_website)
-        except InputError:
-            pass  # Nobody's mistake here: boards let people type anything, and the address may still tell.
-    found = board_of_url(posting.url)
-    if not posting.company or found is None or found.kind != GENERIC:
-        return None
-    parts = urlsplit(posting.url)
-    try:
-        website = website_of(f"{parts.scheme}://{parts.netloc}/")
-    except InputError:
-        return None
-    # A site that lists the openings of others is not the site of one of them.
-    site = company_id_of(website, None)
-    return f"https://{site}/" if _named_alike(site.partition(".")[0], posting.company) else None
-
-
-def _named_alike(label: str, name: str) -> bool:
-    """Whether a domain's label (`acme`, `acmelabs`) may be of a company of this name."""
-    key = company_name_key(name).replace(" ", "")
-    label = label.replace("-", "")
-    short = min(len(key), len(label))
-    return bool(short) and (key == label or (short >= ALIKE_MIN and (key.startswith(label) or label.startswith(key))))
 
 
 LAST_ATTEMPT = LIMITS.max_attempts or 1
@@ -261,7 +179,7 @@ async def filter_(ctx: Context, payload: ListingPayload) -> Any:
 
 @listing.stage("match_result")
 async def analyze(ctx: Context, payload: ListingPayload) -> Any:
-    """Say how well it fits; a company that nobody knows is asked for."""
+    """Say how well it fits, after the look at its company."""
     settings = await settings_in_force(ctx.client)
     gathered = _gathered(ctx, payload)
     twin = await _same_elsewhere(ctx, gathered, payload.source_id)
@@ -271,11 +189,16 @@ async def analyze(ctx: Context, payload: ListingPayload) -> Any:
                      reason=reason, same_as=twin)  # fmt: skip
         return ctx.skip(reason)
     employer = await employer_of(ctx.client, payload, gathered.posting)
-    if employer.unknown:
-        look_for_employer(ctx, employer)
+    if employer.awaited:
+        wait = wait_for_look(ctx, employer)
+        if wait is not None:
+            return wait
+    elif employer.company_id is not None and employer.known is None:
+        note_company(ctx, employer)
     score = score_of(gathered.posting, gathered.reading, employer.signals, settings, ctx.now)
     return {
         "company_id": employer.company_id,
+        "company_note": company_note(ctx, employer),
         "score": score.as_json(),
         "analysis": await analysed(ctx, gathered.posting, gathered.reading, score, settings),
     }

@@ -3,17 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ramet import Context
-from ramet.fetch.errors import Refused
+from ramet.fetch.errors import ComeBackLater, HostBusy, Refused
 from ramet.fetch.messages import Request, Response
 from ramet.jobs.app import hosts
 from ramet.jobs.boards.instruction import Instruction
+from ramet.jobs.kinds import HOST_RESOURCE
 from ramet.jobs.matching.stop_list import stopped_host
 from ramet.jobs.settings import JobsSettings
 
 NO_PAGES = ("image/", "audio/", "video/", "font/", "application/pdf", "application/zip", "application/octet-stream")
 """How the media types begin of what has no text to read."""
+HOSTS_MAX = 1_000
+"""Busy hosts that a process remembers."""
+
+
+class StillBusy(Refused):
+    """A server was busy for longer than a run waits for it; the next run asks again."""
+
+
+class _BusySince(NamedTuple):
+    """How long a host has been busy, as far as this process knows."""
+
+    since: float
+    until: float
+    """The moment for which it asked last."""
+
+
+class BusyHosts:
+    """How long hosts have been busy, so that a run does not wait without end for one that always is."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], _BusySince] = {}
+        """By database and host."""
+
+    def answered(self, place: str, host: str) -> None:
+        """Note that a host has answered."""
+        self._known.pop((place, host), None)
+
+    def may_wait(self, place: str, host: str, later: ComeBackLater, now: float, seconds_max: float) -> bool:
+        """Return whether a task waits for a host: not where that makes more than so many seconds in all.
+
+        Our own turn at a host that answers is waited for however often it is put off, unless it is as far off.
+        """
+        known = self._known.get((place, host))
+        if known is not None and now > known.until + seconds_max:
+            known = None  # Of an earlier run; what happened since then is not known.
+        since = now if known is None else known.since
+        if isinstance(later, HostBusy):
+            if len(self._known) >= HOSTS_MAX:
+                self._known.clear()
+            self._known[place, host] = _BusySince(since, now + later.seconds)
+        return now + later.seconds - since <= seconds_max
+
+
+busy_hosts = BusyHosts()
 
 
 def reads_html(instruction: Instruction) -> bool:
@@ -66,6 +112,20 @@ async def _asked(
             raise Refused(refused, url=url)
 
     judge(request.url)
-    return await hosts.ask(
-        ctx, request, settings.fetch, bytes_max=bytes_max, validators=validators, robots=robots, judge=judge
-    )
+    place, host = ctx.client.place, hosts.resource_of(request.url)
+    try:
+        answer = await hosts.ask(
+            ctx, request, settings.fetch, bytes_max=bytes_max, validators=validators, robots=robots, judge=judge
+        )
+    except ComeBackLater as later:
+        # A task whose own time is over comes back a second later, whatever the host does.
+        if busy_hosts.may_wait(place, host, later, ctx.now, settings.run.busy_seconds):
+            raise
+        raise StillBusy(_busy_words(host, later), url=request.url) from later
+    busy_hosts.answered(place, host)
+    return answer
+
+
+def _busy_words(host: str, later: ComeBackLater) -> str:
+    name = host.removeprefix(HOST_RESOURCE)
+    return f"busy: {name} asks to come back in {later.seconds:.0f} s; the next run asks again"

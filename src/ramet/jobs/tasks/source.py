@@ -31,7 +31,7 @@ from ramet.jobs.posting import Posting, fitting
 from ramet.jobs.records import ACTIVE, AT_ONCE, DISABLED, SourceRow, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.tasks.keys import FULL, key_of_source, task_priority
-from ramet.jobs.tasks.pages import board, content_type, reads_html
+from ramet.jobs.tasks.pages import StillBusy, board, content_type, reads_html
 from ramet.jobs.text.company_names import same_company
 
 DAY = 86_400.0
@@ -98,6 +98,10 @@ async def scrape_source(ctx: Context, payload: SourcePayload) -> Any:
         ctx.switch_off(reason)
         ctx.write(records.END_SOURCE, (DISABLED, "gone", reason, ctx.now, source.source_id))
         return ctx.fail(reason)
+    except StillBusy as busy:
+        # It has not failed: its breaker does not count it.
+        ctx.write(records.NOTED, (ctx.now, "busy", str(busy), ctx.now, source.source_id))
+        return ctx.skip(str(busy))
     except (WrongShape, Refused) as wrong:
         ctx.write(records.NOTED, (ctx.now, "error", str(wrong), ctx.now, source.source_id))
         return ctx.fail(str(wrong))
