@@ -20,6 +20,8 @@ SCORE_MAX = 100.0
 _INTERNSHIP = "internship"
 _FAR = 2
 """Levels from a wanted one that are too far for points alone."""
+GUESSES = frozenset({"city", "country"})
+"""Rules by which an arrangement is inferred: nothing says it."""
 _FEW = 3.0
 """Weight of technologies below which a text does not tell what the work is done with."""
 
@@ -57,6 +59,9 @@ def _level(case: ScoreInput) -> Iterator[Cap]:
 def _arrangement(case: ScoreInput) -> Iterator[Cap]:
     way, wanted = case.reading.arrangement, case.profile.arrangements
     if not wanted or way is Arrangement.UNKNOWN or way.value in wanted or case.at_office:
+        return
+    if case.reading.arrangement_rule in GUESSES:
+        # An office that is only guessed from a city takes points, and no more.
         return
     yield Cap(case.rules.arrangement_cap, f"{way.value} work, wanted: {', '.join(wanted)}")
 

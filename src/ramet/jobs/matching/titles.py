@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 
 from ramet.jobs.matching.words import first_word, fold, has_word, places_of_word
 from ramet.jobs.text import word_list
-from ramet.jobs.text.technologies import canonical_technology, find_technologies
+from ramet.jobs.text.technologies import is_technology
 
 _SEGMENTS = re.compile(r"[,;:|/(){}\[\]@•·\u2013\u2014¶]|\s-\s")
 _TITLE_MAX = 300
@@ -76,12 +76,10 @@ def _nearly(unified: str, words: Sequence[str], phrases: tuple[str, ...]) -> Tit
     if role is not None and not is_branch:
         plain = {role, "software"} if is_software else {role}
         left = [word for word in words if word not in plain and word not in _levels()]
-        # Beside a name that can be nothing else a word of every day is one too: "Go Developer".
-        technical = find_technologies(", ".join([*left, "python"])) if left else {}
-        is_plain = role in roles and all(canonical_technology(word) in technical for word in left)
+        is_plain = role in roles and all(map(is_technology, left))
         return TitleMatch(Likeness.SAME_ROLE if is_plain else Likeness.RELATED, role)
-    fields = {part for phrase in phrases for part in phrase.split() if part not in _roles() and part != "software"}
-    field = next((word for word in words if word in fields), None)
+    fields = (" ".join(part for part in phrase.split() if part not in _roles()) for phrase in phrases)
+    field = next((field for field in fields if field not in ("", "software") and has_word(unified, field)), None)
     if field is not None and not is_branch:
         return TitleMatch(Likeness.RELATED, field)
     return TitleMatch(Likeness.OTHER, "")

@@ -172,6 +172,11 @@ def canonical_technology(name: str) -> str:
     return _SPELLINGS.get(folded, folded)
 
 
+def is_technology(name: str) -> bool:
+    """Whether a name is one of a technology, however it is written."""
+    return " ".join(name.lower().split()) in _SPELLINGS
+
+
 def _parts(text: str) -> list[str]:
     """What is between words, then a word, and so on in turn; begins and ends with what is between."""
     if "://" in text or "www." in text:
