@@ -17,7 +17,8 @@ PAGE = REFERENCE / "api.md"
 HEAD = """# The Python API
 
 Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, what `ramet.fetch` and
-`ramet.llm` publish to handlers, and `ramet.testing`, and nothing else, is the public API. This page is written by
+`ramet.llm` publish to handlers, what `ramet.jobs` publishes about matches, and `ramet.testing`, and nothing else, is
+the public API. This page is written by
 `docs/generate_api.py` from the docstrings: change those, then run `make docs`.
 Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 """
@@ -67,7 +68,12 @@ PARTS = {
     "client.settings": ("Settings", "ramet.engine.client.settings"),
 }
 """Attributes of a client that are documented here, with the class of each. `SyncClient` has them without `await`."""
-PACKAGES = {"ramet.fetch": "Pages in handlers", "ramet.llm": "Models in handlers", "ramet.testing": "For tests"}
+PACKAGES = {
+    "ramet.fetch": "Pages in handlers",
+    "ramet.llm": "Models in handlers",
+    "ramet.jobs": "Matches of the jobs pipeline",
+    "ramet.testing": "For tests",
+}
 """Published packages beside `ramet` itself, with their headings."""
 
 FOR_THE_ENGINE = frozenset(

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
-import yaml
 
-from ramet.jobs.boards import vendors
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import read_list
-from ramet.jobs.boards.vendors import Vendor, instruction_for
+from ramet.jobs.boards.vendor_rows import FILE_VARIABLE
+from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.config.config_file import read_config
 from ramet.jobs.declared_settings import SETTINGS
-from ramet.jobs.detection.findings import Confidence, DetectedBoard
+from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.settings import JobsSettings
+from tests.jobs.boards.test_own_vendors import forget
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = (DOCS / "guides" / "jobs.md").read_text(encoding="utf-8")
@@ -33,13 +32,16 @@ def test_its_profile_is_taken(tmp_path: Path) -> None:
     assert settings.stop.keywords
 
 
-def test_its_row_reads_a_board(monkeypatch: pytest.MonkeyPatch) -> None:
-    [(name, row)] = yaml.safe_load(ROW).items()
-    vendor = Vendor.model_validate({"vendor": name, "kind": name, **row})
-    monkeypatch.setattr(vendors, "vendors", lambda: MappingProxyType({name: vendor}))
-    instruction = instruction_for(
-        DetectedBoard(name, "https://jobs.newboard.example/acme", "acme", {}, Confidence.HIGH, "url")
-    )
+def test_its_row_reads_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "vendors.yaml").write_text(ROW, encoding="utf-8")
+    monkeypatch.setenv(FILE_VARIABLE, str(tmp_path / "vendors.yaml"))
+    forget()
+    found = board_of_url("https://jobs.newboard.example/acme/7")
+    monkeypatch.undo()
+    assert found is not None
+    assert found.url == "https://jobs.newboard.example/acme"
+    instruction = instruction_for(found)
+    forget()
     job = {
         "name": "Engineer",
         "place": {"city": "Oslo", "country": "NO"},

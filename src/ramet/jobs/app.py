@@ -142,6 +142,17 @@ DEFINITIONS = (
         posted_at         DOUBLE PRECISION,
         saved_at          DOUBLE PRECISION NOT NULL
     )""",
+    # What a person said of a match, and that it was shown; the newest counts.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_match_marks (
+        listing_id        TEXT NOT NULL,
+        mark_id           TEXT NOT NULL,
+        status            TEXT NOT NULL,
+        note              TEXT,
+        marked_by         TEXT,
+        marked_at         DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (listing_id, mark_id)
+    )""",
     # What models answered: the same question is not paid for twice.
     """
     CREATE TABLE IF NOT EXISTS jobs_model_answers (

@@ -77,6 +77,12 @@ class DiscoveryPayload(_Payload):
     """A person wants to approve it whatever its confidence."""
     approved: bool = False
     """A person has approved it: enable it when the live check passes."""
+    chosen: bool = False
+    """A person chose it from a list: enable it when the live check passes and its own name is the company's."""
+    selectors: dict[str, Any] | None = None
+    """Where the openings of the page are, where a person says so."""
+    source_id: str | None = None
+    """The source that was approved: forgotten where its address turns out to be that of another one."""
     scrape: bool = True
     """Scrape it at once when it is enabled; else the next run takes it on."""
 

@@ -7,9 +7,22 @@ from ramet.jobs.tasks.batch import scrape
 from ramet.jobs.tasks.company import company
 from ramet.jobs.tasks.discovery import source_discovery
 from ramet.jobs.tasks.listing import listing
+from ramet.jobs.tasks.match_status import mark
 from ramet.jobs.tasks.source import scrape_source
 from ramet.jobs.tasks.source_switch import switch
+from ramet.jobs.tasks.takeover import take_over
 
 TARGET = "ramet.jobs.pipeline:app"
 
-__all__ = ["TARGET", "app", "company", "listing", "scrape", "scrape_source", "source_discovery", "switch"]
+__all__ = [
+    "TARGET",
+    "app",
+    "company",
+    "listing",
+    "mark",
+    "scrape",
+    "scrape_source",
+    "source_discovery",
+    "switch",
+    "take_over",
+]

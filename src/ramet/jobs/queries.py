@@ -156,7 +156,7 @@ _MATCH = """
     SELECT m.listing_id, m.match_score, m.static_score, m.application_priority, m.adjustments, m.matched_skills,
         m.missing_skills, m.intake, m.explanation, m.method, m.saved_at, m.tracking_id, l.url, l.title, l.company,
         l.location, l.posted_at, l.salary_min, l.salary_max, l.salary_currency, l.closed_at, l.source_id, c.tier,
-        c.website, l.description
+        c.website, l.description, l.fingerprint, l.text_hash
     FROM jobs_matches m JOIN jobs_listings l ON l.listing_id = m.listing_id
     LEFT JOIN jobs_companies c ON c.company_id = l.company_id"""
 MATCHES = f"{_MATCH} ORDER BY m.match_score DESC, m.listing_id LIMIT ?"
@@ -194,6 +194,8 @@ class Match:
     tier: str | None
     website: str | None
     description: str | None
+    fingerprint: str | None
+    text_hash: int
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
@@ -202,13 +204,13 @@ class Match:
         for place in (4, 5, 6):
             values[place] = list_of(values[place])
         values[7] = object_of(values[7])
+        values[-1] = int(values[-1] or 0)
         return cls(*values)
 
     def as_json(self) -> dict[str, Any]:
         """For machines, without the text."""
-        told = asdict(self)
-        del told["description"]
-        return told
+        hidden = ("description", "fingerprint", "text_hash")
+        return {name: value for name, value in asdict(self).items() if name not in hidden}
 
 
 async def matches(client: Client) -> list[Match]:

@@ -37,7 +37,7 @@ def with_fault(request: Request, answer: str, fault: str) -> Request:
         {"role": "assistant", "content": shown or "(no words)"},
         {"role": "user", "content": again},
     )
-    return replace(request, messages=messages)
+    return replace(request, messages=messages, asked_bytes=None)
 
 
 async def invalid_answers(ctx: Context, task_ids: Sequence[str]) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ramet import BoundTask, Context, ItemSettlement, item_settlement
+from ramet import BoundTask, Context, item_settlement
 from ramet.llm.calls import ClaimedJob, request_of, whole_payload
 from ramet.llm.on_answer import AnswerContext, HandlerFailed, Writes, writes_of
 from ramet.llm.requests import Request, canonical, digest, identity
@@ -43,12 +43,12 @@ def cache_key(settings: JobSettings, request: Request) -> str:
     return digest(canonical([settings.provider, settings.base_url, settings.check, content]))
 
 
-def cache_writes(job: ClaimedJob, request: Request, result: Mapping[str, Any], now: float) -> Writes:
+def cache_writes(ctx: Context, job: ClaimedJob, request: Request, result: Mapping[str, Any]) -> Writes:
     """Return the writes that keep a result in the cache. A large one lies in a blob, which is its own job's."""
     scope = cache_scope(job.job_id, job.settings)
     if scope is None or "blob" in result or result.get("cached"):
         return ()
-    return ((_ADD, (scope, cache_key(job.settings, request), json.dumps(result), now)),)
+    return ((_ADD, (scope, cache_key(job.settings, request), json.dumps(result), ctx.now)),)
 
 
 async def known_results(
@@ -99,7 +99,7 @@ async def writes_for(
     Raises:
         HandlerFailed: the handler did.
     """
-    kept = cache_writes(job, request, result, ctx.now)
+    kept = cache_writes(ctx, job, request, result)
     if job.settings.on_answer is None:
         return kept
     whole = await ctx.read_blob(result["blob"]) if "blob" in result else result
@@ -112,24 +112,15 @@ def looks_up(job: ClaimedJob) -> bool:
     return job.settings.on_answer is not None or cache_scope(job.job_id, job.settings) is not None
 
 
-async def settle_bound(
+async def end_of(
     ctx: Context, job: ClaimedJob, told: BoundTask, request: Request, result: dict[str, Any]
-) -> ItemSettlement:
-    """What becomes of a bound item that has its answer."""
+) -> dict[str, Any]:
+    """Return the options that settle a bound item that has its answer."""
     try:
         writes = await writes_for(ctx, job, told.task_id, request, result)
     except HandlerFailed as error:
-        return item_settlement(told.task_id, told.number, "failed", reason=f"on_answer: {error}")
-    return item_settlement(told.task_id, told.number, "success", result=result, writes=writes)
-
-
-async def settle_later(
-    ctx: Context, job: ClaimedJob, told: BoundTask, request: Request, result: dict[str, Any]
-) -> None:
-    """Settle a bound item that has its answer with the settler's next commit."""
-    made = await settle_bound(ctx, job, told, request, result)
-    kept = result if made.state == "success" else None
-    ctx.settle_item(made.task_id, made.binding, made.state, result=kept, reason=made.reason, writes=made.writes)
+        return {"state": "failed", "reason": f"on_answer: {error}"}
+    return {"state": "success", "result": result, "writes": writes}
 
 
 async def settle_known(ctx: Context, job: ClaimedJob, bound: Sequence[BoundTask]) -> int:
@@ -141,8 +132,10 @@ async def settle_known(ctx: Context, job: ClaimedJob, bound: Sequence[BoundTask]
         payload = await whole_payload(ctx, ItemPayload.model_validate_json(told.payload))
         asked[told.task_id] = request_of(told.key, payload)
     known = await known_results(ctx, job, list(asked.items()))
-    settled = [told for told in bound if told.task_id in known]
-    await ctx.settle_items(
-        [await settle_bound(ctx, job, told, asked[told.task_id], known[told.task_id]) for told in settled]
-    )
+    settled = []
+    for told in bound:
+        if told.task_id in known:
+            end = await end_of(ctx, job, told, asked[told.task_id], known[told.task_id])
+            settled.append(item_settlement(told.task_id, told.number, **end))
+    await ctx.settle_items(settled)
     return len(known)

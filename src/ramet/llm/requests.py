@@ -33,12 +33,16 @@ class Request:
     endpoint: Endpoint = "chat"
     row: Mapping[str, Any] | None = None
     """Id and own columns of the row that asks it, where answers are handed on row by row; no part of what is asked."""
+    asked_bytes: int | None = field(default=None, compare=False, repr=False)
+    """Bytes of its canonical form without the row, where they were counted."""
 
     @property
     def size(self) -> int:
         """Bytes of its canonical form, about: an upper bound of texts that need no escapes."""
-        parts = canonical([self.messages, self.parameters, self.schema, self.row])
-        return len(parts.encode(errors="surrogatepass")) + len(self.model)
+        asked = self.asked_bytes
+        if asked is None:
+            asked = _bytes_of([self.model, self.messages, self.max_output_tokens, self.parameters, self.schema])
+        return asked if self.row is None else asked + _bytes_of(self.row)
 
     @property
     def answers(self) -> int:
@@ -64,8 +68,9 @@ class Request:
     ) -> Request:
         """A question with its key."""
         told, asked = tuple(messages), dict(parameters or {})
-        key = identity(model, told, max_output_tokens, asked, schema, endpoint)
-        return cls(key, model, told, max_output_tokens, asked, schema, endpoint)
+        text = _asked_text(model, told, max_output_tokens, asked, schema, endpoint).encode()
+        key = hashlib.sha256(text).hexdigest()
+        return cls(key, model, told, max_output_tokens, asked, schema, endpoint, asked_bytes=len(text))
 
 
 def canonical(value: object) -> str:
@@ -108,10 +113,24 @@ def identity(  # noqa: PLR0917 - the parts of a question in their order
     endpoint: Endpoint = "chat",
 ) -> str:
     """The key of a question: model and canonical request."""
+    return digest(_asked_text(model, messages, max_output_tokens, parameters, schema, endpoint))
+
+
+def _asked_text(  # noqa: PLR0917 - the parts of a question in their order
+    model: str,
+    messages: tuple[Mapping[str, Any], ...],
+    max_output_tokens: int,
+    parameters: Mapping[str, Any],
+    schema: Mapping[str, Any] | None,
+    endpoint: Endpoint,
+) -> str:
+    """All that is asked, as text that is the same for the same question."""
     asked = canonical([model, list(messages), max_output_tokens, dict(parameters), schema])
-    if endpoint != "chat":
-        asked = f"{endpoint} {asked}"
-    return digest(asked)
+    return asked if endpoint == "chat" else f"{endpoint} {asked}"
+
+
+def _bytes_of(value: object) -> int:
+    return len(canonical(value).encode(errors="surrogatepass"))
 
 
 def digest(text: str) -> str:

@@ -123,6 +123,10 @@ class JobSettings(BaseModel):
         return f"llm:{self.place}:{model}:{of}"
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 class ItemPayload(BaseModel):
     """One question; its key is the task's."""
 
@@ -133,11 +137,13 @@ class ItemPayload(BaseModel):
     max_output_tokens: int
     parameters: dict[str, Any] = Field(default_factory=dict)
     # `schema` is a method of every pydantic model.
-    answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    answer_schema: dict[str, Any] | None = Field(default=None, alias="schema", exclude_if=_is_none)
     endpoint: Endpoint = "chat"
-    row: dict[str, Any] | None = None
-    """Id and own columns, where the job calls somebody with each answer."""
-    request: Blob | None = None
+    row: dict[str, Any] | None = Field(default=None, exclude_if=_is_none)
+    """Id and own columns, where the job calls a handler with each answer."""
+    repairs: int | None = Field(default=None, exclude_if=_is_none)
+    """How often an answer that does not fit is asked for again; None: as the job says."""
+    request: Blob | None = Field(default=None, exclude_if=_is_none)
     """A question that is too large for a payload: then all of the others but the model are in this blob."""
 
 
@@ -145,8 +151,8 @@ PAYLOAD_BYTES_MAX = 200_000
 """Of a question that is kept in its task's payload; a larger one is a blob."""
 
 
-def item_payload(request: Request) -> ItemPayload:
-    """A question as the payload of its item."""
+def item_payload(request: Request, repairs: int | None = None) -> ItemPayload:
+    """A question as the payload of its item; ``repairs`` as there."""
     payload = ItemPayload(
         model=request.model,
         messages=tuple(dict(message) for message in request.messages),
@@ -155,6 +161,7 @@ def item_payload(request: Request) -> ItemPayload:
         answer_schema=None if request.schema is None else dict(request.schema),
         endpoint=request.endpoint,
         row=None if request.row is None else dict(request.row),
+        repairs=repairs,
     )
     if request.size <= PAYLOAD_BYTES_MAX:
         return payload

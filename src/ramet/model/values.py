@@ -148,6 +148,8 @@ def whole(what: str, value: object, *, least: int = 0, most: int = COUNT_MAX) ->
     Raises:
         InvalidNumber: it is none from ``least`` to ``most``.
     """
+    if type(value) is int and least <= value <= most:  # Most are; an abstract class costs more to ask.
+        return value
     if not _is_number(value, Integral) or not least <= value <= most:  # type: ignore[operator]
         raise InvalidNumber(f"{what} is {shown(value)}: give a whole number from {least:,} to {most:,}")
     return int(value)  # type: ignore[call-overload,no-any-return]

@@ -10,6 +10,7 @@ from typing import Any
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import Page, read_list
+from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.detection.findings import Confidence, DetectedBoard
 
@@ -39,6 +40,7 @@ BOARDS: Mapping[str, tuple[str, str | None, dict[str, str]]] = {
     "breezy": ("https://acme.breezy.hr/", "acme", {}),
     "bamboohr": ("https://acme.bamboohr.com/careers", "acme", {}),
     "rippling": ("https://ats.rippling.com/acme/jobs", "acme", {}),
+    "rippling_v1": ("https://ats.rippling.com/acme/jobs", "acme", {}),
     "pinpoint": ("https://acme.pinpointhq.com", "acme", {}),
     "oracle_hcm": (
         "https://ehle.fa.em2.oraclecloud.com/hcmUI/CandidateExperience/en/sites/CX_1/jobs",
@@ -50,6 +52,48 @@ BOARDS: Mapping[str, tuple[str, str | None, dict[str, str]]] = {
     "jobvite": ("https://jobs.jobvite.com/feedingamerica/jobs", "feedingamerica", {}),
     "icims": ("https://careers-acme.icims.com/jobs/intro", "careers-acme", {"host": "careers-acme.icims.com"}),
     "eightfold": ("https://acme.eightfold.ai/careers", "acme", {"domain": "acme.com"}),
+    "eightfold_search": ("https://acme.eightfold.ai/careers", "acme", {"domain": "acme.com"}),
+    "successfactors": (
+        "https://career4.successfactors.com/career?company=ACME",
+        "ACME",
+        {"host": "career4.successfactors.com"},
+    ),
+    "taleo": (
+        "https://phe.tbe.taleo.net/phe01/ats/careers/v2/searchResults?org=ACME&cws=37",
+        "ACME",
+        {"host": "phe.tbe.taleo.net", "instance": "phe01", "cws": "37"},
+    ),
+    "jibe": ("https://careers.acme.example/jobs", None, {"host": "careers.acme.example"}),
+    "jazzhr": ("https://acme.applytojob.com/apply/jobs", "acme", {"host": "acme.applytojob.com"}),
+    "paylocity": (
+        "https://recruiting.paylocity.com/Recruiting/Jobs/All/8759d8d9",
+        "8759d8d9",
+        {"host": "recruiting.paylocity.com"},
+    ),
+    "ukg": (
+        "https://recruiting.ultipro.com/ACM1000ACME/JobBoard/132b6065",
+        "ACM1000ACME",
+        {"host": "recruiting.ultipro.com", "tenant": "ACM1000ACME", "site": "132b6065"},
+    ),
+    "adp": ("https://workforcenow.adp.com/mascsr/default/mdf/recruitment/recruitment.html", "0b10", {"ccid": "19_1"}),
+    "dayforce": ("https://us58.dayforcehcm.com/CandidatePortal/en-US/acme", "acme", {"host": "us58.dayforcehcm.com"}),
+    "phenom": (
+        "https://careers.acme.example/us/en/search-results",
+        None,
+        {"host": "careers.acme.example", "country": "us", "lang": "en"},
+    ),
+    "avature": (
+        "https://acme.avature.net/careers/SearchJobs",
+        "acme",
+        {"host": "acme.avature.net", "tenant": "acme", "site": "careers"},
+    ),
+    "comeet": ("https://www.comeet.com/jobs/acme/12.345", "acme", {"uid": "12.345"}),
+    "softgarden": ("https://acme.softgarden.io/", "acme", {"host": "acme.softgarden.io"}),
+    "remoteok": ("https://remoteok.com/", None, {}),
+    "remotive": ("https://remotive.com/remote-jobs", None, {}),
+    "himalayas": ("https://himalayas.app/jobs", None, {}),
+    "arbeitnow": ("https://www.arbeitnow.com/", None, {}),
+    "hackernews": ("https://news.ycombinator.com/item?id=1", "1", {}),
     "amazon": ("https://www.amazon.jobs/en/search", None, {}),
     "rss": ("https://careers.acme.example/feed.rss", None, {}),
     "teamtailor_rss": ("https://careers.acme.example/jobs.rss", None, {}),
@@ -59,18 +103,19 @@ BOARDS: Mapping[str, tuple[str, str | None, dict[str, str]]] = {
 }
 """By the vendor's row: an address, a token and whatever else names one board."""
 
-KINDS = {"lever_eu": "lever", "workday_shared": "workday", "weworkremotely": "rss", "teamtailor_rss": "rss"}
-"""What detection calls these rows."""
+OTHERWISE = {row.otherwise for row in vendors().values()}
+"""Rows that are tried where another one fails."""
 
 
 def found(vendor: str) -> DetectedBoard:
     url, token, ids = BOARDS[vendor]
-    return DetectedBoard(KINDS.get(vendor, vendor), url, token, ids, Confidence.HIGH, "url")
+    return DetectedBoard(vendors()[vendor].kind, url, token, ids, Confidence.HIGH, "url")
 
 
 def board(vendor: str, **changes: Any) -> Instruction:
     """The instruction for one board of a vendor."""
-    return instruction_for(found(vendor)).model_copy(update=changes)
+    row = vendors()[vendor] if vendor in OTHERWISE else None
+    return instruction_for(found(vendor), vendor=row).model_copy(update=changes)
 
 
 def read(instruction: Instruction, answer: bytes | str | Any, *, page: int = 1, **more: Any) -> Page:

@@ -64,7 +64,7 @@ ROWS: Mapping[str, Instruction | tuple[str, dict[str, Any]]] = {
     "teamtailor_jsonfeed": ("teamtailor", {}),
     "pinpoint": ("pinpoint", {}),
     "bamboohr": ("bamboohr", {}),
-    "rippling": ("rippling", {}),
+    "rippling": ("rippling_v1", {}),
     "eightfold": ("eightfold", {}),
     "oracle_hcm": ("oracle_hcm", {}),
     "icims_html": ("icims", {}),

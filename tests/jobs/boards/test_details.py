@@ -22,7 +22,7 @@ LISTS: dict[str, Any] = {
         "jobPostings": [{"title": "Cook", "externalPath": "/job/Lyon/Cook_JR1", "locationsText": "2 Locations"}]
     },
     "bamboohr": {"result": [{"id": "1", "jobOpeningName": "Cook"}]},
-    "rippling": [{"uuid": "1", "name": "Cook", "url": "https://ats.rippling.com/acme/jobs/1"}],
+    "rippling_v1": [{"uuid": "1", "name": "Cook", "url": "https://ats.rippling.com/acme/jobs/1"}],
     "oracle_hcm": {"items": [{"requisitionList": [{"Id": "1", "Title": "Cook"}]}]},
     "workable": {"name": "Acme", "jobs": [{"shortcode": "A", "title": "Cook", "url": "https://a.example/A"}]},
 }
@@ -48,7 +48,7 @@ DETAILS: dict[str, tuple[str, Any]] = {
         "https://acme.bamboohr.com/careers/1/detail",
         {"result": {"jobOpening": {"description": "<p>We cook.</p>", "datePosted": "2026-10-01"}}},
     ),
-    "rippling": (
+    "rippling_v1": (
         "https://api.rippling.com/platform/api/ats/v1/board/acme/jobs/1",
         {"description": {"role": "<p>We cook.</p>"}, "createdOn": "2026-10-01"},
     ),

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ramet.jobs.boards.reader import Page, name_request, read_name
-from ramet.jobs.boards.vendors import vendors
+from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.errors import WrongShape
 from tests.jobs.boards.sample_boards import BOARDS, board, read
 
@@ -29,10 +29,23 @@ EMPTY: dict[str, Any] = {
     "teamtailor": {"version": "https://jsonfeed.org/version/1.1", "items": []},
     "breezy": [],
     "bamboohr": {"meta": {"totalCount": 0}, "result": []},
-    "rippling": [],
+    "rippling": {"items": [], "totalItems": 0},
+    "rippling_v1": [],
     "pinpoint": {"data": []},
     "oracle_hcm": {"items": [{"TotalJobsCount": 0, "requisitionList": []}]},
     "gem": [],
+    "eightfold": {"positions": [], "count": 0},
+    "eightfold_search": {"data": {"positions": [], "count": 0}},
+    "successfactors": "<Job-Listing></Job-Listing>",
+    "jibe": {"jobs": [], "totalCount": 0},
+    "ukg": {"opportunities": [], "totalCount": 0},
+    "adp": {"jobRequisitions": [], "meta": {"totalNumber": 0}},
+    "paylocity": "<script>window.pageData = {Jobs: []};</script>",
+    "comeet": "<script>COMPANY_POSITIONS_DATA = [];</script>",
+    "remotive": {"job-count": 0, "jobs": []},
+    "himalayas": {"jobs": [], "totalCount": 0},
+    "arbeitnow": {"data": []},
+    "hackernews": {"children": []},
     "rss": '<rss version="2.0"><channel><title>Acme</title></channel></rss>',
     "xml": "<jobs><updated>2026-10-08</updated></jobs>",
 }

@@ -134,6 +134,7 @@ class Place:
 LISTING_FIELDS = (
     "url", "title", "company", "location", "salary_min", "salary_max", "salary_currency", "closed_at", "score", "facts",
     "filter_result", "company_id", "source_id", "description", "posted_at",
+    "fingerprint", "text_hash",
 )  # fmt: skip
 
 

@@ -55,6 +55,6 @@ def test_where_nothing_can_be_written_is_one_line(place: Place) -> None:
 
 def test_no_match_is_an_empty_file_of_its_kind(place: Place) -> None:
     place.add_listing("https://a.example/1")
-    assert place.run("export", "csv").stdout.startswith("score,priority,title")
+    assert place.run("export", "csv").stdout.startswith("score,priority,status,note,title")
     assert json.loads(place.run("export", "json").stdout) == []
     assert place.run("export", "markdown").stdout == "# 0 matches\n"

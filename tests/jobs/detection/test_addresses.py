@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.findings import GUESSED, Confidence, DetectedBoard
-from ramet.jobs.detection.patterns import PATTERNS
+from ramet.jobs.detection.patterns import vendor_names
 
-BOARDS = {
+BOARDS: dict[str, tuple[str, str | None]] = {
     "https://boards.greenhouse.io/acme": ("greenhouse", "acme"),
     "https://job-boards.greenhouse.io/acme/jobs/4000": ("greenhouse", "acme"),
     "https://BOARDS.Greenhouse.IO/Acme": ("greenhouse", "Acme"),
@@ -45,6 +45,28 @@ BOARDS = {
     "https://jobs.gem.com/acme/am9i": ("gem", "acme"),
     "https://api.gem.com/job_board/v0/acme/job_posts/": ("gem", "acme"),
     "https://join.com/companies/acme/1-clerk": ("join", "acme"),
+    "https://ats.rippling.com/api/v2/board/acme/jobs": ("rippling", "acme"),
+    "https://acme.eightfold.ai/careers?domain=acme.com&query=cook": ("eightfold", "acme"),
+    "https://acme.eightfold.ai/careers/job/77001": ("eightfold", "acme"),
+    "https://career4.successfactors.com/career?company=ACME&career_ns=job_listing": ("successfactors", "ACME"),
+    "https://career17.sapsf.com/career?company=ACME": ("successfactors", "ACME"),
+    "https://phe.tbe.taleo.net/phe01/ats/careers/v2/viewRequisition?org=ACME&cws=37&rid=815": ("taleo", "ACME"),
+    "https://acme.jibeapply.com/jobs/5150": ("jibe", "acme"),
+    "https://acme.applytojob.com/apply/jobs/details/Qx7Zt1?&": ("jazzhr", "acme"),
+    "https://recruiting.paylocity.com/Recruiting/Jobs/All/8759d8d9/Acme-Inc": ("paylocity", "8759d8d9"),
+    "https://recruiting2.ultipro.com/ACM1000/JobBoard/132b6065/OpportunityDetail?opportunityId=2": ("ukg", "ACM1000"),
+    "https://workforcenow.adp.com/mascsr/default/mdf/recruitment/recruitment.html?cid=0b10&ccId=19_1": ("adp", "0b10"),
+    "https://us58.dayforcehcm.com/CandidatePortal/en-US/acme/Posting/View/12": ("dayforce", "acme"),
+    "https://acme.avature.net/en_US/careers/SearchJobs": ("avature", "acme"),
+    "https://www.comeet.com/jobs/acme/12.345/night-cook/7A.001": ("comeet", "acme"),
+    "https://acme.softgarden.io/job/48001/Night-Cook": ("softgarden", "acme"),
+    "https://news.ycombinator.com/item?id=4004": ("hackernews", "4004"),
+    "https://hn.algolia.com/api/v1/items/4004": ("hackernews", "4004"),
+    "https://remoteok.com/remote-dev-jobs": ("remoteok", None),
+    "https://remotive.com/remote-jobs/software-dev": ("remotive", None),
+    "https://himalayas.app/jobs/countries/france": ("himalayas", None),
+    "https://www.arbeitnow.com/remote-jobs": ("arbeitnow", None),
+    "https://www.amazon.jobs/en/jobs/1/cook": ("amazon", None),
     "https://careers-acme.icims.com/jobs/1/clerk/job?in_iframe=1": ("icims", "careers-acme"),
     "https://acme.teamtailor.com/jobs/1-clerk": ("teamtailor", "acme"),
     "https://acme.na.teamtailor.com/jobs": ("teamtailor", "acme"),
@@ -73,7 +95,22 @@ def test_the_address_that_is_given_back_is_one_of_the_same_board(url: str) -> No
 
 def test_every_vendor_of_the_table_has_an_address_here() -> None:
     kinds = {kind for kind, _ in BOARDS.values()} | {"workday", "oracle_hcm"}
-    assert kinds == {pattern.kind for pattern in PATTERNS}
+    assert kinds == vendor_names()
+
+
+def test_the_addresses_of_a_vendor_that_name_no_board_are_of_none() -> None:
+    for url in ("https://workforcenow.adp.com/mascsr/default/mdf/recruitment/recruitment.html?cid=0b10",):
+        assert board_of_url(url) is None
+    # A domain of which one host only is a vendor's.
+    for url in ("https://www.ycombinator.com/companies/acme/jobs", "https://www.adp.com/careers"):
+        answer = found(url)
+        assert answer.kind == "generic"
+
+
+def test_a_site_of_ones_own_that_phenom_made_is_told_by_its_addresses() -> None:
+    answer = found("https://careers.acme.example/us/en/search-results?keywords=cook")
+    assert (answer.kind, answer.token) == ("phenom", None)
+    assert answer.ids == {"host": "careers.acme.example", "country": "us", "lang": "en"}
 
 
 def test_boards_in_europe_are_told_apart() -> None:

@@ -7,12 +7,14 @@ import json
 from collections import Counter
 from collections.abc import Callable
 
-from ramet.jobs.detection.addresses import board_of_url, domain_of
+from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.findings import GUESSED
-from ramet.jobs.detection.patterns import PATTERNS
+from ramet.jobs.detection.patterns import domain_of, patterns
 from tests.jobs.corpus import corpus_file
 
-DOMAINS = {pattern.domain: pattern.kind for pattern in PATTERNS}
+DOMAINS = {pattern.domain: pattern.kind for those in patterns().values() for pattern in those}
+UNLISTED = {"avature", "comeet", "dayforce", "eightfold", "jazzhr", "jibe", "paylocity", "phenom", "softgarden"}
+"""Vendors that the list does not tell from pages of a company's own."""
 Row = dict[str, str]
 
 
@@ -25,6 +27,8 @@ def kind_of(row: Row) -> str | None:
     """What we say; a feed of Teamtailor's is on the list as a feed."""
     found = board_of_url(row["url"])
     kind = found.kind if found else None
+    if row["kind"] == "generic" and kind in UNLISTED:
+        return "generic"
     return "rss" if kind == "teamtailor" and row["kind"] == "rss" else kind
 
 

@@ -168,3 +168,21 @@ def test_remote_work_that_is_open_to_a_person_is_remote(text: str) -> None:
 def test_how_pages_say_it_in_few_words(text: str, arrangement: str) -> None:
     posting = Posting(url="https://a.example/1", title="Engineer", location="Oslo, Norway")
     assert str(arrangement_of(posting, text)[0]) == arrangement
+
+
+@pytest.mark.parametrize(
+    ("text", "arrangement"),
+    [
+        ("you may start in the home office in houston before you move to the site", "onsite"),
+        ("reports to our corporate home office", "onsite"),
+        ("work from your home office", "remote"),
+        ("remote vs. office hybrid (remote/office)\ncompany acme", "hybrid"),
+        ("remote vs. office: remote only", "remote"),
+        ("remote vs. office office/site only", "onsite"),
+        ("benefits: working from home flexibility, gym", "hybrid"),
+        ("flexibility to occasionally work from home", "hybrid"),
+    ],
+)
+def test_offices_at_home_and_home_offices(text: str, arrangement: str) -> None:
+    posting = Posting(url="https://a.example/1", title="Engineer", location="Oslo, Norway")
+    assert str(arrangement_of(posting, text)[0]) == arrangement

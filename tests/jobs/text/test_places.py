@@ -134,3 +134,11 @@ def test_a_country_of_a_field_decides_what_a_code_means() -> None:
     assert places_of("Salem, IN", "India")[0].country == "IN"
     assert places_of("Salem, IN", "US")[0].country == "US"
     assert places_of("Lonely Village", "NOR") == (Place("Lonely Village", None, "NO", 1),)
+
+
+def test_a_country_in_brackets_ends_a_place() -> None:
+    found = places_of("Turin (Italy), Cork (Ireland), Lyon (France), or Didcot (UK)")
+    assert [(place.city, place.country) for place in found] == [
+        ("Turin", "IT"), ("Cork", "IE"), ("Lyon", "FR"), ("Didcot", "GB"),
+    ]  # fmt: skip
+    assert [place.city for place in places_of("Austin (Texas), Denver (Colorado)")] == ["Austin", "Denver"]

@@ -176,3 +176,26 @@ def test_a_long_text_made_to_hang(piece: str) -> None:
     read_posting(Posting(url=text, title=text, company="Acme", location=text, description=text, salary=text))
     find_technologies(text)
     places_of(text)
+
+
+@pytest.mark.parametrize(
+    ("heading", "part"),
+    [
+        ("Let's talk about qualifications and experience", Part.REQUIRED),
+        ("Let's talk about responsibilities", Part.DUTIES),
+        ("A bit about us", Part.ABOUT),
+        ("What will help you stand out (not essential, nice to have skills)", Part.PREFERRED),
+    ],
+)
+def test_headings_in_a_sentence(heading: str, part: Part) -> None:
+    assert sections_of(f"First words.\n{heading}\nPython")[-1].part is part
+
+
+def test_a_line_of_a_list_that_lost_its_mark_is_no_heading() -> None:
+    text = "Requirements\nPublic company finance experience\nSales compensation planning experience\nExcel"
+    assert [section.part for section in sections_of(text)] == [Part.REQUIRED]
+
+
+def test_an_arrangement_that_is_glued_to_the_place() -> None:
+    told = {"location": "Pune, India", "description": "Job Title: EngineerLocation: PuneHybridPurpose of the role"}
+    assert read_posting(POSTING.model_copy(update=told)).arrangement is Arrangement.HYBRID

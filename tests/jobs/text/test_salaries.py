@@ -222,3 +222,19 @@ def test_the_least_and_the_most_under_their_own_words() -> None:
 )
 def test_pay_that_is_told_twice_or_without_its_period(text: str, country: str | None, salary: Salary) -> None:
     assert salary_of(None, text, country) == salary
+
+
+@pytest.mark.parametrize(
+    ("text", "country", "salary"),
+    [
+        ("Gehalt bei EUR 3.100,00 (14x jährlich), mit Bereitschaft zur Überzahlung", "AT", Salary(43_400, None, "EUR")),
+        ("Mindestgehalt: 3.500 Euro (14 mal) brutto", "AT", Salary(49 * K, 49 * K, "EUR")),
+        ("Salary: $90,000 and up", None, Salary(90 * K, None, "USD")),
+        ("Base of $90,000 a year", None, usd(90 * K, 90 * K)),
+        ("an employee base of over 4000, a 3 lakh+ strong independent fleet of drivers", "IN", None),
+        ("a customer base of 12 lakh people in 3 states", "IN", None),
+        ("CTC: 3 lakh for the first year", "IN", Salary(300 * K, 300 * K, "INR")),
+    ],
+)  # fmt: skip
+def test_payments_a_year_and_numbers_of_people(text: str, country: str | None, salary: Salary | None) -> None:
+    assert salary_of(None, text, country) == salary

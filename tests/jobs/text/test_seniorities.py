@@ -123,3 +123,15 @@ def test_an_associate_who_has_years_is_no_junior() -> None:
 
 def test_the_next_colleague_of_a_text_has_a_level() -> None:
     assert str(seniority_of("Engineer", "as our next senior software engineer you build", None)[0]) == "senior"
+
+
+def test_the_title_that_the_text_repeats_with_a_level() -> None:
+    assert str(seniority_of("Java Developer", "senior java developerlocation - pune, full time", 3)[0]) == "senior"
+    assert str(seniority_of("Data Analyst", "role: junior data analyst (m/f/d) in our team", None)[0]) == "junior"
+    for text in ("you support senior java developers in oslo", "our java developer reports to a senior architect"):
+        assert str(seniority_of("Java Developer", text, None)[0]) == "mid"
+
+
+def test_manager_before_a_comma_leads_only_with_a_team() -> None:
+    assert str(seniority_of("Manager, Strategic Finance", "you build models for the board", None)[0]) == "mid"
+    assert str(seniority_of("Manager, Strategic Finance", "lead a team of two analysts", None)[0]) == "lead"

@@ -102,3 +102,37 @@ def test_every_canonical_name_is_found_as_itself() -> None:
 )
 def test_letters_that_are_no_name_and_names_in_a_row(text: str, names: list[str]) -> None:
     assert list(find_technologies(text)) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rest assured that we answer; make inroads with retail clients, evidently, in a frame of the full story.",
+        "You can open accounts at the front door, fortify our defenses, renovate kitchens and retool the plant.",
+        "Run all scripts before base camp; an X-ray technician for the control tower, with a bevy of tools.",
+        "the graph shows that all critical success factors stand on core data models and a superset of them",
+        "Linear algebra, Linear Regression; Core Data Platform teams; an inventor, a prodigy, a viewpoint",
+        "semi-conductor plants, a train conductor, a maestro on the blackboard; book a service now; marshmallow",
+        "We seek an Enterprise Architect who renovates our cloud storage. Monaco and Lombardy.",
+    ],
+)
+def test_words_of_every_day_are_no_products(text: str) -> None:
+    assert find_technologies(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("API tests with REST Assured and Java", ["rest assured", "java"]),
+        ("Java, Conductor, Temporal", ["java", "conductor", "temporal"]),
+        ("Workday Adaptive and NetSuite; working knowledge of Adaptive", ["adaptive planning", "netsuite"]),
+        ("Swift, Core Data and XCTest", ["swift", "core data", "xctest"]),
+        ("experience with Hex or Retool", ["hex", "retool"]),
+        ("Apache Superset, Metabase", ["superset", "metabase"]),
+        ("Models on OpenVX, TVM and OpenCL", ["openvx", "tvm", "opencl"]),
+        ("Simulation in Flotherm or ANSYS Icepak", ["flotherm", "icepak"]),
+        ("Azure Front Door, AWS X-Ray, Cloud Storage", ["azure front door", "x-ray", "aws", "cloud storage"]),
+    ],
+)
+def test_products_with_names_of_every_day(text: str, names: list[str]) -> None:
+    assert list(find_technologies(text)) == names

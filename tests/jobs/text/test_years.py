@@ -94,3 +94,36 @@ def test_a_demand_with_a_company_behind_it_stays_one() -> None:
 )
 def test_texts_that_lost_their_line_breaks(text: str, years: tuple[int | None, int | None]) -> None:
     assert years_of(sections_of(text)) == years
+
+
+@pytest.mark.parametrize(
+    ("text", "years"),
+    [
+        ("- 2-3+ years in business intelligence or reporting", (2, 3)),
+        ("4+ years in business development", (4, None)),
+        ("- 3 years in sales or retail", (3, None)),
+        ("Years of Experience - 6+Availability: immediate", (6, None)),
+        ("Years of experience: 4-7", (4, 7)),
+        ("Total experience: 9+", (9, None)),
+        ("Relevant exp (yrs): 3 - 5", (3, 5)),
+        ("5년 이상의 데이터 모델링 경험", (5, None)),
+        ("3年以上の開発経験", (3, None)),
+        ("2年以上工作经验", (2, None)),
+    ],
+)
+def test_demands_in_few_words(text: str, years: tuple[int, int | None]) -> None:
+    assert years_of(sections_of(f"Requirements\n{text}")) == years
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "With 30 years in business, we know our trade",
+        "Customer experience: 5 markets, 3 brands",
+        "Experience: 12 countries in one year",
+        "설립 10년 이상",
+        "The plan pays 3 years in full",
+    ],
+)
+def test_years_and_numbers_that_are_no_demand(text: str) -> None:
+    assert years_of(sections_of(text)) == (None, None)

@@ -71,23 +71,38 @@ def item_settlement(
     if delay_seconds and state != "pending":
         raise ValueError(f"delay_seconds goes with pending, not with {state}")
     text = None if result is None else json_text("the result", result, BALANCED.payload_bytes_max)
-    told = tuple((sql, tuple(parameters)) for sql, parameters in writes)
-    return _checked(ItemSettlement(task_id, binding, state, text, reason, delay_seconds, uses_time, told))
+    return _made(task_id, binding, state, text, reason, delay_seconds, uses_time, writes)
 
 
 def _checked(made: ItemSettlement) -> ItemSettlement:
     """One whose every part is what it says: in the worker, another would spoil the settlements of other tasks too."""
     if not isinstance(made, ItemSettlement):
         raise TypeError(f"a {type(made).__name__} settles no task: make it with ramet.item_settlement")
+    if made.result is not None:
+        check_text("the result", made.result)
+    return _made(*made)
+
+
+def _made(  # noqa: PLR0917 - the fields in their order
+    task_id: str,
+    binding: int,
+    state: str,
+    result: str | None,
+    reason: str | None,
+    delay_seconds: float,
+    uses_time: bool,
+    writes: Sequence[tuple[str, Sequence[Any]]],
+) -> ItemSettlement:
+    """A settlement whose every part is checked but the result, which is JSON text."""
     return ItemSettlement(
-        task_id=check_name("the id of a bound task", made.task_id),
-        binding=integer("the binding", made.binding),
-        state=made.state,
-        result=None if made.result is None else check_text("the result", made.result),
-        reason=None if made.reason is None else storable(_text("the reason", made.reason), ERROR_CHARACTERS_MAX),
-        delay_seconds=seconds_from_now("delay_seconds", made.delay_seconds),
-        uses_time=bool(made.uses_time),
-        writes=tuple((sql, check_own("a settled task's write", sql, parameters)) for sql, parameters in made.writes),
+        task_id=check_name("the id of a bound task", task_id),
+        binding=integer("the binding", binding),
+        state=state,
+        result=result,
+        reason=None if reason is None else storable(_text("the reason", reason), ERROR_CHARACTERS_MAX),
+        delay_seconds=seconds_from_now("delay_seconds", delay_seconds),
+        uses_time=bool(uses_time),
+        writes=tuple((sql, check_own("a settled task's write", sql, tuple(one))) for sql, one in writes),
     )
 
 

@@ -55,7 +55,8 @@ def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = F
         raise ValueError(f"{verb} takes {sorts} (not OR ROLLBACK), by itself")
     check_text(f"the statement of {verb}", sql)
     for value in parameters:
-        if type(value) in _SMALL or (type(value) is int and -_SAFE < value < _SAFE):
+        kind = type(value)
+        if kind in _SMALL or (value.isprintable() if kind is str else kind is int and -_SAFE < value < _SAFE):
             continue
         # What a database driver would adapt in this process cannot travel to the one that writes.
         if not isinstance(value, str | bytes | int | float | None):

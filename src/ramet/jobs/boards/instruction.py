@@ -233,11 +233,12 @@ class Paging(_Shape):
 
     by: Literal["offset", "page", "token", "link"]
     parameter: str = ""
-    """Of the address or, of a POST, of its body. Empty: the address has ``{offset}`` or ``{page}`` in it."""
+    """Of the address or, of a POST, of its body (there with dots for what is inside). Empty: the address has
+    ``{offset}`` or ``{page}`` in it."""
     size: int = Field(default=100, ge=1)
     """Openings of a page, as asked for. A page that has fewer is the last one, where no total is told."""
-    first: int = Field(default=1, ge=0)
-    """Number of the first page."""
+    first: int | None = Field(default=None, ge=0)
+    """Number of the first page, 1 if not given; or of the first opening, 0 if not given."""
     path: Path | None = None
     """Where the token or the address of the next page is."""
     selector: Selector | None = None
@@ -257,6 +258,8 @@ class Detail(_Shape):
     """A description with fewer characters than these is a teaser: the rest has to be fetched."""
     type: Literal["json", "html"] = "html"
     """``html``: the page of the posting, read as any page of a posting."""
+    embedded: str | None = None
+    """JSON in the posting's page, as that of an instruction."""
     response_path: Path = ""
     fields: dict[str, Rules] = Field(default_factory=dict)
     headers: dict[str, str] = Field(default_factory=dict)

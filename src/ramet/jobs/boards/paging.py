@@ -22,8 +22,9 @@ ACCEPT: Mapping[str, str] = {
 
 def first_request(instruction: Instruction) -> Request:
     """What is asked for the first page."""
-    start = None if instruction.paging is None else {"offset": "0", "page": str(instruction.paging.first)}
-    url = _filled(instruction.url, start or {})
+    paging = instruction.paging
+    start = {} if paging is None else {"offset": str(paging.first or 0), "page": str(_first(paging))}
+    url = _filled(instruction.url, start)
     return _request(instruction, url, instruction.body)
 
 
@@ -69,7 +70,8 @@ def _counted(
 ) -> Request | None:
     """The next page by its number, or by how many entries there were before it."""
     asked = _asked(instruction, paging, request)
-    before = asked if paging.by == "offset" and asked is not None else (page - 1) * paging.size
+    offset = paging.first or 0
+    before = asked - offset if paging.by == "offset" and asked is not None else (page - 1) * paging.size
     reached = before + count
     if paging.total_on_first and page > 1:
         total = None
@@ -80,11 +82,15 @@ def _counted(
             return None
     elif count < paging.size:
         return None
-    number = (asked if asked is not None else paging.first + page - 1) + 1
-    values = {"offset": str(reached), "page": str(number)}
+    number = (asked if asked is not None else _first(paging) + page - 1) + 1
+    values = {"offset": str(reached + offset), "page": str(number)}
     if not paging.parameter:
         return _request(instruction, _filled(instruction.url, values), instruction.body)
     return _with(instruction, request, {paging.parameter: int(values[paging.by])})
+
+
+def _first(paging: Paging) -> int:
+    return 1 if paging.first is None else paging.first
 
 
 def _asked(instruction: Instruction, paging: Paging, request: Request) -> int | None:
@@ -92,7 +98,7 @@ def _asked(instruction: Instruction, paging: Paging, request: Request) -> int | 
     if not paging.parameter:
         return None
     if instruction.method == "POST":
-        found = str((_body(request) or {}).get(paging.parameter, ""))
+        found = text_at(_body(request), paging.parameter)
     else:
         found = dict(parse_qsl(urlsplit(request.url).query)).get(paging.parameter, "")
     return int(found) if found.isdecimal() and len(found) < 12 else None
@@ -101,7 +107,14 @@ def _asked(instruction: Instruction, paging: Paging, request: Request) -> int | 
 def _with(instruction: Instruction, request: Request, values: Mapping[str, Any]) -> Request:
     """The same request with other values in its address or, of a POST, in its body."""
     if instruction.method == "POST":
-        return _request(instruction, request.url, {**(_body(request) or {}), **values})
+        body = _body(request) or {}
+        for name, value in values.items():
+            *around, last = name.split(".")
+            inner = body
+            for step in around:
+                inner = inner.setdefault(step, {})
+            inner[last] = value
+        return _request(instruction, request.url, body)
     parts = urlsplit(request.url)
     query = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in values]
     query += [(name, str(value)) for name, value in values.items()]

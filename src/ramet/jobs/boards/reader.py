@@ -43,12 +43,14 @@ def detail_request(instruction: Instruction, posting: Posting) -> Request | None
     if posting.whole or posting.detail_url is None:
         return None
     detail = instruction.detail or Detail(url=())
-    return Request(posting.detail_url, headers={"Accept": ACCEPT[detail.type], **detail.headers})
+    kind = "html" if detail.embedded is not None else detail.type
+    return Request(posting.detail_url, headers={"Accept": ACCEPT[kind], **detail.headers})
 
 
 def is_page(instruction: Instruction) -> bool:
     """Whether the rest of an opening is on a page for people, to which robots.txt applies."""
-    return instruction.detail is None or instruction.detail.type == "html"
+    detail = instruction.detail
+    return detail is None or detail.type == "html" or detail.embedded is not None
 
 
 def read_detail(
@@ -69,7 +71,7 @@ def read_detail(
     detail = instruction.detail
     if detail is None or detail.type == "html":
         return _completed(posting, posting_of_page(text_of_bytes(body, media_type), url, now))
-    value = parsed_json(instruction.model_copy(update={"embedded": None}), body, media_type)
+    value = parsed_json(instruction.model_copy(update={"embedded": detail.embedded}), body, media_type)
     found = values_at(value, detail.response_path)
     if not found or not isinstance(found[0], dict):
         where = f"at {detail.response_path!r}" if detail.response_path else "at its top"

@@ -1,4 +1,4 @@
-"""The boards that are known: rows of ``vendors.yaml``, and the instruction for one board."""
+"""The instruction for one board, from the row of its vendor."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import json
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib import resources
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from ramet.jobs.boards.instruction import Instruction, is_valid
+from ramet.jobs.boards.vendor_rows import Vendor, main_row, rows_of, vendors
 from ramet.jobs.detection.findings import DetectedBoard
 from ramet.jobs.errors import InputError
 
@@ -27,41 +25,6 @@ _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9](?:[a
 _VALUE = re.compile(r"(?!\.{1,2}\Z)[^\x00-\x1f\x7f/\\?#{}]{1,200}")
 
 
-class Vendor(Instruction):
-    """What is the same for all boards of a vendor: an instruction with things left to fill in."""
-
-    vendor: str = ""
-    kind: str = ""
-    """What detection calls it, where that is not the row's name."""
-    hosts: tuple[str, ...] = ()
-    """Its hosts, with ``*``. Of several rows of one kind, the one that has the board's host is taken."""
-    paths: tuple[str, ...] = ()
-    """Its addresses on these hosts, with ``*``: path and query. None: all of them."""
-    region: str | None = None
-    """What detection found as ``region``, for this row to be taken."""
-    host: str | None = None
-    """The board's host, where it was found on another one."""
-    own_domains: bool = False
-    """A board may stand on a host of the company's own."""
-    variables: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """More things to fill in, each the first of these that is known."""
-    needs: tuple[str, ...] = ()
-    """What has to be known of a board."""
-    roots: dict[str, str] = Field(default_factory=dict)
-    """Of XML: the response path by the root element's name, for feeds that turn out to be such a list."""
-
-
-@cache
-def vendors() -> Mapping[str, Vendor]:
-    """Every row by its name."""
-    import yaml
-
-    text = (resources.files("ramet.jobs.boards") / "vendors.yaml").read_text(encoding="utf-8")
-    rows: dict[str, Any] = yaml.safe_load(text)
-    made = {name: Vendor.model_validate({"vendor": name, "kind": name, **row}) for name, row in rows.items()}
-    return MappingProxyType(made)
-
-
 def vendor_of_root(root: str) -> Vendor | None:
     """The row whose lists have such a root element, with the path to its openings."""
     for vendor in vendors().values():
@@ -70,18 +33,35 @@ def vendor_of_root(root: str) -> Vendor | None:
     return None
 
 
-def instruction_for(found: DetectedBoard, *, company_name: str | None = None) -> Instruction:
+def instructions_for(found: DetectedBoard) -> list[Instruction]:
+    """How to read a board that detection found: the row of its vendor, then those that are tried where it fails.
+
+    Raises:
+        InputError: something that the vendor needs is not known of this board.
+    """
+    vendor = _vendor_of(found)
+    instructions = [instruction_for(found)]
+    while vendor.otherwise is not None:
+        vendor = vendors()[vendor.otherwise]
+        instructions.append(instruction_for(found, vendor=vendor))
+    return instructions
+
+
+def instruction_for(
+    found: DetectedBoard, *, company_name: str | None = None, vendor: Vendor | None = None
+) -> Instruction:
     """How to read a board that detection found.
 
     Args:
         found: of a page that no vendor made, its ``ids`` have ``selectors`` or ``embedded``: as JSON, what detection
             discovered.
         company_name: whose board it is, for openings that do not say.
+        vendor: the row to take; None: the one that fits.
 
     Raises:
         InputError: something that the vendor needs is not known of this board.
     """
-    vendor = _vendor_of(found)
+    vendor = vendor or _vendor_of(found)
     known = _known(vendor, found)
     discovered = _discovered(found) if "selectors" in vendor.needs else {}
     missing = [name for name in vendor.needs if name not in known and (name != "selectors" or not discovered)]
@@ -95,7 +75,7 @@ def instruction_for(found: DetectedBoard, *, company_name: str | None = None) ->
         "url": _filled(vendor.url, known),
         "base_url": None if vendor.base_url is None else _filled(vendor.base_url, known),
         "token": found.token,
-        "ids": {name: value for name, value in known.items() if name not in ("token", "url", "label")},
+        "ids": {name: value for name, value in known.items() if name not in ("token", "url", "label", "apex")},
         "company_name": company_name,
     }
     if vendor.name is not None and vendor.name.url is not None:
@@ -129,10 +109,8 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _vendor_of(found: DetectedBoard) -> Vendor:
-    rows = [vendor for vendor in vendors().values() if vendor.kind == found.kind]
-    if found.kind in vendors() and not rows:
-        rows = [vendors()[found.kind]]
-    if not rows:
+    rows, main = rows_of(found.kind), main_row(found.kind)
+    if main is None:
         raise InputError(f"{found.kind} is no board that is known: {', '.join(sorted(vendors()))}")
     host, region = _host_of(found.url), found.ids.get("region")
     path = found.url.partition("://")[2].removeprefix(host)
@@ -141,7 +119,7 @@ def _vendor_of(found: DetectedBoard) -> Vendor:
             return row
         if region is not None and row.region == region:
             return row
-    return next((row for row in rows if row.vendor == found.kind), rows[0])
+    return main
 
 
 def _known(vendor: Vendor, found: DetectedBoard) -> dict[str, str]:
@@ -158,7 +136,7 @@ def _known(vendor: Vendor, found: DetectedBoard) -> dict[str, str]:
     if not _HOST.fullmatch(host):
         host = own if vendor.own_domains else ""
     if host:
-        known |= {"host": host, "label": host.partition(".")[0]}
+        known |= {"host": host, "label": host.partition(".")[0], "apex": ".".join(host.rsplit(".", 2)[-2:])}
     for name, templates in vendor.variables.items():
         filled = (_filled(template, known) for template in templates)
         value = next((value for value in filled if _VALUE.fullmatch(value)), None)

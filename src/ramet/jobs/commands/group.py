@@ -80,10 +80,12 @@ class Words(click.Group):
 
 COMMANDS = {
     "init": Entry("setup", "init", "Say who looks for work, and what for."),
-    "import": Entry("setup", "import_command", "Take over the queue of another job finder."),
+    "import": Entry("setup", "import_command", "Take over another job finder's records and queue."),
     "run": Entry("run", "run_command", "Scrape sources, filter and score what is new."),
     "work": Entry("run", "work_command", "Work on what is in the queue."),
+    "vendors": Entry("lists", "list_vendors", "Show which vendors of boards are known."),
     "matches": Entry("matches", "matches_command", "What fits."),
+    "mark": Entry("matches", "mark_command", "Say what you did about matches."),
     "export": Entry("matches", "export", "Write matches as CSV, JSON or Markdown."),
     "why": Entry("why", "why", "Why a listing was dropped, or is a match."),
     "rejected": Entry("lists", "rejected_command", "What did not fit, and why in a few words."),
@@ -94,7 +96,8 @@ COMPANY_COMMANDS = {
 }
 SOURCES_COMMANDS = {
     "list": Entry("lists", "list_sources", "Show sources and how they do."),
-    "add": Entry("sources", "add_source", "Add the address of a list of openings."),
+    "add": Entry("add_source", "add_source", "Add the address of a list of openings."),
+    "suggested": Entry("add_source", "suggested", "Show boards of companies to begin with."),
     "approve": Entry("sources", "approve", "Test sources that wait for a person, and enable them."),
     "enable": Entry("sources", "enable", "Scrape a source again that was switched off."),
     "disable": Entry("sources", "disable", "Let a source be."),
@@ -110,7 +113,8 @@ def jobs() -> None:
       ramet jobs company add acme.com    look at a company, and for its board
       ramet jobs sources list            boards, and which of them wait for you
       ramet jobs run                     scrape, filter and score what is new
-      ramet jobs matches                 what fits
+      ramet jobs matches                 what fits, new ones first
+      ramet jobs mark ID applied         say what you did about one
       ramet jobs why URL                 why one was dropped
     """
 

@@ -1,4 +1,4 @@
-"""The command `matches`: what fits, scored for its age of today."""
+"""The commands `matches`, `mark` and `export`: what fits, scored for its age of today, and what a person did."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,109 +19,179 @@ from ramet import Client
 from ramet.commands.options import ask, json_option
 from ramet.commands.output_files import harmless_cell, os_errors_as_user_errors, replaced
 from ramet.commands.terminal import columns, console, counted, emit, plain
-from ramet.jobs import queries
 from ramet.jobs.app import app
 from ramet.jobs.commands import terminal
 from ramet.jobs.commands.terminal import NO_PROFILE, database_option, salary
 from ramet.jobs.declared_settings import settings_in_force
-from ramet.jobs.matching.caps import ceiling_of
-from ramet.jobs.matching.score import fresh_score, priority_word
-from ramet.jobs.queries import Match
-from ramet.jobs.settings import JobsSettings
+from ramet.jobs.match_status import (
+    MatchStatus,
+    ScoredMatch,
+    checked_note,
+    checked_status,
+    listing_ids_of,
+    matches,
+)
+from ramet.jobs.tasks.match_status import mark_matches, mark_shown
 
 PRIORITIES = ("High", "Medium", "Low")
 LISTED_MAX = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A match, and what it is worth today."""
-
-    match: Match
-    score: float
-    priority: str
-
-    def as_json(self) -> dict[str, Any]:
-        """For machines."""
-        return {"score": self.score, "priority": self.priority, **self.match.as_json()}
-
-
-async def scored_matches(
-    client: Client, settings: JobsSettings, now: float, *, with_closed: bool = False, min_score: float | None = None
-) -> list[Scored]:
-    """Matches, the best today first.
-
-    Only the part of the score that is the listing's age changes by itself; what a profile that was changed since would
-    say is not asked.
-    """
-    found = []
-    for match in await queries.matches(client):
-        if match.closed_at is not None and not with_closed:
-            continue
-        ceiling = ceiling_of(match.adjustments)
-        score, _ = fresh_score(match.static_score, match.posted_at, settings, now, ceiling)
-        if min_score is None or score >= min_score:
-            found.append(Scored(match, score, priority_word(score, settings.match)))
-    found.sort(key=lambda one: (-one.score, one.match.listing_id))
-    return found
+STATUS_CHOICE = click.Choice([status.value for status in MatchStatus], case_sensitive=False)
+status_option = click.option("--status", "statuses", multiple=True, type=STATUS_CHOICE, help="Only these (repeatable).")
+all_option = click.option("--all", "with_dismissed", is_flag=True, help="Also those that you dismissed.")
+score_option = click.option("--min-score", type=float, metavar="POINTS", help="Only those worth so much today.")
+closed_option = click.option("--closed", "with_closed", is_flag=True,
+                             help="Also those that their boards do not show any more.")  # fmt: skip
 
 
 @click.command("matches", short_help="What fits.")
-@click.option("--min-score", type=float, metavar="POINTS", help="Only those that are worth so much today.")
+@click.option("--new", "only_new", is_flag=True, help="Only those that you have not seen.")
+@status_option
+@all_option
+@score_option
 @click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="Only those.")
-@click.option("--closed", "with_closed", is_flag=True, help="Also those that their boards do not show any more.")
+@closed_option
 @click.option("--limit", type=click.IntRange(1, LISTED_MAX), default=20, show_default=True, help="At most so many.")
+@click.option("--keep-new", is_flag=True, help="Leave those that are shown new.")
 @database_option
 @json_option
 def matches_command(
-    *, min_score: float | None, priority: str | None, with_closed: bool, limit: int, database: str, as_json: bool
+    *,
+    only_new: bool,
+    statuses: tuple[str, ...],
+    priority: str | None,
+    limit: int,
+    keep_new: bool,
+    database: str,
+    as_json: bool,
+    **chosen: Any,
 ) -> None:
-    """Show matches, the best first, each scored for its age of today; `ramet jobs why` tells all about one."""
+    """Show matches: new ones first, then the best first, each scored for its age of today.
+
+    A match that was shown is new no more. `ramet jobs mark` gives it another status; `ramet jobs why` tells all about
+    one.
+    """
+    if only_new and statuses:
+        raise click.UsageError("give either --new or --status")
+    wanted = ("new",) if only_new else statuses or None
 
     async def show(client: Client) -> None:
         settings, now = await settings_in_force(client), time.time()
-        found = await scored_matches(client, settings, now, with_closed=with_closed, min_score=min_score)
+        found = await matches(client, now=now, statuses=wanted, **chosen)
         if priority is not None:
             found = [one for one in found if one.priority.lower() == priority.lower()]
+        shown = found[:limit]
         if as_json:
-            emit([one.as_json() for one in found[:limit]])
-            return
-        if not settings.profile.given:
-            click.echo(NO_PROFILE)
-        if not found:
-            click.echo(
-                f"there are no such matches in {client.place}: `ramet jobs run` looks for some, "
-                "`ramet jobs rejected` shows what did not fit"
-            )
-            return
-        _print(found[:limit], len(found), now)
+            emit([one.as_json() for one in shown])
+        else:
+            if not settings.profile.given:
+                click.echo(NO_PROFILE)
+            if found:
+                _print(shown, found, now)
+            else:
+                click.echo(_nothing(client, only_new=only_new))
+        if not keep_new:
+            await mark_shown(client, [one.match.listing_id for one in shown if one.mark is None])
 
     ask(app, database, show)
 
 
-def _print(found: list[Scored], total: int, now: float) -> None:
+def _nothing(client: Client, *, only_new: bool) -> str:
+    if only_new:
+        return "there are no new matches: `ramet jobs run` looks for some, `ramet jobs matches` shows the others"
+    return (
+        f"there are no such matches in {client.place}: `ramet jobs run` looks for some, "
+        "`ramet jobs rejected` shows what did not fit"
+    )
+
+
+STYLES = {"new": "bold green", "dismissed": "dim", "rejected": "red", "offer": "bold magenta", "seen": ""}
+"""Of a status; all others are what a person is at."""
+
+
+ID_WIDTH, SCORE_WIDTH = 7, 5
+
+
+def _print(found: list[ScoredMatch], listed: list[ScoredMatch], now: float) -> None:
     out = console()
-    table = columns()
-    for name in ("score", "priority", "opening", "age"):
-        table.add_column(name, justify="right" if name in ("score", "age") else "left", overflow="fold")
+    widest = max(len(one.status.value) for one in found)
     for one in found:
-        match = one.match
-        parts = [plain(part) for part in (match.company, match.location) if part]
-        paid = terminal.salary(match.salary_min, match.salary_max, match.salary_currency)
-        below = " · ".join([*parts, *([paid] if paid else [])])
-        opening = Text.assemble((plain(match.title or match.url), "bold"), f"\n{below}\n", (plain(match.url), "dim"))
-        table.add_row(f"{one.score:g}", one.priority, opening, terminal.age(match.posted_at, now))
-    out.print(table)
-    shown = f"; {len(found):,} of them shown" if total > len(found) else ""
-    out.print(Text(f"{counted(total, 'match', 'matches')}{shown}", style="dim"))
+        table = columns(header=None)
+        for width in (ID_WIDTH, SCORE_WIDTH, widest):
+            table.add_column(width=width, no_wrap=True, justify="right" if width == SCORE_WIDTH else "left")
+        table.add_column(overflow="fold")
+        status = Text(one.status.value, style=STYLES.get(one.status.value, "bold blue"))
+        table.add_row(Text(one.short_id, style="dim"), f"{one.score:g}", status, _opening(one, now))
+        out.print(table)
+        # By itself on its line and not folded, so that a terminal takes all of it for one address.
+        out.print(Text(f"{' ' * (ID_WIDTH + 2)}{plain(one.match.url)}", style="dim"), soft_wrap=True)
+    new = sum(one.mark is None for one in listed)
+    shown = f"; {len(found):,} of them shown" if len(listed) > len(found) else ""
+    out.print(Text(f"{counted(len(listed), 'match', 'matches')}, {new:,} new{shown}", style="dim"))
+    if new:
+        out.print(
+            Text(f"`ramet jobs mark {found[0].short_id} applied` (or dismissed, ...) says what you did", style="dim")
+        )
+
+
+def _opening(one: ScoredMatch, now: float) -> Text:
+    match = one.match
+    parts = [plain(part) for part in (match.company, match.location) if part]
+    paid = terminal.salary(match.salary_min, match.salary_max, match.salary_currency)
+    parts += [paid] if paid else []
+    parts += [f"{one.priority} priority"]
+    parts += [terminal.ago(match.posted_at, now)] if match.posted_at is not None else []
+    told = Text.assemble((plain(match.title or match.url), "bold"), f"\n{' · '.join(parts)}")
+    if remark := _remark(one, now):
+        told.append(f"\n{remark}", style="italic")
+    return told
+
+
+def _remark(one: ScoredMatch, now: float) -> str:
+    """When a person gave it its status, the note, and that the board does not show it any more."""
+    parts = []
+    if one.mark is not None and one.mark.marked_by is not None:
+        parts.append(f"{one.status} {terminal.ago(one.mark.marked_at, now)}")
+    if one.match.closed_at is not None:
+        parts.append(f"closed {terminal.ago(one.match.closed_at, now)}")
+    if one.mark is not None and one.mark.note:
+        parts.append(plain(one.mark.note))
+    return " · ".join(parts)
+
+
+@click.command("mark", short_help="Say what you did about matches.")
+@click.argument("names", nargs=-1, required=True, metavar="ID...")
+@click.argument("status", metavar="STATUS")
+@click.option("--note", metavar="TEXT", help="Kept with it: who you spoke with, what comes next.")
+@database_option
+@json_option
+def mark_command(*, names: tuple[str, ...], status: str, note: str | None, database: str, as_json: bool) -> None:
+    """Give matches a STATUS: seen, dismissed, applied, interviewing, offer or rejected.
+
+    ID is that of `ramet jobs matches`, or the address of an opening; several are marked at once, or none. A dismissed
+    opening is not shown any more, also when it is posted again. The history stays: `ramet jobs why ID` shows it.
+    """
+    said = checked_status(status.lower())
+    kept = checked_note(note)
+
+    async def write(client: Client) -> None:
+        listing_ids = await listing_ids_of(client, names)
+        await mark_matches(client, listing_ids, said, note=kept)
+        if as_json:
+            emit({"status": said.value, "note": kept, "listing_ids": listing_ids})
+        else:
+            click.echo(f"{counted(len(listing_ids), 'match', 'matches')} marked {said}")
+
+    ask(app, database, write)
 
 
 STANDARD_OUTPUT = "-"
 COLUMNS = (
-    "score", "priority", "title", "company", "location", "salary_min", "salary_max", "salary_currency", "posted_at",
-    "url", "matched_skills", "missing_skills", "tier", "source_id", "method", "listing_id",
+    "score", "priority", "status", "note", "title", "company", "location", "salary_min", "salary_max",
+    "salary_currency", "posted_at", "saved_at", "status_at", "closed_at", "url", "matched_skills", "missing_skills",
+    "tier", "source_id", "method", "id", "listing_id",
 )  # fmt: skip
 """Of a CSV file, in this order. Times are dates of ISO 8601 in UTC, lists are joined by `; `."""
+TIMES = ("posted_at", "saved_at", "status_at", "closed_at")
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
 
 
@@ -130,17 +199,17 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
 @click.argument("form", metavar="csv|json|markdown", type=click.Choice(["csv", "json", "markdown"]))
 @click.option("-o", "--output", default=STANDARD_OUTPUT, show_default="standard output", metavar="FILE",
               help="Where to write.")  # fmt: skip
-@click.option("--min-score", type=float, metavar="POINTS", help="Only those that are worth so much today.")
-@click.option("--closed", "with_closed", is_flag=True, help="Also those that their boards do not show any more.")
+@status_option
+@all_option
+@score_option
+@closed_option
 @database_option
-def export(*, form: str, output: str, min_score: float | None, with_closed: bool, database: str) -> None:
-    """Write all matches, the best first, scored for their age of today. FILE is replaced when all is written."""
+def export(*, form: str, output: str, statuses: tuple[str, ...], database: str, **chosen: Any) -> None:
+    """Write matches, new ones first, then the best first, each scored for its age of today; they stay new.
 
-    async def find(client: Client) -> list[Scored]:
-        settings = await settings_in_force(client)
-        return await scored_matches(client, settings, time.time(), with_closed=with_closed, min_score=min_score)
-
-    found = ask(app, database, find)
+    FILE is replaced when all is written.
+    """
+    found = ask(app, database, lambda client: matches(client, now=time.time(), statuses=statuses or None, **chosen))
     text = {"csv": as_csv, "json": as_json, "markdown": as_markdown}[form](found)
     # Half a surrogate pair, which UTF-8 has no bytes for, becomes an escape.
     content = text.encode(errors="backslashreplace")
@@ -154,16 +223,11 @@ def export(*, form: str, output: str, min_score: float | None, with_closed: bool
     click.echo(f"wrote {counted(len(found), 'match', 'matches')} to {plain(output)}", err=True)
 
 
-def row_of(one: Scored) -> dict[str, Any]:
+def row_of(one: ScoredMatch) -> dict[str, Any]:
     """The values of a match by `COLUMNS`."""
-    match = one.match
-    values = match.as_json() | {
-        "score": one.score,
-        "priority": one.priority,
-        "posted_at": date_of(match.posted_at),
-        "matched_skills": "; ".join(map(str, match.matched_skills)),
-        "missing_skills": "; ".join(map(str, match.missing_skills)),
-    }
+    values = one.as_json()
+    values |= {name: date_of(values[name]) for name in TIMES}
+    values |= {name: "; ".join(map(str, values[name])) for name in ("matched_skills", "missing_skills")}
     return {name: values[name] for name in COLUMNS}
 
 
@@ -177,7 +241,7 @@ def date_of(moment: float | None) -> str | None:
         return None
 
 
-def as_csv(found: Sequence[Scored]) -> str:
+def as_csv(found: Sequence[ScoredMatch]) -> str:
     """A header, and a line for each match; nothing in it is a formula."""
     out = io.StringIO(newline="")
     cells = csv.writer(out)
@@ -187,12 +251,12 @@ def as_csv(found: Sequence[Scored]) -> str:
     return out.getvalue()
 
 
-def as_json(found: Sequence[Scored]) -> str:
+def as_json(found: Sequence[ScoredMatch]) -> str:
     """A list of objects with everything that is stored about each match."""
     return json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False) + "\n"
 
 
-def as_markdown(found: Sequence[Scored]) -> str:
+def as_markdown(found: Sequence[ScoredMatch]) -> str:
     """A section for each match."""
     parts = [f"# {counted(len(found), 'match', 'matches')}\n"]
     for one in found:
@@ -202,6 +266,7 @@ def as_markdown(found: Sequence[Scored]) -> str:
         paid = salary(match.salary_min, match.salary_max, match.salary_currency)
         facts += [_text(paid)] if paid else []
         facts.append(f"{one.priority} priority")
+        facts.append(one.status.value)
         posted = date_of(match.posted_at)
         facts += [f"posted {posted}"] if posted else []
         parts.append(" · ".join(facts) + "\n")
@@ -210,6 +275,8 @@ def as_markdown(found: Sequence[Scored]) -> str:
                 parts.append(f"\n{word}: {', '.join(_text(name) for name in names)}\n")
         if match.explanation:
             parts.append(f"\n{_text(match.explanation)}\n")
+        if one.mark is not None and one.mark.note:
+            parts.append(f"\nnote: {_text(one.mark.note)}\n")
         parts.append(f"\n{_link(match.url)}\n")
     return "".join(parts)
 

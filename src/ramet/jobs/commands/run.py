@@ -29,6 +29,7 @@ from ramet.commands.terminal import (
     stopping_words,
 )
 from ramet.commands.worker import look_on, quiet_guard, run_until, run_worker
+from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.commands.sources import source_of
 from ramet.jobs.commands.terminal import NO_PROFILE, database_option
 from ramet.jobs.declared_settings import settings_in_force
@@ -290,6 +291,7 @@ def run_command(*, no_work: bool, database: str, as_json: bool, **options: objec
     wanted = RunArguments(work=not no_work, as_json=as_json, **options)  # type: ignore[arg-type]
     if wanted.no_target and (wanted.target_matches or wanted.max_sources):
         raise click.UsageError("--all is without --target-matches and --max-sources")
+    vendors()
     click.get_current_context().exit(asyncio.run(_run(wanted, database)))
 
 
@@ -492,6 +494,7 @@ def work_command(concurrency: int, database: str) -> None:
 
     The first Ctrl-C ends after what is in hand, a second at once; neither loses anything.
     """
+    vendors()
     click.get_current_context().exit(asyncio.run(_work(concurrency, database)))
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from rich.text import Text
 
 from ramet import Client
+from ramet.commands.input_files import is_sqlite, json_document, table_names, table_rows
 from ramet.commands.options import check_folder, json_option, person
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.jobs.app import app
@@ -20,6 +23,8 @@ from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import InputError, JobsError
 from ramet.jobs.pipeline import TARGET
 from ramet.jobs.settings import PREFIX
+from ramet.jobs.takeover import QUEUE, TABLES, Records, records_of
+from ramet.jobs.tasks.takeover import take_over_records
 
 NAMED_MAX = 5
 """Settings that a refusal names."""
@@ -113,22 +118,93 @@ COLUMNS = tuple(
 
 @click.command(
     "import",
-    short_help="Take over the queue of another job finder.",
+    short_help="Take over another job finder's records and queue.",
     context_settings={"ignore_unknown_options": True, "help_option_names": []},
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FILE [OPTION]...")
 def import_command(words: tuple[str, ...]) -> None:
-    """Import the tasks of another queue, with JOB taken for LISTING: `ramet import` with this pipeline's kinds.
+    """Take over another job finder: the records of its database (companies, sources, matches), and its queue.
 
-    Its options are those of `ramet import`.
+    A SQLite file with the tables companies, job_sources or job_matches, or a JSON document with lists of these names,
+    is taken over as records; what is known here stays as it is. A queue (the table job_queue, or a file of rows)
+    becomes tasks as `ramet import` makes them, with JOB taken for LISTING; the options are those of `ramet import`.
     """
     context = click.get_current_context()
+    named_database = _option(words, "--db")
+    tables = None if _option(words, "--table") else record_tables(words)
+    if tables is not None:
+        if "--enforce" not in words:
+            database = named_database or os.environ.get("RAMET_DB") or DATABASE
+            check_folder(database)
+            asyncio.run(_take_over(records_of(tables.rows), database, check="--check" in words))
+        if not tables.has_queue:
+            return
+        words = (*words, "--table", QUEUE) if tables.is_database else words
     root = context.find_root()
     command = root.command.get_command(root, "import") if isinstance(root.command, click.Group) else None
     if command is None or command is context.command:
         raise JobsError("`import` is a part of the command line `ramet`: run it as `ramet jobs import`")
-    named = any(word == "--db" or word.startswith("--db=") for word in words)
-    default = {} if named else {"database": DATABASE}
+    default = {} if named_database else {"database": DATABASE}
     told = [*words, "--kinds", TARGET, *COLUMNS]
     with command.make_context("import", told, parent=context.parent, default_map=default) as made:
         command.invoke(made)
+
+
+BAD_SHOWN_MAX = 20
+
+
+class RecordTables(NamedTuple):
+    """Records of another job finder in a file."""
+
+    rows: Mapping[str, Iterable[Mapping[str, Any]]]
+    has_queue: bool
+    """Whether the file has a queue too."""
+    is_database: bool
+
+
+def record_tables(words: tuple[str, ...]) -> RecordTables | None:
+    """The tables of records in the file that was named; None where it is a queue alone, or not a file."""
+    path = next((Path(word) for word in words if not word.startswith("-")), None)
+    if path is None or not path.is_file():
+        return None
+    if is_sqlite(path):
+        names = table_names(path)
+        there = [name for name in TABLES if name in names]
+        return RecordTables({name: table_rows(path, name) for name in there}, QUEUE in names, True) if there else None
+    document = json_document(path) if path.suffix.lower() == ".json" else None
+    lists = {
+        name.replace("-", "_"): rows
+        for name, rows in (document.items() if isinstance(document, dict) else ())
+        if isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+    }
+    there = [name for name in TABLES if name in lists]
+    return RecordTables({name: lists[name] for name in there}, False, False) if there else None
+
+
+def _option(words: tuple[str, ...], name: str) -> str | None:
+    """The value of an option among words; None where it is not there."""
+    for at, word in enumerate(words):
+        if word.startswith(f"{name}="):
+            return word.partition("=")[2]
+        if word == name and at + 1 < len(words):
+            return words[at + 1]
+    return None
+
+
+async def _take_over(found: Records, database: str, *, check: bool) -> None:
+    parts = (
+        counted(len(found.companies), "company", "companies"), counted(len(found.sources), "source"),
+        counted(len(found.matches), "match", "matches"),
+    )  # fmt: skip
+    for line in found.bad[:BAD_SHOWN_MAX]:
+        click.echo(f"ramet: left out: {plain(line)}", err=True)
+    if len(found.bad) > BAD_SHOWN_MAX:
+        click.echo(f"ramet: left out: {len(found.bad) - BAD_SHOWN_MAX:,} more", err=True)
+    if check:
+        click.echo(f"would take over {', '.join(parts)}")
+        return
+    async with app.client(database) as client:
+        asked = await take_over_records(client, found)
+    click.echo(f"took over {', '.join(parts)}; what was known here already stayed as it was")
+    if asked:
+        click.echo(f"`ramet jobs run` tests {counted(asked, 'board')} and scrapes those that answer")

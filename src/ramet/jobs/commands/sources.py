@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from ramet import Client, InvalidKey, Task, Worker, url_key
+from ramet import Client, Task, Worker
 from ramet.commands.options import ask, check_folder, json_option
 from ramet.commands.terminal import counted, emit, plain
 from ramet.commands.worker import look_on, quiet_guard, run_until
 from ramet.jobs import queries
+from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.commands.terminal import database_option
 from ramet.jobs.companies.identity import company_id_of, website_of
 from ramet.jobs.errors import InputError, JobsError, NotFound
@@ -79,8 +80,13 @@ def add_company(*, companies: tuple[str, ...], name: str | None, no_work: bool, 
         raise click.UsageError("--name is for one company")
     # All are looked at before any is written.
     payloads = [company_payload(text, name) for text in companies]
+    vendors()
     check_folder(database)
-    click.get_current_context().exit(asyncio.run(_add(payloads, database, work=not no_work, as_json=as_json)))
+    told: list[dict[str, Any]] | None = [] if as_json else None
+    status = asyncio.run(add_companies(payloads, database, work=not no_work, told=told))
+    if told is not None:
+        emit(told)
+    click.get_current_context().exit(status)
 
 
 def company_payload(text: str, name: str | None = None) -> CompanyPayload:
@@ -103,29 +109,36 @@ def is_address(text: str) -> bool:
     return "://" in word or (not any(map(str.isspace, word)) and "." in word.strip("."))
 
 
-async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool, as_json: bool) -> int:
+async def add_companies(
+    payloads: Sequence[CompanyPayload], database: str, *, work: bool, told: list[dict[str, Any]] | None
+) -> int:
+    """Add companies, all or none, and look at them; the exit status.
+
+    Args:
+        told: takes what came of each; None: it is written for people.
+    """
     async with app.client(database) as client:
-        asked = [await client.submit(COMPANY, payload) for payload in payloads]
+        asked = await client.submit_many([(COMPANY, payload) for payload in payloads])
         tasks = [one.id for one in asked if one.created]
         kinds = [COMPANY, SOURCE_DISCOVERY]
         ended = {task.id: task for task in await work_until_ended(client, tasks, kinds)} if work and tasks else {}
-        told = []
+        lines = []
         for payload, one in zip(payloads, asked, strict=True):
             row = await queries.company_by_id(client, payload.company_id)
             task = ended.get(one.id)
-            told.append(
+            lines.append(
                 {
                     "company": payload.company_id, "task": one.id, "created": one.created,
                     "state": None if task is None else task.state.value, "reason": _why(task),
                     "tier": row and row.tier, "job_board": row and row.job_board_url, "name": row and row.name,
                 }
             )  # fmt: skip
-        if as_json:
-            emit(told)
+        if told is not None:
+            told += lines
         else:
-            for line in told:
+            for line in lines:
                 click.echo(_company_line(line, worked=work))
-        return EXIT_FAILED if any(line["state"] == "failed" for line in told) else 0
+        return EXIT_FAILED if any(line["state"] == "failed" for line in lines) else 0
 
 
 def _why(task: Task | None) -> str | None:
@@ -163,25 +176,6 @@ async def source_of(client: Client, text: str) -> Source:
     return found
 
 
-@click.command("add", short_help="Add the address of a list of openings.")
-@click.argument("url")
-@click.option("--company", metavar="NAME", help="Whose openings they are, where the board does not tell.")
-@work_option
-@database_option
-@json_option
-def add_source(*, url: str, company: str | None, no_work: bool, database: str, as_json: bool) -> None:
-    """Find out what list of openings is at an address, test it, and enable it where it answers as it should."""
-    try:
-        url_key(url)
-    except InvalidKey as error:
-        raise InputError(f"{plain(url)[:80]} is no address of a list of openings: {error}") from None
-    check_folder(database)
-    wanted = DiscoveryPayload(url=url, company_name=company, approved=True, scrape=False)
-    click.get_current_context().exit(
-        asyncio.run(_discover([wanted], database, create=True, work=not no_work, as_json=as_json))
-    )
-
-
 @click.command(short_help="Test sources that wait for a person, and enable them.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @work_option
@@ -195,40 +189,53 @@ def approve(*, sources: tuple[str, ...], no_work: bool, database: str, as_json: 
         return [
             DiscoveryPayload(
                 url=one.url, type_hint=one.source_type, company_id=one.company_id, company_name=one.company_name,
-                confidence=one.confidence, approved=True, scrape=False,
+                confidence=one.confidence, approved=True, scrape=False, source_id=one.source_id,
             )
             for one in found
         ]  # fmt: skip
 
     payloads = ask(app, database, wanted)
-    click.get_current_context().exit(
-        asyncio.run(_discover(payloads, database, create=False, work=not no_work, as_json=as_json))
-    )
+    told: list[dict[str, Any]] | None = [] if as_json else None
+    status = asyncio.run(discover(payloads, database, create=False, work=not no_work, told=told))
+    if told is not None:
+        emit(told)
+    click.get_current_context().exit(status)
 
 
-async def _discover(
-    payloads: Sequence[DiscoveryPayload], database: str, *, create: bool, work: bool, as_json: bool
+async def discover(
+    payloads: Sequence[DiscoveryPayload],
+    database: str,
+    *,
+    create: bool,
+    work: bool,
+    told: list[dict[str, Any]] | None,
 ) -> int:
+    """Look for the boards at some addresses, all or none; the exit status.
+
+    Args:
+        create: the database, where there is none.
+        told: takes what came of each; None: it is written for people.
+    """
     async with app.client(database, create=create) as client:
-        asked = [await client.submit(SOURCE_DISCOVERY, payload) for payload in payloads]
+        asked = await client.submit_many([(SOURCE_DISCOVERY, payload) for payload in payloads])
         ids = [one.id for one in asked]
         ended = {task.id: task for task in await work_until_ended(client, ids, [SOURCE_DISCOVERY])} if work else {}
-        told = []
+        lines = []
         for payload, one in zip(payloads, asked, strict=True):
             task = ended.get(one.id)
             result = task.result if task is not None and isinstance(task.result, dict) else {}
-            told.append(
+            lines.append(
                 {
                     "url": payload.url, "task": one.id, "state": None if task is None else task.state.value,
                     "reason": _why(task), "source": result.get("source"), "enabled": result.get("enabled"),
                     "listings": result.get("listings"),
                 }
             )  # fmt: skip
-        failed = [line for line in told if line["state"] == "failed"]
-        if as_json:
-            emit(told)
+        failed = [line for line in lines if line["state"] == "failed"]
+        if told is not None:
+            told += lines
         else:
-            for line in told:
+            for line in lines:
                 click.echo(_source_line(line, worked=work), err=line in failed)
         return EXIT_FAILED if failed else 0
 

@@ -22,6 +22,7 @@ from ramet.jobs.commands.terminal import database_option
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import NotFound
 from ramet.jobs.kinds import LISTING
+from ramet.jobs.match_status import SHORT_ID, MatchMark, listings_by_short_id, match_history
 from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.duplicates import listing_key, near
 from ramet.jobs.matching.score import fresh_score
@@ -54,6 +55,8 @@ class Why:
     """What a match is worth at its age of today."""
     task: Explanation | None
     """None: it had no task, or that was pruned."""
+    history: tuple[MatchMark, ...] = ()
+    """What a person said of it, the oldest first."""
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -74,6 +77,7 @@ class Why:
             "task": task and {"id": task.id, "state": task.state.value, "reason": task.reason, "error": task.error},
             "explanation": self.task and self.task.headline,
             "blocks": [dataclasses.asdict(block) for block in self.blocks],
+            "history": [dataclasses.asdict(mark) for mark in self.history],
         }
 
 
@@ -82,7 +86,8 @@ async def find_listings(client: Client, text: str) -> list[Listing]:
 
     Words are of title and company; all of them are in each listing that is found, at most `FOUND_MAX`.
     """
-    for listing_id in (text, listing_key(text)):
+    by_short = await listings_by_short_id(client) if SHORT_ID.fullmatch(text) else {}
+    for listing_id in (by_short.get(text, text), listing_key(text)):
         rows = await client.read(queries.LISTING_BY_ID, (listing_id,))
         if rows:
             return [Listing.of(rows[0])]
@@ -117,6 +122,7 @@ async def why_of(client: Client, listing: Listing) -> Why:
         *await _near(client, listing),
         await _today(client, Match.of(match[0])) if match else None,
         await client.explain(listing.task_id),
+        tuple(await match_history(client, listing.listing_id)),
     )
 
 
@@ -356,6 +362,9 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
     if told.company is not None:
         tier = f", tier {told.company.tier}" if told.company.tier else ""
         yield "company", f"{plain(told.company.name)}{tier}, {plain(told.company.status)}"
+    for mark in told.history:
+        remark = f": {mark.note}" if mark.note else ""
+        yield "marked", plain(f"{mark.status}, {terminal.ago(mark.marked_at, now)}{remark}")
     if note := (one.score or {}).get("company_note"):
         yield "without company", plain(note)
     for block in told.blocks:

@@ -20,6 +20,7 @@ BOARD_HOSTS = frozenset(
     """
     myworkdayjobs.com myworkdaysite.com oraclecloud.com taleo.net successfactors.com successfactors.eu ultipro.com
     paycomonline.net dayforcehcm.com applytojob.com csod.com avature.net zohorecruit.com zohorecruit.eu zohorecruit.in
+    sapsf.com sapsf.eu ultipro.ca jibeapply.com
     welcomekit.co recruiterbox.com grnh.se softgarden.io careers-page.com
     """.split()
 )
@@ -30,7 +31,7 @@ VENDOR_DOMAINS = frozenset(
     greenhouse.io lever.co ashbyhq.com recruitee.com smartrecruiters.com workable.com breezy.hr bamboohr.com jobvite.com
     icims.com teamtailor.com pinpointhq.com rippling.com gem.com personio.de personio.com eightfold.ai phenompeople.com
     freshteam.com hirehive.com homerun.co traffit.com catsone.com jazz.co peopleforce.io paylocity.com talentclue.com
-    factorialhr.com comeet.com peoplestrong.com jobscore.com recruitcrm.io
+    factorialhr.com adp.com comeet.com peoplestrong.com jobscore.com recruitcrm.io
     """.split()
 )
 """Vendors of boards: the bare domain is the vendor's website, a host below it is an employer's board."""

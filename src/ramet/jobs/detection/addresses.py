@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urljoin, urlsplit
 
+from ramet.jobs.boards.vendor_rows import OwnSite
 from ramet.jobs.companies.hosts import DIRECTORY_DOMAINS
 from ramet.jobs.detection.findings import GENERIC, GUESSED, RSS, Confidence, DetectedBoard, confidence_of
 from ramet.jobs.detection.patterns import (
     FEED_PATH,
     FEED_QUERY,
     HABITS,
-    OWN_SITES,
-    PARAMETERS,
-    PATTERNS,
     RESERVED,
     RESERVED_SITES,
     Habit,
-    OwnSite,
     Pattern,
+    domain_of,
+    evidence,
+    parameters,
+    patterns,
 )
 
 LENGTH_MAX = 4_000
@@ -81,27 +83,28 @@ def board_of_url(url: str) -> DetectedBoard | None:
     found = vendor_board(address)
     if found is not None:
         return found
-    if domain_of(address.host) in _BY_DOMAIN or is_of(address.host, DIRECTORY_DOMAINS):
+    if _is_a_vendors(address.host) or is_of(address.host, DIRECTORY_DOMAINS):
         return None
     return _habit(address) or DetectedBoard(GENERIC, address.url, None, {}, Confidence.LOW, "url")
 
 
 def vendor_board(address: Address, via: str = "url") -> DetectedBoard | None:
     """The board of a vendor, or the feed, that an address says it belongs to; None: it says nothing of the kind."""
-    patterns = _BY_DOMAIN.get(domain_of(address.host))
-    if patterns is not None:
-        found = next(filter(None, (_matched(pattern, address, via) for pattern in patterns)), None)
+    if _is_a_vendors(address.host):
+        rows = patterns()[domain_of(address.host)]
+        found = next(filter(None, (_matched(pattern, address, via) for pattern in rows)), None)
         return found or (_feed(address, via) if via == "url" else None)
     if address.query:
         for name, _ in _parameters(address.query):
-            if kind := PARAMETERS.get(name.lower()):
+            if kind := parameters().get(name.lower()):
                 return DetectedBoard(kind, address.url, None, {}, confidence_of(kind, whole=False), via)
     return _feed(address, via) or _own_site(address, via)
 
 
-def domain_of(host: str) -> str:
-    """The last two labels of a host, which is enough to look vendors up."""
-    return ".".join(host.rsplit(".", 2)[-2:])
+def _is_a_vendors(host: str) -> bool:
+    """Whether a host is at or below a domain of a vendor."""
+    rows = patterns().get(domain_of(host), ())
+    return any(host == row.domain or host.endswith("." + row.domain) for row in rows)
 
 
 def is_of(host: str, domains: frozenset[str]) -> bool:
@@ -120,56 +123,35 @@ def token_of(text: str | None) -> str | None:
     return token
 
 
-class _Compiled(NamedTuple):
-    pattern: Pattern
-    labels: re.Pattern[str]
-    path: re.Pattern[str]
-
-
-def _compiled() -> dict[str, tuple[_Compiled, ...]]:
-    by_domain: dict[str, list[_Compiled]] = {}
-    for pattern in PATTERNS:
-        row = _Compiled(pattern, re.compile(pattern.labels), re.compile(pattern.path, re.IGNORECASE))
-        by_domain.setdefault(pattern.domain, []).append(row)
-    return {domain: tuple(rows) for domain, rows in by_domain.items()}
-
-
-_BY_DOMAIN = _compiled()
-
-
-def _matched(row: _Compiled, address: Address, via: str) -> DetectedBoard | None:
+def _matched(pattern: Pattern, address: Address, via: str) -> DetectedBoard | None:
     """What a row makes of an address of its domain."""
-    pattern = row.pattern
-    labels = row.labels.fullmatch(address.host[: -len(pattern.domain)].rstrip("."))
-    path = row.path.match(address.path) if labels else None
+    if not address.host.endswith(pattern.domain) or not (pattern.in_pages or via == "url"):
+        return None
+    labels = pattern.labels.fullmatch(address.host[: -len(pattern.domain)].rstrip("."))
+    path = pattern.path.match(address.path) if labels else None
     if labels is None or path is None:
         return None
-    groups = {**labels.groupdict(), **{name: text for name, text in path.groupdict().items() if text}}
-    parameters = dict(_parameters(address.query)) if pattern.parameter else {}
+    parameters = dict(_parameters(address.query)) if pattern.parameter or pattern.query else {}
+    told = {name: text for name, asked in pattern.query.items() if (text := parameters.get(asked))}
+    if len(told) < len(pattern.query):
+        return None
+    groups = {**labels.groupdict(), **{name: text for name, text in path.groupdict().items() if text}, **told}
     token = token_of(parameters.get(pattern.parameter) or groups.get("token"))
     site = _site_of(groups.get("site"))
-    if "site" in row.path.groupindex:
+    if "site" in pattern.path.groupindex:
         token = token_of(groups.get("tenant")) if site else None
-    if token is None and "token" in row.labels.groupindex:
+    if token is None and "token" in pattern.labels.groupindex:
         return None
-    ids = {
-        "host": address.host,
-        "site": site or "",
-        "tenant": groups.get("tenant") or "",
-        "instance": groups.get("instance") or "",
-        "region": (groups.get("region") or "").lstrip("."),
-    }
-    kept = {name: ids[name] for name in pattern.keeps if ids[name]}
-    confidence = confidence_of(pattern.kind, whole=token is not None)
-    if token is None:
+    ids = {name: text or "" for name, text in groups.items() if name != "token"}
+    ids |= {"host": address.host, "site": site or "", "region": (groups.get("region") or "").lstrip(".")}
+    kept = {name: ids[name] for name in pattern.keeps if ids.get(name)}
+    fixed = "{" not in pattern.board
+    confidence = confidence_of(pattern.kind, whole=fixed or token is not None)
+    if token is None and not fixed:
         return DetectedBoard(pattern.kind, address.url, None, kept, confidence, via)
-    spelled = {
-        "host": address.host,
-        "token": quote(token),
-        "tenant": groups.get("tenant", ""),
-        "site": quote(site or ""),
-    }
-    board = pattern.board.format(region=groups.get("region") or "", **spelled)
+    spelled = {**{name: quote(text or "") for name, text in groups.items()}, "host": address.host}
+    spelled |= {"token": quote(token or ""), "site": quote(site or ""), "region": groups.get("region") or ""}
+    board = pattern.board.format_map(defaultdict(str, spelled))
     return DetectedBoard(pattern.kind, board, token, kept, confidence, via)
 
 
@@ -200,12 +182,13 @@ def _expression(text: str) -> re.Pattern[str]:
 
 def _own_site(address: Address, via: str) -> DetectedBoard | None:
     """A vendor's site on a domain of the company's own, by the layout of its addresses."""
-    for site in OWN_SITES:
+    for kind, site in evidence().own_sites:
         path = _lies_at(site, address)
         if path is not None:
-            ids = {"host": address.host, "site": _site_of(path.groupdict().get("site")) or ""}
+            groups = path.groupdict()
+            ids = {**groups, "host": address.host, "site": _site_of(groups.get("site")) or ""}
             kept = {name: ids[name] for name in site.keeps if ids[name]}
-            return DetectedBoard(site.kind, address.url, None, kept, confidence_of(site.kind, whole=False), via)
+            return DetectedBoard(kind, address.url, None, kept, confidence_of(kind, whole=False), via)
     return None
 
 

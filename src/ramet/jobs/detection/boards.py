@@ -10,10 +10,11 @@ from dataclasses import replace
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from ramet.jobs.boards.vendor_rows import Loaded
 from ramet.jobs.companies.identity import company_id_of
 from ramet.jobs.detection.addresses import Address, address_of, board_of_url, token_of, vendor_board
 from ramet.jobs.detection.findings import GENERIC, GUESSED, JSONLD, RSS, Confidence, DetectedBoard, confidence_of
-from ramet.jobs.detection.patterns import CAREERS, MAKERS, MARKS, PATTERNS, SCRIPT_WORDS, WIDGET_PATH, Maker
+from ramet.jobs.detection.patterns import CAREERS, WIDGET_PATH, board_address, evidence, patterns
 from ramet.jobs.detection.schema_org import jsonld_objects
 from ramet.jobs.detection.scripts import embedded_in
 from ramet.jobs.detection.selectors import JOB_PATH, base_of, selectors_in
@@ -31,7 +32,6 @@ CAREERS_LINKS_MAX = 3
 JUDGED_LINKS_MAX = 50
 
 _RANKS = {"url": 0, "iframe": 1, "script": 2, "link": 3, "feed": 4, "jsonld": 5, "selectors": 6}
-_DOMAINS = tuple(sorted({one.domain for one in PATTERNS}))
 _LABELS_BEFORE = re.compile(r"[a-z0-9.-]{0,100}\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{3,}")
 _REST = re.compile(r"[^\s\"'<>()`]{0,300}")
@@ -124,25 +124,23 @@ def _marked(tree: LexborHTMLParser, page: Address) -> Iterator[DetectedBoard | N
     host = address_of(node.attributes.get("data-apibaseurl") or "") if node is not None else None
     if node is not None and host is not None:
         yield _board_words("oracle_hcm", {"host": host.host, "site": node.attributes.get("data-sitenumber") or ""})
-    for mark in MARKS:
+    for kind, mark in evidence().elements:
         node = tree.css_first(mark.selector)
         if node is None:
             continue
         value = (node.attributes.get(mark.attribute) or "").strip() if mark.attribute else ""
         found = board_of_url(f"https://{value}/careers") if "." in value else None
-        if found is not None and found.kind == mark.kind:
+        if found is not None and found.kind == kind:
             yield replace(found, via="script")
         elif token := token_of(value):
-            yield _by_name(mark.kind, token)
+            yield _by_name(kind, token)
         else:
-            yield DetectedBoard(mark.kind, page.url, None, {}, confidence_of(mark.kind, whole=False), "script")
+            yield DetectedBoard(kind, page.url, None, {}, confidence_of(kind, whole=False), "script")
 
 
 def _by_name(kind: str, token: str) -> DetectedBoard:
     """A vendor's board by its name alone."""
-    row = next(pattern for pattern in PATTERNS if pattern.kind == kind)
-    board = row.board.format(token=token, region="", host="")
-    return DetectedBoard(kind, board, token, {}, confidence_of(kind, whole=True), "script")
+    return DetectedBoard(kind, board_address(kind, token), token, {}, confidence_of(kind, whole=True), "script")
 
 
 def _in_scripts(tree: LexborHTMLParser) -> Iterator[DetectedBoard | None]:
@@ -153,14 +151,14 @@ def _in_scripts(tree: LexborHTMLParser) -> Iterator[DetectedBoard | None]:
         for written in itertools.islice(_addresses(text), left):
             left -= 1
             yield _board_at(written, "", "script")
-        for kind, words in SCRIPT_WORDS:
+        for kind, words in evidence().scripts:
             if told := words.search(text):
                 yield _board_words(kind, told.groupdict())
 
 
 def _addresses(text: str) -> Iterator[str]:
     """Addresses at the vendors' domains in a script."""
-    for domain in _DOMAINS:
+    for domain in sorted(patterns()):
         at = text.find(domain)
         while at >= 0:
             end = at + len(domain)
@@ -183,16 +181,18 @@ def _made_by(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Detec
     """The page is of a careers site that a vendor made on the company's own domain."""
     for written in _written(tree, "script[src],link[href],meta[property='og:image']", ("src", "href", "content")):
         address = address_of(written, base)
-        maker = next(filter(None, (_made(one, address) for one in MAKERS)), None) if address is not None else None
+        if address is None:
+            continue
+        kind, maker = next(((kind, one) for kind, one in evidence().loads if _made(one, address)), ("", None))
         if maker is not None:
             feed = address_of(maker.feed, page.url) if maker.feed else None
             ids = {} if feed is not None else {"host": page.host}
-            yield DetectedBoard(maker.kind, feed.url if feed else page.url, None, ids, Confidence.MEDIUM, "script")
+            yield DetectedBoard(kind, feed.url if feed else page.url, None, ids, Confidence.MEDIUM, "script")
 
 
-def _made(maker: Maker, address: Address) -> Maker | None:
+def _made(maker: Loaded, address: Address) -> bool:
     host = not maker.host or address.host == maker.host or address.host.endswith("." + maker.host)
-    return maker if host and address.path.startswith(maker.path) and not WIDGET_PATH.search(address.path) else None
+    return host and address.path.startswith(maker.path) and not WIDGET_PATH.search(address.path)
 
 
 def _feeds(tree: LexborHTMLParser, base: str) -> Iterator[DetectedBoard | None]:

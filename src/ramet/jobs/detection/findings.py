@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
+
+from ramet.jobs.boards.vendor_rows import main_row
 
 GENERIC = "generic"
 """The kind of a careers page that no vendor was seen on."""
@@ -22,38 +22,6 @@ class Confidence(StrEnum):
     MEDIUM = "medium"
     LOW = "low"
 
-
-HIGHEST: Mapping[str, Confidence] = MappingProxyType(
-    {
-        "ashby": Confidence.HIGH,
-        "bamboohr": Confidence.HIGH,
-        "breezy": Confidence.HIGH,
-        "gem": Confidence.HIGH,
-        "greenhouse": Confidence.HIGH,
-        "oracle_hcm": Confidence.HIGH,
-        "personio": Confidence.HIGH,
-        "pinpoint": Confidence.HIGH,
-        "recruitee": Confidence.HIGH,
-        "rippling": Confidence.HIGH,
-        "rss": Confidence.HIGH,
-        "smartrecruiters": Confidence.HIGH,
-        "teamtailor": Confidence.HIGH,
-        "workable": Confidence.HIGH,
-        "workday": Confidence.HIGH,
-        # Lever and Jobvite by rule; the others have no list call of their own, their pages have to be tried.
-        "icims": Confidence.MEDIUM,
-        "join": Confidence.MEDIUM,
-        "jobvite": Confidence.MEDIUM,
-        "lever": Confidence.MEDIUM,
-        GENERIC: Confidence.LOW,
-        JSONLD: Confidence.LOW,
-    }
-)
-"""By kind, the most that can be said before the board has answered: high where a list call without a key exists."""
-
-ENABLED: Mapping[str, Confidence] = MappingProxyType({"workday": Confidence.MEDIUM})
-"""By kind, where less is enough to follow a board than to scrape it: Workday is looked at at once, but enabled by a
-person."""
 
 GUESSED = "guess"
 """Found's ``via`` for an address that the site's maker usually has a feed at: try it, and read the page if it fails."""
@@ -81,8 +49,9 @@ class DetectedBoard:
     @property
     def enable_confidence(self) -> Confidence:
         """Whether to scrape it without a person's word, once it has answered."""
-        if self.confidence is Confidence.HIGH:
-            return ENABLED.get(self.kind, Confidence.HIGH)
+        row = main_row(self.kind)
+        if self.confidence is Confidence.HIGH and row is not None and row.enabled is not None:
+            return Confidence(row.enabled)
         return self.confidence
 
     @property
@@ -101,5 +70,6 @@ def confidence_of(kind: str, *, whole: bool) -> Confidence:
     Args:
         whole: whether all that its list call needs is known. Without, it has to be looked for.
     """
-    highest = HIGHEST.get(kind, Confidence.LOW)
+    row = main_row(kind)
+    highest = Confidence(row.confidence) if row is not None else Confidence.LOW
     return Confidence.MEDIUM if highest is Confidence.HIGH and not whole else highest

@@ -1,23 +1,21 @@
-"""Where the vendors' boards are: tables. To add a vendor, add rows.
+"""Where the vendors' boards are: the rows of vendors, by what detection looks them up by; and what no vendor owns.
 
-A row holds for one domain. Its expressions are matched without regard to case and with these groups: ``token``,
-``tenant``, ``instance``, ``site``, ``region``. What they take is checked before it is believed.
+The expressions are matched without regard to case. What their groups take is checked before it is believed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
+from functools import cache
 from typing import NamedTuple
 
-_NAME = r"(?P<token>[^/]{1,150})"
-_SITE = r"(?P<site>[^/]{1,150})"
-_LABEL = r"(?P<token>[a-z0-9-]{1,63})"
-_LOCALE = r"(?:/[a-z]{2}[-_][a-z]{2}(?=/)|/[a-z]{2}(?=/(?!jobs?(?:/|$)|details/|login)[^/]))?"
-"""``/en-US`` or ``/en``. Two letters alone may be a site of Workday too."""
-_LANGUAGE = r"(?:/[a-z]{2}(?:[-_][a-z]{2})?(?=/))?"
-_END = r"(?:/|$)"
+from ramet.jobs.boards.vendor_rows import Loaded, OwnSite, Vendor, VendorElement, expression, main_row, vendors
+
+
+def domain_of(host: str) -> str:
+    """The last two labels of a host, which is enough to look vendors up."""
+    return ".".join(host.rsplit(".", 2)[-2:])
 
 
 class Pattern(NamedTuple):
@@ -25,80 +23,78 @@ class Pattern(NamedTuple):
 
     kind: str
     domain: str
-    labels: str
-    """Of the whole of the host before the domain."""
-    path: str = ""
-    """Of the beginning of the path."""
-    parameter: str = ""
-    """The query's parameter that has the token."""
-    board: str = "https://{host}/"
-    """The board's address for people."""
-    keeps: tuple[str, ...] = ()
-    """What belongs into the finding's ``ids``."""
+    labels: re.Pattern[str]
+    path: re.Pattern[str]
+    parameter: str
+    query: Mapping[str, str]
+    board: str
+    keeps: tuple[str, ...]
+    in_pages: bool
 
 
-_GREENHOUSE = "https://boards{region}.greenhouse.io/{token}"
-_LEVER = "https://jobs{region}.lever.co/{token}"
-_ASHBY = "https://jobs.ashbyhq.com/{token}"
-_WORKDAY = ("tenant", "host", "instance", "site")
-_SMART = "https://careers.smartrecruiters.com/{token}"
-_WORKABLE = "https://apply.workable.com/{token}/"
-_RIPPLING = "https://ats.rippling.com/{token}/jobs"
-_GEM = "https://jobs.gem.com/{token}"
-_ORACLE = r"/hcmUI/CandidateExperience" + _LANGUAGE + rf"/sites/{_SITE}"
-_ORACLE_BOARD = "https://{host}/hcmUI/CandidateExperience/en/sites/{site}"
-_ORACLE_HOST = r"(?P<tenant>[a-z0-9-]{1,63})\..{1,100}"
-_JOBVITE = "https://jobs.jobvite.com/{token}/jobs"
+def _pattern(row: Vendor, at: int) -> Pattern:
+    one = row.addresses[at]
+    return Pattern(
+        kind=row.kind,
+        domain=one.domain,
+        labels=re.compile(one.labels),
+        path=re.compile(one.path, re.IGNORECASE),
+        parameter=one.parameter,
+        query=one.query,
+        board=one.board or row.board,
+        keeps=row.keeps if one.keeps is None else one.keeps,
+        in_pages=row.in_pages,
+    )
 
-# fmt: off
-PATTERNS: tuple[Pattern, ...] = (
-    Pattern("greenhouse", "greenhouse.io", r"(?:job-)?boards(?P<region>\.eu)?", r"/embed/job_(?:board|app)\b", "for",
-            _GREENHOUSE, ("region",)),
-    Pattern("greenhouse", "greenhouse.io", r"(?:job-)?boards(?P<region>\.eu)?", f"/{_NAME}", "", _GREENHOUSE,
-            ("region",)),
-    Pattern("greenhouse", "greenhouse.io", r"(?:boards-)?api(?P<region>\.eu)?", f"/v1/boards/{_NAME}", "",
-            _GREENHOUSE, ("region",)),
-    Pattern("greenhouse", "grnh.se", ""),
-    Pattern("lever", "lever.co", r"jobs(?P<region>\.eu)?", f"/{_NAME}", "", _LEVER, ("region",)),
-    Pattern("lever", "lever.co", r"api(?P<region>\.eu)?", rf"/v\d/postings/{_NAME}", "", _LEVER, ("region",)),
-    Pattern("ashby", "ashbyhq.com", "jobs", f"/{_NAME}", "", _ASHBY),
-    Pattern("ashby", "ashbyhq.com", "api", f"/posting-api/job-board/{_NAME}", "", _ASHBY),
-    Pattern("workday", "myworkdayjobs.com", r"(?P<tenant>[a-z0-9-]{1,63})\.(?P<instance>wd\d{1,4})",
-            f"/wday/cxs/[^/]{{1,100}}/{_SITE}", "", "https://{host}/{site}", _WORKDAY),
-    Pattern("workday", "myworkdayjobs.com", r"(?P<tenant>[a-z0-9-]{1,63})\.(?P<instance>wd\d{1,4})",
-            f"{_LOCALE}/(?!wday/){_SITE}", "", "https://{host}/{site}", _WORKDAY),
-    Pattern("workday", "myworkdaysite.com", r"(?:[a-z0-9-]{1,63}\.)?(?P<instance>wd\d{1,4})",
-            rf"(?:{_LOCALE}/recruiting|/wday/cxs)/(?P<tenant>[^/]{{1,100}})/{_SITE}", "",
-            "https://{host}/recruiting/{tenant}/{site}", _WORKDAY),
-    Pattern("smartrecruiters", "smartrecruiters.com", "jobs|careers", f"/oneclick-ui/company/{_NAME}", "", _SMART),
-    Pattern("smartrecruiters", "smartrecruiters.com", "jobs|careers", f"/{_NAME}", "", _SMART),
-    Pattern("smartrecruiters", "smartrecruiters.com", "www", rf"/{_NAME}/\d", "", _SMART),
-    Pattern("smartrecruiters", "smartrecruiters.com", "api", rf"/v\d/companies/{_NAME}", "", _SMART),
-    Pattern("workable", "workable.com", "apply|www", rf"/api/(?:v\d/)?(?:widget/)?accounts/{_NAME}", "", _WORKABLE),
-    Pattern("workable", "workable.com", "apply", f"/{_NAME}", "", _WORKABLE),
-    Pattern("workable", "workable.com", "jobs", r"/company/[^/]{1,100}/jobs-at-(?P<token>[^/]{1,100})", "", _WORKABLE),
-    Pattern("workable", "workable.com", _LABEL, "", "", _WORKABLE),
-    Pattern("recruitee", "recruitee.com", _LABEL, "", "", "https://{host}/", ("host",)),
-    Pattern("personio", "personio.de", rf"{_LABEL}\.jobs", "", "", "https://{host}/", ("host",)),
-    Pattern("personio", "personio.com", rf"{_LABEL}\.jobs", "", "", "https://{host}/", ("host",)),
-    Pattern("personio", "personio.de", _LABEL, "/recruiting/positions", "", "https://{token}.jobs.personio.de/"),
-    Pattern("pinpoint", "pinpointhq.com", _LABEL, "", "", "https://{host}/", ("host",)),
-    Pattern("oracle_hcm", "oraclecloud.com", _ORACLE_HOST, _ORACLE, "", _ORACLE_BOARD, ("host", "site")),
-    Pattern("oracle_hcm", "oraclecloud.eu", _ORACLE_HOST, _ORACLE, "", _ORACLE_BOARD, ("host", "site")),
-    Pattern("icims", "icims.com", _LABEL, "", "", "https://{host}/jobs/search", ("host",)),
-    Pattern("breezy", "breezy.hr", _LABEL, "", "", "https://{host}/", ("host",)),
-    Pattern("bamboohr", "bamboohr.com", _LABEL, r"/(?:careers|jobs|hiring/jobs|js/(?:embed|jobs))\b", "",
-            "https://{host}/careers", ("host",)),
-    Pattern("jobvite", "jobvite.com", "jobs", f"(?:/careers)?{_LANGUAGE}/(?!careers/){_NAME}", "", _JOBVITE),
-    Pattern("jobvite", "jobvite.com", "app|hire", r"/(?:CompanyJobs|j)\b"),
-    Pattern("rippling", "rippling.com", "ats", rf"{_LANGUAGE}(?:/embed)?/{_NAME}", "", _RIPPLING),
-    Pattern("rippling", "rippling.com", "api", rf"/platform/api/ats/v\d/board/{_NAME}", "", _RIPPLING),
-    Pattern("gem", "gem.com", "jobs", f"/{_NAME}", "", _GEM),
-    Pattern("gem", "gem.com", "api", rf"/job_board/v\d/{_NAME}", "", _GEM),
-    Pattern("join", "join.com", "(?:www)?", f"{_LANGUAGE}/companies/{_NAME}", "", "https://join.com/companies/{token}"),
-    Pattern("teamtailor", "teamtailor.com", rf"{_LABEL}(?:\.(?:na|au|us))?", "", "", "https://{host}/jobs", ("host",)),
-)
-# fmt: on
+
+@cache
+def patterns() -> Mapping[str, tuple[Pattern, ...]]:
+    """Kinds of addresses by the last two labels of their host, in the order in which they are tried."""
+    found: dict[str, list[Pattern]] = {}
+    for row in vendors().values():
+        for at, one in enumerate(row.addresses):
+            found.setdefault(domain_of(one.domain), []).append(_pattern(row, at))
+    return {domain: tuple(those) for domain, those in found.items()}
+
+
+@cache
+def vendor_names() -> frozenset[str]:
+    """Kinds that have addresses of their own."""
+    return frozenset(pattern.kind for those in patterns().values() for pattern in those)
+
+
+@cache
+def parameters() -> Mapping[str, str]:
+    """Kinds by a parameter in addresses of a company's own pages."""
+    return {name: row.kind for row in vendors().values() for name in row.parameters}
+
+
+class Evidence(NamedTuple):
+    """What pages and addresses of companies' own sites tell of a vendor; each with its kind."""
+
+    own_sites: tuple[tuple[str, OwnSite], ...]
+    elements: tuple[tuple[str, VendorElement], ...]
+    scripts: tuple[tuple[str, re.Pattern[str]], ...]
+    loads: tuple[tuple[str, Loaded], ...]
+
+
+@cache
+def evidence() -> Evidence:
+    """All of it, in the order of the rows."""
+    rows = vendors().values()
+    return Evidence(
+        own_sites=tuple((row.kind, one) for row in rows for one in row.own_sites),
+        elements=tuple((row.kind, one) for row in rows for one in row.elements),
+        scripts=tuple((row.kind, re.compile(one)) for row in rows for one in row.scripts),
+        loads=tuple((row.kind, one) for row in rows for one in row.loads),
+    )
+
+
+def board_address(kind: str, token: str) -> str:
+    """Return the address of a vendor's board for people, by the board's name alone."""
+    row = main_row(kind)
+    return ("" if row is None else row.board).format(token=token, region="", host="", site="", tenant="")
+
 
 RESERVED = frozenset(
     "api app apply apps asset assets attachments blog board boards candidate careers careers-analytics cdn companies"
@@ -110,40 +106,7 @@ RESERVED = frozenset(
 RESERVED_SITES = frozenset({"wday", "login", "favicon.ico", "robots.txt", "sitemap.xml"})
 """What stands where Workday and Oracle have a site, and is none."""
 
-PARAMETERS: Mapping[str, str] = MappingProxyType(
-    {
-        "ashby_jid": "ashby",
-        "gh_jid": "greenhouse",
-        "gh_src": "greenhouse",
-        "grnhse_job_id": "greenhouse",
-        "jvi": "jobvite",
-        "jvk": "jobvite",
-        "lever-origin": "lever",
-        "lever-source": "lever",
-        "lever-source[]": "lever",
-        "lever-via": "lever",
-    }
-)
-"""Parameters in addresses of a company's own pages, by which its vendor's script finds the opening -> the vendor."""
-
-_CAREERS_HOST = r"(?:careers?|jobs?|join|karriere|recruitment|talents?|vacatures|werkenbij|work)\."
-
-
-class OwnSite(NamedTuple):
-    """How a vendor lays out the addresses of a site on the company's own domain."""
-
-    kind: str
-    host: str
-    path: str
-    keeps: tuple[str, ...] = ("host",)
-
-
-OWN_SITES: tuple[OwnSite, ...] = (
-    OwnSite("oracle_hcm", "", r"/[a-z]{2}(?:-[a-z]{2})?/sites/" + _SITE, ("host", "site")),
-    OwnSite("recruitee", "", r"/l/[a-z]{2}" + _END),
-    OwnSite("recruitee", _CAREERS_HOST, r"/o/[^/]+/?$"),
-    OwnSite("teamtailor", _CAREERS_HOST, r"/jobs/\d{4,12}-[^/]+/?$"),
-)
+_CAREERS_HOST = expression("{careers}")
 
 FEED_PATH = re.compile(
     r"(?:\.(?:rss|atom|rdf)|/(?:rss|atom|feed)(?:\.xml|\.php|\.aspx)?|/[^/]{0,60}(?:feed|rss|jobs?)[^/]{0,20}\.xml)/?$",
@@ -172,67 +135,6 @@ HABITS: tuple[Habit, ...] = (
 """SAP SuccessFactors (``/search/``, ``/viewalljobs/``, ``?locale=en_GB``) and Teamtailor (``/jobs``)."""
 
 
-class Mark(NamedTuple):
-    """An element that a vendor's script puts a board into."""
-
-    kind: str
-    selector: str
-    attribute: str = ""
-    """It has the board's name, or its host."""
-
-
-MARKS: tuple[Mark, ...] = (
-    Mark("ashby", "#ashby_embed"),
-    Mark("bamboohr", "#BambooHR", "data-domain"),
-    Mark("greenhouse", "#grnhse_app"),
-    Mark("lever", "[data-lever-company]", "data-lever-company"),
-    Mark("workable", "#whr_embed_hook"),
-)
-
-_IS = r"""["']?\s{0,5}[:=]\s{0,5}["']"""
-
-SCRIPT_WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
-        "greenhouse",
-        re.compile(r"\b(?:board_?token|greenhouse_?token)" + _IS + r"(?P<token>[\w-]{1,100})", re.IGNORECASE),
-    ),
-    ("lever", re.compile(r"leverJobsOptions\s{0,5}=[^;]{0,300}?accountName" + _IS + r"(?P<token>[\w.-]{1,100})")),
-    ("workable", re.compile(r"\bwhr_embed\(\s{0,5}(?P<token>\d{1,12})\b")),
-    ("smartrecruiters", re.compile(r"\bcompany_code" + _IS + r"(?P<token>[\w.-]{1,100})")),
-    (
-        "oracle_hcm",
-        re.compile(
-            r"apiBaseUrl" + _IS + r"https://(?P<host>[a-z0-9.-]{1,150}\.oraclecloud\.(?:com|eu))"
-            r".{0,500}?siteNumber" + _IS + r"(?P<site>\w{1,50})",
-            re.DOTALL,
-        ),
-    ),
-)
-"""What the settings of a vendor's script look like in a page."""
-
-
-class Maker(NamedTuple):
-    """Who made a careers site on a company's own domain, by what the site loads."""
-
-    kind: str
-    host: str
-    """Of a script or a style sheet: its end; empty: any."""
-    path: str = ""
-    """The beginning of its path."""
-    feed: str = ""
-    """The path of the site's feed, where that is what is read."""
-
-
-MAKERS: tuple[Maker, ...] = (
-    Maker("personio", "assets.cdn.personio.de", "/jobs/"),
-    Maker("pinpoint", "app.pinpointhq.com", "/assets/"),
-    Maker("recruitee", "careers-analytics.recruitee.com"),
-    Maker("recruitee", "careers.recruiteecdn.com"),
-    Maker("rss", "", "/platform/js/j2w/", "/googlefeed.xml"),
-    Maker("rss", "jobs2web.com", "", "/googlefeed.xml"),
-    Maker("rss", "rmkcdn.successfactors.com", "", "/googlefeed.xml"),
-    Maker("teamtailor", "teamtailor-cdn.com"),
-)
 WIDGET_PATH = re.compile(r"/widgets?/", re.IGNORECASE)
 """Of a script that shows a board on a site that somebody else made."""
 

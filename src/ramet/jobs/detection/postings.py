@@ -10,8 +10,8 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ramet.jobs.boards.dates import AHEAD_MAX, parse_posted
-from ramet.jobs.detection.addresses import address_of, domain_of
-from ramet.jobs.detection.patterns import PATTERNS
+from ramet.jobs.detection.addresses import address_of
+from ramet.jobs.detection.patterns import domain_of, vendor_names
 from ramet.jobs.detection.schema_org import LINE_MAX, TEXT_MAX, jsonld_objects, microdata_objects, plain, posting_of
 from ramet.jobs.detection.titles import title_of
 from ramet.jobs.posting import Posting
@@ -165,7 +165,6 @@ _DESCRIBED = (
 )
 _MAIN = "main,[role=main],article"
 _PLACE = "[class*='job-location' i],[class*='job__location' i],[class*='posting-location' i],[class='location' i]"
-_VENDORS = frozenset(pattern.kind for pattern in PATTERNS)
 _ADJACENT = re.compile(r"</span>(?:\s{0,20}<!--[^>]{0,200}-->){0,20}\s{0,20}<")
 """Where a label ends and its value begins, which only a style keeps apart."""
 _TEMPLATE = re.compile(r"\{\{|\{\$|<%|\$\{")
@@ -194,7 +193,7 @@ def posting_of_page(html: str, url: str, now: float) -> Posting:
     """
     tree = _tree(html)
     found = _structured_posting(tree, url, now)
-    names = [found.company if found and found.company else "", _site_name(tree), _host_name(url), *_VENDORS]
+    names = [found.company if found and found.company else "", _site_name(tree), _host_name(url), *vendor_names()]
     title = title_of(tree, names)
     if found is None:
         found = Posting(url=url)
@@ -277,7 +276,7 @@ def _company(tree: LexborHTMLParser) -> str | None:
     """The site's name, where it is no vendor's and no page's."""
     name = re.sub(r"\s{1,5}(?:careers?|jobs|karriere)$", "", _site_name(tree), flags=re.IGNORECASE).strip()
     folded = re.sub(r"[^a-z]", "", name.casefold())
-    return None if folded in _VENDORS or folded in ("careers", "jobs", "career", "job") else name or None
+    return None if folded in vendor_names() or folded in ("careers", "jobs", "career", "job") else name or None
 
 
 def _place(tree: LexborHTMLParser) -> str | None:

@@ -15,7 +15,7 @@ from ramet.jobs.app import app, bounds_of
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import name_request, read_list, read_name
-from ramet.jobs.boards.vendors import instruction_for
+from ramet.jobs.boards.vendors import instruction_for, instructions_for
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.boards import boards_in_page
@@ -61,8 +61,7 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
         return ctx.skip(f"known: it is the source {source_id}, which is {known.status}")
     await _begin(ctx, source_id, found, payload)
     try:
-        instruction = instruction_for(found)
-        tested = await _test(ctx, instruction, payload, settings)
+        instruction, tested = await _tested(ctx, found, payload, settings)
     except (Gone, WrongShape, Refused, InputError) as refused:
         if payload.approved and known is None:
             ctx.write(records.FORGET_SOURCE, (source_id,))  # Whoever typed it reads why; nothing half-made stays.
@@ -74,11 +73,16 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
         status = known.status if known is not None else PENDING
         await ctx.transaction([(records.END_SOURCE, (status, "error", str(trouble), ctx.now, source_id))])
         raise
+    if payload.source_id not in (None, source_id):
+        ctx.write(records.FORGET_SOURCE, (payload.source_id,))
     return await _decide(ctx, payload, found, source_id=source_id, instruction=instruction, tested=tested)
 
 
 async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings) -> DetectedBoard | Outcome:
     """The board: told by the address, or by the page that is there."""
+    if payload.selectors is not None:
+        ids = {"selectors": json_of(payload.selectors)}
+        return DetectedBoard(GENERIC, payload.url, None, ids, Confidence.LOW, "selectors")
     found = board_of_url(payload.url)
     address = payload.url
     if found is not None and found.kind != GENERIC and _complete(found):
@@ -92,7 +96,8 @@ async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings)
     except Refused as refused:
         return ctx.fail(str(refused))
     inside = await asyncio.to_thread(boards_in_page, answer.text, answer.url)
-    hinted = [one for one in inside if one.kind == payload.type_hint] or inside
+    # What was hinted may be no more than the kind of the page, and the openings are in it as something else.
+    hinted = sorted(inside, key=lambda one: one.kind != payload.type_hint)
     usable = next((one for one in hinted if _complete(one)), None)
     if usable is not None:
         return usable
@@ -133,6 +138,19 @@ def _complete(found: DetectedBoard) -> bool:
     except InputError:
         return False
     return True
+
+
+async def _tested(
+    ctx: Context, found: DetectedBoard, payload: DiscoveryPayload, settings: JobsSettings
+) -> tuple[Instruction, SourceTest]:
+    """The first way to read the board by which it answers as it should, and what it answered."""
+    *before, last = instructions_for(found)
+    for instruction in before:
+        try:
+            return instruction, await _test(ctx, instruction, payload, settings)
+        except (Gone, WrongShape):
+            continue
+    return last, await _test(ctx, last, payload, settings)
 
 
 async def _begin(ctx: Context, source_id: str, found: DetectedBoard, payload: DiscoveryPayload) -> None:
@@ -194,7 +212,7 @@ async def _decide(
     tested: SourceTest,
 ) -> Any:
     """Enable a sure source that is wanted; leave any other to a person."""
-    sure = found.enable_confidence is Confidence.HIGH
+    sure = payload.chosen or found.enable_confidence is Confidence.HIGH
     doubts = []
     if not sure:
         doubts.append(f"confidence is {found.enable_confidence.value}")

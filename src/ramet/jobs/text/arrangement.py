@@ -121,7 +121,8 @@ _LABEL = (
     r"\b(?:(?:(?:work(?:ing|place)?|job|office|position|role|opportunity)[ -])?(?:location|workplace|type|model|mode"
     r"|arrangement|setting|style|schedule|environment|pattern|status"
     r"|telecommuting options?|workplace policy|work policy)s?(?: type| policy)?\s?[:\[(]"
-    r"|(?:location type|work(?:ing|place)? (?:model|mode|arrangement|type|pattern)|remote (?:status|policy))\s?[:"
+    r"|(?:location type|work(?:ing|place)? (?:model|mode|arrangement|type|pattern)|remote (?:status|policy)"
+    r"|remote (?:vs\.?|or|/) (?:office|on-?site))\s?[:"
     r"|\u2013-]?)"
     r"[\s*\[(]{0,4}(?:\w[\w, .]{0,40}? ?[/(\u2013-] ?)?"
 )
@@ -147,7 +148,7 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      rf"|on-?site|in[- ]person)[^.\n]{{0,25}}{_FULL_WEEK}"),
     ("label", Arrangement.HYBRID, rf"{_LABEL}hybrid"),
     ("label", Arrangement.REMOTE, rf"{_LABEL}(?:fully |100% |us )?remote\b(?! (?:or|and|/) (?:hybrid|on-?site))"),
-    ("label", Arrangement.ONSITE, rf"{_LABEL}(?:on-?site|in[- ]office)"),
+    ("label", Arrangement.ONSITE, rf"{_LABEL}(?:on-?site|in[- ]office|office/site only|office only)"),
     ("position", Arrangement.HYBRID, rf"{_POSITION} (?:is|will be|follows|offers|requires|has)[^.\n]{{0,40}}?\bhybrid"
      r"(?! (?:professional|cloud|profile|skill|sales|infra|data|search|threat|app|monet))"),
     ("position", Arrangement.HYBRID, rf"\b{_DAYS}[^.\n]{{0,30}}?(?:per|a|each|/"
@@ -174,6 +175,9 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      r"|office)[^.\n]{0,25} (?:and|with) (?:remote|home|in-?office|in-person|on-?site|office)|(?:work|working|is|are"
      r"|based|operate) (?:in )?(?:an? )?hybrid\b(?! (?:cloud|and|it|infra))|\ba hybrid environment\b"
      r"|hybrides?\b.{0,12}travail|modelo h[ií]brido|regime h[ií]brido"),
+    ("phrase", Arrangement.HYBRID, r"\b(?:working|work) from home (?:flexibility|options?|possib\w+|days?)\b"
+     r"|\bflexib\w+ (?:to|of|for) (?:occasionally |partly |partially )?work(?:ing)? from home\b"
+     r"|\bhome[- ]working (?:flexibility|options?)\b"),
     ("phrase", Arrangement.ONSITE, r"\b(?:on-?site|in[- ]person|in[- ]office) (?:role|position|job|only|required"
      r"|requirement|work required)|fully on-?site|100% on-?site"
      r"|must (?:be able to )?(?:work|be) on-?site"),
@@ -189,7 +193,10 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      r"|remote (?:work |candidates? |working )?(?:is |are |also |may be |can be )*(?:possible|available|considered"
      r"|welcome|ok\b|okay|accepted)"
      r"|home[- ]based (?:role|position)|fully distributed (?:team|workforce|company)|we(?:'re|\u2019re"
-     r"| are) a (?:\w+,? ){0,2}distributed (?:team|company)|(?:remoto|teletrabajo|home office"
+     r"| are) a (?:\w+,? ){0,2}distributed (?:team|company)|(?:remoto|teletrabajo"
+     r"|home office(?<!\bour home office)(?<!\bthe home office)(?<!\bits home office)"
+     r"(?<!corporate home office)(?<!company home office)(?! (?:in|located|based|support"
+     r"|team|staff|stipend|allowance|budget|equip|set-?up|location|employees|leadership|or (?:field|site)))"
      r"|t[ée]l[ée]travail)\b|working from home"),
 )  # fmt: skip
 _WORDS = (

@@ -119,7 +119,7 @@ _LEADS = re.compile(
     r"|hotel|nurse"
     r"|nursing|warehouse|kitchen|bar|assistant general|country|group|practice|development|software|operations?"
     r"|office) manager\b"
-    r"|^manager,|\bmanager of\b|\bmanagers?,? (?:software |data |platform |product )?engineering\b|\bsupervisor\b"
+    r"|\bmanager of\b|\bmanagers?,? (?:software |data |platform |product )?engineering\b|\bsupervisor\b"
     r"|\bmanagerin\b",
     re.IGNORECASE,
 )
@@ -159,6 +159,10 @@ _SENTENCE = re.compile(
     r"(?:[\w/+-]+ ){0,3}(?:engineer|developer|architect|scientist|analyst|designer|consultant|administrator"
     r"|programmer|specialist|manager)"
 )
+_BEGINNING = 300
+"""Characters of a text in which it repeats its title."""
+_LEVEL_BEFORE = re.compile(rf"(?:^|[\s:*#(]){_LEVEL}\s$")
+_PLURAL = re.compile(r"s\b")
 _LABEL = re.compile(rf"\b(?:seniority|level|experience level|career level|job level)\s?:\s?{_LEVEL}")
 _LEVELS = ("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate")
 _OF_PEOPLE = ("direct report", "people manag", "people-manag", "team of", "group of", "performance rev", "leading a ")
@@ -203,6 +207,9 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
             if named is not None:
                 return level, named[0].lower()
     told = around(text, _LEVELS, 60, 90)
+    repeated = _repeated(title, text)
+    if repeated is not None:
+        return _OF_TEXT[repeated.replace(" ", "-")], repeated
     for sentence in (_LABEL, _SENTENCE):
         said = sentence.search(told)
         if said is not None:
@@ -213,6 +220,16 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
     if years_min is not None and years_min <= JUNIOR_YEARS:
         return Seniority.JUNIOR, None
     return (Seniority.MID if title.strip() else Seniority.UNKNOWN), None
+
+
+def _repeated(title: str, text: str) -> str | None:
+    """Return the level that the text begins with before the title's own words: ``Senior Python Developer``."""
+    words = title.strip().lower()
+    place = text.find(words, 0, _BEGINNING) if " " in words else -1
+    if place < 1 or _PLURAL.match(text, place + len(words)):
+        return None
+    before = _LEVEL_BEFORE.search(text[max(0, place - 30) : place])
+    return before["word"] if before is not None else None
 
 
 def _leads_people(title: str, text: str) -> bool:
@@ -268,10 +285,11 @@ def _spoken(*, english: bool) -> re.Pattern[str]:
     between = "to|and|or" if english else "bis|a|à|tot|do|e|y|o|ou|et|lub|oder"
     units = r"(?P<english>years?|yrs?|yoe)\b(?P<foreign>)"
     if not english:
-        units = rf"(?P<english>(?!))?(?P<foreign>(?:{alternatives('years', 'units')}|år))\b"
+        asian = r"(?:년|年)\s?(?:차\s?)?(?:이상|以上)"
+        units = rf"(?P<english>(?!))?(?P<foreign>(?:{alternatives('years', 'units')}|år)\b|{asian})"
     return re.compile(
         rf"(?<![\d,$€£/-])(?<!\d\.)(?P<low>{count})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
-        rf"(?:\s?(?:-|\u2013|—|\u2011|{between})\s?(?P<high>{count})(?:\s?\(\d{{1,2}}\))?\s?\+?)?"
+        rf"(?:\s?(?:-|\u2013|—|\u2011|{between})\s?(?P<high>{count})(?:\s?\(\d{{1,2}}\))?\s?(?P<more>\+)?)?"
         rf"[\s-]?(?:\+\s?)?(?:full |or more |plus |additional )?{units}",
         re.IGNORECASE,
     )
@@ -293,7 +311,7 @@ def _spoken_in(text: str) -> Iterator[re.Match[str]]:
 def _tells_elsewhere() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return what stands behind and before a number of years of experience in other languages."""
     return (
-        re.compile(rf"(?<!\w)(?:{alternatives('years', 'experience')})", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{alternatives('years', 'experience')})|경험|경력|経験|经验", re.IGNORECASE),
         re.compile(rf"(?<!\w)(?:{alternatives('years', 'asks')})[\s:,(-]*(?:de |di |von |van )?$", re.IGNORECASE),
     )
 
@@ -323,7 +341,9 @@ _NOT_BEFORE = re.compile(
 _NOT_AFTER = re.compile(
     r"[\s-]*(?:of (?:history|age|innovation|service|growth|success|operation|existence|tradition|heritage|excellence"
     r"|collective|combined|market"
-    r"|paid)|ago|old|in (?:business|operation|a row|existence)|history|contract|term|term\b|anniversary|running|vest"
+    r"|paid)|ago|old|in (?:operation|a row|existence"
+    r"|business(?! (?:intel|devel|analy|admin|operations|consult|strateg|process|systems|appl|or|and)))"
+    r"|history|contract|term|term\b|anniversary|running|vest"
     r"|warranty|plan|de história"
     r"|de historia|jung|geschichte|d'existence|in the market|on the market|from now|thereafter|cliff|tenure)",
     re.IGNORECASE,
@@ -346,6 +366,19 @@ _ALTERNATIVE = re.compile(
 )
 _PREFERRED = re.compile(r"prefer|ideally|nice to have|a plus|bonus|desir|von vorteil|deseable|desejável", re.IGNORECASE)
 _SENTENCE_BREAK = re.compile(r"[\n.;!?•]")
+_BULLETS = " \t-*\u2022\u00b7\u2013\u25cf"
+_IN_A_FIELD = re.compile(r"\s(?:in|as|with)\s", re.IGNORECASE)
+"""What follows years that begin a line: ``- 3 years in sales or marketing``."""
+_LABELLED = re.compile(
+    r"[Ee]xp(?:erience)?(?: [Rr]equired| [Nn]eeded)?(?: ?\([Yy](?:ea)?rs?\))?\s?[:\u2013-]\s?(?P<low>\d{1,2})\+?"
+    r"(?:\s?(?:-|\u2013|to)\s?(?P<high>\d{1,2})\+?)?(?=[+ \t]*(?:$|\n|[A-Z(;|]))"
+)
+"""A field of the text whose number has no unit behind it: ``Years of experience: 6+``."""
+_LABEL_BEFORE = re.compile(
+    r"(?:years?(?: of)?(?: relevant| work| total| professional)?|total|relevant|work|required|min(?:imum|\.)?|^[\s*#-]*"
+    r"|\n[\s*#-]*) ?$",
+    re.IGNORECASE,
+)
 
 
 def years_of(sections: list[Section]) -> tuple[int | None, int | None]:
@@ -365,6 +398,9 @@ def years_of(sections: list[Section]) -> tuple[int | None, int | None]:
 def _demands(text: str) -> list[tuple[int, int | None]]:
     """Every demand, in order: (least, most)."""
     demands: list[tuple[int, int | None]] = []
+    for field in _LABELLED.finditer(text):
+        if _LABEL_BEFORE.search(text[max(0, field.start() - 30) : field.start()]):
+            demands.append(_bounds(int(field["low"]), int(field["high"] or 0)))
     for match in _spoken_in(text):
         before = text[max(0, match.start() - _AROUND) : match.start()].rpartition("\n")[2]
         after = text[match.end() : match.end() + _AROUND].partition("\n")[0]
@@ -373,9 +409,12 @@ def _demands(text: str) -> list[tuple[int, int | None]]:
         if demands and _ALTERNATIVE.search(before):
             continue
         low, high = _count(match["low"]), _count(match["high"])
-        if low <= YEARS_MAX:
-            demands.append((low, high if low < high <= YEARS_MAX else None))
-    return demands
+        demands.append(_bounds(low, high))
+    return [demand for demand in demands if demand[0] <= YEARS_MAX]
+
+
+def _bounds(low: int, high: int) -> tuple[int, int | None]:
+    return low, high if low < high <= YEARS_MAX else None
 
 
 def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
@@ -395,7 +434,9 @@ def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
         pattern.search(part) for pattern, part in zip(_tells_elsewhere(), (clause, before), strict=True)
     ):
         return True
-    return bool(match["plus"] and match["english"])
+    if (match["plus"] or match["more"]) and match["english"]:
+        return True
+    return not before.strip(_BULLETS) and _IN_A_FIELD.match(after) is not None
 
 
 def _count(written: str | None) -> int:

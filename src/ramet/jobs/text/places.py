@@ -28,6 +28,8 @@ _HOW = re.compile(
 )
 _BETWEEN_PLACES = re.compile(r";|\|+|\n|•|\s/\s?|(?<=[A-Za-z)]{2})/(?=[A-Z][a-z]|[A-Z]{2}\b)|\s(?:or|and|&)\s")
 _PARENTHESIS = re.compile(r"\(([^()]{0,200})\)")
+_CLOSED = re.compile(r"\(([^(),]{2,40})\)\s?,")
+"""``Dublin (Ireland), Munich (Germany)``: the country in brackets ends a place."""
 _PIECES = re.compile(r",|\s[-\u2013—:]\s|\s?[:>]\s?|\s-|-\s")
 _PUNCTUATION = " .-\u2013—,()[]*#/"
 _CODE_OF_POST = re.compile(r"\s+\d{1,6}(?:-\d{4})?$")
@@ -80,6 +82,7 @@ def places_of(text: str, country: str | None = None) -> tuple[Place, ...]:
     """
     hint = country_code(country or "")
     text = _CAPITAL.sub("Washington DC", _GLUED.sub(" ", text[:_CHARACTERS_MAX]))
+    text = _CLOSED.sub(lambda found: f"({found[1]});" if _is_larger(found[1]) else found[0], text)
     text = _PARENTHESIS.sub(
         lambda found: f", {found[1]}" if _PIECES.search(found[1]) is None else f"; {found[1]}", text
     )
@@ -91,6 +94,12 @@ def places_of(text: str, country: str | None = None) -> tuple[Place, ...]:
         if len(found) >= PLACES_MAX:
             break
     return tuple(found)
+
+
+def _is_larger(name: str) -> bool:
+    """Whether a name is that of a country or a state."""
+    key = _key(name)
+    return key in _COUNTRIES or key in _REGIONS
 
 
 def places_of_fields(fields: Iterable[PlaceFields], country: str | None = None) -> tuple[Place, ...]:

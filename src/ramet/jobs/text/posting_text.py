@@ -21,6 +21,11 @@ MARKUP_CHARACTERS_MAX = 500_000
 TEXT_CHARACTERS_MAX = 100_000
 """Of a description, with and without markup; what is longer is no description, and its rest is not read."""
 _NOT_OF_THE_WORK = frozenset({Part.ABOUT, Part.OFFERED, Part.REQUIRED})
+_BEGINNING = 500
+"""Characters in which the lines above a text stand."""
+_GLUED = re.compile(
+    r"(?<=[a-z])(?=(?:Hybrid|Remote|On-?[Ss]ite)(?:[A-Z\n|,(]|$))|(?<=[a-z]Hybrid|[a-z]Remote|[a-z]Onsite)(?=[A-Z])"
+)
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:#\w{1,6}|[a-zA-Z]{2,8});")
 _ADDED = frozenset({"alternatives", "work_from"})
 
@@ -104,7 +109,7 @@ def read_posting(posting: Posting) -> Reading:
     sections = sections_of(text, posting.company)
     years_min, years_max = years_of(sections)
     seniority, word = seniority_of(posting.title, lower, years_min)
-    arrangement, rule = arrangement_of(posting, lower)
+    arrangement, rule = arrangement_of(posting, _unglued(text))
     requirements = joined(sections, Part.REQUIRED)
     required = find_technologies(requirements)
     work = _of_the_work(posting, sections)
@@ -129,6 +134,11 @@ def read_posting(posting: Posting) -> Reading:
         alternatives=_alternatives(named, (*work, requirements)),
         work_from=work_marks(text, lower),
     )
+
+
+def _unglued(text: str) -> str:
+    """The text in lower case; where its first lines were glued (``BangaloreHybridPurpose``) they are apart again."""
+    return _GLUED.sub("\n", text[:_BEGINNING]).lower() + text[_BEGINNING:].lower()
 
 
 def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:

@@ -126,6 +126,13 @@ _TIMES_A_YEAR = re.compile(
     r"[\s(,]{0,3}(1[2-6])(?:[.,]\d)?\s?(?:x|\u00d7|mal|mensilit|pagas|monatsgeh|fois|maal)", re.IGNORECASE
 )
 """How many months are paid in a year, right behind a month's pay."""
+_PEOPLE_AFTER = re.compile(
+    r"\s?\+?\s?(?:[a-z-]+ ){0,3}(?:fleet|drivers|partners|merchants|restaurants|stores|students|members|subscribers"
+    r"|sellers|customers|users|employees|people|households|farmers|learners|orders|downloads|patients|outlets"
+    r"|businesses|teachers|followers|sq\.?)\b",
+    re.IGNORECASE,
+)
+"""What a bare number counts: ``2 lakh independent drivers``."""
 _BEFORE_PERIODS: tuple[tuple[Period, tuple[str, ...]], ...] = (
     ("month", ("月給", "月額")),
     ("year", ("年収", "年俸")),
@@ -135,10 +142,18 @@ _BEFORE_PERIODS: tuple[tuple[Period, tuple[str, ...]], ...] = (
 """Japanese has the period before the amount."""
 
 
+_NO_GROUP = "".join(
+    rf"(?<!{word} )"
+    for word in "customer client user employee member subscriber partner merchant supplier installed asset fan"
+    " knowledge code consumer talent".split()
+)
+"""Before "base" where it is pay: an "employee base" is people."""
+
+
 @cache
 def _salary_words() -> re.Pattern[str]:
     return re.compile(
-        r"salar|compensation|\bpay\b|\bpays\b|base\b|\bwage|\bOTE\b|on[- ]target|\brate\b|earn|remunerat"
+        rf"salar|compensation|\bpay\b|\bpays\b|{_NO_GROUP}\bbase\b|\bwage|\bOTE\b|on[- ]target|\brate\b|earn|remunerat"
         r"|\brange\b|\bCTC\b"
         rf"|l[öo]n\b|\bgaji\b|gehalt|verg[uü]tung|lohn\b|entgelt|月給|月額|年収|年俸|時給|日給|給与|연봉"
         rf"|\b(?:{alternatives('pay', 'words')})",
@@ -188,6 +203,12 @@ def _sides() -> tuple[tuple[int, re.Pattern[str]], ...]:
     )
 
 
+_OR_MORE = re.compile(
+    r"[^.\n]{0,25}\b(?:and (?:up|above)|or (?:more|above)|upwards|aufwärts|y más|et plus)\b"
+    r"|[^\n]{0,160}\b(?:überzahlung|überbezahlung|over-?payment)\b",
+    re.IGNORECASE,
+)
+"""What stands behind the least that is paid; in Austria the agreed least, with a readiness to pay more."""
 _CENTS = re.compile(r"[.,]\d{1,2}$")
 _WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
 _SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
@@ -363,6 +384,8 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     said = is_field or _salary_words().search(before) is not None or bool(period and money["high"])
     if sign is None and not (said and (money["high"] is not None or is_field or _scale(money["low"]) > 1e3)):
         return None
+    if sign is None and not is_field and _PEOPLE_AFTER.match(text, money.end()):
+        return None
     if not is_field and "\n" not in money[0][-2:] and _OTHER_AFTER.match(text, money.end()):
         return None
     if money["high"] is None and not (said or period is not None):
@@ -372,7 +395,8 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
         return None
     currency = _currency(money, country)
     factor = float(_factor(period, high or low, currency, is_range=high is not None))
-    if period == "month" and (times := _TIMES_A_YEAR.match(text, money.end())):
+    times = _TIMES_A_YEAR.match(text, money.end())
+    if times and (period == "month" or (period is None and factor == 1)):
         factor = int(times[1])
     low, high = low * factor, None if high is None else high * factor
     if (high is not None and high < low) or not _is_a_year(low, high or low, currency):
@@ -380,7 +404,7 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     worth = _CURRENCIES[currency].worth
     if not is_field and _is_other(before, may_be_perk=high is None or low < _NO_PERK_FROM * worth):
         return None
-    side = 0 if high is not None else _side(before, money)
+    side = 0 if high is not None else _side(before, money, text[money.end() : money.end() + 2 * _AROUND])
     return _Offer(low, high, side, currency, said, money.start())
 
 
@@ -409,9 +433,9 @@ def _period_of(money: re.Match[str], before: str) -> Period | None:
     return None
 
 
-def _side(before: str, money: re.Match[str]) -> int:
+def _side(before: str, money: re.Match[str], after: str) -> int:
     """Whether a single amount is the most (-1), the least (1) or all (0) that is paid."""
-    if money["plus"]:
+    if money["plus"] or _OR_MORE.match(after):
         return 1
     return next((side for side, words in _sides() if words.search(before)), 0)
 

@@ -77,7 +77,8 @@ _KINDS: tuple[tuple[Part, str], ...] = (
     ),
     (
         Part.ABOUT,
-        r"about\b|who (?:we are|is)\b|our (?:company|mission|story|values|culture|vision)|company|who are we"
+        r"about\b(?! (?:the |your )?(?:qualif|respons|requirem|skill|experience|tasks|duties))|who (?:we are|is)\b"
+        r"|our (?:company|mission|story|values|culture|vision)|company|who are we"
         r"|what we do|headquarters|meet \w"
         r"|[uü]ber uns|wer wir|quem somos|qui sommes|qui[eé]nes somos|sobre",
     ),
@@ -114,6 +115,11 @@ _TRIGGERS = frozenset(
     " wünschenswert you your über".split()
 )
 """Words of which every heading has one."""
+_NOT_OF_EXPERIENCE = frozenset({Part.ABOUT, Part.OFFERED})
+_ENDS_OF_DEMANDS = frozenset("experience knowledge skills".split())
+"""A line of a list that lost its mark: ``Public company finance experience`` is a demand, not about the company."""
+_ASIDE = re.compile(r"\s*\([^()]*\)\s*$")
+"""What a heading has in brackets at its end: ``What will help you (nice to have)``."""
 _TOKENS = re.compile(r"[^\W\d_]+")
 
 
@@ -178,7 +184,7 @@ def _heading(line: str) -> Part | None:
     # What is said in a list is no heading, unless nothing follows it.
     if line[0] in "-*•·●\u20130123456789" and (not colon or rest.strip() or line[0].isdigit()):
         return None
-    if head.count(" ") >= _HEADING_WORDS_MAX:
+    if _ASIDE.sub("", head).count(" ") >= _HEADING_WORDS_MAX:
         return None
     words = _TOKENS.findall(head.lower())
     if not words:
@@ -186,7 +192,8 @@ def _heading(line: str) -> Part | None:
     if not _TRIGGERS.isdisjoint(words) and not _CONTENT.match(head):
         found = _HEADING.search(head.replace("\u2019", "'"))
         if found is not None and found.lastgroup is not None and (not rest.strip() or found.start() < 20):
-            return Part(found.lastgroup)
+            part = Part(found.lastgroup)
+            return None if part in _NOT_OF_EXPERIENCE and words[-1] in _ENDS_OF_DEMANDS and not colon else part
     if rest.strip() or not 1 < len(words) <= 6 or not all(word[0].isupper() or len(word) <= 3 for word in head.split()):
         return None
     return Part.OTHER

@@ -30,6 +30,11 @@ _BEFORE = frozenset(
     "in using language languages knowledge programming modern proficient fluent idiomatic advanced strong write writing"
     " wrote coding code scripting expert senior junior know learn with em en".split()
 )
+_BEFORE_OF = frozenset(
+    "knowledge experience familiarity proficiency expertise mastery command understanding fluency skills comfortable"
+    " worked working".split()
+)
+"""Words before "of" or "with" and a name: ``working knowledge of Go``, ``experience with Hex``."""
 _AFTER = frozenset(
     "developer developers engineer engineers programmer programming language code codebase codebases microservices"
     " microservice services service backend backends framework applications application apps app scripting scripts"
@@ -41,8 +46,13 @@ _NOT_A_NAME = re.compile(
     r"\bTS\s?[/-]\s?\(?S(?:CI|AP)\b|\bTS(?=\s(?:clearance|security|with|and poly))"
     r"|\bPHP\s?(?=\d{1,3},?\d{3}|\d{2,3}k\b)"
     r"|(?<=\d)\s?PHP\b(?!\s?\d\.)"
+    r"|\bLinear(?=\s(?:[Aa]lgebra|[Rr]egress|[Pp]rogram|[Mm]odel|[Oo]ptimi|[Aa]nd\s[Nn]on))"
+    r"|\bCore Data(?=\s(?:[Mm]odel|[Pp]latform|[Tt]eam|[Ee]ngineer|[Pp]roduct|[Ss]et|[Pp]ipeline|[Ss]cien|[Ss]ervice"
+    r"|[Aa]naly|[Aa]sset|[Ii]nfra|[Gg]overnance))"
 )
-"""Clearances (``TS/SCI``) and pesos (``PHP 90,000``), which have the letters of a name."""
+"""Clearances (``TS/SCI``), pesos (``PHP 90,000``) and words of every day that begin with the letters of a name."""
+_HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data")
+"""One of these is in every match of it."""
 _OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alumni".split())
 """What stands behind a company's name that says who somebody is: ``Docker CEO``."""
 _WELDING = re.compile(r"\bAWS[ -](?:D\d|CWI|QC\d|certified w|w)|\bweld(?:ing|er|ers|ed)\b", re.IGNORECASE)
@@ -155,7 +165,7 @@ def _is_enough(parts: list[str], row: Sequence[_Hit]) -> bool:
 @lru_cache(maxsize=4)
 def _meant_hits(text: str) -> tuple[list[str], list[_Hit]]:
     """Return the parts of a text and the names in it that are meant. Remembered: the same text is asked twice."""
-    if "TS" in text or "PHP" in text:
+    if any(word in text for word in _HAS_NO_NAMES):
         text = _NOT_A_NAME.sub(" ", text)
     parts = _parts(text)
     hits = [hit for hit in _hits(parts) if not _is_company(parts, hit)]
@@ -238,8 +248,12 @@ def _is_meant(parts: list[str], hit: _Hit) -> bool:
     """Whether the words beside it tell that a word of every day is meant as a technology here."""
     if _is_part(parts, hit):
         return False
-    if parts[hit.first - 1] == " " and hit.first > 1 and parts[hit.first - 2].lower() in _BEFORE:
-        return True
+    if parts[hit.first - 1] == " " and hit.first > 1:
+        word = parts[hit.first - 2].lower()
+        if word in _BEFORE:
+            return True
+        if word in {"of", "with"} and hit.first > 3 and parts[hit.first - 4].lower() in _BEFORE_OF:
+            return True
     return parts[hit.last + 1] == " " and hit.last + 2 < len(parts) and parts[hit.last + 2].lower() in _AFTER
 
 

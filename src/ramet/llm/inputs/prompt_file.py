@@ -23,7 +23,7 @@ from ramet.llm.inputs.sources import (
     records_of,
 )
 from ramet.llm.inputs.values import InvalidRow, Template, check_storable, shown, template_of
-from ramet.llm.requests import Request, canonical
+from ramet.llm.requests import Request
 
 BYTES_MAX = 32_000_000
 """Of a request: providers take no larger one."""
@@ -181,9 +181,5 @@ def _generator(records: Iterator[Record]) -> Generator[Record]:
 
 
 def _check_size(request: Request, bytes_max: int) -> None:
-    size = sum(
-        len(canonical(part).encode())
-        for part in (request.model, request.messages, request.parameters, request.schema)
-    )  # fmt: skip
-    if size > bytes_max:
-        raise InvalidRow(f"its request has {size:,} bytes, over {bytes_max:,}; shorten it or split it up")
+    if request.size > bytes_max:
+        raise InvalidRow(f"its request has {request.size:,} bytes, over {bytes_max:,}; shorten it or split it up")

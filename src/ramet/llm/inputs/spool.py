@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import finalize
+
+from pydantic_core import from_json, to_json
 
 from ramet.llm.inputs.fingerprints import Fingerprints
 from ramet.llm.inputs.prompt_file import Row
@@ -17,7 +18,7 @@ Item_co = TypeVar("Item_co", covariant=True)
 Item = TypeVar("Item")
 
 READ_BYTES = 1 << 20
-"""Of lines that are in memory at once."""
+"""Bytes of lines that are in memory at once."""
 
 
 class Stream(Protocol[Item_co]):
@@ -53,7 +54,7 @@ class Spool(Generic[Item]):
     """Values in a temporary file that goes with the object; only some of them are in memory at once."""
 
     def __init__(self, dump: Callable[[Item], Any], load: Callable[[Any], Item]) -> None:
-        """Begin empty; ``dump`` makes JSON of a value and ``load`` a value of that."""
+        """Begin empty; ``dump`` makes JSON values of a value and ``load`` a value of them."""
         self._file = tempfile.TemporaryFile(prefix="ramet-rows-")  # noqa: SIM115 - it goes with the object
         finalize(self, self._file.close)
         self._dump, self._load = dump, load
@@ -61,7 +62,7 @@ class Spool(Generic[Item]):
 
     def add(self, value: Item) -> None:
         """Add one to the end."""
-        self._file.write(json.dumps(self._dump(value), separators=(",", ":")).encode() + b"\n")
+        self._file.write(to_json(self._dump(value), inf_nan_mode="constants") + b"\n")
         self._count += 1
 
     def __len__(self) -> int:
@@ -77,7 +78,7 @@ class Spool(Generic[Item]):
             if not lines:
                 return
             for line in lines:
-                yield self._load(json.loads(line.decode("ascii")))  # As it was written: nothing is guessed.
+                yield self._load(from_json(line))
 
 
 def questions_of(rows: Iterable[Row], *, distinct: bool = True, handed_on: bool = False) -> Questions:
@@ -115,7 +116,7 @@ def list_of_request(request: Request) -> list[Any]:
     """A request as JSON values."""
     return [
         request.key, request.model, request.messages, request.max_output_tokens, dict(request.parameters),
-        request.schema, request.endpoint, request.row,
+        request.schema, request.endpoint, request.row, request.asked_bytes,
     ]  # fmt: skip
 
 

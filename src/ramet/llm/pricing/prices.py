@@ -73,6 +73,8 @@ class Price:
 
     def dearest(self, input_tokens: int) -> tuple[int, int]:
         """The highest price of input and of output that a call of at most so much input can be billed by."""
+        if not self.tiers:
+            return max(self.input, self.cached, self.written), self.output
         within = [self.rates(0), *(tier for tier in self.tiers if input_tokens > tier.start)]
         return max(max(t.input, t.cached, t.written) for t in within), max(t.output for t in within)
 

@@ -85,9 +85,8 @@ def _tokens(request: Request, count: Count, *, bounded: bool) -> int:
     total = REQUEST_TOKENS + MESSAGE_TOKENS * len(request.messages)
     for message in request.messages:
         content = message.get("content")
-        others = {name: value for name, value in message.items() if name not in ("role", "content")}
-        if others:
-            total += count(canonical(others))
+        if not message.keys() <= _PLAIN:
+            total += count(canonical({name: part for name, part in message.items() if name not in _PLAIN}))
         if isinstance(content, str):
             total += count(content)
         elif isinstance(content, list | tuple):
@@ -100,6 +99,8 @@ def _tokens(request: Request, count: Count, *, bounded: bool) -> int:
     return total
 
 
+_PLAIN = frozenset({"role", "content"})
+"""Keys that every message has."""
 _AS_TEXT = frozenset({"tool_use", "thinking", "redacted_thinking", "refusal"})
 """Parts that hold nothing but text, under names of their own."""
 

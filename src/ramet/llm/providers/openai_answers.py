@@ -7,7 +7,6 @@ answer ``failed`` with the code ``unreadable`` and, since it may have been bille
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ramet.llm.providers.base import Answer, AnswerState, TokenUsage
@@ -52,32 +51,39 @@ def read_chat(key: str, body: Mapping[str, Any]) -> Answer:
     raw = {name: message[name] for name in _TOOLS if message.get(name)}
     if text is None and not raw:
         text = ""
-    answer = _answer(key, state, code, text, usage=usage, body=body, raw=raw)
     assert isinstance(choices, list)
     others = tuple(_choice_details(other) for other in choices[1:] if isinstance(other, dict))
-    told = _choice_details(choice)
-    return replace(
-        answer, finish_reason=told.get("finish_reason"), reasoning=told.get("reasoning"), choices=others,
-        tool_calls=tuple(told.get("tool_calls", ())), logprobs=told.get("logprobs"),
+    return _answer(
+        key, state, code, text, usage=usage, body=body, raw=raw, finish_reason=_text(reason) or None,
+        reasoning=_reasoning_in(message), choices=others, tool_calls=tuple(_tool_calls_in(message)),
+        logprobs=choice.get("logprobs") or None,
     )  # fmt: skip
+
+
+def _tool_calls_in(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Calls of tools in a message of a completion, that of the older form among them."""
+    calls, old = message.get("tool_calls"), message.get("function_call")
+    listed = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    if isinstance(old, dict):
+        listed.append({"type": "function", "function": dict(old)})
+    return listed
+
+
+def _reasoning_in(message: Mapping[str, Any]) -> str | None:
+    """The reasoning: DeepSeek and vLLM have the first name, OpenRouter and newer servers the second."""
+    return _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or None
 
 
 def _choice_details(choice: Mapping[str, Any]) -> dict[str, Any]:
     """Of one of the answers in a completion what there is: text, refusal, finish_reason, reasoning, tool calls."""
     told = choice.get("message")
     message = told if isinstance(told, dict) else {}
-    calls = message.get("tool_calls")
-    old = message.get("function_call")
-    listed = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    if isinstance(old, dict):
-        listed.append({"type": "function", "function": dict(old)})
     found = {
         "text": _text(message.get("content")),
         "refusal": _text(message.get("refusal")),
         "finish_reason": _text(choice.get("finish_reason")),
-        # DeepSeek and vLLM have the first name, OpenRouter and newer servers the second.
-        "reasoning": _text(message.get("reasoning_content")) or _text(message.get("reasoning")),
-        "tool_calls": listed,
+        "reasoning": _reasoning_in(message),
+        "tool_calls": _tool_calls_in(message),
         "logprobs": choice.get("logprobs"),
     }
     return {name: value for name, value in found.items() if value}
@@ -95,8 +101,8 @@ def read_embeddings(key: str, body: Mapping[str, Any]) -> Answer:
     told = body.get("usage")
     asked = _count(told.get("prompt_tokens")) if isinstance(told, dict) else None
     usage = None if asked is None else TokenUsage(asked)
-    answer = _answer(key, AnswerState.SUCCEEDED, None, None, usage=usage, body=body, raw={})
-    return replace(answer, embedding=vectors[0] if len(vectors) == 1 else vectors)
+    embedding = vectors[0] if len(vectors) == 1 else vectors
+    return _answer(key, AnswerState.SUCCEEDED, None, None, usage=usage, body=body, raw={}, embedding=embedding)
 
 
 def read_response(key: str, body: Mapping[str, Any]) -> Answer:
@@ -122,11 +128,11 @@ def read_response(key: str, body: Mapping[str, Any]) -> Answer:
         state, code = AnswerState.INCOMPLETE, str(reason or "incomplete")[:60]
     elif refusals and not texts:
         state, code, text = AnswerState.INCOMPLETE, "refusal", "".join(refusals)
-    answer = _answer(key, state, code, text, usage=usage, body=body, raw={"output": raw} if raw else {})
     reason = body.get("incomplete_details")
     stopped = _text(reason.get("reason")) if isinstance(reason, dict) else None
-    return replace(
-        answer, finish_reason=stopped or _text(status), reasoning=_reasoning_of(output),
+    return _answer(
+        key, state, code, text, usage=usage, body=body, raw={"output": raw} if raw else {},
+        finish_reason=stopped or _text(status), reasoning=_reasoning_of(output),
         tool_calls=tuple(map(_chat_call, (item for item in raw if item.get("type") in _CALLS))),
         logprobs=_logprobs_of(output),
     )  # fmt: skip
@@ -198,12 +204,14 @@ def _answer(
     usage: TokenUsage | None,
     body: Mapping[str, Any],
     raw: dict[str, Any],
+    **details: Any,
 ) -> Answer:
-    """A billed answer."""
+    """A billed answer; ``details``: fields of :class:`Answer` from ``finish_reason`` on."""
     return Answer(
         key, state, text=text, usage=usage or TokenUsage(), usage_known=usage is not None,
         error=None if code is None else _CUT.get(code, f"the answer is incomplete: {code}"), code=code,
         response_id=_text(body.get("id")), model=_text(body.get("model")), raw=raw or None, body=body,
+        **details,
     )  # fmt: skip
 
 

@@ -20,6 +20,21 @@ from ramet.store.errors import StoreError
 BUSY_SECONDS = 10.0
 
 
+def sqlite_table_names(path: Path) -> list[str]:
+    """Names of the tables and views of a file.
+
+    Raises:
+        StoreError: the file is no database, or is locked by a writer.
+    """
+    connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    try:
+        return _names(connection)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} cannot be read as a SQLite database ({error}): give another file") from error
+    finally:
+        connection.close()
+
+
 def sqlite_rows(path: Path, table: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """(where, row) for every row of a table, from one consistent view of the file.
 
@@ -43,14 +58,18 @@ def sqlite_rows(path: Path, table: str | None) -> Iterator[tuple[str, dict[str, 
         connection.close()
 
 
-def _table(connection: sqlite3.Connection, path: Path, wanted: str | None) -> str:
-    names = [
+def _names(connection: sqlite3.Connection) -> list[str]:
+    return [
         row[0]
         for row in connection.execute(
             "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
             "ORDER BY name"
         )
     ]
+
+
+def _table(connection: sqlite3.Connection, path: Path, wanted: str | None) -> str:
+    names = _names(connection)
     shown = ", ".join(names[:20]) or "none"
     if wanted is None and len(names) == 1:
         wanted = names[0]

@@ -1,0 +1,312 @@
+"""The status that a person gives to a match, its history, and which matches are new.
+
+A mark belongs to an opening, not to a row: an opening that is read again, scored again, found on a further board or
+posted again under another number keeps what a person decided about it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+from ramet import Client
+from ramet.jobs import queries
+from ramet.jobs.declared_settings import settings_in_force
+from ramet.jobs.errors import InputError, NotFound
+from ramet.jobs.matching.caps import ceiling_of
+from ramet.jobs.matching.duplicates import fingerprint, listing_key, near
+from ramet.jobs.matching.score import fresh_score, priority_word
+from ramet.jobs.queries import Match
+from ramet.jobs.records import members
+from ramet.jobs.settings import JobsSettings
+
+NOTE_CHARACTERS_MAX = 2_000
+SHORT_ID_CHARACTERS = 7
+SHORT_ID = re.compile(rf"[0-9a-f]{{{SHORT_ID_CHARACTERS}}}")
+AT_ONCE = 400
+"""Listings of one statement."""
+
+
+class MatchStatus(StrEnum):
+    """Status of a match: ``new`` until it is shown, then ``seen``, then what a person says."""
+
+    NEW = "new"
+    SEEN = "seen"
+    DISMISSED = "dismissed"
+    APPLIED = "applied"
+    INTERVIEWING = "interviewing"
+    OFFER = "offer"
+    REJECTED = "rejected"
+
+
+MARKABLE = tuple(status for status in MatchStatus if status is not MatchStatus.NEW)
+"""What a person can say."""
+FOLLOWED = frozenset({MatchStatus.APPLIED, MatchStatus.INTERVIEWING, MatchStatus.OFFER, MatchStatus.REJECTED})
+"""Shown although the board does not show the opening any more: the person is in touch with the company."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchMark:
+    """One entry of a match's history."""
+
+    listing_id: str
+    mark_id: str
+    status: MatchStatus
+    note: str | None
+    marked_by: str | None
+    """None: it was shown."""
+    marked_at: float
+    """Unix seconds."""
+
+
+_OPENING = "l.company, l.title, l.fingerprint, l.text_hash, l.same_as, l.closed_at"
+_MARKS = f"""
+    SELECT k.listing_id, k.mark_id, k.status, k.note, k.marked_by, k.marked_at, {_OPENING}
+    FROM jobs_match_marks k LEFT JOIN jobs_listings l ON l.listing_id = k.listing_id"""  # noqa: S608 -- of constants
+_OPENING_BY_ID = f"SELECT l.listing_id, {_OPENING} FROM jobs_listings l WHERE l.listing_id = ?"  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """What tells whether two listings are of one opening."""
+
+    listing_id: str
+    mark: str
+    """Of company and title; empty where one of them is not known."""
+    fingerprint: str | None
+    text_hash: int
+    same_as: str | None
+    closed: bool
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> Self:
+        """Columns of a listing, as `_OPENING` names them."""
+        listing_id, company, title, place, text_hash, same_as, closed_at = row
+        mark = fingerprint(company, title or "", None)
+        return cls(listing_id, mark, place, int(text_hash or 0), same_as, closed_at is not None)
+
+    @classmethod
+    def of_match(cls, match: Match) -> Self:
+        """The opening of a match."""
+        return cls.of((match.listing_id, match.company, match.title, match.fingerprint, match.text_hash, None,
+                       match.closed_at))  # fmt: skip
+
+    def is_same(self, other: _Opening, near_bits: int) -> bool:
+        """Whether both are one opening.
+
+        Texts decide. Where both are too short to be compared, the place decides as well, and one of the two must be
+        closed: on one board two teams may look for the same at once.
+        """
+        if self.listing_id in (other.listing_id, other.same_as):
+            return True
+        if not self.mark or self.mark != other.mark:
+            return False
+        if self.text_hash and other.text_hash:
+            return near(self.text_hash, other.text_hash, near_bits)
+        alike = not self.text_hash and not other.text_hash and self.fingerprint == other.fingerprint
+        return alike and (self.closed or other.closed)
+
+
+class MatchMarks:
+    """All marks of a database, found by opening."""
+
+    def __init__(self, rows: Iterable[Sequence[Any]], near_bits: int) -> None:
+        self._near_bits = near_bits
+        self._by_listing: dict[str, tuple[_Opening, list[MatchMark]]] = {}
+        self._related: defaultdict[str, set[str]] = defaultdict(set)
+        for listing_id, mark_id, status, note, by, at, *described in rows:
+            mark = MatchMark(listing_id, mark_id, MatchStatus(status), note, by, at)
+            if listing_id not in self._by_listing:
+                one = _Opening.of((listing_id, *described))
+                self._by_listing[listing_id] = one, []
+                for relation in filter(None, (one.mark, one.same_as, listing_id)):
+                    self._related[relation].add(listing_id)
+            self._by_listing[listing_id][1].append(mark)
+
+    def history(self, wanted: _Opening) -> list[MatchMark]:
+        """The marks of an opening, the oldest first."""
+        found: list[MatchMark] = []
+        for listing_id in self._related.get(wanted.mark, set()) | self._related.get(wanted.listing_id, set()):
+            opening, marks = self._by_listing[listing_id]
+            if wanted.is_same(opening, self._near_bits):
+                found += marks
+        return sorted(found, key=lambda mark: (mark.marked_at, mark.mark_id))
+
+    def current(self, match: Match) -> MatchMark | None:
+        """The mark in force: what a person said last, else that it was shown; None for a new match."""
+        marks = self.history(_Opening.of_match(match))
+        return next((mark for mark in reversed(marks) if mark.marked_by is not None), marks[-1] if marks else None)
+
+
+async def match_marks(client: Client, settings: JobsSettings) -> MatchMarks:
+    """Read all marks."""
+    return MatchMarks(await client.read(_MARKS), settings.listing.near_bits)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredMatch:
+    """A match, what it is worth today, and what a person said of it."""
+
+    match: Match
+    score: float
+    """With the points of its age today."""
+    priority: str
+    mark: MatchMark | None = None
+    """None: it is new."""
+
+    @property
+    def status(self) -> MatchStatus:
+        """Status of the match."""
+        return MatchStatus.NEW if self.mark is None else self.mark.status
+
+    @property
+    def short_id(self) -> str:
+        """A short name for people."""
+        return short_id(self.match.listing_id)
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        mark = self.mark
+        return {
+            "id": self.short_id, "score": self.score, "priority": self.priority, "status": self.status.value,
+            "status_at": mark and mark.marked_at, "status_by": mark and mark.marked_by, "note": mark and mark.note,
+            **self.match.as_json(),
+        }  # fmt: skip
+
+
+def short_id(listing_id: str) -> str:
+    """Return a short name of a listing, for people to type: hex digits that follow from its id."""
+    return hashlib.sha256(listing_id.encode(errors="replace")).hexdigest()[:SHORT_ID_CHARACTERS]
+
+
+async def matches(
+    client: Client,
+    *,
+    now: float,
+    statuses: Collection[MatchStatus | str] | None = None,
+    with_dismissed: bool = False,
+    with_closed: bool = False,
+    min_score: float | None = None,
+) -> list[ScoredMatch]:
+    """Read matches: new ones first, then by their score of today, the best first.
+
+    Only the part of the score that is the listing's age changes by itself.
+
+    Args:
+        client: a client of ``ramet.jobs.pipeline.app``.
+        now: Unix seconds.
+        statuses: only matches of these.
+        with_dismissed: also those that a person dismissed, where no ``statuses`` are given.
+        with_closed: also those that their boards do not show any more; matches that a person follows (``applied``,
+            ``interviewing``, ``offer``, ``rejected``) are always there.
+        min_score: only those that are worth so many points today.
+
+    Raises:
+        ValueError: one of ``statuses`` is not a status of a match.
+    """
+    wanted = None if statuses is None else {MatchStatus(status) for status in statuses}
+    settings = await settings_in_force(client)
+    marks = await match_marks(client, settings)
+    found = []
+    for match in await queries.matches(client):
+        score, _ = fresh_score(match.static_score, match.posted_at, settings, now, ceiling_of(match.adjustments))
+        one = ScoredMatch(match, score, priority_word(score, settings.match), marks.current(match))
+        if min_score is not None and score < min_score:
+            continue
+        if match.closed_at is not None and not with_closed and one.status not in FOLLOWED:
+            continue
+        if one.status not in wanted if wanted is not None else _is_hidden(one, with_dismissed):
+            continue
+        found.append(one)
+    found.sort(key=lambda one: (one.status is not MatchStatus.NEW, -one.score, one.match.listing_id))
+    return found
+
+
+def _is_hidden(one: ScoredMatch, with_dismissed: bool) -> bool:
+    return one.status is MatchStatus.DISMISSED and not with_dismissed
+
+
+async def match_history(client: Client, listing_id: str) -> list[MatchMark]:
+    """Read the history of a listing's opening, the oldest mark first; empty for a new match, and for no listing."""
+    rows = await client.read(_OPENING_BY_ID, (listing_id,))
+    if not rows:
+        return []
+    return (await match_marks(client, await settings_in_force(client))).history(_Opening.of(rows[0]))
+
+
+async def listing_ids_of(client: Client, names: Sequence[str]) -> list[str]:
+    """Resolve what a person typed, each an id, a short id or an address, to ids of listings, each once, in order.
+
+    Raises:
+        NotFound: one of them is unknown, or means several listings; the line names all such.
+    """
+    by_short = await listings_by_short_id(client)
+    found, wrong = [], []
+    for name in names:
+        word = name.strip()
+        listing_id = by_short.get(word.lower()) or await _listing_id_of(client, word)
+        if listing_id is None:
+            wrong.append(word)
+        else:
+            found.append(listing_id)
+    if wrong:
+        one = "is" if len(wrong) == 1 else "are"
+        listed = ", ".join(repr(word[:80]) for word in wrong)
+        raise NotFound(
+            f"{listed} {one} not known: give ids as `ramet jobs matches --all` shows them; nothing was marked"
+        )
+    return list(dict.fromkeys(found))
+
+
+async def listings_by_short_id(client: Client) -> dict[str, str]:
+    """Read the ids of listings that are shown with a short id: matches, and what was marked."""
+    return {short_id(listing_id): listing_id for (listing_id,) in await client.read(_NAMED)}
+
+
+_NAMED = "SELECT listing_id FROM jobs_matches UNION SELECT listing_id FROM jobs_match_marks"
+
+
+async def _listing_id_of(client: Client, word: str) -> str | None:
+    for listing_id in dict.fromkeys((word, listing_key(word))):
+        if await client.read("SELECT 1 FROM jobs_listings WHERE listing_id = ?", (listing_id,)):
+            return listing_id
+    rows = await client.read(queries.LISTINGS_BY_URL, (word,))
+    return str(rows[0][0]) if len(rows) == 1 else None
+
+
+def checked_note(note: str | None) -> str | None:
+    """Return a note as it is stored; None where there is nothing in it.
+
+    Raises:
+        InputError: it is too long.
+    """
+    text = (note or "").strip()
+    if len(text) > NOTE_CHARACTERS_MAX:
+        raise InputError(f"the note has {len(text):,} characters: give at most {NOTE_CHARACTERS_MAX:,}")
+    return text or None
+
+
+def checked_status(status: str) -> MatchStatus:
+    """Return a status that a match can be given.
+
+    Raises:
+        InputError: it is not one.
+    """
+    if status not in MARKABLE:
+        raise InputError(f"{status[:80]!r} is not a status of a match: give one of {', '.join(MARKABLE)}")
+    return MatchStatus(status)
+
+
+async def unknown_listings(client: Client, listing_ids: Sequence[str]) -> list[str]:
+    """Return those of these ids that no listing has."""
+    known: set[str] = set()
+    for at in range(0, len(listing_ids), AT_ONCE):
+        some = listing_ids[at : at + AT_ONCE]
+        sql = f"SELECT listing_id FROM jobs_listings WHERE listing_id IN {members(len(some))}"  # noqa: S608
+        known |= {row[0] for row in await client.read(sql, some)}
+    return [listing_id for listing_id in listing_ids if listing_id not in known]
