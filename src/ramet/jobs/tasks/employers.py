@@ -44,14 +44,10 @@ class Employer:
     @property
     def signals(self) -> CompanySignals | None:
         """What of it counts for a score."""
-        return signals_of(self.known)
-
-
-def signals_of(row: CompanyRow | None) -> CompanySignals | None:
-    """Return what of a company's record counts for a score; None without one."""
-    if row is None:
-        return None
-    return CompanySignals(row.company_size_category, row.tier, row.tech_stack, row.headquarters_location)
+        row = self.known
+        if row is None:
+            return None
+        return CompanySignals(row.company_size_category, row.tier, row.tech_stack)
 
 
 async def employer_of(client: Client, payload: ListingPayload, posting: Posting) -> Employer:
