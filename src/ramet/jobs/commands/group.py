@@ -83,6 +83,7 @@ COMMANDS = {
     "import": Entry("setup", "import_command", "Take over another job finder's records and queue."),
     "run": Entry("run", "run_command", "Scrape sources, filter and score what is new."),
     "work": Entry("run", "work_command", "Work on what is in the queue."),
+    "look": Entry("look", "look", "Judge a single opening by its address."),
     "vendors": Entry("lists", "list_vendors", "Show which vendors of boards are known."),
     "matches": Entry("matches", "matches_command", "What fits."),
     "mark": Entry("matches", "mark_command", "Say what you did about matches."),
