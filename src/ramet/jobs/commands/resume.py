@@ -41,16 +41,11 @@ def show_resume(file: Path, *, as_json: bool) -> None:
 
 def profile_text(found: ResumeProfile, origin: str) -> str:
     """The profile as YAML, with what each part was read from."""
-    lines = [
-        f"# Read in {plain(origin)} by rules: correct it, then take it in:  ramet jobs init --from FILE",
-        "profile:",
-    ]
+    lines = [f"# Read in {plain(origin)} by rules. Correct it, then: ramet jobs init --from FILE", "profile:"]
     for name, value in found.values.items():
         if reason := found.reasons.get(name):
             lines.append(f"  # {plain(reason)}")
-        written = yaml.safe_dump(
-            {name: value}, allow_unicode=True, sort_keys=False, default_flow_style=None, width=1000
-        )
+        written = yaml.safe_dump({name: value}, allow_unicode=True, sort_keys=False, width=999)
         lines += [f"  {line}" for line in written.splitlines()]
     return "\n".join(lines) + "\n"
 

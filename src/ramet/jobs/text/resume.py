@@ -172,7 +172,7 @@ def _years(lines: list[str], worked: list[str], today: datetime.date) -> tuple[i
     months: set[int] = set()
     for first, last in ranges:
         months.update(range(first, last))
-    return (round(len(months) / 12), f"of {len(ranges)} periods, each month once") if months else (None, "")
+    return (round(len(months) / 12), f"periods added up: {len(ranges)}, each month once") if months else (None, "")
 
 
 def _months(match: re.Match[str], today: datetime.date) -> tuple[int, int] | None:
