@@ -153,6 +153,14 @@ DEFINITIONS = (
         marked_at         DOUBLE PRECISION NOT NULL,
         PRIMARY KEY (listing_id, mark_id)
     )""",
+    # What is told of new matches, from its transaction on; sent_at: the channels have it.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_digests (
+        digest_id         TEXT PRIMARY KEY,
+        message           TEXT NOT NULL,
+        made_at           DOUBLE PRECISION NOT NULL,
+        sent_at           DOUBLE PRECISION
+    )""",
     # What models answered: the same question is not paid for twice.
     """
     CREATE TABLE IF NOT EXISTS jobs_model_answers (

@@ -19,6 +19,8 @@ SCRAPE = "SCRAPE"
 LISTING = "LISTING"
 
 QUEUE = "jobs"
+RUN = "jobs-run-"
+"""What the lineages of runs begin with."""
 
 SOURCE_RESOURCE = "jobs:source:"
 """What the resource of a source begins with; its breaker is the source's health."""

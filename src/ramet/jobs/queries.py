@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
 
 from ramet import Client
-from ramet.jobs.kinds import SOURCE_RESOURCE
+from ramet.jobs.kinds import RUN, SOURCE_RESOURCE
 
 LIKE_ESCAPE = "!"
 AT_MOST = 10_000
@@ -375,3 +375,13 @@ async def switched_off(client: Client) -> dict[str, str]:
         for found in await client.resources(limit=RESOURCES_MAX)
         if found.opened_at is not None and found.name.startswith(SOURCE_RESOURCE)
     }
+
+
+RUNS_LOOKED_AT = 1_000
+
+
+async def live_run(client: Client, *, but: str = "") -> str | None:
+    """The newest run that has not ended, scheduled or typed, other than `but`; its tracking id."""
+    found = await client.lineages(states=["running", "paused"], limit=RUNS_LOOKED_AT)
+    runs = (one.tracking_id for one in found if one.tracking_id.startswith(RUN))
+    return next((tracking_id for tracking_id in runs if tracking_id != but), None)

@@ -26,6 +26,7 @@ from ramet.llm.calls import (
     ClaimedJob,
     JudgedAnswer,
     SubmitState,
+    account_fault,
     busy,
     calling,
     judged,
@@ -236,7 +237,7 @@ class BatchSettlement:
             self._refuse(told, one, 0.0)
         elif answer.retriable:
             self._refuse(told, one, self._again_seconds)
-        elif await self._again(told.task_id, one):
+        elif await self._again(told.task_id, one, payload.repairs):
             self._ctx.settle_item(told.task_id, told.number, "pending")
         else:
             reason = one.reason or one.state
@@ -249,13 +250,13 @@ class BatchSettlement:
         self._refused, self._last = self._refused + 1, one.reason or one.state
         self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=delay_seconds, uses_time=False)
 
-    async def _again(self, task_id: str, one: JudgedAnswer) -> bool:
+    async def _again(self, task_id: str, one: JudgedAnswer, repairs: int | None) -> bool:
         if one.state != INVALID:
             return False
         [(before,)] = await self._ctx.read(
             "SELECT COUNT(*) FROM llm_answers WHERE task_id = ? AND state = ?", (task_id, INVALID)
         )
-        return int(before) < self._job.settings.invalid_max
+        return int(before) < (self._job.settings.invalid_max if repairs is None else repairs)
 
     async def _late(self, answer: Answer, key: str) -> None:
         """Its item ended before the answer came, or an earlier pass has settled it: then its row is there already."""
@@ -479,7 +480,7 @@ async def _poll(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
             await settlement.run(state.remote_id, why)
             done = await _done(ctx, state)
             if settlement.account is not None:
-                raise _account_fault(job, f"{settlement.account.code}: {settlement.account.error}")
+                raise account_fault(job.settings.place, f"{settlement.account.code}: {settlement.account.error}")
             return done
     except TooBusy as error:
         return Outcome.snooze(poll_seconds(age, error.seconds), f"busy: {error}")
@@ -504,7 +505,7 @@ async def _failed(ctx: Context, job: ClaimedJob, state: BatchState, poll: Poll) 
     note_refusal(ctx, state, len(bound), why)
     if poll.meaning is Meaning.ACCOUNT:
         await save(ctx, QUEUED, state)  # Its items stay bound: they are the next batch, once a person has acted.
-        raise _account_fault(job, poll.error or poll.provider_state)
+        raise account_fault(job.settings.place, poll.error or poll.provider_state)
     state.refusals += 1
     if state.refusals > job.settings.call_retries:
         if poll.meaning is None:
@@ -516,10 +517,6 @@ async def _failed(ctx: Context, job: ClaimedJob, state: BatchState, poll: Poll) 
     await release(ctx, bound, pause)
     await save(ctx, QUEUED, state)
     return Outcome.snooze(pause, f"busy: {why}")
-
-
-def _account_fault(job: ClaimedJob, words: str) -> NotAllowed:
-    return NotAllowed(f"{job.settings.place} does not let this account do it: {words}")
 
 
 async def _done(ctx: Context, state: BatchState) -> Outcome:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from ramet import Client, Context, Outcome, Permanent, RetryAfter, as_usd
 from ramet.llm import app
 from ramet.llm.answers import Check, InvalidAnswer, open_check, read_json
-from ramet.llm.errors import LlmError, NotSent, ProviderError, TooBusy
+from ramet.llm.errors import LlmError, NotAllowed, NotSent, ProviderError, TooBusy
 from ramet.llm.pace import Pace
 from ramet.llm.pricing.prices import cost_of, reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Gateway, Provider, RateLimit, Submission
@@ -64,8 +64,18 @@ async def settle(ctx: Context, state: SubmitState, actual: int) -> None:
     if actual <= state.amount:
         return
     if not any(entry.by == OVER_BOUND for entry in await ctx.client.acts(ctx.tracking_id, limit=1_000)):
-        calling.stop(ctx.tracking_id, ctx.now)
-        await ctx.client.pause_lineage(ctx.tracking_id, by=OVER_BOUND, reason=over_bound(state.amount, actual))
+        await pause(ctx, over_bound(state.amount, actual), by=OVER_BOUND)
+
+
+async def pause(ctx: Context, reason: str, *, by: str = "llm") -> None:
+    """Pause the lineage of a task until a person has acted, and begin no more of its calls here."""
+    calling.stop(ctx.tracking_id, ctx.now)
+    await ctx.client.pause_lineage(ctx.tracking_id, by=by, reason=reason)
+
+
+def account_fault(place: str, words: str) -> NotAllowed:
+    """Return the error for an answer that says that the account is at fault."""
+    return NotAllowed(f"{place} does not let this account do it: {words}")
 
 
 OVER_BOUND = "llm:over_bound"

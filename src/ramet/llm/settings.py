@@ -141,6 +141,8 @@ class ItemPayload(BaseModel):
     endpoint: Endpoint = "chat"
     row: dict[str, Any] | None = Field(default=None, exclude_if=_is_none)
     """Id and own columns, where the job calls a handler with each answer."""
+    repairs: int | None = Field(default=None, exclude_if=_is_none)
+    """How often an answer that does not fit is asked for again; None: as the job says."""
     request: Blob | None = Field(default=None, exclude_if=_is_none)
     """A question that is too large for a payload: then all of the others but the model are in this blob."""
 
@@ -149,8 +151,8 @@ PAYLOAD_BYTES_MAX = 200_000
 """Of a question that is kept in its task's payload; a larger one is a blob."""
 
 
-def item_payload(request: Request) -> ItemPayload:
-    """A question as the payload of its item."""
+def item_payload(request: Request, repairs: int | None = None) -> ItemPayload:
+    """A question as the payload of its item; ``repairs`` as there."""
     payload = ItemPayload(
         model=request.model,
         messages=tuple(dict(message) for message in request.messages),
@@ -159,6 +161,7 @@ def item_payload(request: Request) -> ItemPayload:
         answer_schema=None if request.schema is None else dict(request.schema),
         endpoint=request.endpoint,
         row=None if request.row is None else dict(request.row),
+        repairs=repairs,
     )
     if request.size <= PAYLOAD_BYTES_MAX:
         return payload

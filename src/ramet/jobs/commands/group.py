@@ -91,6 +91,12 @@ COMMANDS = {
     "why": Entry("why", "why", "Why a listing was dropped, or is a match."),
     "rejected": Entry("lists", "rejected_command", "What did not fit, and why in a few words."),
 }
+SCHEDULE_COMMANDS = {
+    "daily": Entry("schedule", "daily", "Run every day."),
+    "weekly": Entry("schedule", "weekly", "Run once a week."),
+    "show": Entry("schedule", "show", "When the next run is, and what became of the last ones."),
+    "off": Entry("schedule", "off", "Run no more by itself."),
+}
 COMPANY_COMMANDS = {
     "add": Entry("sources", "add_company", "Look at companies."),
     "list": Entry("lists", "list_companies", "Show companies."),
@@ -123,6 +129,11 @@ def jobs() -> None:
 @jobs.group(cls=Words, entries=COMPANY_COMMANDS, short_help="Companies.")
 def company() -> None:
     """Companies, and where their openings are listed."""
+
+
+@jobs.group(cls=Words, entries=SCHEDULE_COMMANDS, short_help="Runs by themselves, and a digest of new matches.")
+def schedule() -> None:
+    """Run by itself, and tell of new matches through the channels of alerts (`ramet alerts channels`)."""
 
 
 @jobs.group(cls=Words, entries=SOURCES_COMMANDS, short_help="Boards and feeds.")

@@ -23,6 +23,7 @@ from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import NotFound
 from ramet.jobs.kinds import LISTING
 from ramet.jobs.match_status import SHORT_ID, MatchMark, listings_by_short_id, match_history
+from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.duplicates import listing_key, near
 from ramet.jobs.matching.score import fresh_score
 from ramet.jobs.queries import Company, Listing, Match, Source, switched_off
@@ -126,7 +127,8 @@ async def why_of(client: Client, listing: Listing) -> Why:
 
 
 async def _today(client: Client, match: Match) -> float:
-    score, _ = fresh_score(match.static_score, match.posted_at, await settings_in_force(client), time.time())
+    settings, ceiling = await settings_in_force(client), ceiling_of(match.adjustments)
+    score, _ = fresh_score(match.static_score, match.posted_at, settings, time.time(), ceiling)
     return score
 
 

@@ -47,7 +47,7 @@ class Employer:
         row = self.known
         if row is None:
             return None
-        return CompanySignals(row.company_size_category, row.tier, row.tech_stack, row.headquarters_location)
+        return CompanySignals(row.company_size_category, row.tier, row.tech_stack)
 
 
 async def employer_of(client: Client, payload: ListingPayload, posting: Posting) -> Employer:

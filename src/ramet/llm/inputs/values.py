@@ -111,6 +111,8 @@ def check_storable(value: object) -> None:
             for name, inner in part.items():
                 if _UNSTORABLE.search(name):
                     raise InvalidRow(f"a key in {place(path)} holds a NUL or half of a surrogate pair; remove it")
+                if type(inner) is str and inner.isprintable():
+                    continue
                 left.append((inner, (*path, name)))
         elif isinstance(part, list | tuple):
             left.extend((inner, (*path, index)) for index, inner in enumerate(part))
