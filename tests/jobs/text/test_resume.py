@@ -54,6 +54,7 @@ def test_a_resume_tells_a_profile() -> None:
     assert found["seniority"] == ["senior"]
     assert found["experience_years"] == 10
     assert (found["preferred_city"], found["preferred_region"], found["utc_offset"]) == ("Portland", "OR", -8.0)
+    assert found["country"] == "US"
     ranks = found["technologies"]
     assert {name for name, rank in ranks.items() if rank == "required"} == {"python", "postgresql", "aws"}
     assert {"docker", "kubernetes", "redis", "django"} <= ranks.keys()

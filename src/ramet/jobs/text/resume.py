@@ -116,6 +116,8 @@ def profile_of(text: str, today: datetime.date) -> ResumeProfile:
     if place is not None:
         values["preferred_city"] = place.city
         values["preferred_region"] = place.region or place.country
+        values["country"] = place.country
+        reasons["country"] = "what may be done only where you may not work is refused; other permits are yours to say"
         reasons["preferred_city"] = "where an office is as good as working from home; leave it empty for none"
         if place.utc_offset is not None:
             values["utc_offset"] = place.utc_offset
