@@ -87,6 +87,7 @@ COMMANDS = {
     "vendors": Entry("lists", "list_vendors", "Show which vendors of boards are known."),
     "matches": Entry("matches", "matches_command", "What fits."),
     "mark": Entry("matches", "mark_command", "Say what you did about matches."),
+    "rescore": Entry("rescore", "rescore_command", "Judge what is stored with the settings of now."),
     "export": Entry("matches", "export", "Write matches as CSV, JSON or Markdown."),
     "why": Entry("why", "why", "Why a listing was dropped, or is a match."),
     "rejected": Entry("lists", "rejected_command", "What did not fit, and why in a few words."),

@@ -17,6 +17,7 @@ from ramet.commands.input_files import is_sqlite, json_document, table_names, ta
 from ramet.commands.options import check_folder, json_option, person
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.jobs.app import app
+from ramet.jobs.commands.rescore import rescored
 from ramet.jobs.commands.resume import show_resume
 from ramet.jobs.commands.terminal import DATABASE, NO_PROFILE, database_option
 from ramet.jobs.config.config_file import read_config, sample, sample_text
@@ -87,11 +88,21 @@ async def _init(wanted: dict[str, Any], origin: str, database: str, *, force: bo
             except ValueError as error:
                 raise InputError(str(error)) from error
         await client.settings.refresh(0.0)
+        judged = await rescored(client) if wanted else None
         profile = (await settings_in_force(client)).profile
         if as_json:
-            emit({"database": client.place, "stored": wanted, "profile": profile.name if profile.given else None})
+            emit(
+                {
+                    "database": client.place,
+                    "stored": wanted,
+                    "profile": profile.name if profile.given else None,
+                    "rescored": judged,
+                }
+            )
             return
         _tell(client, wanted)
+        if judged is not None:
+            click.echo(judged)
         if not profile.given:
             click.echo(NO_PROFILE)
         elif not wanted:
