@@ -18,6 +18,7 @@ from ramet import Client
 from ramet.jobs import queries
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import InputError, NotFound
+from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.duplicates import fingerprint, listing_key, near
 from ramet.jobs.matching.score import fresh_score, priority_word
 from ramet.jobs.queries import Match
@@ -223,7 +224,7 @@ async def matches(
     marks = await match_marks(client, settings)
     found = []
     for match in await queries.matches(client):
-        score, _ = fresh_score(match.static_score, match.posted_at, settings, now)
+        score, _ = fresh_score(match.static_score, match.posted_at, settings, now, ceiling_of(match.adjustments))
         one = ScoredMatch(match, score, priority_word(score, settings.match), *marks.of_match(match))
         if min_score is not None and score < min_score:
             continue
