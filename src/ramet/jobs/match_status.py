@@ -18,6 +18,7 @@ from ramet import Client
 from ramet.jobs import queries
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import InputError, NotFound
+from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.duplicates import fingerprint, listing_key, near
 from ramet.jobs.matching.score import fresh_score, priority_word
 from ramet.jobs.queries import Match
@@ -43,6 +44,8 @@ class MatchStatus(StrEnum):
     REJECTED = "rejected"
 
 
+TOLD = "told"
+"""Of an entry of the history that is no status: a digest told of the match, which stays new."""
 MARKABLE = tuple(status for status in MatchStatus if status is not MatchStatus.NEW)
 """What a person can say."""
 FOLLOWED = frozenset({MatchStatus.APPLIED, MatchStatus.INTERVIEWING, MatchStatus.OFFER, MatchStatus.REJECTED})
@@ -55,10 +58,11 @@ class MatchMark:
 
     listing_id: str
     mark_id: str
-    status: MatchStatus
+    status: str
+    """A :class:`MatchStatus`, or ``told``: a digest told of it."""
     note: str | None
     marked_by: str | None
-    """None: it was shown."""
+    """None: it was shown, or told."""
     marked_at: float
     """Unix seconds."""
 
@@ -119,7 +123,7 @@ class MatchMarks:
         self._by_listing: dict[str, tuple[_Opening, list[MatchMark]]] = {}
         self._related: defaultdict[str, set[str]] = defaultdict(set)
         for listing_id, mark_id, status, note, by, at, *described in rows:
-            mark = MatchMark(listing_id, mark_id, MatchStatus(status), note, by, at)
+            mark = MatchMark(listing_id, mark_id, status, note, by, at)
             if listing_id not in self._by_listing:
                 one = _Opening.of((listing_id, *described))
                 self._by_listing[listing_id] = one, []
@@ -136,10 +140,15 @@ class MatchMarks:
                 found += marks
         return sorted(found, key=lambda mark: (mark.marked_at, mark.mark_id))
 
-    def current(self, match: Match) -> MatchMark | None:
-        """The mark in force: what a person said last, else that it was shown; None for a new match."""
+    def of_match(self, match: Match) -> tuple[MatchMark | None, bool]:
+        """The mark in force, and whether a digest told of the match.
+
+        In force is what a person said last, else that it was shown; None for a new match.
+        """
         marks = self.history(_Opening.of_match(match))
-        return next((mark for mark in reversed(marks) if mark.marked_by is not None), marks[-1] if marks else None)
+        shown = [mark for mark in marks if mark.status != TOLD]
+        said = [mark for mark in shown if mark.marked_by is not None]
+        return next(reversed(said or shown), None), len(shown) < len(marks)
 
 
 async def match_marks(client: Client, settings: JobsSettings) -> MatchMarks:
@@ -157,11 +166,13 @@ class ScoredMatch:
     priority: str
     mark: MatchMark | None = None
     """None: it is new."""
+    was_told: bool = False
+    """Whether a digest told of it."""
 
     @property
     def status(self) -> MatchStatus:
         """Status of the match."""
-        return MatchStatus.NEW if self.mark is None else self.mark.status
+        return MatchStatus.NEW if self.mark is None else MatchStatus(self.mark.status)
 
     @property
     def short_id(self) -> str:
@@ -213,8 +224,8 @@ async def matches(
     marks = await match_marks(client, settings)
     found = []
     for match in await queries.matches(client):
-        score, _ = fresh_score(match.static_score, match.posted_at, settings, now)
-        one = ScoredMatch(match, score, priority_word(score, settings.match), marks.current(match))
+        score, _ = fresh_score(match.static_score, match.posted_at, settings, now, ceiling_of(match.adjustments))
+        one = ScoredMatch(match, score, priority_word(score, settings.match), *marks.of_match(match))
         if min_score is not None and score < min_score:
             continue
         if match.closed_at is not None and not with_closed and one.status not in FOLLOWED:
