@@ -30,7 +30,7 @@ def test_a_threshold_that_is_lowered_makes_matches_at_once_and_says_how_many(pla
     judged(place, world)
     asked = len(world.requests)
     lines = [
-        place.ramet("settings", "set", f"jobs.match.{name}", "10", "--reason", "too few matches").stdout
+        place.ramet("settings", "set", f"jobs.match.{name}", "0", "--reason", "too few matches").stdout
         for name in ("preferred_office_min_score", "min_score")
     ]
     assert sum("1 listing judged again, 1 changed: 1 skipped to matched" in line for line in lines) == 1, lines

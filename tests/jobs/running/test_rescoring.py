@@ -135,9 +135,9 @@ async def test_a_retry_judges_with_the_settings_of_now(desk: Desk) -> None:
 
 
 async def test_listings_that_knew_a_company_by_name_alone_are_judged_again_after_the_look_at_it(desk: Desk) -> None:
-    await desk.set(**EAGER, match__size_points={"large": 7})
+    await desk.set(**EAGER, match__base=0, match__size_points={"large": 7})
     vendor = "https://jobs.boards.example/acme/1"
-    put_up(desk, CLERK, vendor)
+    put_up(desk, Opening("1", "Senior Python Engineer"), vendor)
     await desk.run(LISTING, {"url": vendor})
     assert await desk.one("jobs_listings", "company_id") == ("name:acme",)
     [(before,)] = await desk.rows("jobs_matches", "static_score")
