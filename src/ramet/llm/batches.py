@@ -278,6 +278,8 @@ SETTLED_SECONDS = 120.0
 """Between a submit and the first look for it: a list of batches may be behind."""
 NEXT_SECONDS = 1.0
 """Between two batches of a lane: the next is a claim, and counts as one, of its own."""
+VALIDATING = "validating"
+"""State of a batch at OpenAI that was taken on and not yet looked into."""
 IDLE_SECONDS = 60.0
 """How often a lane without work looks whether items of its model came back."""
 BYTES_PER_SECOND = 1_000_000
@@ -294,7 +296,7 @@ async def run_lane(ctx: Context, job: ClaimedJob, payload: LanePayload) -> Outco
     state = BatchState.model_validate(ctx.state)
     try:
         if ctx.stage == PROCESSING:
-            return await _poll(ctx, job, state)
+            return await _poll(ctx, job, payload, state)
         if ctx.stage == SUBMITTING:
             return await _look_for(ctx, job, state)
         async with calling.pace(job, payload.model).turn(ctx.now) as turn:
@@ -369,7 +371,7 @@ async def _send(
             await release(ctx, [one.told for one in chosen], put_off.seconds)
             return put_off
         raise
-    calling.pace(job, lane.model).answered(ctx.now)
+    calling.pace(job, lane.model).batch_sent(ctx.now)
     state.remote_id, state.unreached = sent.remote_id, 0
     await save(ctx, PROCESSING, state)
     return Outcome.snooze(poll_seconds(0.0))
@@ -462,11 +464,13 @@ def _note(ctx: Context, state: BatchState, why: str, outcome: str, remote_id: st
 # --- polling
 
 
-async def _poll(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
+async def _poll(ctx: Context, job: ClaimedJob, lane: LanePayload, state: BatchState) -> Outcome:
     assert state.remote_id is not None
     age = ctx.now - state.submitted_at
     try:
         poll = await job.provider.poll(state.remote_id, seconds=ctx.call_seconds)
+        if poll.provider_state != VALIDATING:
+            calling.pace(job, lane.model).batch_begun(ctx.now, good=poll.state in (PollState.LIVE, PollState.ENDED))
         if poll.state is PollState.LIVE:
             await ctx.progress(poll.done, poll.total or state.items, poll.provider_state)
             bound = await ctx.client.bound_counts(ctx.tracking_id)

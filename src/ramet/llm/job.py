@@ -22,13 +22,13 @@ from ramet.llm.inputs.spool import asked_request, questions_of
 from ramet.llm.jobs import Job as StoredJob
 from ramet.llm.jobs import Root, add_chunk, chunks_of, find_job, is_deleted, submit_job
 from ramet.llm.on_answer import OnAnswer, path_of
-from ramet.llm.pipeline import SCHEDULE, TARGET, app
+from ramet.llm.pipeline import TARGET, app
 from ramet.llm.preparation import SubmitArguments, check_ceiling, missing_key, prepare
 from ramet.llm.providers.base import Mode
 from ramet.llm.providers.registry import check_request
 from ramet.llm.results import output_rows
 from ramet.llm.rows import rows_of
-from ramet.llm.settings import BATCH, BATCHES, DATABASE, PREFIX, JobSettings, LanePayload
+from ramet.llm.settings import BATCH, BATCHES, DATABASE, PREFIX, SCHEDULE, JobSettings, LanePayload
 from ramet.llm.status import JobStatus, status_of
 
 log = own_logger("ramet.llm")

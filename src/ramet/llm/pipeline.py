@@ -17,10 +17,8 @@ from ramet.llm.batches import batch
 from ramet.llm.calls import JobGone, settings_of
 from ramet.llm.items import item
 from ramet.llm.jobs import delete, end_job, job
-from ramet.llm.settings import BATCHES, ITEMS, POLL, PREFIX, QUEUE
+from ramet.llm.settings import BATCHES, ITEMS, POLL, PREFIX, QUEUE, SCHEDULE
 from ramet.llm.status import JOBS_MAX
-
-SCHEDULE = "llm"
 
 
 class PollPayload(BaseModel):
