@@ -25,7 +25,7 @@ from ramet.jobs.matching.stop_list import stopped
 from ramet.jobs.posting import Posting, fitting
 from ramet.jobs.records import json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.employers import company_note, employer_of, note_company, wait_for_look
+from ramet.jobs.tasks.employers import Employer, company_note, employer_of, note_company, wait_for_look
 from ramet.jobs.tasks.keys import key_of_listing
 from ramet.jobs.tasks.pages import board, content_type, page
 from ramet.jobs.text.posting_text import Reading, read_posting
@@ -155,6 +155,10 @@ async def scrape(ctx: Context, payload: ListingPayload) -> Any:
                 settings=settings,
             )
     reading, methods = await extracted(ctx, posting, read_posting(posting), settings)
+    if posting is payload.posting and not (settings.model.reads or settings.model.judges):
+        end = await _dropped_at_once(ctx, payload, ReadPosting(posting, reading, methods), settings)
+        if end is not None:
+            return end
     return {
         "reading": reading.as_json(),
         "methods": methods,
@@ -167,14 +171,8 @@ async def scrape(ctx: Context, payload: ListingPayload) -> Any:
 async def filter_(ctx: Context, payload: ListingPayload) -> Any:
     """Drop what a person refuses, with every reason."""
     settings = await settings_in_force(ctx.client)
-    gathered = _gathered(ctx, payload)
-    result = judge(gathered.posting, gathered.reading, settings, ctx.now)
-    found = result.as_json()
-    if not result.passed:
-        reason = result.rejection_summary
-        save_listing(ctx, payload, gathered, "filtered", settings, filter_result=found, reason=reason)
-        return ctx.filter(reason)
-    return found
+    found, end = _filtered(ctx, payload, _gathered(ctx, payload), settings)
+    return found if end is None else end
 
 
 @listing.stage("match_result")
@@ -182,12 +180,9 @@ async def analyze(ctx: Context, payload: ListingPayload) -> Any:
     """Say how well it fits, after the look at its company."""
     settings = await settings_in_force(ctx.client)
     gathered = _gathered(ctx, payload)
-    twin = await _same_elsewhere(ctx, gathered, payload.source_id)
-    if twin is not None:
-        reason = f"duplicate: same company, title and place as {twin}"
-        save_listing(ctx, payload, gathered, "skipped", settings, filter_result=ctx.state["filter_result"],
-                     reason=reason, same_as=twin)  # fmt: skip
-        return ctx.skip(reason)
+    duplicate = await _duplicate(ctx, payload, gathered, settings, ctx.state["filter_result"])
+    if duplicate is not None:
+        return duplicate
     employer = await employer_of(ctx.client, payload, gathered.posting)
     if employer.awaited:
         wait = wait_for_look(ctx, employer)
@@ -196,12 +191,7 @@ async def analyze(ctx: Context, payload: ListingPayload) -> Any:
     elif employer.company_id is not None and employer.known is None:
         note_company(ctx, employer)
     score = score_of(gathered.posting, gathered.reading, employer.signals, settings, ctx.now)
-    return {
-        "company_id": employer.company_id,
-        "company_note": company_note(ctx, employer),
-        "score": score.as_json(),
-        "analysis": await analysed(ctx, gathered.posting, gathered.reading, score, settings),
-    }
+    return _match_result(ctx, employer, score, await analysed(ctx, gathered.posting, gathered.reading, score, settings))
 
 
 @listing.stage()
@@ -219,12 +209,85 @@ async def save(ctx: Context, payload: ListingPayload) -> Any:
         return ctx.skip(NO_PROFILE)
     points, threshold = _final(score, match["analysis"]), score.threshold
     if points < threshold:
-        reason = f"score {points:g} is below {threshold:g}"
-        save_listing(ctx, payload, gathered, "skipped", settings, reason=reason, match=match, **kept)
-        return ctx.skip(reason)
+        return _too_low(ctx, payload, gathered, settings, match=match, filter_result=ctx.state["filter_result"])
     save_listing(ctx, payload, gathered, "matched", settings, match=match, **kept)
     save_match(ctx, payload, gathered, score, points=points, analysis=match["analysis"], settings=settings)
     return {"listing": ctx.key, "match_score": points}
+
+
+async def _dropped_at_once(
+    ctx: Context, payload: ListingPayload, gathered: ReadPosting, settings: JobsSettings
+) -> Outcome | None:
+    """End a listing that rules drop, in the transaction of its end alone; None: the stages go on, each durable.
+
+    Nothing was fetched and nothing paid, so a crash costs only the reading: most listings of a board end here, and what
+    their stages made would be written for nobody.
+    """
+    found, end = _filtered(ctx, payload, gathered, settings)
+    end = end or await _duplicate(ctx, payload, gathered, settings, found)
+    if end is not None:
+        return end
+    employer = await employer_of(ctx.client, payload, gathered.posting)
+    if employer.awaited or not settings.profile.given:
+        return None
+    score = score_of(gathered.posting, gathered.reading, employer.signals, settings, ctx.now)
+    if _final(score, None) >= score.threshold:
+        return None
+    if employer.company_id is not None and employer.known is None:
+        note_company(ctx, employer)
+    match = _match_result(ctx, employer, score, None)
+    return _too_low(ctx, payload, gathered, settings, match=match, filter_result=found)
+
+
+def _filtered(
+    ctx: Context, payload: ListingPayload, gathered: ReadPosting, settings: JobsSettings
+) -> tuple[dict[str, Any], Outcome | None]:
+    """What the filter found, and the end of a listing that does not pass."""
+    result = judge(gathered.posting, gathered.reading, settings, ctx.now)
+    found = result.as_json()
+    if result.passed:
+        return found, None
+    reason = result.rejection_summary
+    save_listing(ctx, payload, gathered, "filtered", settings, filter_result=found, reason=reason)
+    return found, ctx.filter(reason)
+
+
+async def _duplicate(
+    ctx: Context, payload: ListingPayload, gathered: ReadPosting, settings: JobsSettings, filter_result: dict[str, Any]
+) -> Outcome | None:
+    twin = await _same_elsewhere(ctx, gathered, payload.source_id)
+    if twin is None:
+        return None
+    reason = f"duplicate: same company, title and place as {twin}"
+    save_listing(
+        ctx, payload, gathered, "skipped", settings, filter_result=filter_result, reason=reason, same_as=twin
+    )  # fmt: skip
+    return ctx.skip(reason)
+
+
+def _match_result(ctx: Context, employer: Employer, score: Score, analysis: dict[str, Any] | None) -> dict[str, Any]:
+    return {
+        "company_id": employer.company_id,
+        "company_note": company_note(ctx, employer),
+        "score": score.as_json(),
+        "analysis": analysis,
+    }
+
+
+def _too_low(
+    ctx: Context,
+    payload: ListingPayload,
+    gathered: ReadPosting,
+    settings: JobsSettings,
+    *,
+    match: dict[str, Any],
+    filter_result: dict[str, Any],
+) -> Outcome:
+    score = Score.from_json(match["score"])
+    reason = f"score {_final(score, match['analysis']):g} is below {score.threshold:g}"
+    save_listing(ctx, payload, gathered, "skipped", settings, filter_result=filter_result, match=match,
+                 company_id=match["company_id"], reason=reason)  # fmt: skip
+    return ctx.skip(reason)
 
 
 async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Outcome | None:
