@@ -8,17 +8,29 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
-from ramet.jobs.posting import Posting, without_login
+from ramet.jobs.posting import Posting, packed, unpacked, without_login
 
 COMPANY = "COMPANY"
 SOURCE_DISCOVERY = "SOURCE_DISCOVERY"
 SCRAPE_SOURCE = "SCRAPE_SOURCE"
 SCRAPE = "SCRAPE"
 LISTING = "LISTING"
+RESCORE = "jobs.rescore"
 
 QUEUE = "jobs"
+RESCORING = "jobs.rescore"
+"""A queue of its own: the command that judges again does the work itself, whether or not others work."""
 RUN = "jobs-run-"
 """What the lineages of runs begin with."""
 
@@ -58,8 +70,14 @@ class CompanyPayload(_Payload):
     """Its key; None: follows from the website, or from the name."""
     name: str | None = Field(default=None, validation_alias=AliasChoices("name", "company_name", "company"))
     website: str | None = Field(default=None, validation_alias=AliasChoices("website", "url", "company_website"))
-    again: bool = False
-    """Look again although it was looked at a short time ago."""
+    again: str = ""
+    """Look again although it was looked at a short time ago; a mark that no other such wish has, part of the key."""
+
+    @field_validator("again", mode="before")
+    @classmethod
+    def _of_an_older_version(cls, again: Any) -> Any:
+        return "again" * again if isinstance(again, bool) else again
+
     scrape: bool = True
     """Scrape its board at once when it is enabled; else the next run takes it on."""
 
@@ -119,8 +137,37 @@ class ListingPayload(_Payload):
     source_id: str | None = None
     company_id: str | None = None
     posting: Posting | None = None
+    reading: int = 1
+    """How often it was read with this task: a board that changes it, or could not be read, has it read again."""
+    shown: str | None = None
+    """A mark of what its board's list showed."""
+
+    @field_serializer("posting", mode="wrap")
+    def _packed(self, posting: Posting | None, serialized: SerializerFunctionWrapHandler) -> Any:
+        told = serialized(posting)
+        if isinstance(told, dict) and isinstance(told.get("description"), str):
+            told["description"] = packed(told["description"])
+        return told
+
+    @field_validator("posting", mode="before")
+    @classmethod
+    def _unpacked(cls, given: Any) -> Any:
+        if isinstance(given, dict) and isinstance(given.get("description"), str):
+            return given | {"description": unpacked(given["description"])}
+        return given
 
     @field_validator("url")
     @classmethod
     def _without_login(cls, url: str) -> str:
         return without_login(url)
+
+
+class RescorePayload(_Payload):
+    """Listings to judge again with the settings of now, without fetching."""
+
+    company_id: str | None = None
+    """Only those of this company; None: all."""
+    cause: str
+    """In words, for the history."""
+    asked_by: str
+    """What makes two of these one task: the id of what asked for it."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -109,6 +111,33 @@ def shallow(value: DataclassInstance) -> dict[str, Any]:
 def clean(text: str) -> str:
     """Return the text without NUL, other control characters and halves of characters."""
     return text if text.isascii() and text.isprintable() else _UNSTORABLE.sub("", text)
+
+
+PACKED = "z1:"
+"""What a packed text begins with."""
+PACKED_CHARACTERS_MIN = 300
+"""A shorter text is kept as it is."""
+
+
+def packed(text: str) -> str:
+    """Return a text as it is stored: compressed, where that is shorter. :func:`unpacked` takes it back."""
+    if len(text) < PACKED_CHARACTERS_MIN and not text.startswith(PACKED):
+        return text
+    return PACKED + base64.b64encode(zlib.compress(text.encode(), 6)).decode()
+
+
+def unpacked(text: str) -> str:
+    """Return the text of what :func:`packed` or an older version stored.
+
+    Raises:
+        ValueError: the row is damaged.
+    """
+    if not text.startswith(PACKED):
+        return text
+    try:
+        return zlib.decompress(base64.b64decode(text[len(PACKED) :], validate=True)).decode()
+    except zlib.error as error:
+        raise ValueError(f"a stored text is damaged: {error}") from error
 
 
 def fitting(posting: Posting, characters_max: int) -> Posting:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Self
 
 from ramet import Client
 from ramet.jobs.kinds import RUN, SOURCE_RESOURCE
+from ramet.jobs.posting import unpacked
+from ramet.jobs.records import VERDICTS
 
 LIKE_ESCAPE = "!"
 AT_MOST = 10_000
@@ -150,6 +152,28 @@ async def rejected(
     return [Listing.of(row) for row in rows], {status: int(count) for status, count in counts}
 
 
+@dataclass(frozen=True, slots=True)
+class FormerVerdict:
+    """A verdict on a listing that another one has replaced, with what was read of it then."""
+
+    replaced_at: float
+    cause: str
+    """What brought the next one."""
+    status: str
+    reason: str | None
+    match_score: float | None
+    title: str | None
+    location: str | None
+    salary_min: int | None
+    salary_max: int | None
+    salary_currency: str | None
+
+
+async def former_verdicts(client: Client, listing_id: str, limit: int) -> tuple[FormerVerdict, ...]:
+    """The latest of these, the newest first."""
+    return tuple(FormerVerdict(*row) for row in await client.read(VERDICTS, (listing_id, limit)))
+
+
 # --- matches --------------------------------------------------------------------------------------------------------
 
 _MATCH = """
@@ -205,12 +229,20 @@ class Match:
             values[place] = list_of(values[place])
         values[7] = object_of(values[7])
         values[-1] = int(values[-1] or 0)
+        values[-3] = _text(values[-3])
         return cls(*values)
 
     def as_json(self) -> dict[str, Any]:
         """For machines, without the text."""
         hidden = ("description", "fingerprint", "text_hash")
         return {name: value for name, value in asdict(self).items() if name not in hidden}
+
+
+def _text(stored: str | None) -> str | None:
+    try:
+        return None if stored is None else unpacked(stored)
+    except ValueError:
+        return None  # The row is damaged: the rest of it is shown.
 
 
 async def matches(client: Client) -> list[Match]:

@@ -187,6 +187,7 @@ BEGIN_LISTING = """
                                first_seen_at, last_seen_at, tracking_id, task_id, parent_item_id, spawn_depth)
     VALUES (?, ?, ?, ?, ?, ?, ?, 'analyzing', ?, ?, ?, ?, ?, ?)
     ON CONFLICT (listing_id) DO UPDATE SET status = 'analyzing', reason = NULL, source_id = excluded.source_id,
+        company_id = COALESCE(jobs_listings.company_id, excluded.company_id),
         external_id = excluded.external_id, tracking_id = excluded.tracking_id, task_id = excluded.task_id,
         parent_item_id = excluded.parent_item_id, spawn_depth = excluded.spawn_depth,
         last_seen_at = excluded.last_seen_at
@@ -204,6 +205,12 @@ END_LISTING = """
         posted_at = ?, salary_min = ?, salary_max = ?, salary_currency = ?, facts = ?, methods = ?, status = ?,
         quality = ?, filter_result = ?, reason = ?, same_as = ?, score = ?, fingerprint = ?, text_hash = ?
     WHERE listing_id = ? AND task_id = ?"""
+END_UNREAD = f"{END_LISTING} AND status = 'analyzing'"
+"""It could not be read; what was read of it before stays."""
+NAME_COMPANY = "UPDATE jobs_listings SET company_id = ? WHERE listing_id = ? AND task_id = ? AND status = 'analyzing'"
+RESCORE_LISTING = """
+    UPDATE jobs_listings SET company_id = COALESCE(?, company_id), status = ?, reason = ?, filter_result = ?, score = ?
+    WHERE listing_id = ? AND task_id = ? AND status = ?"""
 DUPLICATE_LISTING = """
     INSERT INTO jobs_listings (listing_id, url, company_id, company, title, status, reason, same_as, first_seen_at,
                                last_seen_at, tracking_id, task_id, parent_item_id, spawn_depth)
@@ -213,11 +220,52 @@ ADD_MATCH = """
     INSERT INTO jobs_matches (listing_id, tracking_id, source_id, match_score, static_score, application_priority,
                               adjustments, matched_skills, missing_skills, intake, explanation, method, posted_at,
                               saved_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    SELECT listing_id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION),
+        CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT),
+        CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION)
+    FROM jobs_listings WHERE listing_id = ? AND task_id = ?
     ON CONFLICT (listing_id) DO UPDATE SET match_score = excluded.match_score, static_score = excluded.static_score,
         application_priority = excluded.application_priority, adjustments = excluded.adjustments,
         matched_skills = excluded.matched_skills, missing_skills = excluded.missing_skills, intake = excluded.intake,
-        explanation = excluded.explanation, method = excluded.method, saved_at = excluded.saved_at"""
+        explanation = excluded.explanation, method = excluded.method, posted_at = excluded.posted_at,
+        saved_at = excluded.saved_at"""
+"""A match, unless another task has judged the listing since."""
+DECIDED = "EXISTS (SELECT 1 FROM jobs_match_marks k WHERE k.listing_id = {0}.listing_id AND k.marked_by IS NOT NULL)"
+"""A person has said something of it."""
+DROP_MATCH = f"""
+    DELETE FROM jobs_matches WHERE listing_id = ? AND EXISTS (
+        SELECT 1 FROM jobs_listings l WHERE l.listing_id = jobs_matches.listing_id AND l.task_id = ?)
+    AND NOT {DECIDED.format("jobs_matches")}"""  # noqa: S608 -- of constants
+"""A listing that fits no more: unless another task has judged it since, or a person has said something of it."""
+KEEP_VERDICT = """
+    INSERT INTO jobs_verdicts (listing_id, replaced_at, replaced_by, cause, status, reason, match_score, title,
+                               location, salary_min, salary_max, salary_currency)
+    SELECT l.listing_id, CAST(? AS DOUBLE PRECISION), CAST(? AS TEXT), CAST(? AS TEXT), l.status, l.reason,
+        m.match_score, l.title, l.location, l.salary_min, l.salary_max, l.salary_currency
+    FROM jobs_listings l LEFT JOIN jobs_matches m ON m.listing_id = l.listing_id
+    WHERE l.listing_id = ? AND l.task_id = ? AND l.status IN ('matched', 'skipped', 'filtered')
+        AND (l.status <> ? OR COALESCE(l.reason, '') <> ? OR COALESCE(l.score, '') <> ? OR COALESCE(l.title, '') <> ?
+             OR COALESCE(l.location, '') <> ?)
+    ON CONFLICT (listing_id, replaced_at, replaced_by) DO NOTHING"""
+"""The verdict that the next one replaces, where that is another; before the listing is written."""
+CLAIM_LISTING = """
+    UPDATE jobs_listings SET tracking_id = ?, task_id = ?, parent_item_id = ?, spawn_depth = ?
+    WHERE listing_id = ? AND status IN ('matched', 'skipped', 'filtered')"""
+"""A listing that is read again: its verdict stays until there is another."""
+SAVE_READING = """
+    INSERT INTO jobs_readings (listing_id, number, shown, failed, runs_left, read_at) VALUES (?, ?, ?, 0, 0, ?)
+    ON CONFLICT (listing_id) DO UPDATE SET number = excluded.number,
+        shown = COALESCE(excluded.shown, jobs_readings.shown),
+        failed = 0, runs_left = 0, read_at = excluded.read_at
+    WHERE jobs_readings.number <= excluded.number"""
+SAVE_FAILED_READING = """
+    INSERT INTO jobs_readings (listing_id, number, shown, failed, runs_left, read_at) VALUES (?, ?, ?, 1, 0, NULL)
+    ON CONFLICT (listing_id) DO UPDATE SET number = excluded.number,
+        shown = COALESCE(excluded.shown, jobs_readings.shown),
+        failed = jobs_readings.failed + 1,
+        runs_left = CASE jobs_readings.failed WHEN 0 THEN 0 WHEN 1 THEN 1 WHEN 2 THEN 3 WHEN 3 THEN 7 ELSE 15 END
+    WHERE jobs_readings.number <= excluded.number"""
+"""It is read again by the next run that its board shows it to, then by every second, fourth, eighth, sixteenth one."""
 SAME_IN_SOURCE = "SELECT listing_id FROM jobs_listings WHERE source_id = ? AND external_id = ?"
 SAME_ELSEWHERE = """
     SELECT listing_id FROM jobs_listings
@@ -227,6 +275,9 @@ SAME_ELSEWHERE = """
 CLOSE_UNSEEN = """
     UPDATE jobs_listings SET closed_at = ?
     WHERE source_id = ? AND last_seen_at < ? AND closed_at IS NULL AND status <> 'refused'"""
+VERDICTS = """
+    SELECT replaced_at, cause, status, reason, match_score, title, location, salary_min, salary_max, salary_currency
+    FROM jobs_verdicts WHERE listing_id = ? ORDER BY replaced_at DESC LIMIT ?"""
 SEEN_UNCHANGED = "UPDATE jobs_listings SET last_seen_at = ?, closed_at = NULL WHERE source_id = ? AND last_seen_at >= ?"
 MATCHES = "SELECT COUNT(*) FROM jobs_matches WHERE tracking_id = ? AND match_score >= ?"
 HAD_A_TASK = "status NOT IN ('refused', 'unscored')"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ramet import Client, Task, Worker
+from ramet import Client, SubmitResult, Task, Worker, new_id
 from ramet.commands.options import ask, check_folder, json_option
 from ramet.commands.terminal import counted, emit, plain
 from ramet.commands.worker import look_on, quiet_guard, run_until
@@ -17,7 +17,7 @@ from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.commands.terminal import database_option
 from ramet.jobs.companies.identity import company_id_of, website_of
 from ramet.jobs.errors import InputError, JobsError, NotFound
-from ramet.jobs.kinds import COMPANY, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
+from ramet.jobs.kinds import COMPANY, RESCORE, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
 from ramet.jobs.pipeline import app
 from ramet.jobs.queries import Source
 from ramet.jobs.tasks.source_switch import disable_source, enable_source
@@ -83,7 +83,7 @@ def add_company(*, companies: tuple[str, ...], name: str | None, no_work: bool, 
     vendors()
     check_folder(database)
     told: list[dict[str, Any]] | None = [] if as_json else None
-    status = asyncio.run(add_companies(payloads, database, work=not no_work, told=told))
+    status = asyncio.run(add_companies(payloads, database, work=not no_work, told=told, again=True))
     if told is not None:
         emit(told)
     click.get_current_context().exit(status)
@@ -110,17 +110,19 @@ def is_address(text: str) -> bool:
 
 
 async def add_companies(
-    payloads: Sequence[CompanyPayload], database: str, *, work: bool, told: list[dict[str, Any]] | None
-) -> int:
+    payloads: Sequence[CompanyPayload], database: str, *, work: bool, told: list[dict[str, Any]] | None,
+    again: bool = False,
+) -> int:  # fmt: skip
     """Add companies, all or none, and look at them; the exit status.
 
     Args:
         told: takes what came of each; None: it is written for people.
+        again: look at those again that were looked at before.
     """
     async with app.client(database) as client:
-        asked = await client.submit_many([(COMPANY, payload) for payload in payloads])
+        asked = await _ask_for(client, payloads, again=again)
         tasks = [one.id for one in asked if one.created]
-        kinds = [COMPANY, SOURCE_DISCOVERY]
+        kinds = [COMPANY, SOURCE_DISCOVERY, RESCORE]
         ended = {task.id: task for task in await work_until_ended(client, tasks, kinds)} if work and tasks else {}
         lines = []
         for payload, one in zip(payloads, asked, strict=True):
@@ -141,6 +143,19 @@ async def add_companies(
         return EXIT_FAILED if any(line["state"] == "failed" for line in lines) else 0
 
 
+async def _ask_for(client: Client, payloads: Sequence[CompanyPayload], *, again: bool) -> Sequence[SubmitResult]:
+    """Ask for looks at companies; `again`: for further ones where the last has ended."""
+    asked = [*await client.submit_many([(COMPANY, payload) for payload in payloads])]
+    further = {}
+    for place, (payload, one) in enumerate(zip(payloads, asked, strict=True)):
+        before = await client.get(one.id) if again and not one.created else None
+        if before is not None and before.state.terminal:
+            further[place] = (COMPANY, payload.model_copy(update={"again": new_id()}))
+    for place, one in zip(further, await client.submit_many([*further.values()]) if further else (), strict=True):
+        asked[place] = one
+    return asked
+
+
 def _why(task: Task | None) -> str | None:
     return None if task is None else task.why
 
@@ -148,7 +163,7 @@ def _why(task: Task | None) -> str | None:
 def _company_line(told: dict[str, Any], *, worked: bool) -> str:
     name = plain(told["name"] or told["company"])
     if not told["created"]:
-        return f"{name}: looked at already; `ramet explain {told['task']}` tells when and how it ended"
+        return f"{name}: looked at already, or just now; `ramet explain {told['task']}` tells when"
     if told["state"] is None:
         return f"{name}: in the queue" + ("" if not worked else ", and not done yet: `ramet jobs work` goes on")
     if told["state"] != "success":
@@ -215,6 +230,7 @@ async def discover(
     Args:
         create: the database, where there is none.
         told: takes what came of each; None: it is written for people.
+        again: look at those again that were looked at before.
     """
     async with app.client(database, create=create) as client:
         asked = await client.submit_many([(SOURCE_DISCOVERY, payload) for payload in payloads])

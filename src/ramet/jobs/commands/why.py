@@ -26,11 +26,13 @@ from ramet.jobs.match_status import SHORT_ID, MatchMark, listings_by_short_id, m
 from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.duplicates import listing_key, near
 from ramet.jobs.matching.score import fresh_score
-from ramet.jobs.queries import Company, Listing, Match, Source, switched_off
+from ramet.jobs.queries import Company, FormerVerdict, Listing, Match, Source, switched_off
 
 FOUND_MAX = 10
 """Listings that words may mean before a person has to say which."""
 NEAR_MAX = 3
+VERDICTS_MAX = 5
+"""Verdicts of before that are shown."""
 LINEAGES_LOOKED_AT = 100
 """Newest lineages in which a refused spawn of a listing is looked for."""
 
@@ -58,6 +60,9 @@ class Why:
     history: tuple[MatchMark, ...] = ()
     """What a person said of it, the oldest first."""
 
+    verdicts: tuple[FormerVerdict, ...] = ()
+    """Verdicts that others have replaced, the latest first."""
+
     @property
     def blocks(self) -> tuple[Block, ...]:
         """What its task asked for and did not get."""
@@ -76,6 +81,7 @@ class Why:
             "near_duplicate_count": self.near_count,
             "task": task and {"id": task.id, "state": task.state.value, "reason": task.reason, "error": task.error},
             "explanation": self.task and self.task.headline,
+            "former_verdicts": [dataclasses.asdict(verdict) for verdict in self.verdicts],
             "blocks": [dataclasses.asdict(block) for block in self.blocks],
             "history": [dataclasses.asdict(mark) for mark in self.history],
         }
@@ -123,6 +129,7 @@ async def why_of(client: Client, listing: Listing) -> Why:
         await _today(client, Match.of(match[0])) if match else None,
         await client.explain(listing.task_id),
         tuple(await match_history(client, listing.listing_id)),
+        await queries.former_verdicts(client, listing.listing_id, VERDICTS_MAX),
     )
 
 
@@ -367,6 +374,8 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
         yield "marked", plain(f"{mark.status}, {terminal.ago(mark.marked_at, now)}{remark}")
     if note := (one.score or {}).get("company_note"):
         yield "without company", plain(note)
+    for former in told.verdicts:
+        yield "before", _former(former, now)
     for block in told.blocks:
         yield "not created", _block_line(block)
     if told.task is not None and one.status in ("analyzing", "unknown"):
@@ -374,6 +383,14 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
             yield "attempt", plain(f"{attempt.outcome}: {attempt.error or attempt.reason or '-'}")
     yield "id", plain(one.listing_id)
     yield "more", f"ramet explain {plain(one.task_id)}"
+
+
+def _former(former: FormerVerdict, now: float) -> str:
+    points = f" with {former.match_score:g}" if former.match_score is not None else ""
+    why = f": {former.reason}" if former.reason else ""
+    as_then = f' as "{former.title}"' if former.title else ""
+    until = f"until {terminal.ago(former.replaced_at, now)}, then {former.cause}"
+    return plain(f"{former.status}{points}{as_then}{why}; {until}")
 
 
 def _reading(told: Why) -> str:

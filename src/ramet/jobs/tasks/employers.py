@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from ramet import Client, Context, Outcome
 from ramet.jobs import records
-from ramet.jobs.companies.identity import company_id_of, website_of
+from ramet.jobs.companies.identity import NAME_PREFIX, company_id_of, website_of
 from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.findings import GENERIC
 from ramet.jobs.errors import InputError
@@ -86,6 +86,18 @@ def wait_for_look(ctx: Context, employer: Employer) -> Outcome | None:
         return None
     seconds = min(LOOK_SECONDS_MAX, LOOK_SECONDS * 2.0 ** min(ctx.snoozes, 10))
     return ctx.snooze(seconds, f"waits for the look at its company {employer.company_id}", uses_time=False)
+
+
+def is_named_only(company_id: str | None) -> bool:
+    """Whether it is the id of a company of which no website is known."""
+    return company_id is not None and company_id.startswith(NAME_PREFIX)
+
+
+def named_company_id(payload: ListingPayload, posting: Posting) -> str | None:
+    """The id of the company as a posting tells it, before anything is looked up; None where it tells none."""
+    if payload.company_id is not None or not company_name_key(posting.company):
+        return payload.company_id
+    return company_id_of(None, posting.company) if _website(posting) is None else None
 
 
 def note_company(ctx: Context, employer: Employer) -> None:
