@@ -6,6 +6,7 @@ Payloads take the words of other systems too (``url``, ``company_name``), so tha
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from pydantic import (
@@ -146,14 +147,16 @@ class ListingPayload(_Payload):
     def _packed(self, posting: Posting | None, serialized: SerializerFunctionWrapHandler) -> Any:
         told = serialized(posting)
         if isinstance(told, dict) and isinstance(told.get("description"), str):
-            told["description"] = packed(told["description"])
+            told = {name: value for name, value in told.items() if value not in (None, [], {}, "")}
+            told["description"] = packed(told.get("description", ""))
         return told
 
     @field_validator("posting", mode="before")
     @classmethod
     def _unpacked(cls, given: Any) -> Any:
         if isinstance(given, dict) and isinstance(given.get("description"), str):
-            return given | {"description": unpacked(given["description"])}
+            with suppress(ValueError):  # A text that only looks like a packed one is a text.
+                return given | {"description": unpacked(given["description"])}
         return given
 
     @field_validator("url")

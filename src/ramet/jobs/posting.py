@@ -115,6 +115,8 @@ def clean(text: str) -> str:
 
 PACKED = "z1:"
 """What a packed text begins with."""
+UNPACKED_BYTES_MAX = 1_000_000
+"""No text that is stored has more."""
 PACKED_CHARACTERS_MIN = 300
 """A shorter text is kept as it is."""
 
@@ -123,7 +125,7 @@ def packed(text: str) -> str:
     """Return a text as it is stored: compressed, where that is shorter. :func:`unpacked` takes it back."""
     if len(text) < PACKED_CHARACTERS_MIN and not text.startswith(PACKED):
         return text
-    return PACKED + base64.b64encode(zlib.compress(text.encode(), 6)).decode()
+    return PACKED + base64.b64encode(zlib.compress(text.encode(errors="replace"), 6)).decode()
 
 
 def unpacked(text: str) -> str:
@@ -135,9 +137,13 @@ def unpacked(text: str) -> str:
     if not text.startswith(PACKED):
         return text
     try:
-        return zlib.decompress(base64.b64decode(text[len(PACKED) :], validate=True)).decode()
+        unpacking = zlib.decompressobj()
+        found = unpacking.decompress(base64.b64decode(text[len(PACKED) :], validate=True), UNPACKED_BYTES_MAX)
     except zlib.error as error:
         raise ValueError(f"a stored text is damaged: {error}") from error
+    if not unpacking.eof:
+        raise ValueError(f"a stored text is cut off, or has over {UNPACKED_BYTES_MAX} bytes")
+    return found.decode()
 
 
 def fitting(posting: Posting, characters_max: int) -> Posting:
