@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -117,16 +118,25 @@ def get(*, name: str, target: str | None, database: str, as_json: bool) -> None:
 def set_(*, name: str, value: str, reason: str | None, target: str | None, database: str, as_json: bool) -> None:
     """Store VALUE for NAME; `none` lifts a limit that may be lifted. Money is in dollars: 0.05."""
 
-    async def question(client: Client) -> SettingInForce:
+    async def question(client: Client) -> tuple[SettingInForce, Callable[[], str | None]]:
         await client.settings.set(name, value, by=person(), reason=reason)
-        return await client.settings.get(name)
+        return await client.settings.get(name), _after_change(client, name, database)
 
-    found = _ask(database, target, question)
+    found, after = _ask(database, target, question)
+    line = after()
     if as_json:
         emit(found)
     else:
         unit = f" {unit_of(found)}" if unit_of(found) and found.value is not None else ""
         click.echo(f"{found.name} is {plain(_text(found, found.value))}{unit}")
+        if line is not None:
+            click.echo(line)
+
+
+def _after_change(client: Client, name: str, database: str) -> Callable[[], str | None]:
+    """Return what does what the setting's package wants after a change, and gives a line about it or None."""
+    on_change = client.settings.live.declared.known(name).on_change
+    return lambda: None if on_change is None else asyncio.run(on_change(database))
 
 
 @settings.command("unset", short_help="Let the default hold again.")
@@ -137,14 +147,18 @@ def set_(*, name: str, value: str, reason: str | None, target: str | None, datab
 def unset(*, name: str, reason: str | None, target: str | None, database: str, as_json: bool) -> None:
     """Remove what is stored for NAME, so that its default holds again."""
 
-    async def question(client: Client) -> bool:
-        return await client.settings.unset(name, by=person(), reason=reason)
+    async def question(client: Client) -> tuple[bool, Callable[[], str | None]]:
+        done = await client.settings.unset(name, by=person(), reason=reason)
+        return done, _after_change(client, name, database)
 
-    done = _ask(database, target, question)
+    done, after = _ask(database, target, question)
+    line = after() if done else None
     if as_json:
         emit({"name": name, "unset": done})
     else:
         click.echo(f"{plain(name)} is at its default" + ("" if done else " already"))
+        if line is not None:
+            click.echo(line)
 
 
 @settings.command("preset", short_help="conservative, balanced or aggressive limits.")

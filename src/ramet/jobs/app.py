@@ -125,6 +125,34 @@ DEFINITIONS = (
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_fingerprint ON jobs_listings (fingerprint)",
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_text ON jobs_listings (text_hash)",
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_lineage ON jobs_listings (tracking_id, status)",
+    "CREATE INDEX IF NOT EXISTS jobs_listings_by_company ON jobs_listings (company_id)",
+    # How often a listing was read, and what its board showed then.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_readings (
+        listing_id        TEXT PRIMARY KEY,
+        number            INTEGER NOT NULL,
+        shown             TEXT,
+        failed            INTEGER NOT NULL,
+        runs_left         INTEGER NOT NULL,
+        read_at           DOUBLE PRECISION
+    )""",
+    # Verdicts that another one has replaced.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_verdicts (
+        listing_id        TEXT NOT NULL,
+        replaced_at       DOUBLE PRECISION NOT NULL,
+        replaced_by       TEXT NOT NULL,
+        cause             TEXT NOT NULL,
+        status            TEXT NOT NULL,
+        reason            TEXT,
+        match_score       DOUBLE PRECISION,
+        title             TEXT,
+        location          TEXT,
+        salary_min        BIGINT,
+        salary_max        BIGINT,
+        salary_currency   TEXT,
+        PRIMARY KEY (listing_id, replaced_at, replaced_by)
+    )""",
     """
     CREATE TABLE IF NOT EXISTS jobs_matches (
         listing_id        TEXT PRIMARY KEY,
@@ -152,6 +180,14 @@ DEFINITIONS = (
         marked_by         TEXT,
         marked_at         DOUBLE PRECISION NOT NULL,
         PRIMARY KEY (listing_id, mark_id)
+    )""",
+    # What is told of new matches, from its transaction on; sent_at: the channels have it.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_digests (
+        digest_id         TEXT PRIMARY KEY,
+        message           TEXT NOT NULL,
+        made_at           DOUBLE PRECISION NOT NULL,
+        sent_at           DOUBLE PRECISION
     )""",
     # What models answered: the same question is not paid for twice.
     """

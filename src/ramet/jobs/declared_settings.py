@@ -6,6 +6,7 @@ Only names and types: this module is imported by every `ramet settings` command.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -15,6 +16,14 @@ from pydantic.fields import FieldInfo
 from ramet import Client, Setting
 from ramet.commands.errors import one_line
 from ramet.jobs.settings import PREFIX, JobsSettings, Section
+
+JUDGED_BY = tuple(f"{PREFIX}{section}." for section in ("profile", "stop", "filter", "match"))
+"""Settings that the verdicts on listings hang on."""
+
+
+async def _judge_again(database: str) -> str | None:
+    # Its module imports all of the pipeline, which most of the `settings` commands have no use for.
+    return await import_module("ramet.jobs.commands.rescore").after_setting(database)  # type: ignore[no-any-return]
 
 
 def _declared(section: str, model: type[Section]) -> list[Setting]:
@@ -40,6 +49,7 @@ def _setting(name: str, field: FieldInfo) -> Setting:
     return Setting(
         name, kind, field.get_default(call_default_factory=True), str(extra.get("unit", "")), field.description or "",
         "jobs pipeline", least, most, optional=optional, check_value=check,
+        on_change=_judge_again if name.startswith(JUDGED_BY) else None,
     )  # fmt: skip
 
 

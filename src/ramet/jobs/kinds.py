@@ -17,8 +17,13 @@ SOURCE_DISCOVERY = "SOURCE_DISCOVERY"
 SCRAPE_SOURCE = "SCRAPE_SOURCE"
 SCRAPE = "SCRAPE"
 LISTING = "LISTING"
+RESCORE = "jobs.rescore"
 
 QUEUE = "jobs"
+RESCORING = "jobs.rescore"
+"""A queue of its own: the command that judges again does the work itself, whether or not others work."""
+RUN = "jobs-run-"
+"""What the lineages of runs begin with."""
 
 SOURCE_RESOURCE = "jobs:source:"
 """What the resource of a source begins with; its breaker is the source's health."""
@@ -56,8 +61,14 @@ class CompanyPayload(_Payload):
     """Its key; None: follows from the website, or from the name."""
     name: str | None = Field(default=None, validation_alias=AliasChoices("name", "company_name", "company"))
     website: str | None = Field(default=None, validation_alias=AliasChoices("website", "url", "company_website"))
-    again: bool = False
-    """Look again although it was looked at a short time ago."""
+    again: str = ""
+    """Look again although it was looked at a short time ago; a mark that no other such wish has, part of the key."""
+
+    @field_validator("again", mode="before")
+    @classmethod
+    def _of_an_older_version(cls, again: Any) -> Any:
+        return "again" * again if isinstance(again, bool) else again
+
     scrape: bool = True
     """Scrape its board at once when it is enabled; else the next run takes it on."""
 
@@ -77,6 +88,10 @@ class DiscoveryPayload(_Payload):
     """A person wants to approve it whatever its confidence."""
     approved: bool = False
     """A person has approved it: enable it when the live check passes."""
+    chosen: bool = False
+    """A person chose it from a list: enable it when the live check passes and its own name is the company's."""
+    selectors: dict[str, Any] | None = None
+    """Where the openings of the page are, where a person says so."""
     source_id: str | None = None
     """The source that was approved: forgotten where its address turns out to be that of another one."""
     scrape: bool = True
@@ -113,8 +128,23 @@ class ListingPayload(_Payload):
     source_id: str | None = None
     company_id: str | None = None
     posting: Posting | None = None
+    reading: int = 1
+    """How often it was read with this task: a board that changes it, or could not be read, has it read again."""
+    shown: str | None = None
+    """A mark of what its board's list showed."""
 
     @field_validator("url")
     @classmethod
     def _without_login(cls, url: str) -> str:
         return without_login(url)
+
+
+class RescorePayload(_Payload):
+    """Listings to judge again with the settings of now, without fetching."""
+
+    company_id: str | None = None
+    """Only those of this company; None: all."""
+    cause: str
+    """In words, for the history."""
+    asked_by: str
+    """What makes two of these one task: the id of what asked for it."""

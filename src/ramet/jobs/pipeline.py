@@ -8,6 +8,8 @@ from ramet.jobs.tasks.company import company
 from ramet.jobs.tasks.discovery import source_discovery
 from ramet.jobs.tasks.listing import listing
 from ramet.jobs.tasks.match_status import mark
+from ramet.jobs.tasks.rescore import rescore
+from ramet.jobs.tasks.scheduled_run import scheduled_run
 from ramet.jobs.tasks.source import scrape_source
 from ramet.jobs.tasks.source_switch import switch
 from ramet.jobs.tasks.takeover import take_over
@@ -20,6 +22,8 @@ __all__ = [
     "company",
     "listing",
     "mark",
+    "rescore",
+    "scheduled_run",
     "scrape",
     "scrape_source",
     "source_discovery",

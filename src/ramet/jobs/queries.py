@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
 
 from ramet import Client
-from ramet.jobs.kinds import SOURCE_RESOURCE
+from ramet.jobs.kinds import RUN, SOURCE_RESOURCE
+from ramet.jobs.records import VERDICTS
 
 LIKE_ESCAPE = "!"
 AT_MOST = 10_000
@@ -148,6 +149,28 @@ async def rejected(
         f"{LISTINGS} WHERE {where} ORDER BY last_seen_at DESC, listing_id LIMIT ?", (*statuses, *parameters, limit)
     )
     return [Listing.of(row) for row in rows], {status: int(count) for status, count in counts}
+
+
+@dataclass(frozen=True, slots=True)
+class FormerVerdict:
+    """A verdict on a listing that another one has replaced, with what was read of it then."""
+
+    replaced_at: float
+    cause: str
+    """What brought the next one."""
+    status: str
+    reason: str | None
+    match_score: float | None
+    title: str | None
+    location: str | None
+    salary_min: int | None
+    salary_max: int | None
+    salary_currency: str | None
+
+
+async def former_verdicts(client: Client, listing_id: str, limit: int) -> tuple[FormerVerdict, ...]:
+    """The latest of these, the newest first."""
+    return tuple(FormerVerdict(*row) for row in await client.read(VERDICTS, (listing_id, limit)))
 
 
 # --- matches --------------------------------------------------------------------------------------------------------
@@ -375,3 +398,13 @@ async def switched_off(client: Client) -> dict[str, str]:
         for found in await client.resources(limit=RESOURCES_MAX)
         if found.opened_at is not None and found.name.startswith(SOURCE_RESOURCE)
     }
+
+
+RUNS_LOOKED_AT = 1_000
+
+
+async def live_run(client: Client, *, but: str = "") -> str | None:
+    """The newest run that has not ended, scheduled or typed, other than `but`; its tracking id."""
+    found = await client.lineages(states=["running", "paused"], limit=RUNS_LOOKED_AT)
+    runs = (one.tracking_id for one in found if one.tracking_id.startswith(RUN))
+    return next((tracking_id for tracking_id in runs if tracking_id != but), None)

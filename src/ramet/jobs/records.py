@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramet import Client, Context
 from ramet.jobs.boards.instruction import Instruction
@@ -204,6 +204,12 @@ END_LISTING = """
         posted_at = ?, salary_min = ?, salary_max = ?, salary_currency = ?, facts = ?, methods = ?, status = ?,
         quality = ?, filter_result = ?, reason = ?, same_as = ?, score = ?, fingerprint = ?, text_hash = ?
     WHERE listing_id = ? AND task_id = ?"""
+END_UNREAD = f"{END_LISTING} AND status = 'analyzing'"
+"""It could not be read; what was read of it before stays."""
+NAME_COMPANY = "UPDATE jobs_listings SET company_id = ? WHERE listing_id = ? AND task_id = ? AND status = 'analyzing'"
+RESCORE_LISTING = """
+    UPDATE jobs_listings SET company_id = COALESCE(?, company_id), status = ?, reason = ?, filter_result = ?, score = ?
+    WHERE listing_id = ? AND task_id = ? AND status = ?"""
 DUPLICATE_LISTING = """
     INSERT INTO jobs_listings (listing_id, url, company_id, company, title, status, reason, same_as, first_seen_at,
                                last_seen_at, tracking_id, task_id, parent_item_id, spawn_depth)
@@ -213,11 +219,52 @@ ADD_MATCH = """
     INSERT INTO jobs_matches (listing_id, tracking_id, source_id, match_score, static_score, application_priority,
                               adjustments, matched_skills, missing_skills, intake, explanation, method, posted_at,
                               saved_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    SELECT listing_id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION),
+        CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT),
+        CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION)
+    FROM jobs_listings WHERE listing_id = ? AND task_id = ?
     ON CONFLICT (listing_id) DO UPDATE SET match_score = excluded.match_score, static_score = excluded.static_score,
         application_priority = excluded.application_priority, adjustments = excluded.adjustments,
         matched_skills = excluded.matched_skills, missing_skills = excluded.missing_skills, intake = excluded.intake,
-        explanation = excluded.explanation, method = excluded.method, saved_at = excluded.saved_at"""
+        explanation = excluded.explanation, method = excluded.method, posted_at = excluded.posted_at,
+        saved_at = excluded.saved_at"""
+"""A match, unless another task has judged the listing since."""
+DECIDED = "EXISTS (SELECT 1 FROM jobs_match_marks k WHERE k.listing_id = {0}.listing_id AND k.marked_by IS NOT NULL)"
+"""A person has said something of it."""
+DROP_MATCH = f"""
+    DELETE FROM jobs_matches WHERE listing_id = ? AND EXISTS (
+        SELECT 1 FROM jobs_listings l WHERE l.listing_id = jobs_matches.listing_id AND l.task_id = ?)
+    AND NOT {DECIDED.format("jobs_matches")}"""  # noqa: S608 -- of constants
+"""A listing that fits no more: unless another task has judged it since, or a person has said something of it."""
+KEEP_VERDICT = """
+    INSERT INTO jobs_verdicts (listing_id, replaced_at, replaced_by, cause, status, reason, match_score, title,
+                               location, salary_min, salary_max, salary_currency)
+    SELECT l.listing_id, CAST(? AS DOUBLE PRECISION), CAST(? AS TEXT), CAST(? AS TEXT), l.status, l.reason,
+        m.match_score, l.title, l.location, l.salary_min, l.salary_max, l.salary_currency
+    FROM jobs_listings l LEFT JOIN jobs_matches m ON m.listing_id = l.listing_id
+    WHERE l.listing_id = ? AND l.task_id = ? AND l.status IN ('matched', 'skipped', 'filtered')
+        AND (l.status <> ? OR COALESCE(l.reason, '') <> ? OR COALESCE(l.score, '') <> ? OR COALESCE(l.title, '') <> ?
+             OR COALESCE(l.location, '') <> ?)
+    ON CONFLICT (listing_id, replaced_at, replaced_by) DO NOTHING"""
+"""The verdict that the next one replaces, where that is another; before the listing is written."""
+CLAIM_LISTING = """
+    UPDATE jobs_listings SET tracking_id = ?, task_id = ?, parent_item_id = ?, spawn_depth = ?
+    WHERE listing_id = ? AND status IN ('matched', 'skipped', 'filtered')"""
+"""A listing that is read again: its verdict stays until there is another."""
+SAVE_READING = """
+    INSERT INTO jobs_readings (listing_id, number, shown, failed, runs_left, read_at) VALUES (?, ?, ?, 0, 0, ?)
+    ON CONFLICT (listing_id) DO UPDATE SET number = excluded.number,
+        shown = COALESCE(excluded.shown, jobs_readings.shown),
+        failed = 0, runs_left = 0, read_at = excluded.read_at
+    WHERE jobs_readings.number <= excluded.number"""
+SAVE_FAILED_READING = """
+    INSERT INTO jobs_readings (listing_id, number, shown, failed, runs_left, read_at) VALUES (?, ?, ?, 1, 0, NULL)
+    ON CONFLICT (listing_id) DO UPDATE SET number = excluded.number,
+        shown = COALESCE(excluded.shown, jobs_readings.shown),
+        failed = jobs_readings.failed + 1,
+        runs_left = CASE jobs_readings.failed WHEN 0 THEN 0 WHEN 1 THEN 1 WHEN 2 THEN 3 WHEN 3 THEN 7 ELSE 15 END
+    WHERE jobs_readings.number <= excluded.number"""
+"""It is read again by the next run that its board shows it to, then by every second, fourth, eighth, sixteenth one."""
 SAME_IN_SOURCE = "SELECT listing_id FROM jobs_listings WHERE source_id = ? AND external_id = ?"
 SAME_ELSEWHERE = """
     SELECT listing_id FROM jobs_listings
@@ -227,26 +274,77 @@ SAME_ELSEWHERE = """
 CLOSE_UNSEEN = """
     UPDATE jobs_listings SET closed_at = ?
     WHERE source_id = ? AND last_seen_at < ? AND closed_at IS NULL AND status <> 'refused'"""
+VERDICTS = """
+    SELECT replaced_at, cause, status, reason, match_score, title, location, salary_min, salary_max, salary_currency
+    FROM jobs_verdicts WHERE listing_id = ? ORDER BY replaced_at DESC LIMIT ?"""
 SEEN_UNCHANGED = "UPDATE jobs_listings SET last_seen_at = ?, closed_at = NULL WHERE source_id = ? AND last_seen_at >= ?"
 MATCHES = "SELECT COUNT(*) FROM jobs_matches WHERE tracking_id = ? AND match_score >= ?"
-HAD_A_TASK = "status NOT IN ('refused', 'unscored')"
-"""What need not be offered again."""
-
-
+NOT_BEGUN = frozenset({"refused", "unscored"})
+"""Status of listings without a task that read them, or with one that had nothing to judge by: offered at every run."""
 UNFINISHED = frozenset({"analyzing", "unknown"})
 """Status of listings that nobody has judged: their tasks are live, have failed, or ended with their lineage."""
+SHOWN_FIRST = """
+    INSERT INTO jobs_readings (listing_id, number, shown, failed, runs_left, read_at) VALUES (?, 1, ?, 0, 0, NULL)
+    ON CONFLICT (listing_id) DO UPDATE SET shown = excluded.shown WHERE jobs_readings.shown IS NULL"""
+"""What a board shows of a listing of which that was not kept."""
+DUE_AGAIN = """
+    SELECT COUNT(*) FROM jobs_listings l LEFT JOIN jobs_readings r ON r.listing_id = l.listing_id
+    WHERE l.source_id = ? AND l.closed_at IS NULL AND COALESCE(r.runs_left, 0) = 0
+        AND (l.status = 'unknown' OR r.failed > 0)"""
+"""Listings that could not be read, and are to be tried again by this run."""
+WAIT_A_RUN = """
+    UPDATE jobs_readings SET runs_left = runs_left - 1 WHERE runs_left > 0
+        AND listing_id IN (SELECT listing_id FROM jobs_listings WHERE source_id = ?)"""
+
+
+class KnownListing(NamedTuple):
+    """A listing that is stored, and how it was read last."""
+
+    listing_id: str
+    status: str
+    source_id: str | None
+    number: int | None
+    """Of the last reading that ended; None of one that an older version read, or nobody."""
+    shown: str | None
+    failed: int | None
+    """Readings in a row that failed."""
+    runs_left: int | None
+    """Runs of its source before it is tried again."""
+
+    @property
+    def next_reading(self) -> int:
+        """Number of the next reading."""
+        if self.number is not None:
+            return self.number + 1
+        return 1 if self.status in ("refused", "analyzing") else 2
+
+    def is_due(self, source_id: str, shown: str) -> bool:
+        """Whether it is to be read by a run of this source, which shows this."""
+        if self.failed or self.status == "unknown":
+            return not self.runs_left
+        if self.status in UNFINISHED or self.status in NOT_BEGUN:
+            return True
+        # Of two sources that show it in their own words, the one that it was read from tells of changes.
+        return self.source_id == source_id and self.shown is not None and self.shown != shown
 
 
 def known_by_id(count: int) -> str:
-    """(listing ids): which of them have or had a task, with their status."""
-    among = members(count)
-    return f"SELECT listing_id, status FROM jobs_listings WHERE listing_id IN {among} AND {HAD_A_TASK}"  # noqa: S608
+    """(listing ids): which of them are stored, as `KnownListing`."""
+    among = f"l.listing_id IN {members(count)}"
+    return f"""
+        SELECT l.listing_id, l.status, l.source_id, r.number, r.shown, r.failed, r.runs_left
+        FROM jobs_listings l LEFT JOIN jobs_readings r ON r.listing_id = l.listing_id WHERE {among}"""  # noqa: S608
 
 
 def known_by_number(count: int) -> str:
-    """(source, external ids): which of them have or had a task, with the listing and its status."""
-    among = f"external_id IN {members(count)} AND {HAD_A_TASK}"
-    return f"SELECT external_id, listing_id, status FROM jobs_listings WHERE source_id = ? AND {among}"  # noqa: S608
+    """(source, external ids): which of them have or had a task, with the listing."""
+    among = f"external_id IN {members(count)} AND status NOT IN ('refused', 'unscored')"
+    return f"SELECT external_id, listing_id FROM jobs_listings WHERE source_id = ? AND {among}"  # noqa: S608
+
+
+def waited_a_run(count: int) -> str:
+    """(listing ids): a run of their board has gone by."""
+    return f"UPDATE jobs_readings SET runs_left = runs_left - 1 WHERE runs_left > 0 AND listing_id IN {members(count)}"  # noqa: S608
 
 
 def seen_again(count: int) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 from ramet.fetch import settings as fetch
 
@@ -37,6 +38,30 @@ Level = Literal["junior", "mid", "senior", "staff", "principal", "lead"]
 Way = Literal["remote", "hybrid", "onsite"]
 
 
+def _country(written: str) -> str:
+    # The names are read when somebody gives one: every command imports this module.
+    from ramet.jobs.text.places import country_code
+
+    if written.strip() and country_code(written) is None:
+        raise PydanticCustomError("country", "a country by its name or ISO 3166 code, such as Germany or DE")
+    return written
+
+
+def _permit(written: str) -> str:
+    from ramet.jobs.text.areas import areas
+    from ramet.jobs.text.places import country_code
+
+    if country_code(written) is None and written.strip().lower() not in areas():
+        raise PydanticCustomError("country", "a country by its name or ISO 3166 code, or European Union")
+    return written
+
+
+Country = Annotated[str, AfterValidator(_country)]
+"""Name or ISO 3166 code of a country; empty: it is open."""
+Permit = Annotated[str, AfterValidator(_permit)]
+"""A country, or a part of the world such as ``European Union``."""
+
+
 class Profile(Section):
     """What a person has, wants and refuses. Everything may be left open; what is open neither adds nor takes points."""
 
@@ -51,6 +76,10 @@ class Profile(Section):
     experience_years: float | None = setting(None, "years of experience", "years", ge=0)
     preferred_city: str = setting("", "where an office is preferred")
     preferred_region: str = setting("", "its state or country, so that no other city of that name is taken for it")
+    country: Country = setting("", "where the person lives, by name or ISO 3166 code; empty: places are not compared")
+    region: str = setting("", "the state or province of it")
+    permits: list[Permit] = setting([], "other countries in which the person may work, or European Union")
+    relocate: bool = setting(False, "whether the person would move to another place in which to work")
     utc_offset: float | None = setting(None, "of the person's time zone", "hours", ge=-14, le=14)
     salary_wanted: int | None = setting(None, "that a salary should reach", "a year, in the profile's currency", ge=0)
     currency: str = setting(
@@ -106,6 +135,9 @@ class FilterSettings(Section):
     allow_onsite: bool = setting(True, "take work on site, wherever that is")
     allow_onsite_at_office: bool = setting(True, "take work on site at the preferred office")
     excluded_places: list[str] = setting([], "refuse listings that are for these places alone, remote or not")
+    reject_without_permit: bool = setting(
+        True, "refuse what may be done only where the profile may not work; without a country nothing is"
+    )
     reject_days: float | None = setting(None, "a listing posted longer ago is refused", "days", ge=0)
 
     # Strikes
@@ -168,6 +200,12 @@ class MatchSettings(Section):
     skill_doubt: float = setting(
         4, "weight that is added to that of all technologies, since few say little", "technologies", ge=0
     )
+    skill_weight_max: float = setting(
+        8,
+        "weight of all technologies at most, so that a long list does not count against a listing",
+        "technologies",
+        gt=0,
+    )
     strike_skill_penalty: float = setting(3, "taken for each technology of rank strike", "points", ge=0)
     strike_skill_penalty_max: float = setting(9, "taken for them at most", "points", ge=0)
     company_skill_bonus: float = setting(
@@ -176,6 +214,10 @@ class MatchSettings(Section):
 
     # Wishes
     title_bonus: float = setting(10, "for a title with a wanted word", "points", ge=0)
+    title_role_bonus: float = setting(5, "for a title with the role of a wanted one and no other word", "points", ge=0)
+    title_related_penalty: float = setting(
+        5, "taken for a title with the role or the field of a wanted one, and another speciality", "points", ge=0
+    )
     title_penalty: float = setting(15, "taken for a title with none", "points", ge=0)
     seniority_bonus: float = setting(5, "for a wanted level", "points", ge=0)
     seniority_step_penalty: float = setting(6, "taken for each level away from a wanted one", "points", ge=0)
@@ -189,8 +231,39 @@ class MatchSettings(Section):
         [[0, 5], [2, -2], [4, -5], [8, -10]], "pairs: hours apart at most, points", "hours, points"
     )
     time_zone_far: float = setting(-15, "for more hours apart", "points")
+    here_bonus: float = setting(5, "where it is said that one may work from where the person lives", "points", ge=0)
+    move_penalty: float = setting(10, "taken where one would have to move to be allowed to do it", "points", ge=0)
     size_points: dict[str, float] = setting({}, "by company size: large, medium, small", "points")
     tier_points: dict[str, float] = setting({"S": 5, "A": 3}, "by tier of the company: S, A, B, C, D", "points")
+
+    # Caps: the most that a score can be, whatever else fits
+    internship_cap: float = setting(40, "of an internship, where none is wanted", "points", ge=0, le=100)
+    level_cap: float = setting(60, "of a title two levels or more from a wanted one", "points", ge=0, le=100)
+    arrangement_cap: float = setting(65, "of another arrangement, but at the preferred office", "points", ge=0, le=100)
+    move_cap: float = setting(
+        84, "of a place to which the person would have to move, and would", "points", ge=0, le=100
+    )
+    doubted_cap: float = setting(
+        75, "of a text without a place whose benefits are those of a country without a permit", "points", ge=0, le=100
+    )
+    elsewhere_cap: float = setting(60, "of such a place where the person would not move", "points", ge=0, le=100)
+    other_title_cap: float = setting(
+        75, "of a title of another profession than the wanted ones", "points", ge=0, le=100
+    )
+    other_work_cap: float = setting(
+        0, "of such a title where none of the technologies is the profile's either", "points", ge=0, le=100
+    )
+    no_skill_cap: float = setting(
+        65, "of a text with technologies of which none is the profile's", "points", ge=0, le=100
+    )
+    salary_caps: list[Step] = setting(
+        [[0.05, 90], [0.2, 84], [0.35, 75]],
+        "pairs: share by which the pay is below the wish at most, points",
+        "share, points",
+    )
+    salary_cap_far: float = setting(65, "of a lower pay", "points", ge=0, le=100)
+    old_days: float = setting(30, "a listing posted longer ago has a cap", "days", ge=0)
+    old_cap: float = setting(84, "of such a listing", "points", ge=0, le=100)
 
     # Freshness
     freshness: list[Step] = setting(

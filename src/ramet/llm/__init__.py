@@ -19,7 +19,7 @@ from ramet.llm.asking.answer import (
 )
 from ramet.llm.asking.ask import ask, ask_sync
 from ramet.llm.asking.exchange import NotInstalled
-from ramet.llm.asking.later import ask_later, declare_models
+from ramet.llm.asking.later import ask_later, ask_later_sync, declare_models
 from ramet.llm.asking.model import Model
 from ramet.llm.asking.tools import SpawnNotAllowed, ToolContext, ToolError
 
@@ -45,6 +45,7 @@ __all__ = [
     "TooManyRounds",
     "ask",
     "ask_later",
+    "ask_later_sync",
     "ask_sync",
     "declare_models",
 ]

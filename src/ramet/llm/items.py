@@ -20,11 +20,13 @@ from ramet.llm.calls import (
     BookedAnswer,
     ClaimedJob,
     SubmitState,
+    account_fault,
     busy,
     calling,
     judged,
     learn_rates,
     note_refusal,
+    pause,
     request_of,
     reset,
     save,
@@ -62,7 +64,7 @@ _chance = random.SystemRandom()
 
 
 class ItemState(SubmitState):
-    """What an item knows of its submits."""
+    """State of an item's submits."""
 
     invalid: int = 0
     """Answers that did not fit."""
@@ -104,8 +106,7 @@ async def item(ctx: Context, payload: ItemPayload) -> Outcome | dict[str, Any]:
 
 async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
     """Pause the job: whatever it sent now would be refused, until a person has acted."""
-    calling.stop(ctx.tracking_id, ctx.now)
-    await ctx.client.pause_lineage(ctx.tracking_id, by="llm", reason=f"{error}")
+    await pause(ctx, str(error))
     return Outcome.snooze(POLL_SECONDS, f"not allowed: {error}", uses_time=False)
 
 
@@ -234,7 +235,7 @@ async def _answered(
         note_refusal(ctx, state, 1, one.reason or one.state)
     await save(ctx, QUEUED, state)  # Also before it fails: a person may revive it.
     if answer.meaning is Meaning.ACCOUNT:
-        raise NotAllowed(f"{job.settings.place} does not let this account do it: {answer.code}: {answer.error}")
+        raise account_fault(job.settings.place, f"{answer.code}: {answer.error}")
     if answer.meaning is Meaning.BUSY:
         return await _not_taken(ctx, job, request.model, state, TooBusy(one.reason or one.state))
     if not again:

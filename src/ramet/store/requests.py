@@ -240,7 +240,8 @@ def _check(name: str, value: object) -> None:
         check_text(name, value)
     elif isinstance(value, list | tuple | set | frozenset):
         for inner in value:
-            if type(inner) not in _WITHOUT_TEXT:
+            kind = type(inner)
+            if kind not in _WITHOUT_TEXT and not (kind is str and inner.isprintable()):
                 _check(name, inner)
     elif type(value) not in _WITHOUT_TEXT and isinstance(value, Mapping):
         for key, inner in value.items():

@@ -440,6 +440,7 @@ class Store(ABC):
     see_alert_channels = writes(notification_outbox.record_channels)
     notices_due = reads(notification_outbox.notices_due)
     take_notices = writes(notification_outbox.take_notices)
+    notify = writes(notification_outbox.notify)
     try_channel = writes(notification_outbox.try_channel)
     settle_notice = writes(notification_outbox.settle_notice)
 

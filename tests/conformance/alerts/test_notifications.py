@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from ramet.model.alerts.notifications import (
     CHANNEL_SECONDS,
     CLAIM_SECONDS,
+    MESSAGE_BYTES_MAX,
     WAIT_SECONDS_MAX,
     AlertNotice,
+    Message,
     NoticeRules,
     backoff_seconds,
 )
@@ -262,6 +265,28 @@ async def test_notices_for_a_channel_that_no_worker_has_are_given_up_and_no_more
     assert [(one.state, one.error) for one in await world.store.alert_notices() if one.channel == "webhook"] == [
         ("given_up", "nobody sent it within a day: no worker has this channel")
     ]
+
+
+async def test_a_message_is_told_once_through_every_channel_whoever_tells_it(world: World) -> None:
+    await world.store.see_alert_channels({"webhook": "https://hooks.example.org/..."})
+    message = Message("2 new matches", ("one", "two\x00"), {"count": 2}).checked()
+    told = await asyncio.gather(*(world.store.notify(message, key="monday") for _ in range(4)))
+    assert sorted(told) == [False, False, False, True]
+    await world.store.see_alert_channels({"later": "https://later.example.org/..."})
+    assert not await world.store.notify(message._replace(text="other words"), key="monday")
+    notices = await take(world)
+    assert sorted(notice.channel for notice in notices) == ["log", "webhook"]
+    for notice in notices:
+        expected = {"event": "message", "text": "2 new matches", "lines": ["one", "two?"], "data": {"count": 2}}
+        assert notice.body.items() >= expected.items()
+        assert (notice.event, notice.alert_id, notice.body["id"]) == ("message", None, notice.delivery_id)
+    assert await world.store.notify(message, key="tuesday")
+
+
+@pytest.mark.parametrize("message", [Message(" "), Message("x", ("y" * MESSAGE_BYTES_MAX,))])
+def test_a_message_without_text_or_too_long_is_refused(message: Message) -> None:
+    with pytest.raises(ValueError, match="the message has"):
+        message.checked()
 
 
 async def test_notices_are_pruned_when_they_are_old_and_those_of_a_lineage_with_it(world: World) -> None:

@@ -43,9 +43,11 @@ def test_a_company_leads_to_its_board(place: Place, world: World) -> None:
     assert told["job_board"] == "https://boards.greenhouse.io/acme"
     [company] = place.told("company", "list")
     assert company["website"] == "https://acme.com/"
-    again = place.run("company", "add", "https://www.acme.com/about")
+    asked = len(world.asked("https://acme.com/"))
+    again = place.run("company", "add", "https://acme.com/about")
     assert again.exit_code == 0
-    assert "looked at already" in again.stdout
+    assert "its openings are at https://boards.greenhouse.io/acme" in again.stdout
+    assert len(world.asked("https://acme.com/")) > asked  # A person who asks again has it looked at again.
 
 
 def test_the_board_of_a_company_is_a_source_before_any_run(place: Place, world: World) -> None:

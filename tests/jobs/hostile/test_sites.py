@@ -89,7 +89,7 @@ async def test_a_site_in_trouble_is_tried_four_times_and_its_record_says_why(
     desk.world.behave(SITE)
     desk.world.company("Acme", SITE)
     desk.clock.advance(DAY + 1)
-    assert (await desk.company(again=True)).state == "success"
+    assert (await desk.company(again="1")).state == "success"
 
 
 @pytest.mark.parametrize("play", [hang(), drip()], ids=["hangs", "drips"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.duplicates import fingerprint, listing_key, text_hash
 from ramet.jobs.matching.filter import judge
 from ramet.jobs.matching.score import CompanySignals, score_of
@@ -49,6 +50,10 @@ def _settings(dice: random.Random) -> JobsSettings:
         "preferred_city": dice.choice(["", "Portland", "¶"]),
         "salary_wanted": dice.choice([None, 0, 1, 200_000]),
         "utc_offset": dice.choice([None, -14, 14]),
+        "country": dice.choice(["", "US", "India", "Norway"]),
+        "region": dice.choice(["", "OR", "¶"]),
+        "permits": dice.choice([[], ["EU", "us"]]),
+        "relocate": dice.random() < 0.5,
     }
     match = {"base": dice.choice([0, 3, 50, 97, 100]), "skill_doubt": dice.choice([0, 4])}
     stop = {"companies": some[:1], "domains": some[1:2], "keywords": some[2:3]}
@@ -80,11 +85,12 @@ def test_any_listing_is_judged_and_explained(seed: int) -> None:
     assert result.total_strikes == sum(finding.points for finding in result.strikes)
     early = stopped(case.title, case.url, case.company, settings.stop) or title_refusal(case, settings)
     assert early is None or early == result.rejection_summary
-    company = dice.choice([None, CompanySignals("large", "S", (_text(dice, 2), "python"), _text(dice, 4))])
+    company = dice.choice([None, CompanySignals("large", "S", (_text(dice, 2), "python"))])
     score = score_of(case, reading, company, settings, NOW)
     *listed, age = score.adjustments
     assert score.static == round(score.base + sum(part["points"] for part in listed), 1)
     assert score.final == min(100, max(0, round(score.static + age["points"], 1)))
+    assert score.final <= ceiling_of(score.adjustments)
     assert score.is_match <= (score.final >= score.threshold)
     assert listing_key(case.url) == listing_key(listing_key(case.url))
     assert len(fingerprint(case.company, case.title, case.location)) in (0, 32)

@@ -10,7 +10,9 @@ from ramet import Context, Transient
 from ramet.llm import AnswerCutOff, AnswerRefused, RequestRefused, ask
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, Refused, TooBusy
 from ramet.llm.providers.base import Answer, AnswerState, TokenUsage
+from ramet.llm.refusals import Meaning
 from ramet.llm.requests import Request
+from ramet.testing import drain
 from tests.llm.asking.conftest import CALL, MODEL, Handlers
 from tests.llm.fake_provider import USAGE, echo
 
@@ -137,3 +139,25 @@ async def test_a_server_that_answers_more_than_it_may_is_booked_in_full(handlers
     task = await handlers.run(work)
     assert await handlers.spent(task) == (10_000 + 18_000_000, 0)
     assert handlers.provider.answer is not echo
+
+
+async def test_an_answer_that_tells_of_the_account_pauses_and_one_of_a_full_queue_waits(
+    handlers: Handlers, work: Any
+) -> None:
+    meanings = {1: Meaning.ACCOUNT, 2: Meaning.BUSY}
+    handlers.provider.answer = lambda request: (
+        Answer(request.key, AnswerState.FAILED, error="no room", code="odd", meaning=meanings[at])
+        if (at := len(handlers.provider.taken)) in meanings
+        else echo(request)
+    )
+    task = await handlers.run(work)
+    lineage = await handlers.client.lineage(task.tracking_id)
+    assert lineage is not None
+    assert (lineage.state, task.state, task.attempts) == ("paused", "pending", 0)
+    assert lineage.paused_reason == "openai does not let this account do it: odd: no room"
+    await handlers.client.resume_lineage(task.tracking_id, by="test")
+    handlers.clock.advance(10)
+    await drain(handlers.app, handlers.client)
+    [ended] = [found async for found in handlers.client.all_tasks(tracking_id=task.tracking_id)]
+    assert (ended.result, ended.attempts, ended.snoozes) == ("HELLO", 1, 2)
+    assert await handlers.spent(task) == (CALL, 0)

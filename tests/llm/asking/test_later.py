@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from ramet import App, Client, Context, Limits, Outcome
-from ramet.llm import AnswerError, AnswerInvalid, Model, ask_later, declare_models, items
+from ramet.llm import AnswerError, AnswerInvalid, Model, ask_later, ask_later_sync, declare_models, items
 from ramet.llm.asking.later import LANE, batch_connections
 from ramet.llm.providers.base import Answer, AnswerState, Mode, Provider
 from ramet.llm.settings import BATCH_ITEM
@@ -64,7 +65,7 @@ async def test_answers_are_checked_and_failures_are_told(handlers: Handlers, bat
         told = []
         for words, schema in (("no json", list[int]), ("late", None)):
             try:
-                await ask_later(ctx, MODEL, words, schema=schema)
+                await ask_later(ctx, MODEL, words, schema=schema, repairs=0)
             except AnswerError as error:
                 told.append(f"{type(error).__name__}: {error}")
         if typed is None:
@@ -76,6 +77,36 @@ async def test_answers_are_checked_and_failures_are_told(handlers: Handlers, bat
     assert (value, cost) == ([1, 2], HALF)
     assert invalid.startswith(f"{AnswerInvalid.__name__}: invalid_answer: ")
     assert late == "AnswerError: expired: expired: too late"
+
+
+async def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_error(
+    handlers: Handlers, batches: FakeProvider
+) -> None:
+    batches.answer = lambda request: replace(echo(request), text="[1, 2]" if len(batches.taken) == 3 else "no json")
+
+    @handlers.app.task()
+    async def work(ctx: Context) -> Outcome | list[Any]:
+        answer = await ask_later(ctx, MODEL, "numbers", schema=list[int])
+        return ctx.join() if answer is None else [answer.value, answer.cost, answer.usage.input_tokens]
+
+    task = await handlers.run(work)
+    assert task.result == [[1, 2], 3 * HALF, 30]
+    assert [len(taken.requests) for taken in batches.taken.values()] == [1, 1, 1]
+    [again] = list(batches.taken.values())[1].requests
+    assert [message["role"] for message in again.messages] == ["user", "assistant", "user"]
+    assert "is no JSON" in str(again.messages[-1]["content"])
+    assert await handlers.spent(task) == (3 * HALF, 0)
+
+
+async def test_a_plain_handler_sleeps_too(handlers: Handlers, batches: FakeProvider) -> None:
+    @handlers.app.task()
+    def work(ctx: Any) -> Any:
+        answers = [ask_later_sync(ctx, MODEL, "hello", name=str(n)) for n in range(2)]
+        return ctx.join() if None in answers else [answer.text for answer in answers if answer is not None]
+
+    task = await handlers.run(work)
+    assert (task.result, task.attempts) == (["HELLO", "HELLO"], 1)
+    assert await handlers.spent(task) == (2 * HALF, 0)
 
 
 async def test_over_a_ceiling_the_question_fails_with_the_reason(handlers: Handlers, batches: FakeProvider) -> None:

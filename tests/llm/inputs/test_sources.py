@@ -93,7 +93,7 @@ def test_bad_rows_are_left_out_and_listed_by_their_lines(tmp_path: Path) -> None
 
 def test_fingerprints_know_what_they_were_told() -> None:
     known = Fingerprints()
-    numbers = {f"row {number}": number for number in range(5_000)}
+    numbers = {f"row {number}": number for number in range(20_000)}
     assert [known.setdefault(text, number) for text, number in numbers.items()] == list(numbers.values())
     assert [known.setdefault(text, 0) for text in numbers] == list(numbers.values())
-    assert (len(known), known.get("row 17"), known.get("another")) == (5_000, 17, None)
+    assert (len(known), known.get("row 17"), known.get("another")) == (20_000, 17, None)

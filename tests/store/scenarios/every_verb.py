@@ -8,7 +8,7 @@ from typing import Any
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
-from ramet.model.alerts.notifications import NoticeRules
+from ramet.model.alerts.notifications import Message, NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
 from ramet.model.flow.resources import DeclaredFlow, ResourcePolicy, ResponseLimits, WorkerStatus
 from ramet.model.flow.shares import TakeRequest
@@ -74,6 +74,7 @@ async def tell(world: World) -> None:
     assert await store.acknowledge_alert(alert.id, by="test", reason="seen")
     await store.see_alert_channels({"webhook": "https://hooks.example.org/..."})
     await store.try_channel("webhook", by="test")
+    assert [await store.notify(Message("news", ("a", "b")), key="news") for _ in range(2)] == [True, False]
     assert await store.notices_due(["log", "webhook"])
     [first, *others] = await store.take_notices(["log", "webhook"], rules)
     await store.settle_notice(first, rules, error="500")

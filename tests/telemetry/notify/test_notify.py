@@ -176,6 +176,23 @@ apprise_warns = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore
 
 
 @apprise_warns
+async def test_the_lines_of_a_message_stay_lines_and_mention_nobody() -> None:
+    body = {"id": "d2", "event": "message", "text": "2 new matches", "lines": ["<!channel> one\nforged", "two @all"]}
+    async with receiver(status("200 OK")) as (url, received):
+        place = url.removeprefix("http://").partition("/")[0]
+        channel = apprise({"RAMET_ALERT_APPRISE": f"json://{place}/a"})
+        assert channel is not None
+        await channel.send(NOTICE._replace(event="message", body=body))
+    told = json.loads(received[0].body)
+    assert (told["title"], told["type"]) == ("ramet: message", "info")
+    first, second, third = told["message"].splitlines()
+    assert first == "2 new matches"
+    assert "<" not in second
+    assert second.endswith("one forged")
+    assert "@all" not in third
+
+
+@apprise_warns
 async def test_apprise_tells_its_services_and_a_failure_of_one_repeats_nothing_to_the_others() -> None:
     async with receiver(status("200 OK"), status("500 Oops"), status("200 OK")) as (url, received):
         place = url.removeprefix("http://").partition("/")[0]

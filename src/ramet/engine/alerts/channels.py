@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple, Protocol
 
-from ramet.model.alerts.notifications import LOG, AlertNotice
+from ramet.model.alerts.notifications import LOG, MESSAGE, AlertNotice
 from ramet.store.loggers import own_logger
 
 GROUP = "ramet.alert_channels"
@@ -59,8 +59,8 @@ class LogChannel:
         told = notice.body.get("alert", {})
         extra = {"tracking_id": notice.tracking_id, "alert_id": notice.alert_id, "severity": told.get("severity"),
                  "link": told.get("link")}  # fmt: skip
-        level = logging.INFO if notice.event in ("resolved", "test") else logging.WARNING
-        log.log(level, "alert %s", notice.body["text"], extra=extra)
+        level = logging.INFO if notice.event in ("resolved", "test", MESSAGE) else logging.WARNING
+        log.log(level, "%s %s", MESSAGE if notice.event == MESSAGE else "alert", notice.body["text"], extra=extra)
 
 
 class Channels(NamedTuple):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, isfinite
+from typing import Any
 
 from ramet.engine.alerts.channels import configured
 from ramet.engine.alerts.monitor import monitor_limits, notice_rules, try_channels
 from ramet.engine.base.forwarding import of_store
 from ramet.engine.kinds.options import at_least_one, checked_policy
+from ramet.model.alerts.notifications import Message
 from ramet.model.alerts.rules import Alert
 from ramet.model.flow.resources import KindLimit, ResourcePolicy
 from ramet.model.lineage.deny_list import StopEntry
@@ -497,6 +499,35 @@ class Operating:
         Store.alert_channels,
         "Ways to people that workers had within the last week, by name; the log is everybody's and not among them.",
     )
+
+    async def notify(
+        self,
+        text: str,
+        *,
+        key: str,
+        lines: Sequence[str] = (),
+        data: Mapping[str, Any] | None = None,
+        tracking_id: str | None = None,
+    ) -> bool:
+        """Tell people something through the channels of alerts: the log, a webhook, mail and chat.
+
+        Written once under its key, whatever crashes; a worker sends it, at least once, with the same delivery id.
+
+        Args:
+            text: one line.
+            key: names what is told; another call with it tells nothing, for as long as ended lineages are kept.
+            lines: more, for channels that have room. What comes from outside is made harmless where it is shown.
+            data: the same for programs that receive the webhook: a JSON object.
+            tracking_id: the lineage that it is about, with which it is pruned.
+
+        Returns:
+            False when it was told before.
+
+        Raises:
+            ValueError: there is no text, or it is more than 64 KiB as JSON.
+        """
+        message = Message(text, tuple(lines), data).checked()
+        return await self.store.notify(message, key=key, tracking_id=tracking_id)
 
     async def try_alert_channels(self, channel: str | None = None, *, by: str = "client") -> dict[str, str | None]:
         """Send a test through every channel that is set up in this process, or through one.

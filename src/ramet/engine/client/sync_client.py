@@ -316,6 +316,7 @@ class SyncClient(Blocking):
     alert_channels = blocking(Client.alert_channels)
     alert_notices = blocking(Client.alert_notices)
     check_alerts = blocking(Client.check_alerts)
+    notify = blocking(Client.notify)
     try_alert_channels = blocking(Client.try_alert_channels)
     edges = blocking(Client.edges)
     exclude = blocking(Client.exclude)

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import fields
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -72,6 +72,9 @@ class Setting(NamedTuple):
     """May be ``none``: no limit of this kind."""
     check_value: Callable[[Any], Any] | None = None
     """Called with a value of the right type: returns the value as it is to be stored, or raises ValueError."""
+    on_change: Callable[[str], Coroutine[Any, Any, str | None]] | None = None
+    """Called by `ramet settings set` and `unset` with the database after they have changed it; returns a line to show,
+    or None. What it does is beside the setting, which stays changed whatever becomes of it."""
 
     def read(self, text: str) -> Any:
         """The value that somebody typed.

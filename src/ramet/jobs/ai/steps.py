@@ -28,6 +28,7 @@ from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.companies.facts import CompanyFacts, WebPage, missing_for_good
 from ramet.jobs.detection.findings import GENERIC, Confidence, DetectedBoard
 from ramet.jobs.errors import InputError, WrongShape
+from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.score import Score
 from ramet.jobs.posting import Posting
 from ramet.jobs.settings import JobsSettings
@@ -139,7 +140,9 @@ async def analysed(
         )
     except NoAnswer as why:
         return {"points": 0.0, "adjustments": [], "method": "rules", "note": f"model: {why}"[:300]}
-    points = max(-model.adjust_max, min(model.adjust_max, told.adjustment))
+    # Nor can a model lift a score above a cap of the rules.
+    room = max(0.0, ceiling_of(score.adjustments) - score.final)
+    points = max(-model.adjust_max, min(model.adjust_max, told.adjustment, room))
     # The points are one number; they stand with the first reason.
     adjustments = [
         {"category": "model", "reason": reason, "points": points if at == 0 else 0.0}

@@ -83,12 +83,21 @@ COMMANDS = {
     "import": Entry("setup", "import_command", "Take over another job finder's records and queue."),
     "run": Entry("run", "run_command", "Scrape sources, filter and score what is new."),
     "work": Entry("run", "work_command", "Work on what is in the queue."),
+    "look": Entry("look", "look", "Judge a single opening by its address."),
     "vendors": Entry("lists", "list_vendors", "Show which vendors of boards are known."),
+    "add-openings": Entry("openings", "add_openings", "Judge openings that another program found."),
     "matches": Entry("matches", "matches_command", "What fits."),
     "mark": Entry("matches", "mark_command", "Say what you did about matches."),
+    "rescore": Entry("rescore", "rescore_command", "Judge what is stored with the settings of now."),
     "export": Entry("matches", "export", "Write matches as CSV, JSON or Markdown."),
     "why": Entry("why", "why", "Why a listing was dropped, or is a match."),
     "rejected": Entry("lists", "rejected_command", "What did not fit, and why in a few words."),
+}
+SCHEDULE_COMMANDS = {
+    "daily": Entry("schedule", "daily", "Run every day."),
+    "weekly": Entry("schedule", "weekly", "Run once a week."),
+    "show": Entry("schedule", "show", "When the next run is, and what became of the last ones."),
+    "off": Entry("schedule", "off", "Run no more by itself."),
 }
 COMPANY_COMMANDS = {
     "add": Entry("sources", "add_company", "Look at companies."),
@@ -96,7 +105,8 @@ COMPANY_COMMANDS = {
 }
 SOURCES_COMMANDS = {
     "list": Entry("lists", "list_sources", "Show sources and how they do."),
-    "add": Entry("sources", "add_source", "Add the address of a list of openings."),
+    "add": Entry("add_source", "add_source", "Add the address of a list of openings."),
+    "suggested": Entry("add_source", "suggested", "Show boards of companies to begin with."),
     "approve": Entry("sources", "approve", "Test sources that wait for a person, and enable them."),
     "enable": Entry("sources", "enable", "Scrape a source again that was switched off."),
     "disable": Entry("sources", "disable", "Let a source be."),
@@ -121,6 +131,11 @@ def jobs() -> None:
 @jobs.group(cls=Words, entries=COMPANY_COMMANDS, short_help="Companies.")
 def company() -> None:
     """Companies, and where their openings are listed."""
+
+
+@jobs.group(cls=Words, entries=SCHEDULE_COMMANDS, short_help="Runs by themselves, and a digest of new matches.")
+def schedule() -> None:
+    """Run by itself, and tell of new matches through the channels of alerts (`ramet alerts channels`)."""
 
 
 @jobs.group(cls=Words, entries=SOURCES_COMMANDS, short_help="Boards and feeds.")

@@ -34,8 +34,9 @@ from ramet.jobs.commands.sources import source_of
 from ramet.jobs.commands.terminal import NO_PROFILE, database_option
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import JobsError, NotFound
-from ramet.jobs.kinds import COMPANY, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, ScrapePayload
+from ramet.jobs.kinds import COMPANY, LISTING, RUN, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, ScrapePayload
 from ramet.jobs.pipeline import TARGET, app
+from ramet.jobs.queries import live_run
 from ramet.jobs.settings import JobsSettings
 
 DUE = "due"
@@ -233,8 +234,6 @@ def view_for(*, as_json: bool) -> View:
     return BarView(console()) if on_terminal() else LineView()
 
 
-RUN = "jobs-run-"
-"""What the lineages begin with that `run` starts."""
 LOOK_SECONDS = 0.25
 """Between two looks at how far a run is."""
 CONCURRENCY = 32
@@ -301,13 +300,18 @@ async def _run(wanted: RunArguments, database: str) -> int:
         if not settings.profile.given and not wanted.unscored:
             raise JobsError(f"{NO_PROFILE}; --unscored collects listings for later")
         batch = await batch_of(client, wanted, settings)
-        live = None if wanted.anew else await _live_run(client)
+        live = None if wanted.anew else await live_run(client)
         if not wanted.work:
             tracking_id = live or await begin_run(client, batch)
             _tell_submitted(client, tracking_id, as_json=wanted.as_json)
             return 0
         run = Run(client, live or "", await in_queue(client), view_for(as_json=wanted.as_json))
-        stopped = await run.work_through(lambda: begin_run(client, batch), wanted.concurrency)
+
+        async def begin() -> str:
+            # A schedule may have begun one while what was in the queue was worked off.
+            return (None if wanted.anew else await live_run(client)) or await begin_run(client, batch)
+
+        stopped = await run.work_through(begin, wanted.concurrency)
         if not run.tracking_id and not run.others:  # Stopped before anything was begun.
             return 128 + stopped
         status = await run.status()
@@ -316,12 +320,6 @@ async def _run(wanted: RunArguments, database: str) -> int:
         if stopped and not status.over:
             return 128 + stopped
         return 0 if status.state == LineageState.FINISHED else EXIT_UNFINISHED
-
-
-async def _live_run(client: Client) -> str | None:
-    """The newest run that has not ended."""
-    found = await client.lineages(states=["running", "paused"], limit=1_000)
-    return next((one.tracking_id for one in found if one.tracking_id.startswith(RUN)), None)
 
 
 async def in_queue(client: Client) -> list[str]:

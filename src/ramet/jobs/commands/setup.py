@@ -17,6 +17,8 @@ from ramet.commands.input_files import is_sqlite, json_document, table_names, ta
 from ramet.commands.options import check_folder, json_option, person
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.jobs.app import app
+from ramet.jobs.commands.rescore import rescored
+from ramet.jobs.commands.resume import show_resume
 from ramet.jobs.commands.terminal import DATABASE, NO_PROFILE, database_option
 from ramet.jobs.config.config_file import read_config, sample, sample_text
 from ramet.jobs.declared_settings import settings_in_force
@@ -38,17 +40,33 @@ NAMED_MAX = 5
 )  # fmt: skip
 @click.option("--sample", "take_sample", is_flag=True, help="Take the sample profile in that ships with the package.")
 @click.option("--show-sample", is_flag=True, help="Write the sample profile to standard output, and do nothing.")
+@click.option(
+    "--resume", type=click.Path(path_type=Path), metavar="FILE",
+    help="Write the profile that the text of a resume tells to standard output, to be corrected; nothing is stored.",
+)  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace settings that have another value here already.")
 @database_option
 @json_option
-def init(*, file: Path | None, take_sample: bool, show_sample: bool, force: bool, database: str, as_json: bool) -> None:
+def init(
+    *,
+    file: Path | None,
+    take_sample: bool,
+    show_sample: bool,
+    resume: Path | None,
+    force: bool,
+    database: str,
+    as_json: bool,
+) -> None:
     """Create the database, and take a profile, stop lists and numbers in.
 
     Nothing is stored unless all of it can be; what has another value already stays, unless --force is given. Single
     settings are changed by `ramet settings set`.
     """
-    if sum((file is not None, take_sample, show_sample)) > 1:
-        raise click.UsageError("give one of --from, --sample and --show-sample")
+    if sum((file is not None, take_sample, show_sample, resume is not None)) > 1:
+        raise click.UsageError("give one of --from, --sample, --show-sample and --resume")
+    if resume is not None:
+        show_resume(resume, as_json=as_json)
+        return
     if show_sample:
         click.echo(sample_text(), nl=False)
         return
@@ -70,11 +88,21 @@ async def _init(wanted: dict[str, Any], origin: str, database: str, *, force: bo
             except ValueError as error:
                 raise InputError(str(error)) from error
         await client.settings.refresh(0.0)
+        judged = await rescored(client) if wanted else None
         profile = (await settings_in_force(client)).profile
         if as_json:
-            emit({"database": client.place, "stored": wanted, "profile": profile.name if profile.given else None})
+            emit(
+                {
+                    "database": client.place,
+                    "stored": wanted,
+                    "profile": profile.name if profile.given else None,
+                    "rescored": judged,
+                }
+            )
             return
         _tell(client, wanted)
+        if judged is not None:
+            click.echo(judged)
         if not profile.given:
             click.echo(NO_PROFILE)
         elif not wanted:

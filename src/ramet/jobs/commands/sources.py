@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ramet import Client, InvalidKey, Task, Worker, url_key
+from ramet import Client, SubmitResult, Task, Worker, new_id
 from ramet.commands.options import ask, check_folder, json_option
 from ramet.commands.terminal import counted, emit, plain
 from ramet.commands.worker import look_on, quiet_guard, run_until
@@ -17,7 +17,7 @@ from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.commands.terminal import database_option
 from ramet.jobs.companies.identity import company_id_of, website_of
 from ramet.jobs.errors import InputError, JobsError, NotFound
-from ramet.jobs.kinds import COMPANY, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
+from ramet.jobs.kinds import COMPANY, RESCORE, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
 from ramet.jobs.pipeline import app
 from ramet.jobs.queries import Source
 from ramet.jobs.tasks.source_switch import disable_source, enable_source
@@ -82,7 +82,11 @@ def add_company(*, companies: tuple[str, ...], name: str | None, no_work: bool, 
     payloads = [company_payload(text, name) for text in companies]
     vendors()
     check_folder(database)
-    click.get_current_context().exit(asyncio.run(_add(payloads, database, work=not no_work, as_json=as_json)))
+    told: list[dict[str, Any]] | None = [] if as_json else None
+    status = asyncio.run(add_companies(payloads, database, work=not no_work, told=told, again=True))
+    if told is not None:
+        emit(told)
+    click.get_current_context().exit(status)
 
 
 def company_payload(text: str, name: str | None = None) -> CompanyPayload:
@@ -105,29 +109,51 @@ def is_address(text: str) -> bool:
     return "://" in word or (not any(map(str.isspace, word)) and "." in word.strip("."))
 
 
-async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool, as_json: bool) -> int:
+async def add_companies(
+    payloads: Sequence[CompanyPayload], database: str, *, work: bool, told: list[dict[str, Any]] | None,
+    again: bool = False,
+) -> int:  # fmt: skip
+    """Add companies, all or none, and look at them; the exit status.
+
+    Args:
+        told: takes what came of each; None: it is written for people.
+        again: look at those again that were looked at before.
+    """
     async with app.client(database) as client:
-        asked = [await client.submit(COMPANY, payload) for payload in payloads]
+        asked = await _ask_for(client, payloads, again=again)
         tasks = [one.id for one in asked if one.created]
-        kinds = [COMPANY, SOURCE_DISCOVERY]
+        kinds = [COMPANY, SOURCE_DISCOVERY, RESCORE]
         ended = {task.id: task for task in await work_until_ended(client, tasks, kinds)} if work and tasks else {}
-        told = []
+        lines = []
         for payload, one in zip(payloads, asked, strict=True):
             row = await queries.company_by_id(client, payload.company_id)
             task = ended.get(one.id)
-            told.append(
+            lines.append(
                 {
                     "company": payload.company_id, "task": one.id, "created": one.created,
                     "state": None if task is None else task.state.value, "reason": _why(task),
                     "tier": row and row.tier, "job_board": row and row.job_board_url, "name": row and row.name,
                 }
             )  # fmt: skip
-        if as_json:
-            emit(told)
+        if told is not None:
+            told += lines
         else:
-            for line in told:
+            for line in lines:
                 click.echo(_company_line(line, worked=work))
-        return EXIT_FAILED if any(line["state"] == "failed" for line in told) else 0
+        return EXIT_FAILED if any(line["state"] == "failed" for line in lines) else 0
+
+
+async def _ask_for(client: Client, payloads: Sequence[CompanyPayload], *, again: bool) -> Sequence[SubmitResult]:
+    """Ask for looks at companies; `again`: for further ones where the last has ended."""
+    asked = [*await client.submit_many([(COMPANY, payload) for payload in payloads])]
+    further = {}
+    for place, (payload, one) in enumerate(zip(payloads, asked, strict=True)):
+        before = await client.get(one.id) if again and not one.created else None
+        if before is not None and before.state.terminal:
+            further[place] = (COMPANY, payload.model_copy(update={"again": new_id()}))
+    for place, one in zip(further, await client.submit_many([*further.values()]) if further else (), strict=True):
+        asked[place] = one
+    return asked
 
 
 def _why(task: Task | None) -> str | None:
@@ -137,7 +163,7 @@ def _why(task: Task | None) -> str | None:
 def _company_line(told: dict[str, Any], *, worked: bool) -> str:
     name = plain(told["name"] or told["company"])
     if not told["created"]:
-        return f"{name}: looked at already; `ramet explain {told['task']}` tells when and how it ended"
+        return f"{name}: looked at already, or just now; `ramet explain {told['task']}` tells when"
     if told["state"] is None:
         return f"{name}: in the queue" + ("" if not worked else ", and not done yet: `ramet jobs work` goes on")
     if told["state"] != "success":
@@ -165,26 +191,6 @@ async def source_of(client: Client, text: str) -> Source:
     return found
 
 
-@click.command("add", short_help="Add the address of a list of openings.")
-@click.argument("url")
-@click.option("--company", metavar="NAME", help="Whose openings they are, where the board does not tell.")
-@work_option
-@database_option
-@json_option
-def add_source(*, url: str, company: str | None, no_work: bool, database: str, as_json: bool) -> None:
-    """Find out what list of openings is at an address, test it, and enable it where it answers as it should."""
-    try:
-        url_key(url)
-    except InvalidKey as error:
-        raise InputError(f"{plain(url)[:80]} is no address of a list of openings: {error}") from None
-    vendors()
-    check_folder(database)
-    wanted = DiscoveryPayload(url=url, company_name=company, approved=True, scrape=False)
-    click.get_current_context().exit(
-        asyncio.run(_discover([wanted], database, create=True, work=not no_work, as_json=as_json))
-    )
-
-
 @click.command(short_help="Test sources that wait for a person, and enable them.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @work_option
@@ -204,34 +210,48 @@ def approve(*, sources: tuple[str, ...], no_work: bool, database: str, as_json: 
         ]  # fmt: skip
 
     payloads = ask(app, database, wanted)
-    click.get_current_context().exit(
-        asyncio.run(_discover(payloads, database, create=False, work=not no_work, as_json=as_json))
-    )
+    told: list[dict[str, Any]] | None = [] if as_json else None
+    status = asyncio.run(discover(payloads, database, create=False, work=not no_work, told=told))
+    if told is not None:
+        emit(told)
+    click.get_current_context().exit(status)
 
 
-async def _discover(
-    payloads: Sequence[DiscoveryPayload], database: str, *, create: bool, work: bool, as_json: bool
+async def discover(
+    payloads: Sequence[DiscoveryPayload],
+    database: str,
+    *,
+    create: bool,
+    work: bool,
+    told: list[dict[str, Any]] | None,
 ) -> int:
+    """Look for the boards at some addresses, all or none; the exit status.
+
+    Args:
+        create: the database, where there is none.
+        told: takes what came of each; None: it is written for people.
+        again: look at those again that were looked at before.
+    """
     async with app.client(database, create=create) as client:
-        asked = [await client.submit(SOURCE_DISCOVERY, payload) for payload in payloads]
+        asked = await client.submit_many([(SOURCE_DISCOVERY, payload) for payload in payloads])
         ids = [one.id for one in asked]
         ended = {task.id: task for task in await work_until_ended(client, ids, [SOURCE_DISCOVERY])} if work else {}
-        told = []
+        lines = []
         for payload, one in zip(payloads, asked, strict=True):
             task = ended.get(one.id)
             result = task.result if task is not None and isinstance(task.result, dict) else {}
-            told.append(
+            lines.append(
                 {
                     "url": payload.url, "task": one.id, "state": None if task is None else task.state.value,
                     "reason": _why(task), "source": result.get("source"), "enabled": result.get("enabled"),
                     "listings": result.get("listings"),
                 }
             )  # fmt: skip
-        failed = [line for line in told if line["state"] == "failed"]
-        if as_json:
-            emit(told)
+        failed = [line for line in lines if line["state"] == "failed"]
+        if told is not None:
+            told += lines
         else:
-            for line in told:
+            for line in lines:
                 click.echo(_source_line(line, worked=work), err=line in failed)
         return EXIT_FAILED if failed else 0
 

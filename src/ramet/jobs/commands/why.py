@@ -22,14 +22,17 @@ from ramet.jobs.commands.terminal import database_option
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import NotFound
 from ramet.jobs.kinds import LISTING
-from ramet.jobs.match_status import SHORT_ID, MatchMark, listings_by_short_id, match_history
+from ramet.jobs.match_status import SHORT_ID, MatchMark, ScoredMatch, listings_by_short_id, match_history, matches
+from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.duplicates import listing_key, near
 from ramet.jobs.matching.score import fresh_score
-from ramet.jobs.queries import Company, Listing, Match, Source, switched_off
+from ramet.jobs.queries import Company, FormerVerdict, Listing, Match, Source, switched_off
 
 FOUND_MAX = 10
 """Listings that words may mean before a person has to say which."""
 NEAR_MAX = 3
+VERDICTS_MAX = 5
+"""Verdicts of before that are shown."""
 LINEAGES_LOOKED_AT = 100
 """Newest lineages in which a refused spawn of a listing is looked for."""
 
@@ -56,6 +59,11 @@ class Why:
     """None: it had no task, or that was pruned."""
     history: tuple[MatchMark, ...] = ()
     """What a person said of it, the oldest first."""
+    opening: ScoredMatch | None = None
+    """The match that stands for its opening, with the other listings of it."""
+
+    verdicts: tuple[FormerVerdict, ...] = ()
+    """Verdicts that others have replaced, the latest first."""
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -74,7 +82,15 @@ class Why:
             "near_duplicates": [one.as_json() for one in self.near],
             "near_duplicate_count": self.near_count,
             "task": task and {"id": task.id, "state": task.state.value, "reason": task.reason, "error": task.error},
+            "opening": self.opening
+            and {
+                "listing_id": self.opening.match.listing_id,
+                "url": self.opening.match.url,
+                "places": self.opening.places,
+                "others": [dataclasses.asdict(one) for one in self.opening.others],
+            },
             "explanation": self.task and self.task.headline,
+            "former_verdicts": [dataclasses.asdict(verdict) for verdict in self.verdicts],
             "blocks": [dataclasses.asdict(block) for block in self.blocks],
             "history": [dataclasses.asdict(mark) for mark in self.history],
         }
@@ -122,11 +138,20 @@ async def why_of(client: Client, listing: Listing) -> Why:
         await _today(client, Match.of(match[0])) if match else None,
         await client.explain(listing.task_id),
         tuple(await match_history(client, listing.listing_id)),
+        await _opening(client, listing.listing_id),
+        await queries.former_verdicts(client, listing.listing_id, VERDICTS_MAX),
     )
 
 
+async def _opening(client: Client, listing_id: str) -> ScoredMatch | None:
+    """The match that stands for the opening of a listing; None: the opening is not a match."""
+    found = await matches(client, now=time.time(), with_dismissed=True, with_closed=True)
+    return next((one for one in found if listing_id in one.listing_ids), None)
+
+
 async def _today(client: Client, match: Match) -> float:
-    score, _ = fresh_score(match.static_score, match.posted_at, await settings_in_force(client), time.time())
+    settings, ceiling = await settings_in_force(client), ceiling_of(match.adjustments)
+    score, _ = fresh_score(match.static_score, match.posted_at, settings, time.time(), ceiling)
     return score
 
 
@@ -351,6 +376,12 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
             "duplicate of",
             f"{plain(told.twin.title or '') if told.twin else 'a listing that is gone'}  {plain(one.same_as)}",
         )
+    if told.opening is not None:
+        if told.opening.match.listing_id != one.listing_id:
+            yield "shown as", plain(told.opening.match.url)
+        for sibling in told.opening.others:
+            if sibling.listing_id != one.listing_id:
+                yield "same opening", plain(f"{sibling.location or 'no place'}  {sibling.url}")
     for other in told.near:
         yield "nearly same text", f"{terminal.listing_line(other).plain}  {plain(other.listing_id)}"
     if told.near_count > len(told.near):
@@ -365,6 +396,8 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
         yield "marked", plain(f"{mark.status}, {terminal.ago(mark.marked_at, now)}{remark}")
     if note := (one.score or {}).get("company_note"):
         yield "without company", plain(note)
+    for former in told.verdicts:
+        yield "before", _former(former, now)
     for block in told.blocks:
         yield "not created", _block_line(block)
     if told.task is not None and one.status in ("analyzing", "unknown"):
@@ -372,6 +405,14 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
             yield "attempt", plain(f"{attempt.outcome}: {attempt.error or attempt.reason or '-'}")
     yield "id", plain(one.listing_id)
     yield "more", f"ramet explain {plain(one.task_id)}"
+
+
+def _former(former: FormerVerdict, now: float) -> str:
+    points = f" with {former.match_score:g}" if former.match_score is not None else ""
+    why = f": {former.reason}" if former.reason else ""
+    as_then = f' as "{former.title}"' if former.title else ""
+    until = f"until {terminal.ago(former.replaced_at, now)}, then {former.cause}"
+    return plain(f"{former.status}{points}{as_then}{why}; {until}")
 
 
 def _reading(told: Why) -> str:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from ramet.jobs.matching.preferences import named_by, ranks_of, refused_arrangement, refused_place, strike_points
+from ramet.jobs.matching.eligibility import refused_work_area
+from ramet.jobs.matching.preferences import (
+    named_by,
+    ranks_of,
+    refused_arrangement,
+    refused_place,
+    strike_points,
+    units_of,
+)
 from ramet.jobs.matching.results import HARD, STRIKE, FilterResult, Finding, counted, hard, rejected, strike
 from ramet.jobs.matching.stop_list import TITLE_CHECKS, stopped
 from ramet.jobs.matching.words import after, before, first_word, fold, places_of_word
@@ -201,11 +209,16 @@ def _technologies(case: FilterInput) -> Iterator[Finding]:
     ranks = ranks_of(profile)
     named = named_by(reading)
     asked = _asked(case) if not ranks.strike.isdisjoint(named) else set()
-    for name in named:
-        if name in ranks.strike:
-            points = strike_points(profile, name, rules.technology_points)
-            detail = f"named in {'title or requirements' if name in asked else 'the text'}"
-            yield strike("technology", "bad_technology", f"technology: {name}", detail, points)
+    for unit in units_of(named, reading.alternatives):
+        refused = [name for name in unit if name in ranks.strike]
+        if not refused or not ranks.known.isdisjoint(unit):
+            # Whoever may choose chooses what is welcome.
+            continue
+        name = min(refused, key=lambda name: strike_points(profile, name, rules.technology_points))
+        points = strike_points(profile, name, rules.technology_points)
+        others = f", one of {', '.join(unit)}" if len(unit) > 1 else ""
+        detail = f"named in {'title or requirements' if name in asked else 'the text'}{others}"
+        yield strike("technology", "bad_technology", f"technology: {name}", detail, points)
     if ranks.required and case.text and ranks.required.isdisjoint(named):
         wanted = ", ".join(sorted(ranks.required))
         yield strike(
@@ -225,8 +238,9 @@ def _missing(case: FilterInput) -> Iterator[Finding]:
     if not ranks.known or (rules.missing_primary_points == 0 and rules.missing_other_points == 0):
         return
     primary = _asked(case)
-    for name in reading.technologies:
-        if name not in ranks.known and name not in ranks.strike:
+    for unit in units_of(reading.technologies, reading.alternatives):
+        name = unit[0]
+        if ranks.known.isdisjoint(unit) and ranks.strike.isdisjoint(unit):
             first = name in primary
             points = rules.missing_primary_points if first else rules.missing_other_points
             detail = "asked for in title or requirements" if first else "named in its text"
@@ -283,6 +297,7 @@ def _hard(case: FilterInput) -> Iterator[Finding]:
     yield from _some(_keyword(case))
     yield from _some(_salary_rejection(case))
     yield from _some(_commission(case))
+    yield from _some(refused_work_area(case.posting, case.reading, case.settings))
     arrangement = refused_arrangement(case.reading, case.settings)
     if arrangement is not None and arrangement.severity == HARD:
         yield arrangement
@@ -334,7 +349,8 @@ def _age_rejection(case: FilterInput) -> Finding | None:
 
 def _technology(case: FilterInput) -> Finding | None:
     refused = ranks_of(case.settings.profile).fail
-    found = [name for name in named_by(case.reading) if name in refused]
+    units = units_of(named_by(case.reading), case.reading.alternatives)
+    found = [unit[0] for unit in units if refused.issuperset(unit)]
     if not found:
         return None
     return hard(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -43,6 +43,20 @@ def ranks_of(profile: Profile) -> Ranks:
 def named_by(reading: Reading) -> tuple[str, ...]:
     """Technologies and fields of work that a listing names; a profile may rank both."""
     return (*reading.technologies, *reading.fields_of_work)
+
+
+def units_of(names: Iterable[str], alternatives: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Divide technologies into what is asked for: each by itself, and of alternatives the group, once.
+
+    A group with a technology that is asked for anyway asks for nothing more.
+    """
+    known = tuple(names)
+    alone = {group[0] for group in alternatives if len(group) == 1}
+    groups = [group for group in alternatives if len(group) > 1]
+    grouped = {name for group in groups for name in group} - alone
+    units = [(name,) for name in known if name not in grouped]
+    held = set(known)
+    return [*units, *(group for group in groups if alone.isdisjoint(group) and held.issuperset(group))]
 
 
 def strike_points(profile: Profile, technology: str, usual: float) -> float:

@@ -6,7 +6,8 @@ from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 from ramet.jobs.matching.results import Finding, hard
-from ramet.jobs.matching.words import first_word, fold, has_word
+from ramet.jobs.matching.titles import Likeness, excluded_kind, title_match
+from ramet.jobs.matching.words import first_word, fold
 from ramet.jobs.posting import Posting
 from ramet.jobs.settings import JobsSettings, StopLists
 from ramet.jobs.text.company_names import company_name_key
@@ -14,7 +15,7 @@ from ramet.jobs.text.company_names import company_name_key
 
 def refused_kind(title: str, settings: JobsSettings) -> Finding | None:
     """A kind of work that is out of the question. Titles are given folded."""
-    word = first_word(title, settings.filter.excluded_job_types)
+    word = excluded_kind(title, settings.filter.excluded_job_types)
     if word is None:
         return None
     return hard("job_type", "excluded_job_type", f"job type: {word}", f"the title says {word}")
@@ -33,7 +34,7 @@ def unwanted(title: str, settings: JobsSettings) -> Finding | None:
     wanted = settings.profile.titles
     if not settings.filter.wanted_titles_only or not wanted or not title:
         return None
-    if any(has_word(title, fold(word)) for word in wanted):
+    if title_match(title, tuple(wanted)).likeness is Likeness.WANTED:
         return None
     return hard("title", "unwanted_title", "title: none of the wanted words", f"wanted: {', '.join(wanted)}")
 

@@ -18,11 +18,11 @@ from ramet.jobs.companies.identity import company_urls, website_of
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.detection.boards import best_board, boards_in_page
 from ramet.jobs.detection.findings import Confidence, DetectedBoard
-from ramet.jobs.kinds import COMPANY, QUEUE, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
+from ramet.jobs.kinds import COMPANY, QUEUE, RESCORE, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload, RescorePayload
 from ramet.jobs.matching.stop_list import stopped
 from ramet.jobs.records import CompanyRow, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.keys import key_of_company, source_id_of, task_priority
+from ramet.jobs.tasks.keys import company_of, key_of_company, source_id_of, task_priority
 from ramet.jobs.tasks.pages import page
 from ramet.jobs.text.company_names import company_name_key
 from ramet.jobs.text.markup import text_of
@@ -48,12 +48,14 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     """Look at a company and keep what its pages say."""
     settings = await settings_in_force(ctx.client)
     now = ctx.now
-    before = await records.company_by_id(ctx.client, ctx.key)
+    before = await records.company_by_id(ctx.client, company_of(ctx.key))
     if before is None and payload.name:
         before = await records.company_by_name(ctx.client, company_name_key(payload.name))
     website = website_of(payload.website) if payload.website else (before.website if before else None)
     name = payload.name or (before.name if before else None)
-    alone = _left_alone(ctx, payload, before, name=name or _name_of(ctx.key), website=website, settings=settings)
+    alone = _left_alone(
+        ctx, payload, before, name=name or _name_of(company_of(ctx.key)), website=website, settings=settings
+    )
     if alone is not None:
         return alone
     await _begin(ctx, name, website, now)
@@ -68,7 +70,7 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
         facts = merged(before, facts, settings.company)
     if not facts.name:
         # Nobody said it, and no page has it.
-        facts = replace(facts, name=_name_of(ctx.key), methods={**facts.methods, "name": "address"})
+        facts = replace(facts, name=_name_of(company_of(ctx.key)), methods={**facts.methods, "name": "address"})
     facts = await filled(ctx, facts, telling, settings)
     level = completeness(facts.name, website, facts.about, facts.culture, settings.company)
     if level is Completeness.NONE:
@@ -78,6 +80,9 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     _save(ctx, CompanyFindings(facts, level, board, priority), now)
     if board is not None:
         await _follow(ctx, board, facts.name, priority, now, scrape=payload.scrape)
+    # Listings that were judged without it, or by what was known before.
+    again = RescorePayload(company_id=company_of(ctx.key), cause="its company was looked at", asked_by=ctx.id)
+    ctx.spawn(RESCORE, again)
     ctx.hold_key(settings.company.fresh_days * DAY if level is Completeness.GOOD else 0.0)
     return {
         "company": facts.name,
@@ -116,7 +121,7 @@ def _left_alone(
     if stop is not None:
         ctx.hold_key(0.0)  # It may be taken off the list.
         return ctx.skip(stop)
-    if before is not None and before.company_id != ctx.key and not payload.website:
+    if before is not None and before.company_id != company_of(ctx.key) and not payload.website:
         ctx.hold_key(0.0)
         return ctx.skip(f"known: it is the company {before.company_id}")
     left = _fresh_seconds(before, settings, ctx.now)
@@ -144,15 +149,25 @@ def _lacks(facts: CompanyFacts) -> str:
 
 async def _begin(ctx: Context, name: str | None, website: str | None, now: float) -> None:
     """The record, before anything was looked at: others see that somebody is at it."""
-    known_as = name or website or ctx.key
-    row = (ctx.key, known_as, company_name_key(known_as), website, "analyzing", None, *lineage_fields(ctx), now, now)
+    known_as = name or website or company_of(ctx.key)
+    row = (
+        company_of(ctx.key),
+        known_as,
+        company_name_key(known_as),
+        website,
+        "analyzing",
+        None,
+        *lineage_fields(ctx),
+        now,
+        now,
+    )
     ctx.write(records.BEGIN_COMPANY, row)
     await ctx.checkpoint("fetch")
 
 
 def _ended(ctx: Context, end: Outcome, status: str) -> Outcome:
     """An end without a record that is good for something; the key is free, so that it can be tried again."""
-    ctx.write(records.END_COMPANY, (status, "incomplete", end.reason, ctx.key))
+    ctx.write(records.END_COMPANY, (status, "incomplete", end.reason, company_of(ctx.key)))
     ctx.hold_key(0.0)
     return end
 
@@ -170,7 +185,7 @@ async def _fetch(ctx: Context, website: str, settings: JobsSettings) -> list[Web
         except Trouble as trouble:
             if not pages and not refusals:
                 # An exception drops what was buffered; somebody may look before the next attempt, or after the last.
-                status = (records.END_COMPANY, ("failed", "incomplete", str(trouble), ctx.key))
+                status = (records.END_COMPANY, ("failed", "incomplete", str(trouble), company_of(ctx.key)))
                 await ctx.transaction([status])
                 raise
             refusals.append(trouble)
@@ -201,7 +216,7 @@ async def _board(pages: Sequence[WebPage], name: str | None) -> DetectedBoard | 
 
 def _save(ctx: Context, looked: CompanyFindings, now: float) -> None:
     facts, board, priority = looked.facts, looked.board, looked.priority
-    name = facts.name or ctx.key
+    name = facts.name or company_of(ctx.key)
     ctx.write(
         records.SAVE_COMPANY,
         (
@@ -210,7 +225,7 @@ def _save(ctx: Context, looked: CompanyFindings, now: float) -> None:
             json_of(list(facts.tech_stack)), int(facts.remote_first), priority.tier if priority else None,
             priority.score if priority else None, json_of(priority.reasons) if priority else None, looked.level.value,
             json_of(facts.methods), board.url if board else None, board.kind if board else None,
-            board.confidence.value if board else None, None if priority else NO_PROFILE, now, ctx.key,
+            board.confidence.value if board else None, None if priority else NO_PROFILE, now, company_of(ctx.key),
         ),
     )  # fmt: skip
 
@@ -219,12 +234,12 @@ async def _follow(
     ctx: Context, board: DetectedBoard, name: str | None, priority: Priority | None, now: float, *, scrape: bool
 ) -> None:
     """What becomes of a board: a sure one is looked at, another waits for a person, a known one is left alone."""
-    source_id = source_id_of(board)
+    source_id, company_id = source_id_of(board), company_of(ctx.key)
     if await records.source_by_id(ctx.client, source_id) is not None:
         return
     if board.confidence is Confidence.HIGH:
         payload = DiscoveryPayload(
-            url=board.url, type_hint=board.kind, company_id=ctx.key, company_name=name,
+            url=board.url, type_hint=board.kind, company_id=company_id, company_name=name,
             confidence=board.confidence.value, scrape=scrape,
         )  # fmt: skip
         tier = priority.tier if priority else None
@@ -234,7 +249,7 @@ async def _follow(
     ctx.write(
         records.BEGIN_SOURCE,
         (
-            source_id, name or ctx.key, board.kind, board.url, ctx.key, name, records.PENDING, board.confidence.value,
-            "company", now, note, *lineage_fields(ctx), now,
+            source_id, name or company_id, board.kind, board.url, company_id, name, records.PENDING,
+            board.confidence.value, "company", now, note, *lineage_fields(ctx), now,
         ),
     )  # fmt: skip

@@ -80,6 +80,9 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
 
 async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings) -> DetectedBoard | Outcome:
     """The board: told by the address, or by the page that is there."""
+    if payload.selectors is not None:
+        ids = {"selectors": json_of(payload.selectors)}
+        return DetectedBoard(GENERIC, payload.url, None, ids, Confidence.LOW, "selectors")
     found = board_of_url(payload.url)
     address = payload.url
     if found is not None and found.kind != GENERIC and _complete(found):
@@ -209,7 +212,7 @@ async def _decide(
     tested: SourceTest,
 ) -> Any:
     """Enable a sure source that is wanted; leave any other to a person."""
-    sure = found.enable_confidence is Confidence.HIGH
+    sure = payload.chosen or found.enable_confidence is Confidence.HIGH
     doubts = []
     if not sure:
         doubts.append(f"confidence is {found.enable_confidence.value}")

@@ -18,6 +18,8 @@ def task_priority(tier: str | None) -> int:
     return PRIORITIES.get(tier or "", 0)
 
 
+AGAIN = " again:"
+"""In the key of a further look at a company, behind its id."""
 FULL = frozenset({BlockReason.BUDGET, BlockReason.FAN_OUT, BlockReason.DEADLINE, BlockReason.COST})
 """Reasons of blocks that say that a lineage takes no more."""
 
@@ -28,6 +30,16 @@ def key_of_company(payload: CompanyPayload) -> str:
     Raises:
         InputError: neither a website nor a name.
     """
+    company_id = _company_id(payload)
+    return f"{company_id}{AGAIN}{payload.again}" if payload.again else company_id
+
+
+def company_of(key: str) -> str:
+    """Return the company's id of a task's key."""
+    return key.partition(AGAIN)[0]
+
+
+def _company_id(payload: CompanyPayload) -> str:
     if payload.company_id:
         return text_key(payload.company_id)
     website = website_of(payload.website) if payload.website else None
@@ -52,7 +64,13 @@ def key_of_scrape(payload: ScrapePayload) -> str:
 
 
 def key_of_listing(payload: ListingPayload) -> str:
-    """Return the listing's id: its canonical address."""
+    """Return the listing's id, its canonical address, with the number of the reading from the second on."""
+    listing_id = listing_key(payload.url)
+    return listing_id if payload.reading == 1 else text_key(f"{listing_id} reading {payload.reading}")
+
+
+def listing_id_of(payload: ListingPayload) -> str:
+    """Return the listing's id, whichever of its readings this is."""
     return listing_key(payload.url)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ramet import Context, Outcome, TransactionRefused
@@ -20,15 +20,16 @@ from ramet.jobs.errors import WrongShape
 from ramet.jobs.kinds import LISTING, QUEUE, ListingPayload
 from ramet.jobs.matching.duplicates import fingerprint, text_hash
 from ramet.jobs.matching.filter import judge
-from ramet.jobs.matching.score import Score, priority_word, quality_of, score_of
+from ramet.jobs.matching.score import Score, quality_of, score_of
 from ramet.jobs.matching.stop_list import stopped
 from ramet.jobs.posting import Posting, fitting
 from ramet.jobs.records import json_of, lineage_fields
-from ramet.jobs.settings import JobsSettings
-from ramet.jobs.tasks.employers import company_note, employer_of, note_company, wait_for_look
-from ramet.jobs.tasks.keys import key_of_listing
+from ramet.jobs.settings import JobsSettings, MatchSettings
+from ramet.jobs.tasks.employers import company_note, employer_of, is_named_only, note_company, wait_for_look
+from ramet.jobs.tasks.keys import key_of_listing, listing_id_of
 from ramet.jobs.tasks.pages import board, content_type, page
 from ramet.jobs.text.posting_text import Reading, read_posting
+from ramet.jobs.verdicts import FIELDS, Case, Verdict, mark_of, match_row, scored, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +51,14 @@ def save_listing(
     ctx: Context,
     payload: ListingPayload,
     gathered: ReadPosting,
-    status: str,
+    verdict: Verdict,
     settings: JobsSettings,
     *,
-    filter_result: dict[str, Any] | None = None,
-    match: dict[str, Any] | None = None,
     company_id: str | None = None,
-    reason: str | None = None,
     same_as: str | None = None,
 ) -> None:
-    """Fill the record in; commits with the task's end."""
-    posting, reading = gathered.posting, gathered.reading
+    """Fill the record in, and keep the verdict that this one replaces; commits with the task's end."""
+    posting, reading, listing_id = gathered.posting, gathered.reading, listing_id_of(payload)
     salary = reading.salary
     quality = quality_of(
         url=posting.url, title=posting.title, company=posting.company, description=posting.description,
@@ -69,55 +67,49 @@ def save_listing(
     )  # fmt: skip
     facts = reading.as_json()
     facts.pop("requirements", None)
-    analysis = match["analysis"] if match else None
+    facts["posting"] = posting.model_dump(mode="json", include=FIELDS, exclude_defaults=True)
+    analysis = verdict.told.get("analysis")
     methods = {**gathered.methods, "score": analysis["method"] if analysis else "rules"}
+    told = json_of(verdict.told) if verdict.told else None
     ctx.write(
-        records.END_LISTING,
+        records.KEEP_VERDICT,
+        (
+            ctx.now, ctx.id, "its board changed it" if payload.reading > 1 else "judged again", listing_id, ctx.id,
+            verdict.status, verdict.reason or "", told or "", posting.title, posting.location or "",
+        ),
+    )  # fmt: skip
+    ctx.write(
+        records.END_UNREAD if verdict.status == "unknown" else records.END_LISTING,
         (
             company_id or payload.company_id, posting.company, posting.title or None, posting.location,
             posting.description or None, reading.requirements or None, posting.posted_at,
             salary.minimum if salary else None, salary.maximum if salary else None,
-            salary.currency if salary else None, json_of(facts), json_of(methods), status, quality.value,
-            json_of(filter_result) if filter_result else None, reason, same_as,
-            json_of(score_json(match)) if match else None, gathered.fingerprint,
-            text_hash(posting.description, settings.listing.near_text_min), ctx.key,
+            salary.currency if salary else None, json_of(facts), json_of(methods), verdict.status, quality.value,
+            json_of(verdict.filter_result) if verdict.filter_result else None, verdict.reason, same_as, told,
+            gathered.fingerprint, text_hash(posting.description, settings.listing.near_text_min), listing_id,
             ctx.id,
         ),
     )  # fmt: skip
-
-
-def score_json(match: dict[str, Any]) -> dict[str, Any]:
-    """The score as it is stored with a listing, with the reason why its company is not in it."""
-    note = match.get("company_note")
-    return {**match["score"], **({"company_note": note} if note else {})}
+    if verdict.status == "unknown":
+        ctx.write(records.SAVE_FAILED_READING, (listing_id, payload.reading, payload.shown))
+        return
+    ctx.write(records.SAVE_READING, (listing_id, payload.reading, payload.shown, ctx.now))
+    if verdict.status != "matched":
+        ctx.write(records.DROP_MATCH, (listing_id, ctx.id))
 
 
 def save_match(
-    ctx: Context,
-    payload: ListingPayload,
-    gathered: ReadPosting,
-    score: Score,
-    *,
-    points: float,
-    analysis: dict[str, Any] | None,
-    settings: JobsSettings,
+    ctx: Context, payload: ListingPayload, gathered: ReadPosting, verdict: Verdict, rules: MatchSettings
 ) -> None:
     """Keep a match; commits with the task's end."""
-    told = analysis or {}
-    adjustments = [*score.adjustments, *told.get("adjustments", ())]
+    row = match_row(verdict, gathered.posting.posted_at, rules)
     ctx.write(
         records.ADD_MATCH,
-        (
-            ctx.key, ctx.tracking_id, payload.source_id, points, score.static, priority_word(points, settings.match),
-            json_of(adjustments), json_of(list(score.matched_skills)), json_of(list(score.missing_skills)),
-            json_of(score.intake | told.get("intake", {})), told.get("explanation"), told.get("method", "rules"),
-            gathered.posting.posted_at, ctx.now,
-        ),
+        (ctx.tracking_id, payload.source_id, *row, ctx.now, listing_id_of(payload), ctx.id),
     )  # fmt: skip
 
 
 LAST_ATTEMPT = LIMITS.max_attempts or 1
-NO_PROFILE = "unscored: there is no profile to compare it with, make one with `ramet jobs init`"
 
 listing = app.pipeline(
     LISTING, key=key_of_listing, queue=QUEUE, cycle_on="kind+key", unique="global", lineage_limits=bounds_of
@@ -171,9 +163,9 @@ async def filter_(ctx: Context, payload: ListingPayload) -> Any:
     result = judge(gathered.posting, gathered.reading, settings, ctx.now)
     found = result.as_json()
     if not result.passed:
-        reason = result.rejection_summary
-        save_listing(ctx, payload, gathered, "filtered", settings, filter_result=found, reason=reason)
-        return ctx.filter(reason)
+        verdict = Verdict("filtered", result.rejection_summary, found)
+        save_listing(ctx, payload, gathered, verdict, settings)
+        return ctx.filter(result.rejection_summary)
     return found
 
 
@@ -182,11 +174,11 @@ async def analyze(ctx: Context, payload: ListingPayload) -> Any:
     """Say how well it fits, after the look at its company."""
     settings = await settings_in_force(ctx.client)
     gathered = _gathered(ctx, payload)
-    twin = await _same_elsewhere(ctx, gathered, payload.source_id)
+    twin = await _same_elsewhere(ctx, gathered, payload)
     if twin is not None:
         reason = f"duplicate: same company, title and place as {twin}"
-        save_listing(ctx, payload, gathered, "skipped", settings, filter_result=ctx.state["filter_result"],
-                     reason=reason, same_as=twin)  # fmt: skip
+        verdict = Verdict("skipped", reason, ctx.state["filter_result"])
+        save_listing(ctx, payload, gathered, verdict, settings, same_as=twin)
         return ctx.skip(reason)
     employer = await employer_of(ctx.client, payload, gathered.posting)
     if employer.awaited:
@@ -196,35 +188,44 @@ async def analyze(ctx: Context, payload: ListingPayload) -> Any:
     elif employer.company_id is not None and employer.known is None:
         note_company(ctx, employer)
     score = score_of(gathered.posting, gathered.reading, employer.signals, settings, ctx.now)
+    if employer.company_id is not None and employer.website is None:
+        ctx.write(records.NAME_COMPANY, (employer.company_id, listing_id_of(payload), ctx.id))
     return {
         "company_id": employer.company_id,
         "company_note": company_note(ctx, employer),
         "score": score.as_json(),
         "analysis": await analysed(ctx, gathered.posting, gathered.reading, score, settings),
+        "judged_by": mark_of(settings),
     }
 
 
 @listing.stage()
 async def save(ctx: Context, payload: ListingPayload) -> Any:
-    """Keep the listing, and the match when it is one."""
+    """Keep the listing, and the match when it is one; judge it again where the settings are others by now."""
     settings = await settings_in_force(ctx.client)
     gathered = _gathered(ctx, payload)
     match = ctx.state["match_result"]
-    score = Score.from_json(match["score"])
-    kept = {"filter_result": ctx.state["filter_result"], "company_id": match["company_id"]}
-    if not settings.profile.given:
-        # Nobody has said what fits: the next run meets it again.
-        ctx.hold_key(0.0)
-        save_listing(ctx, payload, gathered, "unscored", settings, reason=NO_PROFILE, match=match, **kept)
-        return ctx.skip(NO_PROFILE)
-    points, threshold = _final(score, match["analysis"]), score.threshold
-    if points < threshold:
-        reason = f"score {points:g} is below {threshold:g}"
-        save_listing(ctx, payload, gathered, "skipped", settings, reason=reason, match=match, **kept)
-        return ctx.skip(reason)
-    save_listing(ctx, payload, gathered, "matched", settings, match=match, **kept)
-    save_match(ctx, payload, gathered, score, points=points, analysis=match["analysis"], settings=settings)
-    return {"listing": ctx.key, "match_score": points}
+    case = Case(
+        gathered.posting, gathered.reading, match["company_id"], None, match.get("company_note"), match["analysis"]
+    )
+    # A record that came of a name since then has been looked at: the look's end does not know this listing yet.
+    since = await employer_of(ctx.client, payload, gathered.posting) if is_named_only(case.company_id) else None
+    if match.get("judged_by") != mark_of(settings) or (since is not None and since.company_id != case.company_id):
+        employer = since or await employer_of(ctx.client, payload, gathered.posting)
+        case = replace(
+            case, company_id=employer.company_id, signals=employer.signals, company_note=company_note(ctx, employer)
+        )
+        verdict = verdict_of(case, settings, ctx.now)
+    else:
+        verdict = scored(case, ctx.state["filter_result"], Score.from_json(match["score"]), settings)
+    save_listing(ctx, payload, gathered, verdict, settings, company_id=case.company_id)
+    reason = verdict.reason or ""
+    if verdict.status == "matched":
+        save_match(ctx, payload, gathered, verdict, settings.match)
+        return {"listing": listing_id_of(payload), "match_score": verdict.points}
+    if verdict.status == "unscored":
+        ctx.hold_key(0.0)  # Nobody has said what fits: the next run meets it again.
+    return ctx.filter(reason) if verdict.status == "filtered" else ctx.skip(reason)
 
 
 async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Outcome | None:
@@ -232,10 +233,12 @@ async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Out
     now, number = ctx.now, posting.external_id
     same = await _same_in_source(ctx, payload, number)
     if same is None:
-        row = (ctx.key, payload.url, payload.source_id, number, payload.company_id, posting.company,
+        row = (listing_id_of(payload), payload.url, payload.source_id, number, payload.company_id, posting.company,
                posting.title or None, now, now, *lineage_fields(ctx))  # fmt: skip
         try:
-            await ctx.transaction([(records.BEGIN_LISTING, row)])
+            lineage = lineage_fields(ctx)
+            claim = [(records.CLAIM_LISTING, (*lineage, listing_id_of(payload)))] if payload.reading > 1 else []
+            await ctx.transaction([(records.BEGIN_LISTING, row), *claim])
             return None
         except TransactionRefused:
             # Another task began the same number at this very moment: the table's constraint let one of them in.
@@ -245,9 +248,11 @@ async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Out
     reason = f"duplicate: its board shows it as {same} too"
     ctx.write(
         records.DUPLICATE_LISTING,
-        (ctx.key, payload.url, payload.company_id, posting.company, posting.title or None, reason, same, now, now,
+        (listing_id_of(payload), payload.url, payload.company_id, posting.company, posting.title or None, reason, same,
+         now, now,
          *lineage_fields(ctx)),
     )  # fmt: skip
+    ctx.write(records.SAVE_READING, (listing_id_of(payload), payload.reading, payload.shown, now))
     return ctx.skip(reason)
 
 
@@ -255,14 +260,15 @@ async def _same_in_source(ctx: Context, payload: ListingPayload, number: str | N
     if number is None or payload.source_id is None:
         return None
     rows = await ctx.read(records.SAME_IN_SOURCE, (payload.source_id, number))
-    return next((str(listing_id) for (listing_id,) in rows if listing_id != ctx.key), None)
+    return next((str(listing_id) for (listing_id,) in rows if listing_id != listing_id_of(payload)), None)
 
 
-async def _same_elsewhere(ctx: Context, gathered: ReadPosting, source_id: str | None) -> str | None:
+async def _same_elsewhere(ctx: Context, gathered: ReadPosting, payload: ListingPayload) -> str | None:
     """The same opening on another board, which came first. Within one board its own numbers tell openings apart."""
     if not gathered.fingerprint:
         return None
-    rows = await ctx.read(records.SAME_ELSEWHERE, (gathered.fingerprint, ctx.key, source_id or ""))
+    own = (listing_id_of(payload), payload.source_id or "")
+    rows = await ctx.read(records.SAME_ELSEWHERE, (gathered.fingerprint, *own))
     return str(rows[0][0]) if rows else None
 
 
@@ -276,7 +282,8 @@ def _unread(
     ctx: Context, payload: ListingPayload, posting: Posting, status: str, *, end: Outcome, settings: JobsSettings
 ) -> Outcome:
     """An end before the posting was read: what is known of it is kept, for somebody to look at."""
-    save_listing(ctx, payload, ReadPosting(posting, read_posting(posting)), status, settings, reason=end.reason)
+    read = ReadPosting(posting, read_posting(posting))
+    save_listing(ctx, payload, read, Verdict(status, end.reason, {}), settings)
     return end
 
 
@@ -307,8 +314,3 @@ def _gathered(ctx: Context, payload: ListingPayload) -> ReadPosting:
     posting = payload.posting if kept["posting"] is None else Posting.model_validate(kept["posting"])
     assert posting is not None, "a posting that was not fetched came with the task"
     return ReadPosting(posting, Reading.from_json(kept["reading"]), kept["methods"])
-
-
-def _final(score: Score, analysis: dict[str, Any] | None) -> float:
-    """The score with what a model added or took."""
-    return max(0.0, min(100.0, score.final + (analysis["points"] if analysis else 0.0)))

@@ -14,7 +14,7 @@ from ramet import Client, Context, Statement, Worker, new_id
 from ramet.commands.options import person
 from ramet.jobs.app import app
 from ramet.jobs.errors import JobsError, NotFound
-from ramet.jobs.match_status import MatchStatus, checked_note, checked_status, unknown_listings
+from ramet.jobs.match_status import TOLD, MatchStatus, checked_note, checked_status, unknown_listings
 
 MARK = "jobs.mark"
 LISTINGS_MAX = 1_000
@@ -23,11 +23,12 @@ LISTINGS_MAX = 1_000
 ADD_MARK = """
     INSERT INTO jobs_match_marks (listing_id, mark_id, status, note, marked_by, marked_at) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (listing_id, mark_id) DO NOTHING"""
-ADD_SHOWN = """
+ADD_SHOWN = f"""
     INSERT INTO jobs_match_marks (listing_id, mark_id, status, note, marked_by, marked_at)
     SELECT l.listing_id, ?, 'seen', NULL, NULL, ? FROM jobs_listings l
-    WHERE l.listing_id = ? AND NOT EXISTS (SELECT 1 FROM jobs_match_marks k WHERE k.listing_id = l.listing_id)
-    ON CONFLICT (listing_id, mark_id) DO NOTHING"""
+    WHERE l.listing_id = ? AND NOT EXISTS (
+        SELECT 1 FROM jobs_match_marks k WHERE k.listing_id = l.listing_id AND k.status <> '{TOLD}')
+    ON CONFLICT (listing_id, mark_id) DO NOTHING"""  # noqa: S608 -- of constants
 """That a match was shown changes nothing that was said of it."""
 
 
@@ -41,7 +42,7 @@ class MarkPayload(BaseModel):
     """None: they were shown."""
 
 
-@app.task(MARK, key=lambda payload: new_id(), queue=MARK, probation=False)
+@app.task(MARK, key=lambda payload: "marks", queue=MARK, probation=False)
 async def mark(ctx: Context, payload: MarkPayload) -> Any:
     """Write all marks, or none."""
     if payload.by is None:

@@ -333,3 +333,32 @@ _CODES: dict[str, list[_PlaceEntry]] = {}
 for _known in dict.fromkeys(_REGIONS.values()):
     if _known.region is not None:
         _CODES.setdefault(_known.region, []).append(_known)
+
+
+def names_of_countries() -> dict[str, str]:
+    """Return the country that each name in lower case means, without names that are a part of another country too."""
+    return {name: known.country for name, known in _COUNTRIES.items() if name not in _REGIONS}
+
+
+def names_of_regions() -> dict[str, tuple[str, str]]:
+    """Return country and code of the state that each full name in lower case means, where it means one only."""
+    return {
+        name: (known.country, known.region)
+        for name, known in _REGIONS.items()
+        if known.region is not None
+        and len(name) > 3
+        and name not in _COUNTRIES
+        and _CITIES.get(name, known)[:2] == known[:2]
+    }
+
+
+def region_code(written: str, country: str | None) -> str | None:
+    """Return the code of a state of a country that is written as its code or its name; None: it is not known."""
+    known = _state_of_field(written, country)
+    return known.region if known is not None else None
+
+
+def country_name(code: str) -> str:
+    """Return the usual English name of a country by its ISO 3166 code; the code where it is not known."""
+    name = next((name for name, known in _COUNTRIES.items() if known.country == code and len(name) > 3), code)
+    return name if name == code else " ".join(w if w in {"and", "of", "the"} else w.capitalize() for w in name.split())

@@ -14,7 +14,8 @@ from ramet.jobs.text.markup import text_of
 from ramet.jobs.text.places import Place, places_of, places_of_fields
 from ramet.jobs.text.salaries import Salary, salary_of
 from ramet.jobs.text.sections import Part, Section, joined, sections_of
-from ramet.jobs.text.technologies import FIELDS, canonical_technology, find_technologies
+from ramet.jobs.text.technologies import FIELDS, canonical_technology, find_alternatives, find_technologies
+from ramet.jobs.text.work_area import work_marks
 
 MARKUP_CHARACTERS_MAX = 500_000
 TEXT_CHARACTERS_MAX = 100_000
@@ -30,6 +31,7 @@ _LINE_MAX = 300
 """Characters of a line on average from which on a text has lost line breaks."""
 _ALONE = frozenset(("Remote", "Hybrid", "Onsite"))
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:#\w{1,6}|[a-zA-Z]{2,8});")
+_ADDED = frozenset({"alternatives", "work_from"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,10 @@ class Reading:
     requirements: str
     """The text where the requirements are listed."""
     commission_only: bool
+    alternatives: tuple[tuple[str, ...], ...] = ()
+    """Technologies of which one is enough. One that is also named by itself is a group of its own as well."""
+    work_from: tuple[str, ...] = ()
+    """From where people may work, as the text says it outright: marks of :mod:`ramet.jobs.text.areas`."""
 
     def as_json(self) -> dict[str, Any]:
         """A value for JSON, from which :meth:`from_json` makes the same reading."""
@@ -78,13 +84,19 @@ class Reading:
             ValueError: it is none.
         """
         try:
-            told = {field.name: value[field.name] for field in fields(cls)}
+            # Readings that an older version stored lack the fields that came later.
+            told = {
+                field.name: value[field.name]
+                for field in fields(cls)
+                if field.name not in _ADDED or field.name in value
+            }
             told["seniority"] = Seniority(told["seniority"])
             told["arrangement"] = Arrangement(told["arrangement"])
             told["places"] = tuple(Place(**place) for place in told["places"])
             told["salary"] = None if told["salary"] is None else Salary(**told["salary"])
-            for name in ("technologies", "required_technologies", "fields_of_work"):
-                told[name] = tuple(told[name])
+            for name in ("technologies", "required_technologies", "fields_of_work", "work_from"):
+                told[name] = tuple(told.get(name, ()))
+            told["alternatives"] = tuple(tuple(group) for group in told.get("alternatives", ()))
         except (KeyError, TypeError) as error:
             raise ValueError(f"no reading of a posting: {error!r}") from error
         return cls(**told)
@@ -106,7 +118,8 @@ def read_posting(posting: Posting) -> Reading:
     arrangement, rule = arrangement_of(posting, lower)
     requirements = joined(sections, Part.REQUIRED)
     required = find_technologies(requirements)
-    named = _named(posting, sections, required)
+    work = _of_the_work(posting, sections)
+    named = _named(posting, work, required)
     return Reading(
         seniority=seniority,
         seniority_word=word,
@@ -124,6 +137,8 @@ def read_posting(posting: Posting) -> Reading:
         is_management=is_management(posting.title, lower),
         requirements=requirements,
         commission_only=is_commission_only(lower),
+        alternatives=_alternatives(named, (*work, requirements)),
+        work_from=work_marks(text, lower),
     )
 
 
@@ -137,9 +152,26 @@ def _apart(word: re.Match[str]) -> str:
     return begin + word[0] + ("\n" if after.isupper() and word[0] in _ALONE else "")
 
 
-def _named(posting: Posting, sections: list[Section], required: Iterable[str]) -> list[str]:
-    """What the work has to do with: not what the company says in praise of itself, nor its own name."""
+def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:
+    """The texts that tell of the work, without the requirements: not what the company says in praise of itself."""
     told = [section.text for section in sections if section.part not in _NOT_OF_THE_WORK]
-    found = dict.fromkeys([*find_technologies("\n".join([posting.title[:300], *told])), *required])
+    return ("\n".join([posting.title[:300], *told]),)
+
+
+def _named(posting: Posting, work: Iterable[str], required: Iterable[str]) -> list[str]:
+    """What the work has to do with, without the company's own name."""
+    found = dict.fromkeys([*(name for text in work for name in find_technologies(text)), *required])
     found.pop(canonical_technology(posting.company or ""), None)
     return list(found)
+
+
+def _alternatives(named: Iterable[str], texts: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """The groups of all texts; what one text asks for by itself is asked for, whatever another says."""
+    known, groups, alone = set(named), dict[tuple[str, ...], None](), dict[tuple[str, ...], None]()
+    for text in texts:
+        found = find_alternatives(text)
+        groups |= dict.fromkeys(group for group in found if len(group) > 1 and known.issuperset(group))
+        grouped = {name for group in found if len(group) > 1 for name in group}
+        alone |= {(name,): None for name in find_technologies(text) if name not in grouped or (name,) in found}
+    chosen = {name for group in groups for name in group}
+    return (*groups, *(one for one in alone if one[0] in chosen))

@@ -8,8 +8,9 @@ tells that it is one (``in Go``, ``Go services``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from ramet.jobs.text import word_list
@@ -56,6 +57,22 @@ _OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alu
 """What stands behind a company's name that says who somebody is: ``Docker CEO``."""
 _WELDING = re.compile(r"\bAWS[ -](?:D\d|CWI|QC\d|certified w|w)|\bweld(?:ing|er|ers|ed)\b", re.IGNORECASE)
 """Where ``AWS`` is the American Welding Society."""
+_OR = frozenset("or o ou oder of lub".split())
+_OR_SIMILAR = re.compile(
+    r"[\s,(/]{0,3}(?:or|and/or|o|ou|oder|of|lub)\s(?:an?\s|some\s|any\s|other\s|another\s|comparable|equivalent|similar"
+    r"|related|like\b|the\slike|[\u00e4a]hnlich|vergleichbar|similaire|[\u00e9e]quivalent|simil)"
+)
+"""Behind a list: ``or similar``, ``or another language``."""
+_ONE_OF = re.compile(
+    r"(?:\b(?:one|any|either|some)(?: or (?:more|two|several))? (?:of(?: the following)?|among)"
+    r"|\bat least (?:one|two)(?: of)?|\be\.?g\.?|\bi\.e\.|\bfor example|\bfor instance|\beither)[\w\s,:(]{0,40}$"
+)
+"""Before a list: ``one of``, ``at least one of the following languages:``, ``e.g.``."""
+_DIVIDES = re.compile(r"[()\[\]\n;\u2022\u00b7|]")
+"""Between two names, what ends a group of alternatives."""
+_AND = re.compile(r"\b(?:and|und|et|plus|with)\b|&")
+_CHOICE = re.compile(r"\b(?:or|either|one of|any of|at least one|e\.?g|for example|o|ou|oder|of|lub)\b", re.IGNORECASE)
+"""One of these is in every text with alternatives."""
 _WEAK_MIN = 3
 """Names that are words of every day are meant where so many stand in a row: ``Pig, Flume, Storm``."""
 
@@ -84,6 +101,70 @@ def find_technologies(text: str) -> dict[str, int]:
     Returns:
         Canonical name (lower case: ``c#``, ``node.js``, ``google cloud``) to the number of mentions.
     """
+    parts, hits = _meant_hits(text)
+    found: dict[str, int] = {}
+    for hit in hits:
+        found[hit.canonical] = found.get(hit.canonical, 0) + 1
+        if hit.last > hit.first and parts[hit.first] == "AWS":
+            # "AWS Lambda" names the cloud as well as its service.
+            found["aws"] = found.get("aws", 0) + 1
+    if "aws" in found and _WELDING.search(text):
+        del found["aws"]
+    return found
+
+
+def find_alternatives(text: str) -> tuple[tuple[str, ...], ...]:
+    """Find groups of technologies of which a text asks for one: ``such as Java, Go, C#, or similar``.
+
+    Returns:
+        Groups of canonical names. A name of a group that the text has elsewhere too, outside of all groups, is a group
+        of its own as well: it is asked for whatever the others are.
+    """
+    if not _CHOICE.search(text):
+        return ()
+    parts, hits = _meant_hits(text)
+    groups: dict[tuple[str, ...], None] = {}
+    alone: set[str] = set()
+    for row in _rows(parts, hits, _DIVIDES):
+        is_one = len(row) > 1 and _is_enough(parts, row)
+        for part in [row] if is_one else _rows(parts, row, _AND):
+            names = tuple(dict.fromkeys(hit.canonical for hit in part))
+            if len(names) > 1 and (is_one or _has_or(parts, part)):
+                groups[names] = None
+            else:
+                alone.update(names)
+    chosen = dict.fromkeys(name for group in groups for name in group)
+    return (*groups, *((name,) for name in chosen if name in alone)) if groups else ()
+
+
+def _rows(parts: list[str], hits: Sequence[_Hit], divider: re.Pattern[str]) -> Iterator[Sequence[_Hit]]:
+    """Divide names into rows, each a list without a divider between its names."""
+    begin = 0
+    for end in range(1, len(hits) + 1):
+        if end < len(hits) and _is_list(parts, hits[end - 1], hits[end]):
+            between = "".join(parts[hits[end - 1].last + 1 : hits[end].first])
+            if divider.search(between) is None:
+                continue
+        yield hits[begin:end]
+        begin = end
+
+
+def _has_or(parts: list[str], row: Sequence[_Hit]) -> bool:
+    return any(
+        parts[place].lower() in _OR for one, other in pairwise(row) for place in range(one.last + 2, other.first, 2)
+    )
+
+
+def _is_enough(parts: list[str], row: Sequence[_Hit]) -> bool:
+    """Whether what stands before or behind a row says that one of it is enough."""
+    behind = "".join(parts[row[-1].last + 1 : row[-1].last + 10]).lower()
+    before = "".join(parts[max(0, row[0].first - 14) : row[0].first]).lower()
+    return _OR_SIMILAR.match(behind) is not None or _ONE_OF.search(before) is not None
+
+
+@lru_cache(maxsize=4)
+def _meant_hits(text: str) -> tuple[list[str], list[_Hit]]:
+    """Return the parts of a text and the names in it that are meant. Remembered: the same text is asked twice."""
     if any(word in text for word in _HAS_NO_NAMES):
         text = _NOT_A_NAME.sub(" ", text)
     parts = _parts(text)
@@ -92,22 +173,18 @@ def find_technologies(text: str) -> dict[str, int]:
     if not all(meant):
         _mean_rows(parts, hits, meant)
         _spread(parts, hits, meant)
-    found: dict[str, int] = {}
-    for hit, is_meant in zip(hits, meant, strict=True):
-        if is_meant:
-            found[hit.canonical] = found.get(hit.canonical, 0) + 1
-            if hit.last > hit.first and parts[hit.first] == "AWS":
-                # "AWS Lambda" names the cloud as well as its service.
-                found["aws"] = found.get("aws", 0) + 1
-    if "aws" in found and _WELDING.search(text):
-        del found["aws"]
-    return found
+    return parts, [hit for hit, is_meant in zip(hits, meant, strict=True) if is_meant]
 
 
 def canonical_technology(name: str) -> str:
     """The one name of a technology: ``NodeJS`` is ``node.js``. An unknown name stays, in lower case, spaces folded."""
     folded = " ".join(name.lower().split())
     return _SPELLINGS.get(folded, folded)
+
+
+def is_technology(name: str) -> bool:
+    """Whether a name is one of a technology, however it is written."""
+    return " ".join(name.lower().split()) in _SPELLINGS
 
 
 def _parts(text: str) -> list[str]:

@@ -278,7 +278,7 @@ def _checked(schema: Schema | None) -> tuple[Mapping[str, Any] | None, Callable[
     return json_schema, value_of
 
 
-class _Blocking:
+class BlockingContext:
     """A plain handler's context as an async one: its methods block the handler's own thread, which waits for nothing
     else."""
 
@@ -332,7 +332,9 @@ def ask_sync(
     async def asked() -> Answer[Any]:
         opened: Connections = connections
         async with opened:
-            answer: Answer[Any] = await ask(cast(Context, _Blocking(ctx)), model, messages, schema=schema, **options)
+            answer: Answer[Any] = await ask(
+                cast(Context, BlockingContext(ctx)), model, messages, schema=schema, **options
+            )
             return answer
 
     return asyncio.run(asked())

@@ -15,12 +15,13 @@ from typing import Any, Literal
 from ramet import ClaimLost, Context, Permanent, Reservation, StoreError, TransactionRefused, Transient, own_logger
 from ramet.llm.asking.answer import AccountFault, ProviderBusy, RequestRefused
 from ramet.llm.asking.model import Model, connections
-from ramet.llm.calls import BUSY_SECONDS, learn_rates, take_turn
+from ramet.llm.calls import BUSY_SECONDS, account_fault, learn_rates, pause, take_turn
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, ProviderError, Refused, TooBusy
 from ramet.llm.pricing.prices import Price, cost_of, reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
 from ramet.llm.providers.base import ANSWER_DETAILS, AnswerState, Provider, TokenUsage
 from ramet.llm.providers.base import Answer as ProviderAnswer
+from ramet.llm.refusals import Meaning
 from ramet.llm.requests import Request
 
 log = own_logger("ramet.llm")
@@ -157,12 +158,7 @@ class Desk:
         try:
             return connections.provider(self.model)
         except LlmError as error:
-            raise await self._account_fault(str(error)) from error
-
-    async def _account_fault(self, words: str) -> AccountFault:
-        """Pause the lineage: whatever it asked now would be refused, until a person has acted."""
-        await self.ctx.client.pause_lineage(self.ctx.tracking_id, by="llm", reason=words)
-        return AccountFault(words, self.model.place)
+            raise await self._translated(NotAllowed(str(error))) from error
 
     async def _take_turn(self, request: Request) -> None:
         wanted = {"requests": 1.0, "tokens": float(estimated_tokens(request))}
@@ -203,7 +199,12 @@ class Desk:
         if answer.state in (AnswerState.SUCCEEDED, AnswerState.INCOMPLETE):
             return answer
         await reservation.settle(cost_of(answer.usage, self.price) if answer.usage_known else reservation.amount)
-        words = f"{place} answered with an error: {answer.code}: {answer.error}"
+        words = f"{answer.code}: {answer.error}"
+        if answer.meaning is Meaning.ACCOUNT:
+            raise await self._translated(account_fault(place, words))
+        if answer.meaning is Meaning.BUSY:
+            raise await self._translated(TooBusy(f"{place} answered: {words}"))
+        words = f"{place} answered with an error: {words}"
         raise Transient(words) if answer.retriable else RequestRefused(words)
 
     async def _translated(self, error: ProviderError) -> Exception:
@@ -214,7 +215,8 @@ class Desk:
             await self.ctx.adapt(self.model.resource("requests"), remaining=0, reset_seconds=seconds)
             return ProviderBusy(str(error), seconds, self.model.place)
         if isinstance(error, NotAllowed):
-            return await self._account_fault(str(error))
+            await pause(self.ctx, str(error))
+            return AccountFault(str(error), self.model.place)
         return RequestRefused(str(error)) if isinstance(error, Refused) else Transient(str(error))
 
 

@@ -7,10 +7,11 @@ starts it. The lane reserves and settles the money, so the ceilings of the linea
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -18,8 +19,17 @@ from ramet import App, Claim, Context, Limits, Outcome, SpawnHandle, Task, TaskS
 from ramet.llm import app as tables
 from ramet.llm.answers import InvalidAnswer
 from ramet.llm.app import BATCH_ITEM_LIMITS
-from ramet.llm.asking.answer import Answer, AnswerError, AnswerInvalid, RequestRefused
-from ramet.llm.asking.ask import MAX_OUTPUT_TOKENS, Message, Schema, checked_model, numbers
+from ramet.llm.asking.answer import Answer, AnswerError, AnswerInvalid, RequestRefused, total
+from ramet.llm.asking.ask import (
+    MAX_OUTPUT_TOKENS,
+    REPAIRS,
+    BlockingContext,
+    Message,
+    PlainHandler,
+    Schema,
+    checked_model,
+    numbers,
+)
 from ramet.llm.asking.exchange import TABLES
 from ramet.llm.asking.model import Connections, Model
 from ramet.llm.batches import batch_item, end_lane, run_lane
@@ -36,11 +46,12 @@ LANE = "llm.later_lane"
 GATHER_SECONDS = 10.0
 """Time for which questions are gathered before a batch is sent."""
 DAY_SECONDS = 86_400.0
+_PAID = "SELECT input_tokens, cached_tokens, output_tokens, cost FROM llm_answers WHERE task_id = ?"
 LANE_LIMITS = Limits(max_attempts=20, task_seconds=30 * DAY_SECONDS)
 
 
 class LaterPayload(BaseModel):
-    """Which model a lane asks."""
+    """Model that a lane asks."""
 
     model: str
     provider: str
@@ -127,6 +138,7 @@ async def ask_later(
     max_output_tokens: int = MAX_OUTPUT_TOKENS,
     parameters: Mapping[str, Any] | None = None,
     name: str | None = None,
+    repairs: int = REPAIRS,
 ) -> Answer[Any] | None:
     """Ask a model through a provider's batch, hours later and usually at half the price.
 
@@ -137,10 +149,12 @@ async def ask_later(
         ctx: of the handler, whose app has had ``declare_models(app, batches=True)``.
         model: as for :func:`ramet.llm.ask`.
         messages: likewise.
-        schema: a type or JSON Schema that the answer has to fit; it is not asked again where it does not.
+        schema: a type or JSON Schema that the answer has to fit.
         max_output_tokens: reasoning included; it bounds the price.
         parameters: sent on.
         name: another question than the same one without it, or with another name.
+        repairs: how often an answer that does not fit the JSON Schema is asked for again, with the error, in a later
+            batch. A type's own validators judge the last answer only.
 
     Raises:
         AnswerError: there is no answer that could be used; ``AnswerInvalid`` and ``RequestRefused`` among them.
@@ -161,7 +175,7 @@ async def ask_later(
     key = digest(f"{ctx.id} {asked.key} {number}")
     page = await ctx.client.tasks(tracking_id=ctx.tracking_id, kind=BATCH_ITEM, key=key, limit=1)
     if not page.tasks:
-        _spawn(ctx, chosen, replace(asked, key=key))
+        _spawn(ctx, chosen, replace(asked, key=key), repairs)
         return None
     [task] = page.tasks
     if not TaskState(task.state).terminal:
@@ -169,13 +183,26 @@ async def ask_later(
     return await _answer(ctx, chosen, task, told, check)
 
 
-def _spawn(ctx: Context | Claim, model: Model, request: Request) -> SpawnHandle:
+def ask_later_sync(
+    ctx: PlainHandler, model: Model | str, messages: str | Sequence[Message], *, schema: Any = None, **options: Any
+) -> Answer[Any] | None:
+    """Ask a model through a provider's batch in a plain ``def`` handler; see :func:`ask_later`.
+
+    Args:
+        ctx, model, messages, schema: as for :func:`ask_later`.
+        options: the others of :func:`ask_later`.
+    """
+    context = cast(Context, BlockingContext(ctx))
+    return asyncio.run(ask_later(context, model, messages, schema=schema, **options))
+
+
+def _spawn(ctx: Context | Claim, model: Model, request: Request, repairs: int) -> SpawnHandle:
     payload = LaterPayload(
         model=model.name, provider=model.provider, base_url=model.base_url, price=model.price,
         key_variable=model.key_variable,
     )  # fmt: skip
     queue = lane_queue(ctx.tracking_id, model.name)
-    item = ctx.spawn(BATCH_ITEM, item_payload(request), key=request.key, queue=queue, required=True)
+    item = ctx.spawn(BATCH_ITEM, item_payload(request, repairs), key=request.key, queue=queue, required=True)
     ctx.spawn(STARTER, payload, key=request.key, required=True)
     return item
 
@@ -199,8 +226,10 @@ async def _answer(ctx: Context | Claim, model: Model, task: Task, asked: Sequenc
     except InvalidAnswer as error:
         raise AnswerInvalid(f"the answer does not fit: {error}") from error
     said = {"role": "assistant", "content": text}
+    paid = await ctx.read(_PAID, (task.id,))
     return Answer(
-        text=text, value=value, cost=int(result["cost"]), usage=TokenUsage(*result["usage"]),
+        text=text, value=value, cost=sum(int(cost) for *_, cost in paid),
+        usage=total([TokenUsage(*tokens) for *tokens, _ in paid]),
         model=result.get("model") or model.name, finish_reason=result.get("finish_reason"),
         reasoning=result.get("reasoning"), tool_calls=tuple(result.get("tool_calls", ())),
         response_id=result.get("response_id"), messages=(*asked, said),

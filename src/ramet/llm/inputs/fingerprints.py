@@ -6,8 +6,11 @@ import hashlib
 from array import array
 
 _BYTES = 16
+_PLACES = 1 << 14
 _FULL = 0.6
-"""Of the places; then there are twice as many."""
+"""Share of the places; then there are more."""
+_MANY = 1 << 18
+"""Places that are doubled then; fewer become four times as many, since every move of them takes time."""
 
 
 class Fingerprints:
@@ -15,7 +18,7 @@ class Fingerprints:
 
     def __init__(self) -> None:
         self._count = 0
-        self._begin(1 << 10)
+        self._begin(_PLACES)
 
     def __len__(self) -> int:
         return self._count
@@ -64,7 +67,7 @@ class Fingerprints:
 
     def _grow(self) -> None:
         high, low, values = self._high, self._low, self._values
-        self._begin(2 * len(values))
+        self._begin(len(values) * (4 if len(values) < _MANY else 2))
         for at, value in enumerate(values):
             if value:
                 self._put(high[at], low[at], value)

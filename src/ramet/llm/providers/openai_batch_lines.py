@@ -22,6 +22,7 @@ EMBEDDINGS_ENDPOINT = "/v1/embeddings"
 LINE_BYTES_MAX = 32 * 1024 * 1024
 """Of one answer; a longer one is left out."""
 
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _KEY = re.compile(rb'"custom_id"\s*:\s*"([0-9A-Za-z_-]{1,64})"')
 _UNFINISHED = {
     "batch_expired": (AnswerState.EXPIRED, "the provider's window ended before it came to this one"),
@@ -43,7 +44,7 @@ def request_line(request: Request, endpoint: str, limit_name: str) -> bytes:
         body = chat_body(request, limit_name=limit_name) if endpoint == CHAT_ENDPOINT else response_body(request)
     line = {"custom_id": request.key, "method": "POST", "url": endpoint, "body": body}
     try:
-        return json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        return _JSON.encode(line).encode() + b"\n"
     except ValueError as error:
         raise Refused(f"the request cannot be written as JSON: {one_line(error)[:200]}", "invalid_request") from None
 
@@ -131,7 +132,7 @@ def _answer_in(key: str, line: Mapping[str, Any]) -> Answer:
 
 
 def problem_of(body: Mapping[str, Any]) -> tuple[str, Meaning | None]:
-    """Why a batch failed as a whole: ``code: message`` of its first error, in one line, and what it means."""
+    """Return the reason why a batch failed as a whole, ``code: message`` of its first error, and its meaning."""
     errors = body.get("errors")
     data = errors.get("data") if isinstance(errors, Mapping) else None
     first = data[0] if isinstance(data, list) and data else None

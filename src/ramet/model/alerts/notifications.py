@@ -8,12 +8,14 @@ people were told last is kept with the alert.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
 from ramet.model.alerts.rules import NAMED, Alert
+from ramet.model.values import storable
 
 LOG = "log"
 """The channel that everybody has: the program's own log."""
@@ -49,10 +51,10 @@ class AlertNotice(NamedTuple):
 
     id: int
     alert_id: int | None
-    """None for a test, and for the sum of many alerts."""
+    """None for a test, for a message of a program, and for the sum of many alerts."""
     tracking_id: str | None
     event: str
-    """``fired``, ``repeated``, ``resolved``, ``summary`` or ``test``."""
+    """``fired``, ``repeated``, ``resolved``, ``summary``, ``message`` or ``test``."""
     channel: str
     delivery_id: str
     """The same in every attempt, and of no other notice: receivers drop what they had already by it."""
@@ -153,6 +155,39 @@ def summary_of(alerts: Sequence[Alert], name: str, at: float) -> dict[str, Any]:
 def sample_message(channel: str, by: str, name: str, at: float) -> dict[str, Any]:
     """What receivers are told when a person tries a channel."""
     return {"id": name, "event": "test", "at": at, "text": f"a test of channel {channel} by {by}: nothing is wrong"}
+
+
+class Message(NamedTuple):
+    """What a program tells through the channels of alerts: nothing fires, and nothing has to be acknowledged."""
+
+    text: str
+    """One line."""
+    lines: tuple[str, ...] = ()
+    """More, for channels that have room; each is shown as one line."""
+    data: Mapping[str, Any] | None = None
+    """The same for programs."""
+
+    def checked(self) -> Message:
+        """Return it as it is stored.
+
+        Raises:
+            ValueError: there is no text, or it is too long.
+        """
+        told = self._replace(text=storable(self.text.strip()), lines=tuple(map(storable, self.lines)))
+        if not told.text:
+            raise ValueError("the message has no text: give one line")
+        if len(json.dumps(told.body("", 0.0))) > MESSAGE_BYTES_MAX:
+            raise ValueError(f"the message has more than {MESSAGE_BYTES_MAX:,} bytes as JSON: tell less, with a link")
+        return told
+
+    def body(self, name: str, at: float) -> dict[str, Any]:
+        """What receivers are told."""
+        told = {"id": name, "event": MESSAGE, "at": at, "text": self.text, "lines": list(self.lines)}
+        return told if self.data is None else told | {"data": dict(self.data)}
+
+
+MESSAGE = "message"
+MESSAGE_BYTES_MAX = 65_536
 
 
 def delivery_id(*parts: object) -> str:

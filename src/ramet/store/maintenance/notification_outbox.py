@@ -15,9 +15,11 @@ from ramet.model.alerts.notifications import (
     CLAIM_SECONDS,
     ERROR_CHARACTERS_MAX,
     LOG,
+    MESSAGE,
     WAIT_SECONDS_MAX,
     AlertChannel,
     AlertNotice,
+    Message,
     NoticeRules,
     backoff_seconds,
     body_of,
@@ -93,6 +95,20 @@ def _insert(session: Session, new: _NewNotice, *, taken_until: float | None = No
            session.now, attempts, session.now, until, None, None, None)  # fmt: skip
     session.run(f"INSERT INTO ramet_alert_notices ({_LIST}) VALUES ({', '.join('?' * len(row))})", row)
     return notice_of(row)
+
+
+def notify(session: Session, message: Message, *, key: str, tracking_id: str | None = None) -> bool:
+    """Store a program's message for every channel; False, and nothing is stored, where it is there under this key."""
+    names = {channel: delivery_id(MESSAGE, key, channel) for channel in channel_names(session)}
+    # The row of the counter is locked first: of two that tell the same thing at once the second finds it told.
+    session.run("UPDATE ramet_counters SET value = value WHERE name = 'alert_notice'")
+    # Everybody has the log; a channel that was set up since hears of the next message.
+    told = "SELECT 1 FROM ramet_alert_notices WHERE delivery_id = ?"
+    if session.rows(told, (names[LOG],)):
+        return False
+    for channel, name in names.items():
+        _insert(session, _NewNotice(MESSAGE, channel, name, message.body(name, session.now), None, tracking_id))
+    return True
 
 
 def try_channel(session: Session, channel: str, *, by: str) -> AlertNotice:

@@ -1,7 +1,7 @@
 """Alerts by mail, chat and whatever else apprise speaks (extra ``alerts``).
 
 ``RAMET_ALERT_APPRISE`` holds addresses as apprise writes them, apart by spaces; ``RAMET_ALERT_APPRISE_FILE`` names a
-file of apprise's own format, where a service tagged ``critical`` or ``warning`` gets only those.
+file of apprise's own format, where a service tagged ``critical``, ``warning`` or ``message`` gets only those.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ramet.engine.alerts.channels import NotDelivered
 URLS = "RAMET_ALERT_APPRISE"
 """Addresses of the services, as apprise writes them, separated by spaces. Read by workers."""
 FILE = "RAMET_ALERT_APPRISE_FILE"
-"""A file of such addresses in apprise's own format, with tags ``critical`` and ``warning``."""
+"""A file of such addresses in apprise's own format, with tags ``critical``, ``warning`` and ``message``."""
 EXTRA = "'ramet[alerts]'"
 LOGGERS = ("apprise", "urllib3.connectionpool")
 """Of apprise, and of what it asks services with."""
@@ -44,7 +44,7 @@ class Apprise:
         Raises:
             NotDelivered: some did not take it.
         """
-        severity = notice.body.get("alert", {}).get("severity", "warning")
+        severity = "message" if notice.event == "message" else notice.body.get("alert", {}).get("severity", "warning")
         took = self._took.setdefault(notice.delivery_id, set())
         while len(self._took) > REMEMBERED_MAX:
             self._took.popitem(last=False)
@@ -62,8 +62,9 @@ class Apprise:
 
     def _send(self, service: Any, notice: AlertNotice, severity: str) -> bool:
         link = notice.body.get("alert", {}).get("link")
-        text = harmless(notice.body["text"]) + (f"\n{link}" if link else "")
-        kind = self._kinds.SUCCESS if notice.event == "resolved" else self._kinds.WARNING
+        told = [notice.body["text"], *notice.body.get("lines", ())]
+        text = "\n".join(map(harmless, told)) + (f"\n{link}" if link else "")
+        kind = {"resolved": self._kinds.SUCCESS, "message": self._kinds.INFO}.get(notice.event, self._kinds.WARNING)
         if severity == "critical" and notice.event != "resolved":
             kind = self._kinds.FAILURE
         try:
