@@ -22,13 +22,13 @@ from ramet.llm.inputs.spool import asked_request, questions_of
 from ramet.llm.jobs import Job as StoredJob
 from ramet.llm.jobs import Root, add_chunk, chunks_of, find_job, is_deleted, submit_job
 from ramet.llm.on_answer import OnAnswer, path_of
-from ramet.llm.pipeline import SCHEDULE, TARGET, app
+from ramet.llm.pipeline import TARGET, app
 from ramet.llm.preparation import SubmitArguments, check_ceiling, missing_key, prepare
 from ramet.llm.providers.base import Mode
 from ramet.llm.providers.registry import check_request
 from ramet.llm.results import output_rows
 from ramet.llm.rows import rows_of
-from ramet.llm.settings import BATCH, BATCHES, DATABASE, PREFIX, JobSettings, LanePayload
+from ramet.llm.settings import BATCH, BATCHES, DATABASE, PREFIX, SCHEDULE, JobSettings, LanePayload
 from ramet.llm.status import JobStatus, status_of
 
 log = own_logger("ramet.llm")
@@ -138,7 +138,7 @@ class Job:
             return len(questions.rows)
 
     async def status(self) -> JobStatus:
-        """Where the job stands; money in nano-dollars.
+        """Return the job's state and counts; money in nano-dollars.
 
         Raises:
             JobNotFound: the database holds no such job.
@@ -215,7 +215,7 @@ async def _known_rows(client: Client, job: StoredJob) -> tuple[Fingerprints, int
 
 
 def _asking(job: StoredJob) -> dict[str, bool]:
-    """How questions are made of rows in a job."""
+    """Return the options with which questions are made of rows in a job."""
     return {"distinct": job.settings.cache != "none", "handed_on": job.settings.on_answer is not None}
 
 

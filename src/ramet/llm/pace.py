@@ -1,8 +1,10 @@
-"""How many calls a process has in flight for one job and model: one until the first answer, then as many as allowed.
+"""Number of calls in flight of a process for one job and model: one until the first answer, then as many as allowed.
 
 The first call is the canary: a wrong key, an unknown model or a server that ignores its token limit is found by it, and
 not by as many calls as there are slots. After that a refusal for being busy halves the number, at most once for the
 calls that were under way together, and every answer raises it a little, as congestion control does.
+
+Of batches the first is the canary: what the provider refuses when it looks into one, it would refuse in all of them.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ WAIT_HERE_SECONDS = 20.0
 AGAIN_SECONDS = 5.0
 """In which a task comes back whose turn did not come. Nothing begins for so long after the job was paused."""
 
+CANARY_SECONDS = 120.0
+"""The first batch is waited for so long at most: another process may be the one that asks about it."""
+
 
 class Pace:
     """The calls of one process for one job and model. Belongs to one event loop."""
@@ -29,7 +34,7 @@ class Pace:
         self._flying = self._begun = 0
         self._cut_at = 0
         """Calls that had begun at the last cut: the refusal of one of them is the same news."""
-        self._held_until = 0.0
+        self._held_until = self._looking_until = 0.0
         self._stops = 0
         self._changed = asyncio.Event()
 
@@ -66,6 +71,17 @@ class Pace:
             self._proved, self._allowed = True, float(self._most)
             self._changed.set()
 
+    def batch_sent(self, now: float) -> None:
+        """A batch went out: before the provider has looked into the first one, no other follows."""
+        if not self._proved:
+            self._looking_until = now + CANARY_SECONDS
+
+    def batch_begun(self, now: float, *, good: bool) -> None:
+        """The provider has looked into a batch, and begun it or refused it."""
+        self._looking_until = 0.0
+        if good:
+            self.answered(now)
+
     def failed(self, turn: int, error: ProviderError, now: float) -> None:
         """The call of a turn failed: a busy provider lowers the pace, what a person must see to stops it."""
         if isinstance(error, TooBusy) and turn > self._cut_at:
@@ -81,7 +97,7 @@ class Pace:
         self._changed.set()
 
     async def _wait(self, now: float) -> bool:
-        if now < self._held_until:
+        if now < max(self._held_until, self._looking_until):
             return False
         if self._flying < self.allowed:
             return True

@@ -17,17 +17,15 @@ from ramet.llm.batches import batch
 from ramet.llm.calls import JobGone, settings_of
 from ramet.llm.items import item
 from ramet.llm.jobs import delete, end_job, job
-from ramet.llm.settings import BATCHES, ITEMS, POLL, PREFIX, QUEUE
+from ramet.llm.settings import BATCHES, ITEMS, POLL, PREFIX, QUEUE, SCHEDULE
 from ramet.llm.status import JOBS_MAX
-
-SCHEDULE = "llm"
 
 
 class PollPayload(BaseModel):
-    """How an invocation goes about it."""
+    """Options of an invocation."""
 
     wait: bool = True
-    """Whether it stays for what comes due while it has time; otherwise it ends when nothing is due."""
+    """True to stay for what comes due while there is time; else it ends when nothing is due."""
 
 
 @app.schedule(name=SCHEDULE, payload={}, pulls=[batch, item])

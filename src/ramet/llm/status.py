@@ -1,4 +1,4 @@
-"""How far a job is: numbers for people and machines, computed from stored rows only.
+"""Status of a job: numbers for people and machines, computed from stored rows only.
 
 An item's state is a projection of its task: pending and never sent is queued; written down for sending is submitting;
 at the provider is processing; the rest is how the task ended.
@@ -15,7 +15,7 @@ from ramet import Client, TaskState
 from ramet.llm.items import PROCESSING, SUBMITTING
 from ramet.llm.jobs import Job, find_job
 from ramet.llm.providers.base import Mode
-from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM, PREFIX
+from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM, POLL, PREFIX, SCHEDULE
 
 RATE_SECONDS = 60.0
 """Rates are those of the answers of so many seconds."""
@@ -54,10 +54,10 @@ CEILINGS = {"day": "the day's ceiling", "global": "the ceiling over all days", "
 
 
 class JobWait(NamedTuple):
-    """What items of a job wait for."""
+    """Cause of a job's wait, and its end."""
 
     what: str
-    """``the day's ceiling``, ``busy: ...``, ``not reached: ...``."""
+    """``the day's ceiling``, ``the next slot of the poller``, ``busy: ...``, ``not reached: ...``."""
     until: float
     """Unix seconds."""
 
@@ -70,7 +70,7 @@ class JobStatus:
     state: str
     """queued, running, paused, succeeded, partly, failed or cancelled."""
     reason: str | None
-    """Why it is paused, failed or cancelled."""
+    """Reason why it is paused, failed or cancelled."""
     items: dict[ItemState, int]
     """Every state is there."""
     input_tokens: int
@@ -78,7 +78,7 @@ class JobStatus:
     late: int
     """Answers that came after their item had ended."""
     refused: int
-    """How often the provider refused an item for now, so that it was sent again."""
+    """Number of items that the provider refused for now, so that they were sent again."""
     ambiguous: int
     """Submits of which nobody knew whether they were taken on."""
     elapsed_seconds: float
@@ -89,9 +89,9 @@ class JobStatus:
     eta_seconds: float | None
     """At that rate; None when it cannot be told."""
     wait: JobWait | None = None
-    """What the item waits for that comes first, where that is not its answer."""
+    """Cause of the wait of the item that comes first, where that is not its answer."""
     first_failure: str | None = None
-    """Why the first item that failed did; None while the job goes on."""
+    """Reason of the first item that failed; None while the job goes on."""
 
     @property
     def total(self) -> int:
@@ -105,7 +105,7 @@ class JobStatus:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is to come any more."""
+        """True if nothing is to come any more."""
         return self.state in OVER
 
     def as_json(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ async def status_of(client: Client, job: Job, *, now: float | None = None) -> Jo
 
 
 async def _wait(client: Client, job: Job, now: float) -> JobWait | None:
-    """What the first of its tasks that are put off waits for; None where that is a poll, or where none is."""
+    """Cause of the wait of its first task that is put off, else the next slot; None where that is a poll."""
     kind = BATCH if job.settings.mode is Mode.BATCH else ITEM
     page = await client.tasks(tracking_id=job.job_id, states=[TaskState.PENDING], kind=kind, limit=WAITS_LOOKED_AT)
     later = [task for task in page.tasks if task.snoozes and (task.available_at or 0.0) > now]
@@ -190,7 +190,18 @@ async def _wait(client: Client, job: Job, now: float) -> JobWait | None:
         if reason is not None:
             ceiling = getattr(reason, "facts", {}).get("ceiling")
             return JobWait(CEILINGS.get(str(ceiling), str(reason)), task.available_at or 0.0)
-    return None
+    due = any((task.available_at or 0.0) <= now for task in page.tasks)
+    return await _next_slot(client, job, kind, now) if due else None
+
+
+async def _next_slot(client: Client, job: Job, kind: str, now: float) -> JobWait | None:
+    """The next slot of the poller, where tasks of a job are due and nothing takes them now."""
+    schedule = await client.schedules.get(SCHEDULE)
+    if schedule is None or schedule.next_at <= now or schedule.state != "active":
+        return None
+    taken = await client.tasks(tracking_id=job.job_id, states=[TaskState.PROCESSING], kind=kind, limit=1)
+    polls = await client.tasks(states=[TaskState.PENDING, TaskState.PROCESSING], kind=POLL, limit=1)
+    return None if taken.tasks or polls.tasks else JobWait("the next slot of the poller", schedule.next_at)
 
 
 async def _first_failure(client: Client, job: Job) -> str | None:

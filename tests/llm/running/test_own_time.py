@@ -9,6 +9,8 @@ from ramet.llm import pipeline
 from ramet.llm.errors import NotAllowed, NotSent, TooBusy
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Mode
+from ramet.llm.settings import SCHEDULE
+from ramet.llm.status import JobWait
 from tests.llm.running.conftest import DEAR, SLOT_SECONDS, Desk, question
 from tests.llm.running.test_jobs import PRICE_OF_ONE
 
@@ -101,3 +103,18 @@ async def test_a_prompt_that_is_polled_and_not_answered_still_fails_in_its_time(
     await slots_for(desk, 3 * HOUR)
     await desk.run()
     assert {str(reason).partition(":")[0] for reason in (await desk.results()).values()} == {"task_deadline"}
+
+
+@pytest.mark.parametrize("mode", [Mode.CHAT])
+async def test_between_the_slots_of_the_poller_the_job_waits_for_the_next(desk: Desk) -> None:
+    [declared] = [one for one in pipeline.app.schedules if one.name == SCHEDULE]
+    await desk.client.schedules.declare(declared)
+    schedule = await desk.client.schedules.get(SCHEDULE)
+    assert schedule is not None
+    await desk.submit(TEXTS)
+    waiting = await desk.status()
+    assert waiting.wait == JobWait("the next slot of the poller", schedule.next_at)
+    await desk.client.submit(pipeline.poll, {"wait": False}, tracking_id="slot")
+    assert (await desk.status()).wait is None, "a run of the poller is about to take them"
+    await testing.drain(pipeline.app, desk.client, advance=False)
+    assert await desk.results() == ANSWERED

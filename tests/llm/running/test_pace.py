@@ -9,10 +9,11 @@ import pytest
 from ramet.llm import pace as paces
 from ramet.llm import pipeline
 from ramet.llm.errors import NotAllowed, NotSent, TooBusy
-from ramet.llm.pace import AGAIN_SECONDS, Pace
-from ramet.llm.providers.base import Answer, AnswerState, Mode, TokenUsage
+from ramet.llm.pace import AGAIN_SECONDS, CANARY_SECONDS, Pace
+from ramet.llm.providers.base import Answer, AnswerState, Mode, Poll, PollState, TokenUsage
+from ramet.llm.refusals import Meaning
 from ramet.llm.requests import Request
-from tests.llm.running.conftest import Desk
+from tests.llm.running.conftest import SLOT_SECONDS, Desk
 
 
 class Calls:
@@ -172,3 +173,35 @@ async def test_a_poll_has_as_many_calls_in_flight_as_the_presets_of_its_jobs_all
     for number, preset in enumerate(presets):
         await desk.submit([f"question {number}"], name=f"job{number}", preset=preset)
     assert await pipeline._calls_at_once(desk.client) == calls
+
+
+@pytest.mark.parametrize("mode", [Mode.BATCH])
+async def test_no_second_batch_goes_out_before_the_first_was_looked_into(desk: Desk) -> None:
+    looked_into: dict[str, Poll] = {"remote-0": Poll(PollState.LIVE, "validating")}
+    desk.provider.end = looked_into.get
+    await desk.submit(["one", "two", "three"], batch_items=1)
+    await desk.slot()
+    assert list(desk.provider.taken) == ["remote-0"]
+    looked_into["remote-0"] = Poll(
+        PollState.FAILED, "failed", error="model_not_found: no such model", meaning=Meaning.ACCOUNT
+    )
+    desk.clock.advance(SLOT_SECONDS / 10)
+    await desk.slot()
+    assert ((await desk.status()).state, list(desk.provider.taken)) == ("paused", ["remote-0"])
+    looked_into.clear()
+    await desk.client.resume_lineage("llm-job", by="ada")
+    await desk.run()
+    assert (await desk.status()).state == "succeeded"
+    assert len(desk.provider.taken) == 4
+
+
+@pytest.mark.parametrize("mode", [Mode.BATCH])
+async def test_a_first_batch_that_nothing_is_heard_of_holds_the_others_up_for_a_while_only(desk: Desk) -> None:
+    desk.provider.seconds = float("inf")
+    desk.provider.fault = lambda verb, what: NotSent("connection refused") if verb == "poll" else None
+    await desk.submit(["one", "two"], batch_items=1)
+    await desk.slot()
+    assert len(desk.provider.taken) == 1
+    desk.clock.advance(CANARY_SECONDS)
+    await desk.slot()
+    assert len(desk.provider.taken) == 2

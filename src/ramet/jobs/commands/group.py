@@ -85,6 +85,7 @@ COMMANDS = {
     "work": Entry("run", "work_command", "Work on what is in the queue."),
     "look": Entry("look", "look", "Judge a single opening by its address."),
     "vendors": Entry("lists", "list_vendors", "Show which vendors of boards are known."),
+    "add-openings": Entry("openings", "add_openings", "Judge openings that another program found."),
     "matches": Entry("matches", "matches_command", "What fits."),
     "mark": Entry("matches", "mark_command", "Say what you did about matches."),
     "rescore": Entry("rescore", "rescore_command", "Judge what is stored with the settings of now."),

@@ -16,9 +16,9 @@ from ramet.llm.commands import terminal
 from ramet.llm.commands.options import database_option, job_of
 from ramet.llm.commands.work import exit_code, follow, has_worker, tell_end, work_on
 from ramet.llm.output_files import OutputFormat, format_of, write_rows
-from ramet.llm.pipeline import SCHEDULE, app
+from ramet.llm.pipeline import app
 from ramet.llm.results import columns_of, output_rows
-from ramet.llm.settings import DATABASE, POLL
+from ramet.llm.settings import DATABASE, POLL, SCHEDULE
 from ramet.llm.status import list_jobs, status_of
 
 SLOTS_SHOWN = 12
