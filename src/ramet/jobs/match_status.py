@@ -9,17 +9,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 from ramet import Client
 from ramet.jobs import queries
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import InputError, NotFound
 from ramet.jobs.matching.caps import ceiling_of
-from ramet.jobs.matching.duplicates import fingerprint, listing_key, near
+from ramet.jobs.matching.duplicates import listing_key
+from ramet.jobs.matching.openings import OPENING_COLUMNS, ListedOpening, folded, source_rank
 from ramet.jobs.matching.score import fresh_score, priority_word
 from ramet.jobs.queries import Match
 from ramet.jobs.records import members
@@ -67,52 +68,18 @@ class MatchMark:
     """Unix seconds."""
 
 
-_OPENING = "l.company, l.title, l.fingerprint, l.text_hash, l.same_as, l.closed_at"
 _MARKS = f"""
-    SELECT k.listing_id, k.mark_id, k.status, k.note, k.marked_by, k.marked_at, {_OPENING}
+    SELECT k.listing_id, k.mark_id, k.status, k.note, k.marked_by, k.marked_at, {OPENING_COLUMNS}
     FROM jobs_match_marks k LEFT JOIN jobs_listings l ON l.listing_id = k.listing_id"""  # noqa: S608 -- of constants
-_OPENING_BY_ID = f"SELECT l.listing_id, {_OPENING} FROM jobs_listings l WHERE l.listing_id = ?"  # noqa: S608
+_OPENING_BY_ID = f"SELECT {OPENING_COLUMNS} FROM jobs_listings l WHERE l.listing_id = ?"  # noqa: S608
+_TWINS = """
+    SELECT same_as, listing_id, url, location, source_id FROM jobs_listings
+    WHERE same_as IS NOT NULL AND closed_at IS NULL ORDER BY url"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opening:
-    """What tells whether two listings are of one opening."""
-
-    listing_id: str
-    mark: str
-    """Of company and title; empty where one of them is not known."""
-    fingerprint: str | None
-    text_hash: int
-    same_as: str | None
-    closed: bool
-
-    @classmethod
-    def of(cls, row: Sequence[Any]) -> Self:
-        """Columns of a listing, as `_OPENING` names them."""
-        listing_id, company, title, place, text_hash, same_as, closed_at = row
-        mark = fingerprint(company, title or "", None)
-        return cls(listing_id, mark, place, int(text_hash or 0), same_as, closed_at is not None)
-
-    @classmethod
-    def of_match(cls, match: Match) -> Self:
-        """The opening of a match."""
-        return cls.of((match.listing_id, match.company, match.title, match.fingerprint, match.text_hash, None,
-                       match.closed_at))  # fmt: skip
-
-    def is_same(self, other: _Opening, near_bits: int) -> bool:
-        """Whether both are one opening.
-
-        Texts decide. Where both are too short to be compared, the place decides as well, and one of the two must be
-        closed: on one board two teams may look for the same at once.
-        """
-        if self.listing_id in (other.listing_id, other.same_as):
-            return True
-        if not self.mark or self.mark != other.mark:
-            return False
-        if self.text_hash and other.text_hash:
-            return near(self.text_hash, other.text_hash, near_bits)
-        alike = not self.text_hash and not other.text_hash and self.fingerprint == other.fingerprint
-        return alike and (self.closed or other.closed)
+def _opening_of(match: Match) -> ListedOpening:
+    columns = (match.company, match.title, match.fingerprint, match.text_hash, None, match.closed_at)
+    return ListedOpening.of(match.listing_id, columns)
 
 
 class MatchMarks:
@@ -120,18 +87,18 @@ class MatchMarks:
 
     def __init__(self, rows: Iterable[Sequence[Any]], near_bits: int) -> None:
         self._near_bits = near_bits
-        self._by_listing: dict[str, tuple[_Opening, list[MatchMark]]] = {}
+        self._by_listing: dict[str, tuple[ListedOpening, list[MatchMark]]] = {}
         self._related: defaultdict[str, set[str]] = defaultdict(set)
         for listing_id, mark_id, status, note, by, at, *described in rows:
             mark = MatchMark(listing_id, mark_id, status, note, by, at)
             if listing_id not in self._by_listing:
-                one = _Opening.of((listing_id, *described))
+                one = ListedOpening.of(listing_id, described)
                 self._by_listing[listing_id] = one, []
                 for relation in filter(None, (one.mark, one.same_as, listing_id)):
                     self._related[relation].add(listing_id)
             self._by_listing[listing_id][1].append(mark)
 
-    def history(self, wanted: _Opening) -> list[MatchMark]:
+    def history(self, wanted: ListedOpening) -> list[MatchMark]:
         """The marks of an opening, the oldest first."""
         found: list[MatchMark] = []
         for listing_id in self._related.get(wanted.mark, set()) | self._related.get(wanted.listing_id, set()):
@@ -145,7 +112,7 @@ class MatchMarks:
 
         In force is what a person said last, else that it was shown; None for a new match.
         """
-        marks = self.history(_Opening.of_match(match))
+        marks = self.history(_opening_of(match))
         shown = [mark for mark in marks if mark.status != TOLD]
         said = [mark for mark in shown if mark.marked_by is not None]
         return next(reversed(said or shown), None), len(shown) < len(marks)
@@ -154,6 +121,16 @@ class MatchMarks:
 async def match_marks(client: Client, settings: JobsSettings) -> MatchMarks:
     """Read all marks."""
     return MatchMarks(await client.read(_MARKS), settings.listing.near_bits)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherListing:
+    """Another listing of the opening of a match."""
+
+    listing_id: str
+    url: str
+    location: str | None
+    source_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +145,19 @@ class ScoredMatch:
     """None: it is new."""
     was_told: bool = False
     """Whether a digest told of it."""
+    others: tuple[OtherListing, ...] = ()
+    """Further listings of the same opening: on other boards, in other places, posted again."""
+
+    @property
+    def listing_ids(self) -> tuple[str, ...]:
+        """The ids of all listings of the opening, the match's own first."""
+        return self.match.listing_id, *(other.listing_id for other in self.others)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The places of all listings of the opening, as they are written, each once, the match's own first."""
+        named = (self.match.location, *(other.location for other in self.others))
+        return tuple(dict.fromkeys(place for place in named if place))
 
     @property
     def status(self) -> MatchStatus:
@@ -185,7 +175,7 @@ class ScoredMatch:
         return {
             "id": self.short_id, "score": self.score, "priority": self.priority, "status": self.status.value,
             "status_at": mark and mark.marked_at, "status_by": mark and mark.marked_by, "note": mark and mark.note,
-            **self.match.as_json(),
+            "places": self.places, "others": [asdict(other) for other in self.others], **self.match.as_json(),
         }  # fmt: skip
 
 
@@ -222,19 +212,41 @@ async def matches(
     wanted = None if statuses is None else {MatchStatus(status) for status in statuses}
     settings = await settings_in_force(client)
     marks = await match_marks(client, settings)
-    found = []
+    scored = []
     for match in await queries.matches(client):
         score, _ = fresh_score(match.static_score, match.posted_at, settings, now, ceiling_of(match.adjustments))
         one = ScoredMatch(match, score, priority_word(score, settings.match), *marks.of_match(match))
-        if min_score is not None and score < min_score:
-            continue
-        if match.closed_at is not None and not with_closed and one.status not in FOLLOWED:
+        if match.closed_at is None or with_closed or one.status in FOLLOWED:
+            scored.append(one)
+    twins = defaultdict(list)
+    for same_as, *described in await client.read(_TWINS):
+        twins[same_as].append(OtherListing(*described))
+    groups = folded(scored, lambda one: _opening_of(one.match), settings.listing.near_bits)
+    found = []
+    for one in (_one_of(group, twins) for group in groups):
+        if min_score is not None and one.score < min_score:
             continue
         if one.status not in wanted if wanted is not None else _is_hidden(one, with_dismissed):
             continue
         found.append(one)
     found.sort(key=lambda one: (one.status is not MatchStatus.NEW, -one.score, one.match.listing_id))
     return found
+
+
+def _one_of(group: Sequence[ScoredMatch], twins: Mapping[str, Sequence[OtherListing]]) -> ScoredMatch:
+    """The match that stands for an opening, with its other listings; whatever arrived first, it is the same one."""
+    first, *rest = sorted(group, key=_standing)
+    others = [
+        OtherListing(one.match.listing_id, one.match.url, one.match.location, one.match.source_id) for one in rest
+    ]
+    others += [twin for one in (first, *rest) for twin in twins.get(one.match.listing_id, ())]
+    marked = next((one.mark for one in (first, *rest) if one.mark is not None), None)
+    return replace(first, mark=marked, was_told=any(one.was_told for one in group), others=tuple(others))
+
+
+def _standing(one: ScoredMatch) -> tuple[bool, int, float, str]:
+    match = one.match
+    return match.closed_at is not None, source_rank(match.url, match.company), -match.static_score, match.url
 
 
 def _is_hidden(one: ScoredMatch, with_dismissed: bool) -> bool:
@@ -246,7 +258,8 @@ async def match_history(client: Client, listing_id: str) -> list[MatchMark]:
     rows = await client.read(_OPENING_BY_ID, (listing_id,))
     if not rows:
         return []
-    return (await match_marks(client, await settings_in_force(client))).history(_Opening.of(rows[0]))
+    marks = await match_marks(client, await settings_in_force(client))
+    return marks.history(ListedOpening.of(listing_id, rows[0]))
 
 
 async def listing_ids_of(client: Client, names: Sequence[str]) -> list[str]:

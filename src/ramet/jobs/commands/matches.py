@@ -8,7 +8,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,13 @@ from ramet.jobs.match_status import (
     listing_ids_of,
     matches,
 )
+from ramet.jobs.queries import Match
 from ramet.jobs.tasks.match_status import mark_matches, mark_shown
 
 PRIORITIES = ("High", "Medium", "Low")
 LISTED_MAX = 1_000
+OTHERS_SHOWN = 2
+"""Further addresses of an opening that a line names."""
 STATUS_CHOICE = click.Choice([status.value for status in MatchStatus], case_sensitive=False)
 status_option = click.option("--status", "statuses", multiple=True, type=STATUS_CHOICE, help="Only these (repeatable).")
 all_option = click.option("--all", "with_dismissed", is_flag=True, help="Also those that you dismissed.")
@@ -135,15 +138,37 @@ def _print(found: list[ScoredMatch], listed: list[ScoredMatch], now: float) -> N
 
 def _opening(one: ScoredMatch, now: float) -> Text:
     match = one.match
-    parts = [plain(part) for part in (match.company, match.location) if part]
+    parts = [plain(part) for part in (match.company, "; ".join(one.places)) if part]
     paid = terminal.salary(match.salary_min, match.salary_max, match.salary_currency)
     parts += [paid] if paid else []
     parts += [f"{one.priority} priority"]
     parts += [terminal.ago(match.posted_at, now)] if match.posted_at is not None else []
     told = Text.assemble((plain(match.title or match.url), "bold"), f"\n{' · '.join(parts)}")
+    for line in (*_unsure(match), *_elsewhere(one)):
+        told.append(f"\n{line}", style="dim")
     if remark := _remark(one, now):
         told.append(f"\n{remark}", style="italic")
     return told
+
+
+def _unsure(match: Match) -> Iterator[str]:
+    """What is not known of where one may work, or speaks against it."""
+    for part in match.adjustments:
+        if part.get("category") == "place" and _no_points(part):
+            yield plain(str(part.get("reason")))
+
+
+def _no_points(part: Mapping[str, Any]) -> bool:
+    points = part.get("points")
+    return isinstance(points, int | float) and points <= 0
+
+
+def _elsewhere(one: ScoredMatch) -> Iterator[str]:
+    """The other addresses of the opening."""
+    urls = [plain(other.url) for other in one.others]
+    if urls:
+        more = f" and {len(urls) - OTHERS_SHOWN} more" if len(urls) > OTHERS_SHOWN else ""
+        yield f"also {', '.join(urls[:OTHERS_SHOWN])}{more}"
 
 
 def _remark(one: ScoredMatch, now: float) -> str:
@@ -188,7 +213,7 @@ STANDARD_OUTPUT = "-"
 COLUMNS = (
     "score", "priority", "status", "note", "title", "company", "location", "salary_min", "salary_max",
     "salary_currency", "posted_at", "saved_at", "status_at", "closed_at", "url", "matched_skills", "missing_skills",
-    "tier", "source_id", "method", "id", "listing_id",
+    "tier", "source_id", "method", "id", "listing_id", "also_at",
 )  # fmt: skip
 """Of a CSV file, in this order. Times are dates of ISO 8601 in UTC, lists are joined by `; `."""
 TIMES = ("posted_at", "saved_at", "status_at", "closed_at")
@@ -228,6 +253,7 @@ def row_of(one: ScoredMatch) -> dict[str, Any]:
     values = one.as_json()
     values |= {name: date_of(values[name]) for name in TIMES}
     values |= {name: "; ".join(map(str, values[name])) for name in ("matched_skills", "missing_skills")}
+    values |= {"location": "; ".join(one.places) or None, "also_at": "; ".join(other.url for other in one.others)}
     return {name: values[name] for name in COLUMNS}
 
 
@@ -262,7 +288,7 @@ def as_markdown(found: Sequence[ScoredMatch]) -> str:
     for one in found:
         match = one.match
         parts.append(f"\n## {one.score:g} · {_text(match.title or match.url)}\n")
-        facts = [_text(part) for part in (match.company, match.location) if part]
+        facts = [_text(part) for part in (match.company, "; ".join(one.places)) if part]
         paid = salary(match.salary_min, match.salary_max, match.salary_currency)
         facts += [_text(paid)] if paid else []
         facts.append(f"{one.priority} priority")
@@ -278,6 +304,7 @@ def as_markdown(found: Sequence[ScoredMatch]) -> str:
         if one.mark is not None and one.mark.note:
             parts.append(f"\nnote: {_text(one.mark.note)}\n")
         parts.append(f"\n{_link(match.url)}\n")
+        parts += [f"\nalso {_link(other.url)}\n" for other in one.others]
     return "".join(parts)
 
 

@@ -22,7 +22,7 @@ from ramet.jobs.commands.terminal import database_option
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import NotFound
 from ramet.jobs.kinds import LISTING
-from ramet.jobs.match_status import SHORT_ID, MatchMark, listings_by_short_id, match_history
+from ramet.jobs.match_status import SHORT_ID, MatchMark, ScoredMatch, listings_by_short_id, match_history, matches
 from ramet.jobs.matching.caps import ceiling_of
 from ramet.jobs.matching.duplicates import listing_key, near
 from ramet.jobs.matching.score import fresh_score
@@ -59,6 +59,8 @@ class Why:
     """None: it had no task, or that was pruned."""
     history: tuple[MatchMark, ...] = ()
     """What a person said of it, the oldest first."""
+    opening: ScoredMatch | None = None
+    """The match that stands for its opening, with the other listings of it."""
 
     verdicts: tuple[FormerVerdict, ...] = ()
     """Verdicts that others have replaced, the latest first."""
@@ -80,6 +82,13 @@ class Why:
             "near_duplicates": [one.as_json() for one in self.near],
             "near_duplicate_count": self.near_count,
             "task": task and {"id": task.id, "state": task.state.value, "reason": task.reason, "error": task.error},
+            "opening": self.opening
+            and {
+                "listing_id": self.opening.match.listing_id,
+                "url": self.opening.match.url,
+                "places": self.opening.places,
+                "others": [dataclasses.asdict(one) for one in self.opening.others],
+            },
             "explanation": self.task and self.task.headline,
             "former_verdicts": [dataclasses.asdict(verdict) for verdict in self.verdicts],
             "blocks": [dataclasses.asdict(block) for block in self.blocks],
@@ -129,8 +138,15 @@ async def why_of(client: Client, listing: Listing) -> Why:
         await _today(client, Match.of(match[0])) if match else None,
         await client.explain(listing.task_id),
         tuple(await match_history(client, listing.listing_id)),
+        await _opening(client, listing.listing_id),
         await queries.former_verdicts(client, listing.listing_id, VERDICTS_MAX),
     )
+
+
+async def _opening(client: Client, listing_id: str) -> ScoredMatch | None:
+    """The match that stands for the opening of a listing; None: the opening is not a match."""
+    found = await matches(client, now=time.time(), with_dismissed=True, with_closed=True)
+    return next((one for one in found if listing_id in one.listing_ids), None)
 
 
 async def _today(client: Client, match: Match) -> float:
@@ -360,6 +376,12 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
             "duplicate of",
             f"{plain(told.twin.title or '') if told.twin else 'a listing that is gone'}  {plain(one.same_as)}",
         )
+    if told.opening is not None:
+        if told.opening.match.listing_id != one.listing_id:
+            yield "shown as", plain(told.opening.match.url)
+        for sibling in told.opening.others:
+            if sibling.listing_id != one.listing_id:
+                yield "same opening", plain(f"{sibling.location or 'no place'}  {sibling.url}")
     for other in told.near:
         yield "nearly same text", f"{terminal.listing_line(other).plain}  {plain(other.listing_id)}"
     if told.near_count > len(told.near):

@@ -15,10 +15,8 @@ from ramet.jobs.kinds import COMPANY, CompanyPayload, ListingPayload
 from ramet.jobs.matching.score import CompanySignals
 from ramet.jobs.posting import Posting
 from ramet.jobs.records import CompanyRow, lineage_fields
-from ramet.jobs.text.company_names import company_name_key
+from ramet.jobs.text.company_names import company_name_key, is_named_alike
 
-ALIKE_MIN = 4
-"""Characters that a name and a domain have in common at their beginning, at least, when they are not equal."""
 NO_WEBSITE = "no website is known: `ramet jobs company add` with its address looks at it"
 LOOK_SECONDS = 2.0
 """Between two questions whether another task has looked at a company; twice as long each time."""
@@ -137,12 +135,4 @@ def _website(posting: Posting) -> str | None:
         return None
     # A site that lists the openings of others is not the site of one of them.
     site = company_id_of(website, None)
-    return f"https://{site}/" if _named_alike(site.partition(".")[0], posting.company) else None
-
-
-def _named_alike(label: str, name: str) -> bool:
-    """Whether a domain's label (`acme`, `acmelabs`) may be of a company of this name."""
-    key = company_name_key(name).replace(" ", "")
-    label = label.replace("-", "")
-    short = min(len(key), len(label))
-    return bool(short) and (key == label or (short >= ALIKE_MIN and (key.startswith(label) or label.startswith(key))))
+    return f"https://{site}/" if is_named_alike(site.partition(".")[0], posting.company) else None

@@ -163,3 +163,15 @@ def company_fits(board_name: str | None, company: str | None) -> bool:
     spellings = {name, *_BETWEEN.split(name)}
     spellings |= {_BOARD_WORDS.sub("", _BOARD_WORDS.sub("", spelling)).strip() for spelling in spellings}
     return any(same_company(spelling, company) for spelling in spellings if spelling)
+
+
+ALIKE_MIN = 4
+"""Characters that a name and a domain have in common at their beginning, at least, when they are not equal."""
+
+
+def is_named_alike(label: str, name: str) -> bool:
+    """Whether a domain's label (`acme`, `acmelabs`) may be of a company of this name."""
+    key = company_name_key(name).replace(" ", "")
+    label = label.replace("-", "")
+    short = min(len(key), len(label))
+    return bool(short) and (key == label or (short >= ALIKE_MIN and (key.startswith(label) or label.startswith(key))))
