@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from functools import cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ BYTES_MAX = 150_000
 ESCAPED = 6
 """Bytes of JSON that one character can take."""
 Period = Literal["hour", "day", "week", "month", "year"]
+_SHOWN = {"title", "location", "places", "country", "salary", "pay", "workplace", "employment_type"}
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 """Characters that no database takes as text, or no line can have."""
 
@@ -81,6 +83,16 @@ class Posting(BaseModel):
     def whole(self) -> bool:
         """Whether nothing more has to be fetched."""
         return self.detail_url is None or bool(self.description)
+
+
+def shown_mark(posting: Posting) -> str:
+    """Return a mark of what a board shows of an opening: title, text, pay and place. 16 hex digits.
+
+    Dates are not in it: boards renew them without a change.
+    """
+    told = posting.model_dump_json(include=_SHOWN, exclude_defaults=True)
+    text = " ".join(posting.description.split())
+    return blake2b(f"{told}\n{text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def without_login(url: str) -> str:

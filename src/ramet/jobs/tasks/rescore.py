@@ -72,6 +72,12 @@ class Change:
         return str(self.stored["status"]), self.verdict.status
 
     @property
+    def move(self) -> str:
+        """From which status to which, in words."""
+        before, after = self.status
+        return f"still {after}, scored otherwise" if before == after else f"{before} to {after}"
+
+    @property
     def reasons(self) -> list[str]:
         """What makes the difference, in words."""
         before, after = _object(self.stored["score"]), self.verdict.told
@@ -199,7 +205,7 @@ async def rescore(ctx: Context, payload: RescorePayload) -> Any:
         else:
             # One by one, without those that others change all the time: who judges them has the settings of now.
             changes = [one for one in changes if await _written(ctx, [one], settings, payload.cause)]
-        done.update(" to ".join(change.status) for change in changes)
+        done.update(change.move for change in changes)
         judged, after = judged + count, reached
         if after is not None:
             await ctx.checkpoint("rescore", {"after": after, "changed": dict(done), "judged": judged})
