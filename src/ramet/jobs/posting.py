@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from dataclasses import fields
 from functools import cache
 from hashlib import blake2b
@@ -121,6 +123,39 @@ def shallow(value: DataclassInstance) -> dict[str, Any]:
 def clean(text: str) -> str:
     """Return the text without NUL, other control characters and halves of characters."""
     return text if text.isascii() and text.isprintable() else _UNSTORABLE.sub("", text)
+
+
+PACKED = "z1:"
+"""What a packed text begins with."""
+UNPACKED_BYTES_MAX = 1_000_000
+"""No text that is stored has more."""
+PACKED_CHARACTERS_MIN = 300
+"""A shorter text is kept as it is."""
+
+
+def packed(text: str) -> str:
+    """Return a text as it is stored: compressed, where that is shorter. :func:`unpacked` takes it back."""
+    if len(text) < PACKED_CHARACTERS_MIN and not text.startswith(PACKED):
+        return text
+    return PACKED + base64.b64encode(zlib.compress(text.encode(errors="replace"), 6)).decode()
+
+
+def unpacked(text: str) -> str:
+    """Return the text of what :func:`packed` or an older version stored.
+
+    Raises:
+        ValueError: the row is damaged.
+    """
+    if not text.startswith(PACKED):
+        return text
+    try:
+        unpacking = zlib.decompressobj()
+        found = unpacking.decompress(base64.b64decode(text[len(PACKED) :], validate=True), UNPACKED_BYTES_MAX)
+    except zlib.error as error:
+        raise ValueError(f"a stored text is damaged: {error}") from error
+    if not unpacking.eof:
+        raise ValueError(f"a stored text is cut off, or has over {UNPACKED_BYTES_MAX} bytes")
+    return found.decode()
 
 
 def fitting(posting: Posting, characters_max: int) -> Posting:

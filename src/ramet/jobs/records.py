@@ -187,6 +187,7 @@ BEGIN_LISTING = """
                                first_seen_at, last_seen_at, tracking_id, task_id, parent_item_id, spawn_depth)
     VALUES (?, ?, ?, ?, ?, ?, ?, 'analyzing', ?, ?, ?, ?, ?, ?)
     ON CONFLICT (listing_id) DO UPDATE SET status = 'analyzing', reason = NULL, source_id = excluded.source_id,
+        company_id = COALESCE(jobs_listings.company_id, excluded.company_id),
         external_id = excluded.external_id, tracking_id = excluded.tracking_id, task_id = excluded.task_id,
         parent_item_id = excluded.parent_item_id, spawn_depth = excluded.spawn_depth,
         last_seen_at = excluded.last_seen_at

@@ -22,7 +22,7 @@ from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import JobsError
 from ramet.jobs.kinds import RESCORE, RESCORING, ListingPayload, RescorePayload
 from ramet.jobs.matching.stop_list import stopped
-from ramet.jobs.posting import Posting
+from ramet.jobs.posting import Posting, unpacked
 from ramet.jobs.records import json_of
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.tasks.employers import Employer, employer_of, is_named_only
@@ -252,10 +252,10 @@ def _read(stored: Mapping[str, Any]) -> tuple[Posting, Reading]:
     fields = facts.pop("posting", None) or {}
     posting = Posting(
         url=stored["url"], title=stored["title"] or "", company=stored["company"], location=stored["location"],
-        description=stored["description"] or "", posted_at=stored["posted_at"], **fields,
+        description=unpacked(stored["description"] or ""), posted_at=stored["posted_at"], **fields,
     )  # fmt: skip
     try:
-        return posting, Reading.from_json({**facts, "requirements": stored["requirements"] or ""})
+        return posting, Reading.from_json({**facts, "requirements": unpacked(stored["requirements"] or "")})
     except ValueError:
         return posting, read_posting(posting)
 
