@@ -174,12 +174,6 @@ async def analyze(ctx: Context, payload: ListingPayload) -> Any:
     """Say how well it fits, after the look at its company."""
     settings = await settings_in_force(ctx.client)
     gathered = _gathered(ctx, payload)
-    twin = await _same_elsewhere(ctx, gathered, payload)
-    if twin is not None:
-        reason = f"duplicate: same company, title and place as {twin}"
-        verdict = Verdict("skipped", reason, ctx.state["filter_result"])
-        save_listing(ctx, payload, gathered, verdict, settings, same_as=twin)
-        return ctx.skip(reason)
     employer = await employer_of(ctx.client, payload, gathered.posting)
     if employer.awaited:
         wait = wait_for_look(ctx, employer)
@@ -261,15 +255,6 @@ async def _same_in_source(ctx: Context, payload: ListingPayload, number: str | N
         return None
     rows = await ctx.read(records.SAME_IN_SOURCE, (payload.source_id, number))
     return next((str(listing_id) for (listing_id,) in rows if listing_id != listing_id_of(payload)), None)
-
-
-async def _same_elsewhere(ctx: Context, gathered: ReadPosting, payload: ListingPayload) -> str | None:
-    """The same opening on another board, which came first. Within one board its own numbers tell openings apart."""
-    if not gathered.fingerprint:
-        return None
-    own = (listing_id_of(payload), payload.source_id or "")
-    rows = await ctx.read(records.SAME_ELSEWHERE, (gathered.fingerprint, *own))
-    return str(rows[0][0]) if rows else None
 
 
 def _read_there(ctx: Context, payload: ListingPayload, settings: JobsSettings) -> Posting | None:
