@@ -6,11 +6,21 @@ Payloads take the words of other systems too (``url``, ``company_name``), so tha
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
-from ramet.jobs.posting import Posting, without_login
+from ramet.jobs.posting import Posting, packed, unpacked, without_login
 
 COMPANY = "COMPANY"
 SOURCE_DISCOVERY = "SOURCE_DISCOVERY"
@@ -132,6 +142,22 @@ class ListingPayload(_Payload):
     """How often it was read with this task: a board that changes it, or could not be read, has it read again."""
     shown: str | None = None
     """A mark of what its board's list showed."""
+
+    @field_serializer("posting", mode="wrap")
+    def _packed(self, posting: Posting | None, serialized: SerializerFunctionWrapHandler) -> Any:
+        told = serialized(posting)
+        if isinstance(told, dict) and isinstance(told.get("description"), str):
+            told = {name: value for name, value in told.items() if value not in (None, [], {}, "")}
+            told["description"] = packed(told.get("description", ""))
+        return told
+
+    @field_validator("posting", mode="before")
+    @classmethod
+    def _unpacked(cls, given: Any) -> Any:
+        if isinstance(given, dict) and isinstance(given.get("description"), str):
+            with suppress(ValueError):  # A text that only looks like a packed one is a text.
+                return given | {"description": unpacked(given["description"])}
+        return given
 
     @field_validator("url")
     @classmethod

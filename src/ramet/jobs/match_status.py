@@ -333,3 +333,15 @@ async def unknown_listings(client: Client, listing_ids: Sequence[str]) -> list[s
         sql = f"SELECT listing_id FROM jobs_listings WHERE listing_id IN {members(len(some))}"  # noqa: S608
         known |= {row[0] for row in await client.read(sql, some)}
     return [listing_id for listing_id in listing_ids if listing_id not in known]
+
+
+async def not_matches(client: Client, listing_ids: Sequence[str]) -> int:
+    """Count those of these listings that are not matches, nor duplicates of one."""
+    count = 0
+    for at in range(0, len(listing_ids), AT_ONCE):
+        some = listing_ids[at : at + AT_ONCE]
+        sql = f"""
+            SELECT COUNT(*) FROM jobs_listings l WHERE l.listing_id IN {members(len(some))} AND l.same_as IS NULL
+                AND NOT EXISTS (SELECT 1 FROM jobs_matches m WHERE m.listing_id = l.listing_id)"""  # noqa: S608
+        count += (await client.read(sql, some))[0][0]
+    return count

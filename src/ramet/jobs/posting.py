@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from dataclasses import fields
 from functools import cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -18,6 +21,7 @@ BYTES_MAX = 150_000
 ESCAPED = 6
 """Bytes of JSON that one character can take."""
 Period = Literal["hour", "day", "week", "month", "year"]
+_SHOWN = {"title", "location", "places", "country", "salary", "pay", "workplace", "employment_type"}
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 """Characters that no database takes as text, or no line can have."""
 
@@ -83,6 +87,16 @@ class Posting(BaseModel):
         return self.detail_url is None or bool(self.description)
 
 
+def shown_mark(posting: Posting) -> str:
+    """Return a mark of what a board shows of an opening: title, text, pay and place. 16 hex digits.
+
+    Dates are not in it: boards renew them without a change.
+    """
+    told = posting.model_dump_json(include=_SHOWN, exclude_defaults=True)
+    text = " ".join(posting.description.split())
+    return blake2b(f"{told}\n{text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
 def without_login(url: str) -> str:
     """The address without the name and password in it: nobody's are kept, sent or shown."""
     if "@" not in url:
@@ -109,6 +123,39 @@ def shallow(value: DataclassInstance) -> dict[str, Any]:
 def clean(text: str) -> str:
     """Return the text without NUL, other control characters and halves of characters."""
     return text if text.isascii() and text.isprintable() else _UNSTORABLE.sub("", text)
+
+
+PACKED = "z1:"
+"""What a packed text begins with."""
+UNPACKED_BYTES_MAX = 1_000_000
+"""No text that is stored has more."""
+PACKED_CHARACTERS_MIN = 300
+"""A shorter text is kept as it is."""
+
+
+def packed(text: str) -> str:
+    """Return a text as it is stored: compressed, where that is shorter. :func:`unpacked` takes it back."""
+    if len(text) < PACKED_CHARACTERS_MIN and not text.startswith(PACKED):
+        return text
+    return PACKED + base64.b64encode(zlib.compress(text.encode(errors="replace"), 6)).decode()
+
+
+def unpacked(text: str) -> str:
+    """Return the text of what :func:`packed` or an older version stored.
+
+    Raises:
+        ValueError: the row is damaged.
+    """
+    if not text.startswith(PACKED):
+        return text
+    try:
+        unpacking = zlib.decompressobj()
+        found = unpacking.decompress(base64.b64decode(text[len(PACKED) :], validate=True), UNPACKED_BYTES_MAX)
+    except zlib.error as error:
+        raise ValueError(f"a stored text is damaged: {error}") from error
+    if not unpacking.eof:
+        raise ValueError(f"a stored text is cut off, or has over {UNPACKED_BYTES_MAX} bytes")
+    return found.decode()
 
 
 def fitting(posting: Posting, characters_max: int) -> Posting:

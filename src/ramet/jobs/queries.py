@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from ramet import Client
 from ramet.jobs.kinds import RUN, SOURCE_RESOURCE
+from ramet.jobs.posting import unpacked
 from ramet.jobs.records import VERDICTS
 
 LIKE_ESCAPE = "!"
@@ -228,12 +229,20 @@ class Match:
             values[place] = list_of(values[place])
         values[7] = object_of(values[7])
         values[-1] = int(values[-1] or 0)
+        values[-3] = _text(values[-3])
         return cls(*values)
 
     def as_json(self) -> dict[str, Any]:
         """For machines, without the text."""
         hidden = ("description", "fingerprint", "text_hash")
         return {name: value for name, value in asdict(self).items() if name not in hidden}
+
+
+def _text(stored: str | None) -> str | None:
+    try:
+        return None if stored is None else unpacked(stored)
+    except ValueError:
+        return None  # The row is damaged: the rest of it is shown.
 
 
 async def matches(client: Client) -> list[Match]:

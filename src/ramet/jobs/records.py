@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramet import Client, Context
 from ramet.jobs.boards.instruction import Instruction
@@ -187,6 +187,7 @@ BEGIN_LISTING = """
                                first_seen_at, last_seen_at, tracking_id, task_id, parent_item_id, spawn_depth)
     VALUES (?, ?, ?, ?, ?, ?, ?, 'analyzing', ?, ?, ?, ?, ?, ?)
     ON CONFLICT (listing_id) DO UPDATE SET status = 'analyzing', reason = NULL, source_id = excluded.source_id,
+        company_id = COALESCE(jobs_listings.company_id, excluded.company_id),
         external_id = excluded.external_id, tracking_id = excluded.tracking_id, task_id = excluded.task_id,
         parent_item_id = excluded.parent_item_id, spawn_depth = excluded.spawn_depth,
         last_seen_at = excluded.last_seen_at
@@ -278,24 +279,72 @@ MATCHES = """
     FROM jobs_matches m JOIN jobs_listings l ON l.listing_id = m.listing_id
     WHERE m.tracking_id = ? AND m.match_score >= ?"""
 """One opening in one place on several boards counts once."""
-HAD_A_TASK = "status NOT IN ('refused', 'unscored')"
-"""What need not be offered again."""
-
-
+NOT_BEGUN = frozenset({"refused", "unscored"})
+"""Status of listings without a task that read them, or with one that had nothing to judge by: offered at every run."""
 UNFINISHED = frozenset({"analyzing", "unknown"})
 """Status of listings that nobody has judged: their tasks are live, have failed, or ended with their lineage."""
+SHOWN_FIRST = """
+    INSERT INTO jobs_readings (listing_id, number, shown, failed, runs_left, read_at) VALUES (?, 1, ?, 0, 0, NULL)
+    ON CONFLICT (listing_id) DO UPDATE SET shown = excluded.shown WHERE jobs_readings.shown IS NULL"""
+"""What a board shows of a listing of which that was not kept."""
+DUE_AGAIN = """
+    SELECT COUNT(*) FROM jobs_listings l LEFT JOIN jobs_readings r ON r.listing_id = l.listing_id
+    WHERE l.source_id = ? AND l.closed_at IS NULL AND COALESCE(r.runs_left, 0) = 0
+        AND (l.status = 'unknown' OR r.failed > 0)"""
+"""Listings that could not be read, and are to be tried again by this run."""
+WAIT_A_RUN = """
+    UPDATE jobs_readings SET runs_left = runs_left - 1 WHERE runs_left > 0
+        AND listing_id IN (SELECT listing_id FROM jobs_listings WHERE source_id = ?)"""
+
+
+class KnownListing(NamedTuple):
+    """A listing that is stored, and how it was read last."""
+
+    listing_id: str
+    status: str
+    source_id: str | None
+    number: int | None
+    """Of the last reading that ended; None of one that an older version read, or nobody."""
+    shown: str | None
+    failed: int | None
+    """Readings in a row that failed."""
+    runs_left: int | None
+    """Runs of its source before it is tried again."""
+
+    @property
+    def next_reading(self) -> int:
+        """Number of the next reading."""
+        if self.number is not None:
+            return self.number + 1
+        return 1 if self.status in ("refused", "analyzing") else 2
+
+    def is_due(self, source_id: str, shown: str) -> bool:
+        """Whether it is to be read by a run of this source, which shows this."""
+        if self.failed or self.status == "unknown":
+            return not self.runs_left
+        if self.status in UNFINISHED or self.status in NOT_BEGUN:
+            return True
+        # Of two sources that show it in their own words, the one that it was read from tells of changes.
+        return self.source_id == source_id and self.shown is not None and self.shown != shown
 
 
 def known_by_id(count: int) -> str:
-    """(listing ids): which of them have or had a task, with their status."""
-    among = members(count)
-    return f"SELECT listing_id, status FROM jobs_listings WHERE listing_id IN {among} AND {HAD_A_TASK}"  # noqa: S608
+    """(listing ids): which of them are stored, as `KnownListing`."""
+    among = f"l.listing_id IN {members(count)}"
+    return f"""
+        SELECT l.listing_id, l.status, l.source_id, r.number, r.shown, r.failed, r.runs_left
+        FROM jobs_listings l LEFT JOIN jobs_readings r ON r.listing_id = l.listing_id WHERE {among}"""  # noqa: S608
 
 
 def known_by_number(count: int) -> str:
-    """(source, external ids): which of them have or had a task, with the listing and its status."""
-    among = f"external_id IN {members(count)} AND {HAD_A_TASK}"
-    return f"SELECT external_id, listing_id, status FROM jobs_listings WHERE source_id = ? AND {among}"  # noqa: S608
+    """(source, external ids): which of them have or had a task, with the listing."""
+    among = f"external_id IN {members(count)} AND status NOT IN ('refused', 'unscored')"
+    return f"SELECT external_id, listing_id FROM jobs_listings WHERE source_id = ? AND {among}"  # noqa: S608
+
+
+def waited_a_run(count: int) -> str:
+    """(listing ids): a run of their board has gone by."""
+    return f"UPDATE jobs_readings SET runs_left = runs_left - 1 WHERE runs_left > 0 AND listing_id IN {members(count)}"  # noqa: S608
 
 
 def seen_again(count: int) -> str:

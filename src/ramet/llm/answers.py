@@ -1,4 +1,4 @@
-"""Whether a model's answer is what was asked for: JSON that fits a JSON Schema or a pydantic model.
+"""Checks of a model's answer: JSON that fits a JSON Schema or a pydantic model.
 
 An answer may be wrapped in one Markdown fence (```` ```json ... ``` ````), as models like to do; words around it are
 not accepted. JSON's rules are kept: no ``NaN``, no trailing comma, and no half surrogate pair, which nothing could
@@ -49,7 +49,7 @@ class Check(Protocol):
 
 
 def open_check(schema: Mapping[str, Any] | None, model_path: str | None) -> Check | None:
-    """What judges answers: the model, where one is named, else the schema; None where neither is given.
+    """Return the check of answers: by the model, where one is named, else by the schema; None where neither is given.
 
     Raises:
         InputError: the schema cannot be used, or there is no such model.

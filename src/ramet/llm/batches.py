@@ -1,4 +1,4 @@
-"""Which items go into the next batch of a lane: those of its model, as many as batch, bytes and money allow."""
+"""Lanes of a job: each sends its items in batches, as many as batch, bytes and money allow, and settles them."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ LOOK_AT = 10_000
 ROUNDS_MAX = 20
 """Looks of one filling: other lanes take what was seen."""
 OVERHEAD_BYTES = 512
-"""What a provider's format adds to a request, at most."""
+"""Bytes that a provider's format adds to a request, at most."""
 
 
 class BatchState(SubmitState):
-    """What a lane knows of its batch."""
+    """State of a lane's batch."""
 
     items: int = 0
     items_max: int | None = None
@@ -65,7 +65,7 @@ class BatchState(SubmitState):
     refusals: int = 0
     """Batches in a row that the provider did not take on for now."""
     looks: int = 0
-    """How often a submit was looked for of which nobody knew whether it was taken on."""
+    """Number of looks for a submit that may have been taken on."""
 
 
 async def fill(ctx: Context, job: ClaimedJob, queue: str, state: BatchState) -> list[ChosenItem]:
@@ -126,7 +126,7 @@ async def refuse(ctx: Context, job: ClaimedJob, queue: str, amount: int, reason:
 
 
 async def _count(ctx: Context, job: ClaimedJob, state: BatchState) -> int:
-    """How many items to bind: no more than could be sent, so that few have to be let go again."""
+    """Return the number of items to bind: no more than could be sent, so that few have to be let go again."""
     most = min(job.settings.batch_items, job.caps.items_max)
     if state.items_max is not None:
         most = min(most, state.items_max)
@@ -139,7 +139,7 @@ async def _count(ctx: Context, job: ClaimedJob, state: BatchState) -> int:
 
 
 async def _room(ctx: Context) -> int | None:
-    """What may still be reserved, nano-dollars; None without a ceiling."""
+    """Return the amount that may still be reserved, nano-dollars; None without a ceiling."""
     costs = await ctx.client.costs(ctx.tracking_id, limit=1)
     bounds = [Ceiling("lineage", row.spent, row.reserved, row.max_cost, row.soft_cost) for row in costs.lineages]
     left = [
@@ -271,7 +271,7 @@ class BatchSettlement:
 log = own_logger("ramet.llm")
 
 LOOKS_MAX = 3
-"""How often an uncertain batch is looked for before it counts as never taken on."""
+"""Number of looks for an uncertain batch before it counts as never taken on."""
 LOOK_SECONDS = 60.0
 """Between two of these."""
 SETTLED_SECONDS = 120.0
@@ -281,7 +281,7 @@ NEXT_SECONDS = 1.0
 VALIDATING = "validating"
 """State of a batch at OpenAI that was taken on and not yet looked into."""
 IDLE_SECONDS = 60.0
-"""How often a lane without work looks whether items of its model came back."""
+"""Pause between the looks of a lane without work for items of its model that came back."""
 BYTES_PER_SECOND = 1_000_000
 """An upload may take as much longer than another call."""
 
@@ -405,7 +405,7 @@ async def _by_halves(ctx: Context, state: BatchState, why: str) -> Outcome:
 
 
 async def _live(ctx: Context) -> bool:
-    """Whether items of the job live that may come back, from this lane or another."""
+    """Return whether items of the job live that may come back, from this lane or another."""
     counts = await ctx.client.counts(ctx.tracking_id)
     return any(count.kind == BATCH_ITEM and count.state in ("pending", "processing") for count in counts)
 

@@ -1,4 +1,4 @@
-"""What items and lanes keep of a submit: its name, its reservation, and where it stands at the provider."""
+"""State of a submit that items and lanes keep: its name, its reservation, and its id at the provider."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from ramet.llm.settings import JOB, JOB_KEY, ItemPayload, JobSettings
 
 
 class SubmitState(BaseModel):
-    """What a task knows of its last submit; the pipeline_state of whoever submits."""
+    """State of a task's last submit; the pipeline_state of items and lanes."""
 
     submits: int = 0
-    """How often it submitted; the number of the last submit."""
+    """Number of submits so far, which is the number of the last one."""
     reservation: str | None = None
     """Of the last submit, while it is open."""
     amount: int = 0
-    """What that reserved, nano-dollars."""
+    """Amount of that reservation, nano-dollars."""
     remote_id: str | None = None
     submitted_at: float = 0.0
     ambiguous: int = 0
@@ -83,7 +83,7 @@ OVER_BOUND = "llm:over_bound"
 
 
 def over_bound(bound: int, actual: int) -> str:
-    """Why such a job is paused, and what to do."""
+    """Return the reason why such a job is paused, and what to do."""
     factor = f"{actual / bound:,.3g} times its bound of {as_usd(bound)}" if bound else "and was to cost nothing"
     return (
         f"a call cost {as_usd(actual)}, {factor}: does the server ignore the limit of output tokens, or its name "
@@ -154,16 +154,16 @@ class ClaimedJob:
 
     @property
     def caps(self) -> Capabilities:
-        """What the provider can do."""
+        """Capabilities of the provider."""
         return self.provider.caps
 
 
 class CallSession:
-    """What the tasks of one process share."""
+    """State that the tasks of one process share."""
 
     def __init__(self) -> None:
         self.opener: Opener = open_from_environment
-        """How providers are opened; tests put their own here."""
+        """Function that opens providers; tests put their own here."""
         self._settings: WeakKeyDictionary[object, dict[str, JobSettings]] = WeakKeyDictionary()
         """By the store of a database: the id of a job is made of its name, which another database may have as well."""
         self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
@@ -227,7 +227,7 @@ class CallSession:
 
 
 async def settings_of(client: Client, job_id: str) -> JobSettings:
-    """What a job was asked to do.
+    """Return the settings of a job.
 
     Raises:
         JobGone: there is no such job.
@@ -263,7 +263,7 @@ ENVIRONMENT = "env:"
 
 
 def gateway_of(settings: JobSettings) -> Gateway:
-    """What stands before the provider of a job, with the secrets that are in the environment.
+    """Return the gateway before the provider of a job, with the secrets of the environment.
 
     Raises:
         LlmError: a variable is not set.
@@ -286,7 +286,7 @@ calling = CallSession()
 
 
 def request_of(key: str, payload: ItemPayload) -> Request:
-    """What a task asks; of a question in a blob what :func:`whole_payload` read."""
+    """Return the request of a task; of a question in a blob, with the payload that :func:`whole_payload` read."""
     return Request(
         key, payload.model, payload.messages, payload.max_output_tokens, payload.parameters, payload.answer_schema,
         payload.endpoint, payload.row,
@@ -343,13 +343,13 @@ class JudgedAnswer(NamedTuple):
     cost: int
     """Nano-dollars."""
     result: dict[str, Any] | None
-    """What the item keeps; None but for ``succeeded``."""
+    """Result that the item keeps; None but for ``succeeded``."""
     reason: str | None
-    """Why it failed, ``kind: words``."""
+    """Reason why it failed, ``kind: words``."""
 
     @property
     def succeeded(self) -> bool:
-        """Whether the item has its answer."""
+        """True if the item has its answer."""
         return self.state == AnswerState.SUCCEEDED
 
 
@@ -409,7 +409,7 @@ async def stored_result(ctx: Context, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _surely_small(result: Mapping[str, Any]) -> bool:
-    """Whether a result is within the bound however its text is escaped; false where that takes a closer look."""
+    """Return whether a result is within the bound however its text is escaped; false where that takes a closer look."""
     left = RESULT_BYTES_MAX // 2  # The rest is for what has no text.
     for name, value in result.items():
         if isinstance(value, str):
@@ -431,7 +431,7 @@ class BookedAnswer(NamedTuple):
     late: bool = False
     """Its item had ended before it came: it is kept, and changes nothing."""
     kept: dict[str, Any] | None = None
-    """What its item will keep, where that is not in the same commit or may be refused."""
+    """Result that its item will keep, where that is not in the same commit or may be refused."""
 
 
 def write_answers(ctx: Context, job_id: str, booked: Sequence[BookedAnswer], now: float) -> None:

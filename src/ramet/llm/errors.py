@@ -13,11 +13,11 @@ LLM_EXTRA = "'ramet[llm]'"
 PARQUET_EXTRA = "'ramet[parquet]'"
 """The extra that installs what reads and writes Parquet, as a shell is told."""
 LLM_MODULES = ("genai_prices", "jsonschema_rs", "openai")
-"""What it brings: without one of them, tasks could only fail."""
+"""Modules of the extra: without one of them, tasks could only fail."""
 
 
 class LlmError(UserError):
-    """What a user can put right of this pipeline."""
+    """An error of this pipeline that a user can put right."""
 
 
 class InputError(LlmError):
@@ -33,7 +33,7 @@ class JobNotFound(LlmError):
 
 
 class ProviderError(Exception):
-    """What came of a call to a provider, where that was no answer. One line, without keys or prompts."""
+    """A call to a provider brought no answer. One line, without keys or prompts."""
 
 
 class NotSent(ProviderError):
@@ -46,7 +46,7 @@ class TooBusy(NotSent):
     def __init__(self, message: str, seconds: float | None = None) -> None:
         super().__init__(message)
         self.seconds = seconds
-        """What it named, of whatever size; None when it named none."""
+        """Time that it named, of any size; None where it named none."""
 
 
 class Refused(ProviderError):

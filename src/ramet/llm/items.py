@@ -64,7 +64,7 @@ _chance = random.SystemRandom()
 
 
 class ItemState(SubmitState):
-    """What an item knows of its submits."""
+    """State of an item's submits."""
 
     invalid: int = 0
     """Answers that did not fit."""

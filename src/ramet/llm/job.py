@@ -138,7 +138,7 @@ class Job:
             return len(questions.rows)
 
     async def status(self) -> JobStatus:
-        """Where the job stands; money in nano-dollars.
+        """Return the job's state and counts; money in nano-dollars.
 
         Raises:
             JobNotFound: the database holds no such job.
@@ -215,7 +215,7 @@ async def _known_rows(client: Client, job: StoredJob) -> tuple[Fingerprints, int
 
 
 def _asking(job: StoredJob) -> dict[str, bool]:
-    """How questions are made of rows in a job."""
+    """Return the options with which questions are made of rows in a job."""
     return {"distinct": job.settings.cache != "none", "handed_on": job.settings.on_answer is not None}
 
 

@@ -73,7 +73,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Name of the job for people."""
         return self.job_id.removeprefix(PREFIX)
 
 
@@ -183,7 +183,7 @@ async def _first_task(client: Client, job_id: str) -> str:
 
 
 async def _is_unfinished(client: Client, job: Job) -> bool:
-    """Whether a submit was cut short before all of the job was there.
+    """Return whether a submit was cut short before all of the job was there.
 
     Raises:
         InputError: it was, and the job has ended meanwhile.
@@ -320,7 +320,7 @@ DELETE_QUEUE = "llm.delete"
 
 
 class DeletePayload(BaseModel):
-    """Which job, and why."""
+    """The job, and the reason."""
 
     job_id: str
     reason: str | None = None

@@ -108,7 +108,7 @@ async def writes_for(
 
 
 def looks_up(job: ClaimedJob) -> bool:
-    """Whether answers may be there already."""
+    """Return whether answers may be there already."""
     return job.settings.on_answer is not None or cache_scope(job.job_id, job.settings) is not None
 
 

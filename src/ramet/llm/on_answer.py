@@ -20,7 +20,7 @@ Writes = tuple[tuple[str, Sequence[Any]], ...]
 
 
 class AnswerContext:
-    """What a handler of answers can do: write into tables of its own."""
+    """Context of a handler of answers, which writes into tables of its own."""
 
     def __init__(self, job: str, task_id: str, now: float) -> None:
         self.job = job
@@ -69,7 +69,7 @@ class HandlerFailed(Exception):
 
 
 async def writes_of(path: str, context: AnswerContext, row: Mapping[str, Any], result: Mapping[str, Any]) -> Writes:
-    """What a handler of answers writes for one of them.
+    """Return the writes of a handler of answers for one of them.
 
     Raises:
         HandlerFailed: it raised an error, or cannot be imported.

@@ -1,4 +1,4 @@
-"""How rows of named columns are put into a file: as lines of JSON or CSV, or as Parquet."""
+"""Files of rows with named columns: lines of JSON or CSV, or Parquet."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ STDOUT = "-"
 
 
 class OutputFormat(StrEnum):
-    """How rows are written."""
+    """Format of a file of rows."""
 
     JSONL = "jsonl"
     CSV = "csv"
@@ -170,7 +170,7 @@ _FORMATS = {
 
 @dataclass(slots=True)
 class OutputRow:
-    """What became of a row of the input; the fields are told above. Amounts are integers."""
+    """Result of a row of the input; the fields are described above. Amounts are integers."""
 
     position: int
     id: str
@@ -251,12 +251,12 @@ EXTRAS = {"prompt": "text", "raw": "json"}
 
 
 def own_name(name: str) -> str:
-    """How a column of the input is called in the results: ``input.text`` where ``text`` is a field of theirs."""
+    """Return the name of an input's column in the results: ``input.text`` where ``text`` is a field of theirs."""
     return f"input.{name}" if name in COLUMNS or name in EXTRAS else name
 
 
 def format_of(path: Path | str, format: str | None = None) -> OutputFormat:
-    """How to write: as told, else by the end of the file's name; standard output gets JSON Lines.
+    """Return the format: as given, else by the end of the file's name; standard output gets JSON Lines.
 
     Raises:
         OutputError: neither tells, or it cannot go there.
@@ -309,7 +309,7 @@ async def write_rows(
 def open_output(
     path: Path | str, format: str | None = None, more: Mapping[str, str] | None = None
 ) -> Iterator[Callable[[OutputRow], None]]:
-    """What writes one row after another; the file takes its place when the block ends well.
+    """Open a writer of rows; the file takes its place when the block ends well.
 
     Raises:
         OutputError, ExtraMissing: as for :func:`write_rows`, also by what writes.

@@ -1,4 +1,4 @@
-"""How many calls a process has in flight for one job and model: one until the first answer, then as many as allowed.
+"""Number of calls in flight of a process for one job and model: one until the first answer, then as many as allowed.
 
 The first call is the canary: a wrong key, an unknown model or a server that ignores its token limit is found by it, and
 not by as many calls as there are slots. After that a refusal for being busy halves the number, at most once for the

@@ -22,10 +22,10 @@ from ramet.llm.status import JOBS_MAX
 
 
 class PollPayload(BaseModel):
-    """How an invocation goes about it."""
+    """Options of an invocation."""
 
     wait: bool = True
-    """Whether it stays for what comes due while it has time; otherwise it ends when nothing is due."""
+    """True to stay for what comes due while there is time; else it ends when nothing is due."""
 
 
 @app.schedule(name=SCHEDULE, payload={}, pulls=[batch, item])

@@ -35,7 +35,7 @@ SCHEMA_BYTES_MAX = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SubmitArguments:
-    """What was typed, or said in a program: the input and how it is to be asked."""
+    """Arguments of a submit, from the command line or a program: the input and how it is asked."""
 
     path: Path | None = None
     rows: Any = None
@@ -132,7 +132,7 @@ def prepare(wanted: SubmitArguments) -> PreparedJob:
 
 
 def _source(wanted: SubmitArguments) -> str:
-    """How the input is called."""
+    """Return the name of the input."""
     return "the rows" if wanted.path is None else name_of(wanted.path)
 
 
@@ -163,7 +163,7 @@ def check_ceiling(prepared: PreparedJob) -> None:
 
 
 def missing_key(settings: JobSettings) -> str | None:
-    """What to set where the vendor wants a key and the environment has none; None when nothing is missing."""
+    """Return the variable to set where the vendor wants a key that the environment lacks; None where there is one."""
     try:
         gateway = gateway_of(settings)
     except LlmError as error:
@@ -334,7 +334,7 @@ def _estimated(
 
 
 def _check_requests(wanted: SubmitArguments, questions: Questions, mode: Mode, lines: array[int]) -> None:
-    """What the provider would refuse is refused now, with the first line that asks it."""
+    """Refuse what the provider would refuse, with the first line that asks it."""
     requests = iter(questions.requests)
     for row, line in zip(questions.rows, lines, strict=True):
         if not row.first:

@@ -1,4 +1,4 @@
-"""What a provider's refusal means, wherever the provider says it: one table (docs/decisions/0073).
+"""Meaning of a provider's refusal, wherever the provider says it: one table (docs/decisions/0073).
 
 The same fault is told in four places: as an HTTP status, in the errors of a batch that failed as a whole, in a line of
 a batch's results, and as an errored result of Anthropic's. All four are read by :func:`meaning_of`, so that a fault
@@ -24,7 +24,7 @@ KEY_CHARACTERS_LEAST = 8
 
 
 class Meaning(StrEnum):
-    """What to do about a refusal."""
+    """Meaning of a refusal: what to do about it."""
 
     ACCOUNT = "account"
     """The account is out of money, or not allowed to do this: the job pauses until a person has acted."""
@@ -104,7 +104,7 @@ _NO_CREDIT = "credit balance is too low"
 
 
 def meaning_of(error: object, status: int | None = None, *, batch: bool = False) -> Meaning | None:
-    """What a provider's error means.
+    """Return the meaning of a provider's error.
 
     Args:
         error: the ``error`` object of an answer, a line, a result or a batch.

@@ -46,13 +46,13 @@ class Request:
 
     @property
     def answers(self) -> int:
-        """How many answers are asked for and paid: the parameter ``n``."""
+        """Number of answers that are asked for and paid: the parameter ``n``."""
         count = self.parameters.get("n")
         return count if type(count) is int and count > 1 else 1
 
     @property
     def wants_json(self) -> bool:
-        """Whether the answer has to be JSON of whatever shape: the parameter ``response_format``."""
+        """True if the answer has to be JSON of any shape: the parameter ``response_format``."""
         wanted = self.parameters.get("response_format")
         return isinstance(wanted, Mapping) and wanted.get("type") == "json_object"
 

@@ -1,4 +1,4 @@
-"""What became of each row of a job's input: its answer, its cost, and why there is none."""
+"""Results of a job by row of its input: answer, cost, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNKNOWN = "SELECT task_id, amount FROM llm_ambiguous WHERE outcome = 'unknown' 
 
 
 class _ItemFacts(NamedTuple):
-    """What is known of an item, of all its submits."""
+    """Facts of an item over all its submits."""
 
     cost: int = 0
     words: Mapping[str, Any] = {}
@@ -50,7 +50,7 @@ async def columns_of(client: Client, job: Job, *, prompt: bool = False) -> dict[
 
 
 async def output_rows(client: Client, job: Job, *, prompt: bool = False) -> AsyncIterator[OutputRow]:
-    """What became of each row so far.
+    """Yield the result of each row so far.
 
     Args:
         prompt: whether the prompts are wanted.
@@ -82,7 +82,7 @@ class _Items:
         self._client, self._job, self._prompt = client, job, prompt
         self._kind = BATCH_ITEM if job.settings.mode is Mode.BATCH else ITEM
         self._after: int | None = 0
-        """Where the next page begins."""
+        """Start of the next page."""
         self._kept: OrderedDict[str, OutputRow] = OrderedDict()
         self._named: set[bytes] = set()
 

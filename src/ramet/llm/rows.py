@@ -1,4 +1,4 @@
-"""Which item answers which row of the input, and the rows' own columns: packed into blobs of the job's lineage.
+"""Rows of the input with the keys of their items and their own columns, packed into blobs of the job's lineage.
 
 Rows may be many times the items, and each has a name of its own, so they are no tasks: a job of a million rows that
 ask three things has three items. Some thousand rows are a task that does nothing and holds their blob: it is created in

@@ -23,7 +23,7 @@ BYTES_MAX = 65_536
 DEPTH_MAX = 60
 """Levels of a schema."""
 LOOKS_MAX = 2_000
-"""How often one value may be looked at."""
+"""Number of looks at one value, at most."""
 LOOKS_UNEVALUATED_MAX = 120
 """The same where the schema asks for what was not looked at: each such question looks at everything again."""
 CHAIN_MAX = 120

@@ -1,4 +1,4 @@
-"""What a job was asked to do: the payload of its first task, durable in the transaction that creates the job."""
+"""Settings of a job: the payload of its first task, durable in the transaction that creates the job."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ BATCHES = "llm.batches"
 DATABASE = "llm.db"
 """File of the database where none is named."""
 PREFIX = "llm-"
-"""How the name of every job's lineage begins."""
+"""Prefix of the name of every job's lineage."""
 BATCH_SECONDS = 26 * 3_600.0
 """Deadline of what goes through a provider's batch: its window of 24 hours, and time to fetch the results."""
 INVALID_MAX = 2
-"""How often an answer that does not fit its schema is asked for again."""
+"""Number of times that an answer that does not fit its schema is asked for again."""
 CONCURRENCY_FACTOR = 4
 """Calls that a process has in flight, unless a person says otherwise, for each that the preset allows a poller."""
 CONCURRENCY = 64
@@ -45,7 +45,7 @@ LANES_MAX = 8
 
 
 class JobSettings(BaseModel):
-    """What a job was asked to do. No keys to providers: those are in the environment of who works."""
+    """Settings of a job. No keys to providers: those are in the environment of the workers."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,12 +64,12 @@ class JobSettings(BaseModel):
     item_seconds: float | None = None
     """From an item's first claim to its end; None: :attr:`seconds_of_item`."""
     call_retries: int = 6
-    """How often what was submitted and never answered for may be submitted again."""
+    """Number of times that a submit that was never answered may be repeated."""
     batch_items: int = 50_000
     """Prompts of one batch."""
     batch_bytes: int = 180_000_000
     mean_amount: int = 0
-    """What an item may cost at most, in the mean; nano-dollars."""
+    """Mean of the most that an item may cost; nano-dollars."""
     mean_bytes: int = 1
     """About what a question takes, in the mean."""
     concurrency: int = CONCURRENCY
@@ -91,13 +91,13 @@ class JobSettings(BaseModel):
     digest: str = ""
     """Of all that is asked: a job of the same name and another digest is another job."""
     defaults: dict[str, Any] = Field(default_factory=dict)
-    """What rows that do not say take, for those that are added later (:class:`ramet.llm.inputs.questions.Defaults`)."""
+    """Defaults of rows, for those that are added later (:class:`ramet.llm.inputs.questions.Defaults`)."""
     cache: CacheScope = "job"
-    """Where answers to equal questions come from: ``job``, ``all`` jobs, or ``none``."""
+    """Source of answers to equal questions: this ``job``, ``all`` jobs, or ``none``."""
     on_answer: str | None = None
-    """What is called with each answer, ``package.module:function``; each row is an item of its own then."""
+    """Function that is called with each answer, ``package.module:function``; each row is an item of its own then."""
     raw: bool = False
-    """Whether results keep all of an answer, as the provider wrote it."""
+    """True to keep all of an answer in the results, as the provider wrote it."""
 
     @property
     def limits(self) -> Limits:
@@ -115,7 +115,7 @@ class JobSettings(BaseModel):
 
     @property
     def place(self) -> str:
-        """Who answers, for names of resources: ``openai``, ``openai@localhost:8000``."""
+        """Place of the provider, for names of resources: ``openai``, ``openai@localhost:8000``."""
         if self.base_url is None:
             return self.provider
         return f"{self.provider}@{urlsplit(self.base_url).netloc.rpartition('@')[2]}"
@@ -144,7 +144,7 @@ class ItemPayload(BaseModel):
     row: dict[str, Any] | None = Field(default=None, exclude_if=_is_none)
     """Id and own columns, where the job calls a handler with each answer."""
     repairs: int | None = Field(default=None, exclude_if=_is_none)
-    """How often an answer that does not fit is asked for again; None: as the job says."""
+    """Number of times that an answer that does not fit is asked for again; None: as the job says."""
     request: Blob | None = Field(default=None, exclude_if=_is_none)
     """A question that is too large for a payload: then all of the others but the model are in this blob."""
 
@@ -180,5 +180,5 @@ class LanePayload(BaseModel):
 
 
 def lane_queue(job_id: str, model: str) -> str:
-    """Where the items of a job wait that lanes of a model bind."""
+    """Return the queue in which items of a job wait for lanes of a model."""
     return f"{job_id}:{model}"

@@ -1,4 +1,4 @@
-"""How far a job is: numbers for people and machines, computed from stored rows only.
+"""Status of a job: numbers for people and machines, computed from stored rows only.
 
 An item's state is a projection of its task: pending and never sent is queued; written down for sending is submitting;
 at the provider is processing; the rest is how the task ended.
@@ -54,7 +54,7 @@ CEILINGS = {"day": "the day's ceiling", "global": "the ceiling over all days", "
 
 
 class JobWait(NamedTuple):
-    """What items of a job wait for."""
+    """Cause of a job's wait, and its end."""
 
     what: str
     """``the day's ceiling``, ``the next slot of the poller``, ``busy: ...``, ``not reached: ...``."""
@@ -70,7 +70,7 @@ class JobStatus:
     state: str
     """queued, running, paused, succeeded, partly, failed or cancelled."""
     reason: str | None
-    """Why it is paused, failed or cancelled."""
+    """Reason why it is paused, failed or cancelled."""
     items: dict[ItemState, int]
     """Every state is there."""
     input_tokens: int
@@ -78,7 +78,7 @@ class JobStatus:
     late: int
     """Answers that came after their item had ended."""
     refused: int
-    """How often the provider refused an item for now, so that it was sent again."""
+    """Number of items that the provider refused for now, so that they were sent again."""
     ambiguous: int
     """Submits of which nobody knew whether they were taken on."""
     elapsed_seconds: float
@@ -89,9 +89,9 @@ class JobStatus:
     eta_seconds: float | None
     """At that rate; None when it cannot be told."""
     wait: JobWait | None = None
-    """What the item waits for that comes first, where that is not its answer."""
+    """Cause of the wait of the item that comes first, where that is not its answer."""
     first_failure: str | None = None
-    """Why the first item that failed did; None while the job goes on."""
+    """Reason of the first item that failed; None while the job goes on."""
 
     @property
     def total(self) -> int:
@@ -105,7 +105,7 @@ class JobStatus:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is to come any more."""
+        """True if nothing is to come any more."""
         return self.state in OVER
 
     def as_json(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ramet.jobs.boards import vendor_rows
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.vendor_rows import FILE_VARIABLE, misfits, own_file, vendors
 from ramet.jobs.boards.vendors import instruction_for
+from ramet.jobs.companies.identity import website_of
 from ramet.jobs.detection import patterns
 from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.errors import InputError
@@ -29,6 +30,7 @@ newboard:
 
 
 def forget() -> None:
+    vendor_rows.own_vendor_domains.cache_clear()
     for kept in (vendors, vendor_rows._by_kind, patterns.patterns, patterns.parameters, patterns.evidence):
         kept.cache_clear()
     patterns.vendor_names.cache_clear()
@@ -55,6 +57,12 @@ def test_a_vendor_of_ones_own_is_found_by_its_addresses_and_read(file: Path, url
     assert found.confidence == "high"
     assert first_request(instruction_for(found)).url == "https://api.newboard.example/v1/acme/jobs"
     assert vendors()["newboard"].source == "own"
+
+
+def test_a_board_at_a_vendor_of_ones_own_is_no_companys_website(file: Path) -> None:
+    file.write_text(NEWBOARD)
+    with pytest.raises(InputError, match="is a job board"):
+        website_of("https://acme.newboard.example/")
 
 
 def test_a_row_of_the_same_name_takes_the_place_of_the_packages(file: Path) -> None:

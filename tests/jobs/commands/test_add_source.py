@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ramet.jobs.boards import address_lists
 from ramet.jobs.boards.address_lists import KnownBoard
+from tests.jobs.boards.vendor_payloads import PAYLOADS
 from tests.jobs.commands.conftest import Place, refusal
+from tests.jobs.world.messages import Reply
 from tests.jobs.world.openings import made_up
 from tests.jobs.world.world import World
 
@@ -122,6 +126,37 @@ def test_selectors_that_nothing_fits_are_said(place: Place, world: World) -> Non
     assert result.exit_code == 2
     assert "nothing fits 'li.job'" in result.stderr
     assert place.told("sources", "list") == []
+
+
+RIPPLING = "https://ats.rippling.com/api/v2/board/acme/jobs?page=0&pageSize=50"
+FIRST_RIPPLING = "https://api.rippling.com/platform/api/ats/v1/board/acme/jobs"
+
+
+def answer(world: World, url: str, value: Any, status: int = 200) -> None:
+    world.answer(url, Reply(json.dumps(value).encode(), status, "application/json"))
+
+
+def test_a_board_that_answers_in_its_vendors_newest_shape_is_read_by_it(place: Place, world: World) -> None:
+    answer(world, RIPPLING, PAYLOADS["rippling"])
+    result = place.run("sources", "add", "https://ats.rippling.com/acme/jobs", "--company", "Acme")
+    assert result.stdout == "rippling:acme: enabled; it shows 1 opening\n", result.output
+    assert not world.asked(FIRST_RIPPLING)
+
+
+@pytest.mark.parametrize("newest", [({"error": "x"}, 200), ({}, 404)])
+def test_a_board_that_does_not_is_read_by_the_shape_before(place: Place, world: World, newest: tuple[Any, int]) -> None:
+    answer(world, RIPPLING, *newest)
+    answer(world, FIRST_RIPPLING, [{"uuid": "1", "name": "Cook", "url": "https://ats.rippling.com/acme/jobs/1"}])
+    result = place.run("sources", "add", "https://ats.rippling.com/acme/jobs", "--company", "Acme")
+    assert result.stdout == "rippling:acme: enabled; it shows 1 opening\n", result.output
+
+
+def test_an_answer_of_no_known_shape_is_said_and_not_taken_for_no_openings(place: Place, world: World) -> None:
+    answer(world, RIPPLING, {"error": "x"})
+    answer(world, FIRST_RIPPLING, {"message": "moved"})
+    result = place.run("sources", "add", "https://ats.rippling.com/acme/jobs", "--company", "Acme")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "no list at its top, but an object with message" in result.stderr
 
 
 OPENING = """<script type="application/ld+json">{"@context": "https://schema.org", "@type": "JobPosting",

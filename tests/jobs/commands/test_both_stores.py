@@ -44,6 +44,20 @@ def test_every_command_that_reads_and_switches_works_on_either_store(either: Pla
     assert either.told("init", "--sample")["profile"] == "Sample"
 
 
+def test_matches_are_shown_marked_and_scheduled_on_either_store(either: Place) -> None:
+    either.add_match(URL, 90)
+    either.add_match(f"{URL}2", 80, company="Other")
+    assert {one["status"] for one in either.told("matches")} == {"new"}
+    assert {one["status"] for one in either.told("matches")} == {"seen"}
+    assert either.told("mark", URL, f"{URL}2", "applied", "--note", "ü")["status"] == "applied"
+    assert [(mark["status"], mark["note"]) for mark in either.told("why", URL)["history"]] == [
+        ("seen", None), ("applied", "ü"),
+    ]  # fmt: skip
+    assert either.run("schedule", "daily", "--at", "06:15", "--timezone", "UTC").exit_code == 0
+    assert either.told("schedule", "show")["times"] == "15 6 * * * (UTC)"
+    assert either.told("schedule", "off") == {"schedule": None}
+
+
 @pytest.mark.parametrize("word", ["\udcff", "a\x00b", "%", "'; DROP TABLE jobs_listings; --", "x" * 10_000])
 def test_whatever_is_typed_is_answered_or_refused_in_one_line(either: Place, word: str) -> None:
     either.add_listing(URL)
@@ -51,6 +65,8 @@ def test_whatever_is_typed_is_answered_or_refused_in_one_line(either: Place, wor
         ("why", word),
         ("rejected", "--search", word),
         ("sources", "enable", word),
+        ("mark", word, "applied", "--note", word[:100]),
+        ("schedule", "daily", "--timezone", word),
         ("company", "add", word, "--no-work"),
     ):
         result = either.run(*words)

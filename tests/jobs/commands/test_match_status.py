@@ -56,7 +56,7 @@ def test_a_filter_that_hides_a_match_leaves_it_new(place: Place) -> None:
 def test_several_are_marked_at_once_by_short_id_address_or_id(place: Place) -> None:
     three(place)
     assert marked(place, short_id(ONE), f"{TWO}/apply?utm_source=x", "applied", "--note", "by mail") == (
-        "2 matches marked applied\n"
+        "2 openings marked applied\n"
     )
     found = {one["listing_id"]: one for one in place.told("matches")}
     assert [(found[one]["status"], found[one]["note"]) for one in (ONE, TWO)] == [("applied", "by mail")] * 2
@@ -92,6 +92,13 @@ def test_a_dismissed_match_is_hidden_and_can_be_taken_back(place: Place) -> None
     assert [one["listing_id"] for one in place.told("matches", "--all")] == [TWO, THREE, ONE]
     marked(place, ONE, "seen")
     assert statuses(place)[ONE] == "seen"
+
+
+def test_what_fits_no_more_can_be_marked_and_it_is_said_where_that_is_shown(place: Place) -> None:
+    place.add_listing(ONE, reason="too many strikes")
+    assert "it was no match: `ramet jobs why` shows what you said" in marked(place, ONE, "applied")
+    assert [mark["status"] for mark in place.told("why", ONE)["history"]] == ["applied"]
+    assert statuses(place) == {}
 
 
 def test_a_look_never_replaces_what_a_person_said(place: Place) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ramet.jobs.commands.schedule import local_zone
+from ramet.jobs.pipeline import TARGET, app
 from ramet.jobs.tasks.scheduled_run import SCHEDULE
 from tests.jobs.commands.conftest import DAY, Place, refusal
+from tests.jobs.world.openings import Opening
+from tests.jobs.world.world import World
 
 
 def ready(place: Place) -> None:
@@ -27,7 +33,10 @@ def test_a_run_every_day_is_scheduled_and_shown(place: Place) -> None:
     assert (told["times"], told["timezone"]) == ("30 7 * * * (Europe/Berlin)", "Europe/Berlin")
     assert 0 < told["next_at"] - time.time() <= 25 * DAY / 24
     assert told["slots"] == told["workers"] == told["channels"] == []
-    assert "scheduled at 30 7 * * *" in place.run("schedule", "show").stdout
+    assert place.run("schedule", "show").stdout.startswith("runs every day at 07:30 (Europe/Berlin); next ")
+    made_otherwise = ("schedule", "add", "jobs.scheduled_run", "{}", "--app", TARGET, "--name", SCHEDULE, "--replace")
+    assert place.ramet(*made_otherwise, "--every", "3600").exit_code == 0
+    assert place.run("schedule", "show").stdout.startswith("runs at every 3600 s; next ")
 
 
 def test_another_schedule_replaces_it(place: Place) -> None:
@@ -64,6 +73,33 @@ def test_what_became_of_slots_is_shown(place: Place) -> None:
     [slot] = place.told("schedule", "show")["slots"]
     assert (slot["outcome"], slot["state"]) == ("manual", "running")
     assert "  running" in place.run("schedule", "show").stdout
+
+
+@pytest.mark.network
+@pytest.mark.process
+def test_a_typed_run_goes_on_with_the_scheduled_one_which_tells_what_is_new(place: Place, world: World) -> None:
+    ready(place)
+    for name in ("jobs.match.min_score", "jobs.match.preferred_office_min_score"):
+        assert place.ramet("settings", "set", name, "0").exit_code == 0
+    board = world.board("greenhouse", "acme", [Opening("1", "Senior Python Engineer")], company="Acme")
+    assert place.run("sources", "add", board.url).exit_code == 0
+    place.run("schedule", "daily", "--timezone", "UTC", "--all")
+    begun = place.ramet("schedule", "run", SCHEDULE, "--json")
+    assert begun.exit_code == 0
+    result = place.run("run", "--all", "--json")
+    assert result.exit_code == 0, result.output
+    end = json.loads(result.stdout.splitlines()[-1])
+    assert end["run"] == json.loads(begun.stdout)["tracking_id"]
+    assert end["tasks"]["SCRAPE"] == {"success": 1}
+    [slot] = place.told("schedule", "show")["slots"]
+    assert slot["state"] == "finished"
+    digests = asyncio.run(messages(place))
+    assert [[match["title"] for match in one["data"]["matches"]] for one in digests] == [["Senior Python Engineer"]]
+
+
+async def messages(place: Place) -> list[dict[str, Any]]:
+    async with app.client(place.database, create=False) as client:
+        return [dict(one.body) for one in await client.alert_notices() if one.event == "message"]
 
 
 @pytest.mark.parametrize(

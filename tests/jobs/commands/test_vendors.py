@@ -29,7 +29,7 @@ def test_every_vendor_says_where_its_shape_is_from(place: Place) -> None:
     assert result.exit_code == 0, result.output
     told = " ".join(result.stdout.split())
     assert "descriptions by others, unchecked" in told
-    assert "answers that were recorded" in told
+    assert "answers that were recorded" in told  # of Greenhouse
     assert "the vendor's documentation; its terms ask for a link back" in told
     assert "rows of your own: " in told
 

@@ -147,7 +147,7 @@ def _gone() -> Any:
 
 @both
 async def test_a_lineage_that_ends_in_the_middle_leaves_rows_that_the_next_one_finishes(desk: Desk) -> None:
-    await desk.set(**EAGER)
+    await desk.set(**EAGER, run__busy_seconds=7_200)
     board = desk.world.board(
         "smartrecruiters", "acme", [Opening(f"{at}", f"Python Engineer {at}") for at in range(30)], company="Acme"
     )

@@ -14,6 +14,7 @@ from ramet.jobs import pipeline
 from ramet.jobs.app import LIMITS, fetchers
 from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, SCRAPE_SOURCE, SOURCE_DISCOVERY
+from ramet.jobs.posting import unpacked
 from ramet.testing import FakeClock, drain, fresh_client
 from tests.jobs.world.openings import LONG_AGO
 from tests.jobs.world.world import World
@@ -23,6 +24,11 @@ NOW = LONG_AGO + 3_600.0
 """An hour after the openings of the world were posted."""
 EAGER: dict[str, Any] = {"match__min_score": 0, "match__preferred_office_min_score": 0}
 """Everything that passes the filter is a match."""
+
+
+def _shown(value: Any) -> Any:
+    """A value of a row, with a packed text as what it was."""
+    return unpacked(value) if isinstance(value, str) else value
 
 
 @dataclass
@@ -61,7 +67,8 @@ class Desk:
 
     async def rows(self, table: str, columns: str, where: str = "1 = 1") -> list[tuple[Any, ...]]:
         """Of a domain table, in order of the columns."""
-        return sorted(await self.client.read(f"SELECT {columns} FROM {table} WHERE {where}"), key=repr)
+        rows = await self.client.read(f"SELECT {columns} FROM {table} WHERE {where}")
+        return sorted((tuple(map(_shown, row)) for row in rows), key=repr)
 
     async def one(self, table: str, columns: str, where: str = "1 = 1") -> tuple[Any, ...]:
         """The only row."""

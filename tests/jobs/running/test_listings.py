@@ -200,3 +200,22 @@ async def test_what_another_job_finder_has_read_is_not_fetched_again(desk: Desk,
     row = await desk.one("jobs_listings", "title, company, location, description, status", "title <> 'Baker'")
     assert row == ("Senior Python Engineer", "Acme", "Portland, OR", text.strip(), "matched")
     assert (desk.world.asked(URL), len(desk.world.asked(f"{URL}0"))) == ([], 1)
+
+
+async def test_what_rules_drop_ends_in_one_transaction_and_what_fits_stage_by_stage(desk: Desk) -> None:
+    await desk.set(match__min_score=40, match__preferred_office_min_score=40, filter__excluded_seniority=["junior"])
+    await desk.set(profile__titles=["python"], match__title_penalty=90)
+    titles = ("Junior Python Engineer", "Baker", "Senior Python Engineer")
+    some = [Opening(str(at), title, text=f"Number {at}. Python.") for at, title in enumerate(titles)]
+    board = desk.world.board("greenhouse", "acme", some, company="Acme")
+    await desk.discover(board.url, approved=True, company_name="Acme")
+    listings = await desk.listings()
+    assert (listings["Baker"], listings["Senior Python Engineer"]) == ("skipped", "matched")
+    kept = await desk.client.read(
+        "SELECT t.key FROM ramet_checkpoints c JOIN ramet_tasks t ON t.seq = c.seq WHERE t.kind = 'LISTING'"
+    )
+    assert len(kept) == 1
+    reason, facts, company = await desk.one("jobs_listings", "reason, facts, company_id", "title = 'Baker'")
+    assert reason.startswith("score ")
+    assert "python" in facts
+    assert company == "name:acme"

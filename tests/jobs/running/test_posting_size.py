@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 
 import pytest
 
-from ramet.jobs.posting import BYTES_MAX, Posting, fitting
+from ramet.jobs.kinds import ListingPayload
+from ramet.jobs.posting import BYTES_MAX, PACKED, Posting, fitting, packed, unpacked
 
 URL = "https://acme.example/jobs/1"
 
@@ -36,3 +39,33 @@ def test_what_no_store_takes_is_gone_from_every_text() -> None:
     assert fitting(posting, 1_000) == Posting(
         url=URL, title="Engineer", company="Acme", location="Portland", description="xy"
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "short", "We bake bread. " * 400, "\u4e16" * 5_000, PACKED, f"{PACKED}AAAA", PACKED * 200]
+)
+def test_a_text_is_stored_shorter_and_comes_back_as_it_was(text: str) -> None:
+    assert unpacked(packed(text)) == text
+    assert len(packed(text)) <= max(len(text.encode()), 60)
+    payload = ListingPayload(url=URL, posting=Posting(url=URL, description=text))
+    told = payload.model_dump(mode="json", exclude_defaults=True)
+    assert ListingPayload.model_validate(told) == payload
+    assert ListingPayload.model_validate_json(json.dumps(told)) == payload
+
+
+def test_a_payload_of_an_older_version_is_read() -> None:
+    text = "We bake bread. " * 400
+    told = {"url": URL, "posting": {"url": URL, "description": text}}
+    posting = ListingPayload.model_validate(told).posting
+    assert posting is not None
+    assert posting.description == text
+
+
+def test_what_only_looks_packed_is_a_text_and_no_bomb_is_unpacked() -> None:
+    bomb = PACKED + base64.b64encode(zlib.compress(b" " * 50_000_000)).decode()
+    for text in (bomb, f"{PACKED}not base64!", f"{PACKED}AAAA"):
+        with pytest.raises(ValueError, match=r"stored text|base64|decode|padding|multiple"):
+            unpacked(text)
+        posting = ListingPayload.model_validate({"url": URL, "posting": {"url": URL, "description": text}}).posting
+        assert posting is not None
+        assert posting.description == text

@@ -18,6 +18,8 @@ from tests.jobs.world.pages import posting_page
 pytestmark = pytest.mark.network
 
 URL = "https://careers.acme.example/jobs/1"
+CLERK = Opening("1", "Senior Office Clerk", text="We keep the books of harbours, and look for a person who does. " * 5)
+"""Far from what the sample's profile wants: 100 points are out of reach."""
 STRICT = {"match__min_score": 100, "match__preferred_office_min_score": 100}
 
 
@@ -33,7 +35,7 @@ async def rescore(desk: Desk, cause: str = "a test") -> object:
 
 async def test_a_lowered_threshold_makes_matches_of_what_was_skipped_without_fetching(desk: Desk) -> None:
     await desk.set(**STRICT)
-    put_up(desk, Opening("1", "Senior Python Engineer"))
+    put_up(desk, CLERK)
     await desk.run(LISTING, {"url": URL})
     assert await desk.one("jobs_listings", "status") == ("skipped",)
     asked = len(desk.world.requests)
@@ -53,7 +55,7 @@ async def test_a_lowered_threshold_makes_matches_of_what_was_skipped_without_fet
 async def test_a_match_that_fits_no_more_goes_and_one_that_a_person_marked_stays(desk: Desk) -> None:
     await desk.set(**EAGER)
     other = "https://careers.acme.example/jobs/2"
-    put_up(desk, Opening("1", "Senior Python Engineer"))
+    put_up(desk, CLERK)
     put_up(desk, Opening("2", "Staff Python Engineer", text="We build ships in Python and Go. " * 20), other)
     for url in (URL, other):
         await desk.run(LISTING, {"url": url})
@@ -79,7 +81,7 @@ async def test_a_profile_that_comes_later_judges_what_was_unscored(desk: Desk) -
 
 async def test_the_filter_of_now_decides_both_ways(desk: Desk) -> None:
     await desk.set(**EAGER, filter__excluded_seniority=["senior"])
-    put_up(desk, Opening("1", "Senior Python Engineer"))
+    put_up(desk, CLERK)
     await desk.run(LISTING, {"url": URL})
     assert await desk.one("jobs_listings", "status") == ("filtered",)
     await desk.set(filter__excluded_seniority=[])
@@ -105,7 +107,7 @@ async def test_what_a_stop_list_kept_from_being_read_is_offered_by_its_board_aga
 
 async def test_a_dry_run_says_what_would_change_and_why_and_writes_nothing(desk: Desk) -> None:
     await desk.set(**STRICT)
-    put_up(desk, Opening("1", "Senior Python Engineer"))
+    put_up(desk, CLERK)
     await desk.run(LISTING, {"url": URL})
     await desk.set(**EAGER)
     rescoring = Rescoring(desk.client, await settings_in_force(desk.client))
@@ -117,7 +119,7 @@ async def test_a_dry_run_says_what_would_change_and_why_and_writes_nothing(desk:
 
 async def test_a_retry_judges_with_the_settings_of_now(desk: Desk) -> None:
     await desk.set(**STRICT)
-    put_up(desk, Opening("1", "Senior Python Engineer"))
+    put_up(desk, CLERK)
     task = await desk.run(LISTING, {"url": URL})
     assert task.state == "skipped"
     await desk.set(filter__excluded_seniority=["senior"])
@@ -133,7 +135,7 @@ async def test_a_retry_judges_with_the_settings_of_now(desk: Desk) -> None:
 
 
 async def test_listings_that_knew_a_company_by_name_alone_are_judged_again_after_the_look_at_it(desk: Desk) -> None:
-    await desk.set(**EAGER, match__size_points={"large": 7})
+    await desk.set(**EAGER, match__base=0, match__size_points={"large": 7})
     vendor = "https://jobs.boards.example/acme/1"
     put_up(desk, Opening("1", "Senior Python Engineer"), vendor)
     await desk.run(LISTING, {"url": vendor})

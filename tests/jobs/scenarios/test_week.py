@@ -66,8 +66,6 @@ class Today:
     """Status of the matches that are shown at last."""
 
 
-READ_AGAIN: tuple[str, ...] = ()
-"""What changed on its board. It is ``("acme/13",)`` as soon as changed listings are read again (issue 28, A3)."""
 WEEK = {
     "Monday: the first run finds what there is": Today(
         {"acme": [PAYMENTS, SALES], "globex": [ENGINES], "initech": []},
@@ -92,7 +90,7 @@ WEEK = {
     ),
     "Thursday: one is taken down, one has another title and text": Today(
         {"acme": [SALES, CHANGED]},
-        judged=READ_AGAIN,
+        judged=["acme/13"],
         evening={"acme/11": "applied", "acme/13": "seen", "globex/22": "seen"},
     ),
     "Friday: a dismissed opening is posted again under another number": Today(
@@ -120,7 +118,7 @@ HISTORIES = {
     "globex/22": ["told", "seen"],
     "initech/31": ["told"],
 }
-JUDGED = {"acme/11": 1, "acme/13": 1 + len(READ_AGAIN), "globex/21": 1, "globex/22": 1, "globex/29": 1, "initech/31": 1}
+JUDGED = {"acme/11": 1, "acme/13": 2, "globex/21": 1, "globex/22": 1, "globex/29": 1, "initech/31": 1}
 """Once, and once more for each change."""
 CLOSED = {"acme/11"}
 

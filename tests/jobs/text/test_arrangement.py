@@ -181,6 +181,12 @@ def test_how_pages_say_it_in_few_words(text: str, arrangement: str) -> None:
         ("remote vs. office office/site only", "onsite"),
         ("benefits: working from home flexibility, gym", "hybrid"),
         ("flexibility to occasionally work from home", "hybrid"),
+        ("position title: analyst\nwork setup: hybrid", "hybrid"),
+        ("remote/ hybrid: hybrid\nbuild with us", "hybrid"),
+        ("employment type: full-time, hybrid", "hybrid"),
+        ("this role will be in-office on a hybrid schedule", "hybrid"),
+        ("the position is currently remote with occasional in-person meetings", "remote"),
+        ("work from one of our hubs or remotely in the united states", "remote"),
     ],
 )
 def test_offices_at_home_and_home_offices(text: str, arrangement: str) -> None:

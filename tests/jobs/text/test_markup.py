@@ -88,3 +88,18 @@ def test_words_of_real_pages_are_those_of_a_tree(name: str) -> None:
     assert tree.body is not None
     # A tree joins what two blocks or cells say; so only the letters are compared.
     assert "".join(text_of(html).split()) == "".join(tree.body.text(separator="").split())
+
+
+def test_lines_with_a_few_elements_between_stay_lines() -> None:
+    lines = ["About Acme", "We build robots.", "Job Summary", "Lead our Kubernetes team.", "Requirements", "Python"]
+    assert text_of("\n".join(lines) + "<br>Apply now").split("\n") == [*lines, "Apply now"]
+
+
+def test_a_source_that_is_wrapped_has_no_lines_of_its_own() -> None:
+    source = (
+        "<p>We build robots\nthat move boxes\nfrom here to\nthere, and we\nneed a person\nwho likes it.</p><p>Now</p>"
+    )
+    assert text_of(source).split("\n") == [
+        "We build robots that move boxes from here to there, and we need a person who likes it.",
+        "Now",
+    ]

@@ -196,6 +196,27 @@ def test_a_line_of_a_list_that_lost_its_mark_is_no_heading() -> None:
     assert [section.part for section in sections_of(text)] == [Part.REQUIRED]
 
 
-def test_an_arrangement_that_is_glued_to_the_place() -> None:
-    told = {"location": "Pune, India", "description": "Job Title: EngineerLocation: PuneHybridPurpose of the role"}
-    assert read_posting(POSTING.model_copy(update=told)).arrangement is Arrangement.HYBRID
+@pytest.mark.parametrize(
+    ("text", "arrangement"),
+    [
+        ("Job Title: EngineerLocation: PuneHybridPurpose of the role", Arrangement.HYBRID),
+        ("Experience: 8 to 10 YearsLocation: [Remote]Employment Type: [Full-Time]", Arrangement.REMOTE),
+        ("Shift: New YorkOpportunity Type: RemotePlacement Type: permanent", Arrangement.REMOTE),
+    ],
+)
+def test_an_arrangement_that_is_glued_to_other_words(text: str, arrangement: Arrangement) -> None:
+    told = {"location": "Pune, India", "description": text}
+    assert read_posting(POSTING.model_copy(update=told)).arrangement is arrangement
+
+
+def test_lines_that_lost_their_breaks_are_apart_again() -> None:
+    text = "Know R, Python, SASStrong in statisticsReports in PowerBISkills: PyTorchSolid writing. PuneCTC: 15- 30 lac"
+    reading = read_posting(POSTING.model_copy(update={"description": text, "location": "Pune, India"}))
+    assert {"r", "python", "sas", "power bi", "pytorch"} <= set(reading.technologies)
+    assert reading.salary is not None
+    assert (reading.salary.minimum, reading.salary.maximum, reading.salary.currency) == (1_500_000, 3_000_000, "INR")
+
+
+def test_a_heading_with_its_qualifier_ends_what_stands_before_it() -> None:
+    text = "Basic Qualifications: 7 years in sales experience Preferred Qualifications:10 years of sales experience"
+    assert read_posting(POSTING.model_copy(update={"description": text})).years_min == 7

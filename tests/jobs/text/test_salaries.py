@@ -229,6 +229,9 @@ def test_pay_that_is_told_twice_or_without_its_period(text: str, country: str | 
     [
         ("Gehalt bei EUR 3.100,00 (14x jährlich), mit Bereitschaft zur Überzahlung", "AT", Salary(43_400, None, "EUR")),
         ("Mindestgehalt: 3.500 Euro (14 mal) brutto", "AT", Salary(49 * K, 49 * K, "EUR")),
+        ("a gross monthly salary starting at EUR 4.000", "AT", Salary(48 * K, None, "EUR")),
+        ("Een bruto maandsalaris tussen € 3.700,- en € 5.300,- per 36 uur", "NL", Salary(44_400, 63_600, "EUR")),
+        ("a bonus of EUR 4.000 monthly", "AT", None),
         ("Salary: $90,000 and up", None, Salary(90 * K, None, "USD")),
         ("Base of $90,000 a year", None, usd(90 * K, 90 * K)),
         ("an employee base of over 4000, a 3 lakh+ strong independent fleet of drivers", "IN", None),

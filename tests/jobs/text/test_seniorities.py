@@ -135,3 +135,4 @@ def test_the_title_that_the_text_repeats_with_a_level() -> None:
 def test_manager_before_a_comma_leads_only_with_a_team() -> None:
     assert str(seniority_of("Manager, Strategic Finance", "you build models for the board", None)[0]) == "mid"
     assert str(seniority_of("Manager, Strategic Finance", "lead a team of two analysts", None)[0]) == "lead"
+    assert str(seniority_of("Finance Manager I, Infrastructure", "you own the forecast", 5)[0]) == "mid"

@@ -102,6 +102,8 @@ def test_texts_that_lost_their_line_breaks(text: str, years: tuple[int | None, i
         ("- 2-3+ years in business intelligence or reporting", (2, 3)),
         ("4+ years in business development", (4, None)),
         ("- 3 years in sales or retail", (3, None)),
+        ("- 5-7 years expert-level SQL", (5, 7)),
+        ("You bring:\n-3+ years configuring plans", (3, None)),
         ("Years of Experience - 6+Availability: immediate", (6, None)),
         ("Years of experience: 4-7", (4, 7)),
         ("Total experience: 9+", (9, None)),

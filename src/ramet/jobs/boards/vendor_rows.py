@@ -279,6 +279,13 @@ def misfits(vendor: Vendor) -> list[str]:
 
 
 @cache
+def own_vendor_domains() -> frozenset[str]:
+    """Return the domains in the user's own rows: they are boards, and no companies' websites."""
+    rows = [row for row in vendors().values() if row.source == "own"]
+    return frozenset(one.domain for row in rows for one in row.addresses)
+
+
+@cache
 def _by_kind() -> Mapping[str, tuple[Vendor, ...]]:
     kinds: dict[str, list[Vendor]] = {}
     for row in vendors().values():

@@ -30,6 +30,7 @@ from ramet.jobs.match_status import (
     checked_status,
     listing_ids_of,
     matches,
+    not_matches,
 )
 from ramet.jobs.queries import Match
 from ramet.jobs.tasks.match_status import mark_matches, mark_shown
@@ -204,7 +205,10 @@ def mark_command(*, names: tuple[str, ...], status: str, note: str | None, datab
         if as_json:
             emit({"status": said.value, "note": kept, "listing_ids": listing_ids})
         else:
-            click.echo(f"{counted(len(listing_ids), 'match', 'matches')} marked {said}")
+            click.echo(f"{counted(len(listing_ids), 'opening')} marked {said}")
+            if others := await not_matches(client, listing_ids):
+                told = "it was" if others == 1 else f"{others:,} of them were"
+                click.echo(f"{told} no match: `ramet jobs why` shows what you said, `ramet jobs matches` does not")
 
     ask(app, database, write)
 

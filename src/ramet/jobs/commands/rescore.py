@@ -49,7 +49,7 @@ async def _show(database: str, *, as_json: bool) -> None:
             changes, reached, count = await rescoring.next(reached)
             judged += count
             for change in changes:
-                totals[" to ".join(change.status)] += 1
+                totals[change.move] += 1
                 if as_json:
                     emit({"event": "change", **change.as_json()})
                 else:
@@ -76,12 +76,10 @@ async def _apply(database: str, *, as_json: bool) -> None:
 
 def line_of(change: Change) -> str:
     """A change in a line: from which status to which, which listing, and why."""
-    before, after = change.status
-    moved = f"{before} to {after}" if before != after else f"still {after}"
     title, company = plain(change.stored["title"] or change.stored["url"]), plain(change.stored["company"] or "-")
     reasons = "; ".join(plain(reason) for reason in change.reasons[:3])
     points = f" {change.verdict.points:g}" if change.verdict.score is not None else ""
-    return f"{moved}{points}: {title} · {company}: {reasons}"
+    return f"{change.move}{points}: {title} · {company}: {reasons}"
 
 
 def summary(judged: int, changed: Mapping[str, int]) -> str:

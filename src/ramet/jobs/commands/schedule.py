@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
+from rich.text import Text
 
 from ramet import Client, Schedule
 from ramet.commands.options import ask, json_option, person
-from ramet.commands.terminal import emit, plain, span
+from ramet.commands.terminal import console, emit, plain, span
 from ramet.jobs.commands.terminal import NO_PROFILE, database_option
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import InputError, NotFound
@@ -24,6 +26,8 @@ from ramet.jobs.tasks.scheduled_run import SCHEDULE, SCHEDULED_RUN, ScheduledRun
 
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 """By their numbers in cron."""
+EVERY = re.compile(r"(?P<minute>\d+) (?P<hour>\d+) \* \* (?P<day>\*|[0-6]) \((?P<zone>.+)\)")
+"""What these commands make, as a schedule says it."""
 SLOTS_SHOWN = 7
 LOCAL_TIME = Path("/etc/localtime")
 
@@ -101,7 +105,7 @@ def daily(**options: Any) -> None:
     It replaces what was scheduled before. `ramet jobs work` has to run at that time; a run that no worker began in time
     begins as soon as one is there. A slot is skipped while another run goes on.
     """
-    _schedule(Wanted(**options), "*", "every day")
+    _schedule(Wanted(**options), "*")
 
 
 @click.command("weekly", short_help="Run once a week.")
@@ -110,10 +114,10 @@ def daily(**options: Any) -> None:
 @run_options
 def weekly(*, day: str, **options: Any) -> None:
     """Run once a week at a time of day, and tell of new matches; otherwise as `daily`."""
-    _schedule(Wanted(**options), str(DAYS.index(day.lower())), f"every {day.capitalize()}")
+    _schedule(Wanted(**options), str(DAYS.index(day.lower())))
 
 
-def _schedule(wanted: Wanted, weekday: str, words: str) -> None:
+def _schedule(wanted: Wanted, weekday: str) -> None:
     if wanted.everything and (wanted.target_matches or wanted.max_sources):
         raise click.UsageError("--all is without --target-matches and --max-sources")
     hour, minute = wanted.at
@@ -132,9 +136,7 @@ def _schedule(wanted: Wanted, weekday: str, words: str) -> None:
         if wanted.as_json:
             emit(told)
             return
-        click.echo(f"runs {words} at {hour:02}:{minute:02} ({plain(made.timezone)}); {_next(told)}")
-        for line in _remarks(told, given=(await settings_in_force(client)).profile.given):
-            click.echo(line)
+        await _print(client, told)
 
     ask(app, wanted.database, write)
 
@@ -153,11 +155,7 @@ def show(database: str, as_json: bool) -> None:
         if told["schedule"] is None:
             click.echo("nothing is scheduled: `ramet jobs schedule daily --at 07:00` runs every day")
             return
-        click.echo(f"scheduled at {plain(told['times'])}; {_next(told)}")
-        for slot in told["slots"]:
-            click.echo(f"  {_moment(slot['slot_at'], told['timezone'])}  {plain(_outcome(slot))}")
-        for line in _remarks(told, given=(await settings_in_force(client)).profile.given):
-            click.echo(line)
+        await _print(client, told)
 
     ask(app, database, read)
 
@@ -199,6 +197,24 @@ async def _read(client: Client) -> dict[str, Any]:
         "next_at": found.next_at if found.state == "active" else None, "slots": slots, "workers": workers,
         "channels": channels,
     }  # fmt: skip
+
+
+async def _print(client: Client, told: Mapping[str, Any]) -> None:
+    out = console()
+    out.print(Text(f"runs {plain(_words(told))}; {_next(told)}"))
+    for slot in told["slots"]:
+        out.print(Text(f"  {_moment(slot['slot_at'], told['timezone'])}  {plain(_outcome(slot))}"))
+    for line in _remarks(told, given=(await settings_in_force(client)).profile.given):
+        out.print(Text(line))
+
+
+def _words(told: Mapping[str, Any]) -> str:
+    """`every day at 07:00 (Europe/Berlin)`; what a person made otherwise by `ramet schedule` as it is."""
+    found = EVERY.fullmatch(told["times"])
+    if found is None:
+        return f"at {told['times']}"
+    day = "day" if found["day"] == "*" else DAYS[int(found["day"])].capitalize()
+    return f"every {day} at {int(found['hour']):02}:{int(found['minute']):02} ({found['zone']})"
 
 
 def _next(told: Mapping[str, Any]) -> str:

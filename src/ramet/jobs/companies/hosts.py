@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from ramet.jobs.boards.vendor_rows import own_vendor_domains
+
 
 class Role(StrEnum):
     """What a host is, where it is not a company's own."""
@@ -83,7 +85,7 @@ def role_of(host: str, domain: str, path: str) -> Role | None:
         domain: its registered domain.
         path: of the address, with its leading slash.
     """
-    if domain in BOARD_HOSTS:
+    if domain in BOARD_HOSTS or domain in own_vendor_domains():
         return Role.BOARD
     below = host.removesuffix(domain).rstrip(".")
     if domain in VENDOR_DOMAINS and below and below not in VENDOR_PATHS:

@@ -79,7 +79,7 @@ def _message(found: Sequence[ScoredMatch], listed: int) -> dict[str, Any]:
         "lines": lines,
         "matches": [
             {"id": one.short_id, "score": one.score, "priority": one.priority, "title": _cut(one.match.title),
-             "company": _cut(one.match.company), "location": _cut(one.match.location), "url": _address(one)}
+             "company": _cut(one.match.company), "location": _cut("; ".join(one.places)), "url": _address(one)}
             for one in found[:listed]
         ],
     }  # fmt: skip
@@ -87,7 +87,7 @@ def _message(found: Sequence[ScoredMatch], listed: int) -> dict[str, Any]:
 
 def _title(one: ScoredMatch) -> str:
     match = one.match
-    return " · ".join(part for part in (_cut(match.title), _cut(match.company), _cut(match.location)) if part)
+    return " · ".join(part for part in (_cut(match.title), _cut(match.company), _cut("; ".join(one.places))) if part)
 
 
 def _cut(text: str | None) -> str:

@@ -91,6 +91,13 @@ def is_named_only(company_id: str | None) -> bool:
     return company_id is not None and company_id.startswith(NAME_PREFIX)
 
 
+def named_company_id(payload: ListingPayload, posting: Posting) -> str | None:
+    """The id of the company as a posting tells it, before anything is looked up; None where it tells none."""
+    if payload.company_id is not None or not company_name_key(posting.company):
+        return payload.company_id
+    return company_id_of(None, posting.company) if _website(posting) is None else None
+
+
 def note_company(ctx: Context, employer: Employer) -> None:
     """Keep a company that has no website for a person to complete."""
     name = employer.name or employer.company_id or ""

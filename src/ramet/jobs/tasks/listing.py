@@ -22,10 +22,18 @@ from ramet.jobs.matching.duplicates import fingerprint, text_hash
 from ramet.jobs.matching.filter import judge
 from ramet.jobs.matching.score import Score, quality_of, score_of
 from ramet.jobs.matching.stop_list import stopped
-from ramet.jobs.posting import Posting, fitting
+from ramet.jobs.posting import Posting, fitting, packed
 from ramet.jobs.records import json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings, MatchSettings
-from ramet.jobs.tasks.employers import company_note, employer_of, is_named_only, note_company, wait_for_look
+from ramet.jobs.tasks.employers import (
+    Employer,
+    company_note,
+    employer_of,
+    is_named_only,
+    named_company_id,
+    note_company,
+    wait_for_look,
+)
 from ramet.jobs.tasks.keys import key_of_listing, listing_id_of
 from ramet.jobs.tasks.pages import board, content_type, page
 from ramet.jobs.text.posting_text import Reading, read_posting
@@ -82,7 +90,7 @@ def save_listing(
         records.END_UNREAD if verdict.status == "unknown" else records.END_LISTING,
         (
             company_id or payload.company_id, posting.company, posting.title or None, posting.location,
-            posting.description or None, reading.requirements or None, posting.posted_at,
+            packed(posting.description) or None, packed(reading.requirements) or None, posting.posted_at,
             salary.minimum if salary else None, salary.maximum if salary else None,
             salary.currency if salary else None, json_of(facts), json_of(methods), verdict.status, quality.value,
             json_of(verdict.filter_result) if verdict.filter_result else None, verdict.reason, same_as, told,
@@ -147,6 +155,10 @@ async def scrape(ctx: Context, payload: ListingPayload) -> Any:
                 settings=settings,
             )
     reading, methods = await extracted(ctx, posting, read_posting(posting), settings)
+    if posting is payload.posting and payload.reading == 1 and not (settings.model.reads or settings.model.judges):
+        dropped = await _dropped_at_once(ctx, payload, ReadPosting(posting, reading, methods), settings)
+        if dropped is not None:
+            return dropped
     return {
         "reading": reading.as_json(),
         "methods": methods,
@@ -179,11 +191,8 @@ async def analyze(ctx: Context, payload: ListingPayload) -> Any:
         wait = wait_for_look(ctx, employer)
         if wait is not None:
             return wait
-    elif employer.company_id is not None and employer.known is None:
-        note_company(ctx, employer)
+    _note_employer(ctx, payload, employer)
     score = score_of(gathered.posting, gathered.reading, employer.signals, settings, ctx.now)
-    if employer.company_id is not None and employer.website is None:
-        ctx.write(records.NAME_COMPANY, (employer.company_id, listing_id_of(payload), ctx.id))
     return {
         "company_id": employer.company_id,
         "company_note": company_note(ctx, employer),
@@ -222,12 +231,44 @@ async def save(ctx: Context, payload: ListingPayload) -> Any:
     return ctx.filter(reason) if verdict.status == "filtered" else ctx.skip(reason)
 
 
+async def _dropped_at_once(
+    ctx: Context, payload: ListingPayload, gathered: ReadPosting, settings: JobsSettings
+) -> Outcome | None:
+    """End a listing that rules drop, in the transaction of its end alone; None: the stages go on, each durable.
+
+    Nothing was fetched and nothing was paid, so a crash costs only the reading. Most listings of a board end here. The
+    record names the company before that is looked up, so a look that ends meanwhile finds this listing at work.
+    """
+    employer = await employer_of(ctx.client, payload, gathered.posting)
+    case = Case(gathered.posting, gathered.reading, employer.company_id, employer.signals, company_note(ctx, employer))
+    verdict = verdict_of(case, settings, ctx.now)
+    if verdict.status == "filtered":
+        save_listing(ctx, payload, gathered, verdict, settings)
+        return ctx.filter(verdict.reason or "")
+    if verdict.status != "skipped" or employer.awaited:
+        return None
+    _note_employer(ctx, payload, employer)
+    save_listing(ctx, payload, gathered, verdict, settings, company_id=employer.company_id)
+    return ctx.skip(verdict.reason or "")
+
+
+def _note_employer(ctx: Context, payload: ListingPayload, employer: Employer) -> None:
+    """Keep what is known of the company by its name, and that this listing named it."""
+    if employer.company_id is None:
+        return
+    if employer.known is None and not employer.awaited:
+        note_company(ctx, employer)
+    if employer.website is None:
+        ctx.write(records.NAME_COMPANY, (employer.company_id, listing_id_of(payload), ctx.id))
+
+
 async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Outcome | None:
     """The record, before anything was read; an end when the board's own number says that we have this one."""
     now, number = ctx.now, posting.external_id
     same = await _same_in_source(ctx, payload, number)
     if same is None:
-        row = (listing_id_of(payload), payload.url, payload.source_id, number, payload.company_id, posting.company,
+        company_id = named_company_id(payload, posting)
+        row = (listing_id_of(payload), payload.url, payload.source_id, number, company_id, posting.company,
                posting.title or None, now, now, *lineage_fields(ctx))  # fmt: skip
         try:
             lineage = lineage_fields(ctx)

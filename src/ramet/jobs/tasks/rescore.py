@@ -22,7 +22,7 @@ from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import JobsError
 from ramet.jobs.kinds import RESCORE, RESCORING, ListingPayload, RescorePayload
 from ramet.jobs.matching.stop_list import stopped
-from ramet.jobs.posting import Posting
+from ramet.jobs.posting import Posting, unpacked
 from ramet.jobs.records import json_of
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.tasks.employers import Employer, employer_of, is_named_only
@@ -70,6 +70,12 @@ class Change:
     def status(self) -> tuple[str, str]:
         """Before and after."""
         return str(self.stored["status"]), self.verdict.status
+
+    @property
+    def move(self) -> str:
+        """From which status to which, in words."""
+        before, after = self.status
+        return f"still {after}, scored otherwise" if before == after else f"{before} to {after}"
 
     @property
     def reasons(self) -> list[str]:
@@ -199,7 +205,7 @@ async def rescore(ctx: Context, payload: RescorePayload) -> Any:
         else:
             # One by one, without those that others change all the time: who judges them has the settings of now.
             changes = [one for one in changes if await _written(ctx, [one], settings, payload.cause)]
-        done.update(" to ".join(change.status) for change in changes)
+        done.update(change.move for change in changes)
         judged, after = judged + count, reached
         if after is not None:
             await ctx.checkpoint("rescore", {"after": after, "changed": dict(done), "judged": judged})
@@ -246,10 +252,10 @@ def _read(stored: Mapping[str, Any]) -> tuple[Posting, Reading]:
     fields = facts.pop("posting", None) or {}
     posting = Posting(
         url=stored["url"], title=stored["title"] or "", company=stored["company"], location=stored["location"],
-        description=stored["description"] or "", posted_at=stored["posted_at"], **fields,
+        description=unpacked(stored["description"] or ""), posted_at=stored["posted_at"], **fields,
     )  # fmt: skip
     try:
-        return posting, Reading.from_json({**facts, "requirements": stored["requirements"] or ""})
+        return posting, Reading.from_json({**facts, "requirements": unpacked(stored["requirements"] or "")})
     except ValueError:
         return posting, read_posting(posting)
 

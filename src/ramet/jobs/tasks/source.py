@@ -27,7 +27,7 @@ from ramet.jobs.errors import WrongShape
 from ramet.jobs.kinds import LISTING, QUEUE, SCRAPE_SOURCE, SOURCE_RESOURCE, ListingPayload, SourcePayload
 from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.stop_list import stopped, title_refusal
-from ramet.jobs.posting import Posting, fitting
+from ramet.jobs.posting import Posting, fitting, shown_mark
 from ramet.jobs.records import ACTIVE, AT_ONCE, DISABLED, SourceRow, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.tasks.keys import FULL, key_of_source, task_priority
@@ -132,11 +132,19 @@ class Run:
         self._priority = 0
         self._bytes = 0
         self._waiting = 0
+        self._readings: dict[str, int] = {}
+        """By key: the number of the next reading of listings that are stored."""
+        self._judged: set[str] = set()
+        """Keys of listings that have a verdict."""
+        self._some_due = False
+        """Whether listings that could not be read are to be tried again, whatever the list says of itself."""
         self._ids: set[str] = set()
         """Of this run, in this process: boards repeat themselves."""
 
     async def prepare(self) -> None:
         """Look up what the whole run needs."""
+        [(due,)] = await self._ctx.client.read(records.DUE_AGAIN, (self._source.source_id,))
+        self._some_due = bool(due)
         if self._source.company_id:
             company = await records.company_by_id(self._ctx.client, self._source.company_id)
             self._priority = task_priority(company.tier if company else None)
@@ -173,7 +181,9 @@ class Run:
     def _validators(self) -> dict[str, str] | None:
         # Kept only of boards of one page: no other can say as a whole that nothing changed.
         kept = self._source.validators
-        if self._at.page or not self._instruction.conditional or kept.get(JUDGED_BY) != judged_by(self._settings):
+        if self._some_due or self._at.page or not self._instruction.conditional:
+            return None
+        if kept.get(JUDGED_BY) != judged_by(self._settings):
             return None
         return {name: value for name, value in kept.items() if name != JUDGED_BY}
 
@@ -190,7 +200,8 @@ class Run:
         for key, posting in keyed:
             if key in known:
                 continue
-            refusal = self._refusal(posting) or self._spawn(posting)
+            # One that has a verdict gets the next by its task, whatever it is.
+            refusal = (None if key in self._judged else self._refusal(posting)) or self._spawn(posting, key)
             if refusal is not None:
                 at.refused += 1
                 self._ctx.write(records.REFUSE_LISTING, self._refused_row(key, posting, refusal))
@@ -216,27 +227,41 @@ class Run:
     async def _known(self, keys: Mapping[str, Posting]) -> set[str]:
         """Keys of those that are done with; rows of all that had a task are told that they were seen.
 
-        One that is unfinished is offered again: where its task lives, or failed a short time ago, the guard refuses.
+        One that is unfinished is offered again: where its task lives, the guard refuses. So is one that its board
+        shows otherwise than when it was read.
         """
         numbers = {posting.external_id: key for key, posting in keys.items() if posting.external_id}
         known: set[str] = set()
         rows_of = self._ctx.client.read
         listed: list[str] = []
+        waiting: list[str] = []
         for some in _portions(list(keys)):
-            for listing_id, status in await rows_of(records.known_by_id(len(some)), some):
-                listed.append(listing_id)
-                if status not in records.UNFINISHED:
+            for row in await rows_of(records.known_by_id(len(some)), some):
+                stored = records.KnownListing(*row)
+                listing_id, shown = stored.listing_id, shown_mark(keys[stored.listing_id])
+                self._readings[listing_id] = stored.next_reading
+                if stored.status not in records.NOT_BEGUN:
+                    listed.append(listing_id)
+                    if stored.status not in records.UNFINISHED:
+                        self._judged.add(listing_id)
+                if stored.runs_left:
+                    waiting.append(listing_id)
+                if not stored.is_due(self._source.source_id, shown):
                     known.add(listing_id)
+                    if stored.shown is None and stored.source_id == self._source.source_id:
+                        self._ctx.write(records.SHOWN_FIRST, (listing_id, shown))
         for some in _portions(list(numbers)):
-            for number, listing_id, status in await rows_of(
+            for number, listing_id in await rows_of(
                 records.known_by_number(len(some)), (self._source.source_id, *some)
             ):
                 listed.append(listing_id)
                 # Under another address it was moved by its board.
-                if status not in records.UNFINISHED or listing_id != numbers[number]:
+                if listing_id != numbers[number]:
                     known.add(numbers[number])
         for some in _portions(sorted(set(listed))):
             self._ctx.write(records.seen_again(len(some)), (self._ctx.now, *some))
+        for some in _portions(sorted(waiting)):
+            self._ctx.write(records.waited_a_run(len(some)), some)
         return known
 
     def _refusal(self, posting: Posting) -> str | None:
@@ -253,17 +278,18 @@ class Run:
             now, now, *lineage_fields(self._ctx),
         )  # fmt: skip
 
-    def _spawn(self, posting: Posting) -> str | None:
+    def _spawn(self, posting: Posting, key: str) -> str | None:
         """Ask for a listing's task; why there can be none."""
-        source = self._source
+        source, shown = self._source, shown_mark(posting)
         posting = fitting(posting, self._settings.listing.text_max)
         if not posting.company and source.company_name:
             posting = posting.model_copy(update={"company": source.company_name})
         # A company's feed can have openings of others.
         own = not posting.company or not source.company_name or same_company(posting.company, source.company_name)
         payload = ListingPayload(
-            url=posting.url, source_id=source.source_id, company_id=source.company_id if own else None, posting=posting
-        )
+            url=posting.url, source_id=source.source_id, company_id=source.company_id if own else None, posting=posting,
+            reading=self._readings.get(key, 1), shown=shown,
+        )  # fmt: skip
         try:
             self._ctx.spawn(LISTING, payload, priority=self._priority)
         except PayloadTooLarge:
@@ -332,6 +358,7 @@ class Run:
     def _unchanged(self) -> dict[str, Any]:
         """Nothing changed since the last run: all that it showed is still there."""
         now, source = self._ctx.now, self._source
+        self._ctx.write(records.WAIT_A_RUN, (source.source_id,))
         self._ctx.write(records.SEEN_UNCHANGED, (now, source.source_id, source.last_scraped_at or now))
         self._close_unseen()
         self._ctx.write(

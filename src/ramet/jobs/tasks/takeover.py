@@ -20,7 +20,7 @@ from ramet.jobs.detection.findings import GENERIC, Confidence
 from ramet.jobs.errors import JobsError
 from ramet.jobs.kinds import SOURCE_DISCOVERY, DiscoveryPayload
 from ramet.jobs.matching.duplicates import fingerprint, listing_key, text_hash
-from ramet.jobs.posting import fitting
+from ramet.jobs.posting import fitting, packed
 from ramet.jobs.records import DISABLED, PENDING, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.takeover import CompanyRecord, MatchRecord, Records, SourceRecord
@@ -123,7 +123,7 @@ def _match(ctx: Context, one: MatchRecord, settings: JobsSettings) -> list[State
         ADD_LISTING,
         (
             listing_id, posting.url, one.company_id, posting.company, posting.title or None, posting.location,
-            posting.description or None, reading.requirements or None, posting.posted_at,
+            packed(posting.description) or None, packed(reading.requirements) or None, posting.posted_at,
             salary.minimum if salary else None, salary.maximum if salary else None,
             salary.currency if salary else None, json_of(facts), json_of({"score": IMPORTED}),
             fingerprint(posting.company, posting.title, posting.location) or None,

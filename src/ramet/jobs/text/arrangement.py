@@ -119,12 +119,12 @@ _TAG = re.compile(r"li-(?:(?P<remote>remote)|(?P<hybrid>hybrid)|(?P<onsite>on-?s
 _POSITION = r"(?:this|the|our|your) (?:\w+ ){0,3}?(?:role|position|job|opportunity|opening)"
 _LABEL = (
     r"\b(?:(?:(?:work(?:ing|place)?|job|office|position|role|opportunity)[ -])?(?:location|workplace|type|model|mode"
-    r"|arrangement|setting|style|schedule|environment|pattern|status"
+    r"|arrangement|set-?up|setting|style|schedule|environment|pattern|status"
     r"|telecommuting options?|workplace policy|work policy)s?(?: type| policy)?\s?[:\[(]"
     r"|(?:location type|work(?:ing|place)? (?:model|mode|arrangement|type|pattern)|remote (?:status|policy)"
-    r"|remote (?:vs\.?|or|/) (?:office|on-?site))\s?[:"
+    r"|remote (?:vs\.?|or|/) (?:office|on-?site)|remote ?/ ?hybrid(?=\s?:))\s?[:"
     r"|\u2013-]?)"
-    r"[\s*\[(]{0,4}(?:\w[\w, .]{0,40}? ?[/(\u2013-] ?)?"
+    r"[\s*\[(]{0,4}(?:\w[\w, .-]{0,40}? ?[/(,\u2013-] ?)?"
 )
 _AT_THE_TOP = re.compile(
     r"(?:^|[|/\u2022\u00b7\n(]\s{0,3})(?P<how>hybrid|(?:fully )?remote|on-?site|in[- ]office)\s{0,3}(?=$|["
@@ -142,8 +142,8 @@ _IN_OFFICE = (
     r"|in[- ]person|hq)"
 )
 _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
-    ("position", Arrangement.ONSITE, rf"{_POSITION} (?:is|will be|requires|must be)[^.\n]{{0,40}}?\b(?:on-?site\b"
-     rf"|in[- ]office\b|in[- ]person\b)"),
+    ("position", Arrangement.ONSITE, rf"{_POSITION} (?:is|will be|requires|must be)"
+     r"(?:(?!remote|hybrid)[^.\n]){0,40}?\b(?:on-?site\b|in[- ]office\b|in[- ]person\b)(?![^.\n]{0,20}\bhybrid)"),
     ("position", Arrangement.ONSITE, rf"{_FULL_WEEK}[^.\n]{{0,20}}\b(?:office|on-?site|in[- ]person)|(?:office"
      rf"|on-?site|in[- ]person)[^.\n]{{0,25}}{_FULL_WEEK}"),
     ("label", Arrangement.HYBRID, rf"{_LABEL}hybrid"),
@@ -192,6 +192,7 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      r"(?: for| as| in)?(?: (?:fully|100%|hiring|hire|full-time))* remote(?:ly)?\b"
      r"|remote (?:work |candidates? |working )?(?:is |are |also |may be |can be )*(?:possible|available|considered"
      r"|welcome|ok\b|okay|accepted)"
+     r"|\bor (?:fully )?remotely (?:in|from|within|across|anywhere)\b"
      r"|home[- ]based (?:role|position)|fully distributed (?:team|workforce|company)|we(?:'re|\u2019re"
      r"| are) a (?:\w+,? ){0,2}distributed (?:team|company)|(?:remoto|teletrabajo"
      r"|home office(?<!\bour home office)(?<!\bthe home office)(?<!\bits home office)"

@@ -172,6 +172,8 @@ _OF_TEXT = {
     "lead": Seniority.LEAD, "mid-level": Seniority.MID,
     "entry-level": Seniority.JUNIOR, "intermediate": Seniority.MID,
 }  # fmt: skip
+_GRADED = re.compile(r"\bmanager i\b", re.IGNORECASE)
+"""The lowest grade of those who are no beginners."""
 _SHORT = frozenset("i ii iii iv 2 3 4".split())
 _LAST = re.compile(r"[\s,(-](?:i{1,3}|iv|[234])(?=$|\s*[-,(/|\u2013—:])", re.IGNORECASE)
 
@@ -193,7 +195,7 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
             word = match["word"].lower()
             if word in _SHORT and not _LAST.match(title, max(0, match.start() - 1)):
                 continue
-            if word == "manager" and not _leads_people(title, text):
+            if (word == "manager" and not _leads_people(title, text)) or (word == "i" and _GRADED.search(title)):
                 continue
             if word == "associate" and (years_min or 0) >= _EXPERIENCED_YEARS:
                 continue
@@ -288,7 +290,7 @@ def _spoken(*, english: bool) -> re.Pattern[str]:
         asian = r"(?:년|年)\s?(?:차\s?)?(?:이상|以上)"
         units = rf"(?P<english>(?!))?(?P<foreign>(?:{alternatives('years', 'units')}|år)\b|{asian})"
     return re.compile(
-        rf"(?<![\d,$€£/-])(?<!\d\.)(?P<low>{count})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
+        rf"(?:(?<![\d,$€£/-])(?<!\d\.)|(?<=\n-))(?P<low>{count})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
         rf"(?:\s?(?:-|\u2013|—|\u2011|{between})\s?(?P<high>{count})(?:\s?\(\d{{1,2}}\))?\s?(?P<more>\+)?)?"
         rf"[\s-]?(?:\+\s?)?(?:full |or more |plus |additional )?{units}",
         re.IGNORECASE,
@@ -367,8 +369,8 @@ _ALTERNATIVE = re.compile(
 _PREFERRED = re.compile(r"prefer|ideally|nice to have|a plus|bonus|desir|von vorteil|deseable|desejável", re.IGNORECASE)
 _SENTENCE_BREAK = re.compile(r"[\n.;!?•]")
 _BULLETS = " \t-*\u2022\u00b7\u2013\u25cf"
-_IN_A_FIELD = re.compile(r"\s(?:in|as|with)\s", re.IGNORECASE)
-"""What follows years that begin a line: ``- 3 years in sales or marketing``."""
+_IN_A_FIELD = re.compile(r"\s(?!of\b|from\b|after\b|until\b|to\b)[a-z]", re.IGNORECASE)
+"""What follows years that begin a line: ``- 3 years in sales``, ``- 5 years advanced SQL``."""
 _LABELLED = re.compile(
     r"[Ee]xp(?:erience)?(?: [Rr]equired| [Nn]eeded)?(?: ?\([Yy](?:ea)?rs?\))?\s?[:\u2013-]\s?(?P<low>\d{1,2})\+?"
     r"(?:\s?(?:-|\u2013|to)\s?(?P<high>\d{1,2})\+?)?(?=[+ \t]*(?:$|\n|[A-Z(;|]))"

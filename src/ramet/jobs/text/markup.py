@@ -37,6 +37,7 @@ _TOKEN = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BLOCK_TAG = re.compile(r"<(?:p|br|div|li|ul|ol|tr|h[1-6]|table|section|article)(?=[\s/>])", re.IGNORECASE)
+_LINES_MIN = 5
 _LONG_NUMBER = re.compile(r"&#(?:\d{8,}|[xX][0-9a-fA-F]{7,});?")
 """Of no character; the standard library would make a number of it, however long it is."""
 _UNSEEN = [0x0, 0xAD, 0x200B, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -49,13 +50,21 @@ def text_of(html: str) -> str:
 
     Block elements and items of lists stand on lines of their own, without empty lines; scripts, styles, forms' choices
     and comments are gone; character references are decoded once; runs of white space are one space. A text without any
-    block element keeps its lines.
+    block element keeps its lines, and so does one of many lines with a few of them.
     """
     if "<" in html:
-        if _BLOCK_TAG.search(html):
+        if _BLOCK_TAG.search(html) and not _has_lines(html):
             html = html.replace("\n", " ").replace("\r", " ")
         html = _TOKEN.sub(_between, html)
     return folded(decoded(html))
+
+
+def _has_lines(html: str) -> bool:
+    """Whether line breaks are meant: more of them than block elements, and few lines begin with a small letter."""
+    lines = [line for line in html.splitlines() if line.strip()]
+    if len(lines) < _LINES_MIN or len(_BLOCK_TAG.findall(html)) * 2 > len(lines):
+        return False
+    return sum(line.lstrip()[0].islower() for line in lines) * 10 < len(lines)
 
 
 def decoded(text: str) -> str:

@@ -21,11 +21,15 @@ MARKUP_CHARACTERS_MAX = 500_000
 TEXT_CHARACTERS_MAX = 100_000
 """Of a description, with and without markup; what is longer is no description, and its rest is not read."""
 _NOT_OF_THE_WORK = frozenset({Part.ABOUT, Part.OFFERED, Part.REQUIRED})
-_BEGINNING = 500
-"""Characters in which the lines above a text stand."""
 _GLUED = re.compile(
-    r"(?<=[a-z])(?=(?:Hybrid|Remote|On-?[Ss]ite)(?:[A-Z\n|,(]|$))|(?<=[a-z]Hybrid|[a-z]Remote|[a-z]Onsite)(?=[A-Z])"
+    r"Location|Work|Job|Opportunity|Employment|Remote|Hybrid|Onsite|Office|CTC|Years|Strong|Solid|Experience|Understanding"
+    r"|Knowledge|Familiar(?:ity)?|Proficien(?:cy|t)|Excellent|Good|Ability|Skills|Required|Preferred|Qualifications"
+    r"|Hands|Basic|Exposure|Minimum|Nice|Must|Develop|Design|Build|Collaborate|Education|Bachelor|Deep|Proven|Expertise"
 )
+"""Words that begin a line, or are one, where a text lost its line breaks: ``PuneHybridPurpose``, ``AzureStrong``."""
+_LINE_MAX = 300
+"""Characters of a line on average from which on a text has lost line breaks."""
+_ALONE = frozenset(("Remote", "Hybrid", "Onsite"))
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:#\w{1,6}|[a-zA-Z]{2,8});")
 _ADDED = frozenset({"alternatives", "work_from"})
 
@@ -104,12 +108,14 @@ def read_posting(posting: Posting) -> Reading:
     if _MARKUP.search(text):
         text = text_of(text)
     text = text[:TEXT_CHARACTERS_MAX].replace("\u2011", "-").replace("\u2010", "-")
+    if text.count("\n") * _LINE_MAX < len(text):
+        text = _GLUED.sub(_apart, text)
     lower = text.lower()
     places = places_of_fields(posting.places, posting.country) or places_of(posting.location or "", posting.country)
     sections = sections_of(text, posting.company)
     years_min, years_max = years_of(sections)
     seniority, word = seniority_of(posting.title, lower, years_min)
-    arrangement, rule = arrangement_of(posting, _unglued(text))
+    arrangement, rule = arrangement_of(posting, lower)
     requirements = joined(sections, Part.REQUIRED)
     required = find_technologies(requirements)
     work = _of_the_work(posting, sections)
@@ -136,9 +142,14 @@ def read_posting(posting: Posting) -> Reading:
     )
 
 
-def _unglued(text: str) -> str:
-    """The text in lower case; where its first lines were glued (``BangaloreHybridPurpose``) they are apart again."""
-    return _GLUED.sub("\n", text[:_BEGINNING]).lower() + text[_BEGINNING:].lower()
+def _apart(word: re.Match[str]) -> str:
+    """A word that was glued to the one before, on a line of its own; one that was glued to the next, too."""
+    text = word.string
+    before, after = text[max(0, word.start() - 1) : word.start()], text[word.end() : word.end() + 1]
+    if after.islower():
+        return word[0]
+    begin = "\n" if before.isalnum() or before in {"]", ")"} else ""
+    return begin + word[0] + ("\n" if after.isupper() and word[0] in _ALONE else "")
 
 
 def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ _SCALES = {
 }  # fmt: skip
 """What a number before the word is times: thousands, the lakh and crore of India, the ten thousand of Japan."""
 _SCALE = r"(?:\s?[kK](?![A-Za-z])|\s?(?:lakhs?|lacs?|lpa|crores?|tsd\.?|tys\.?)(?!\w)|\s?(?-i:L|Cr)(?![\w/])|\s?万円?)"
-_AMOUNT = rf"(?:{_NUMBER})(?:{_SCALE})?"
+_AMOUNT = rf"(?:{_NUMBER})(?:,-{{1,2}}(?!\d)|{_SCALE})?"
 _PERIODS: dict[Period, str] = {
     "hour": r"hours?|hr|h|hourly", "day": r"days?|daily|diem", "week": r"weeks?|weekly|wk",
     "month": r"months?|monthly|mo|mth", "year": r"year|yr|annum|annually|annual|yearly|lpa",
@@ -209,6 +209,18 @@ _OR_MORE = re.compile(
     re.IGNORECASE,
 )
 """What stands behind the least that is paid; in Austria the agreed least, with a readiness to pay more."""
+
+
+@cache
+def _monthly() -> re.Pattern[str]:
+    """Return the expression of the words before an amount that say that it is a month's."""
+    return re.compile(
+        rf"\bmonthly (?:\w+ )?(?:salary|pay|wage|gross|rate|income)|(?:salary|pay|wage) (?:per|a) month"
+        rf"|\b(?:brutto|bruto ?)?(?:{alternatives('pay', 'month')})(?:gehalt|lohn|verdienst|salaris|loon)?\w*",
+        re.IGNORECASE,
+    )
+
+
 _CENTS = re.compile(r"[.,]\d{1,2}$")
 _WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
 _SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
@@ -395,8 +407,10 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
         return None
     currency = _currency(money, country)
     factor = float(_factor(period, high or low, currency, is_range=high is not None))
+    if period is None and factor == 1 and low < _CURRENCIES[currency].least and _monthly().search(before):
+        factor = _TIMES["month"]
     times = _TIMES_A_YEAR.match(text, money.end())
-    if times and (period == "month" or (period is None and factor == 1)):
+    if times and (period == "month" or (period is None and factor in {1, 12})):
         factor = int(times[1])
     low, high = low * factor, None if high is None else high * factor
     if (high is not None and high < low) or not _is_a_year(low, high or low, currency):

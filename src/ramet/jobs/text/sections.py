@@ -92,7 +92,7 @@ _GLUED = re.compile(
     r"|About (?:You|Us)):"
 )
 _QUALIFIER = re.compile(r"(?:Minimum|Basic|Required|Preferred|Key|Job|Your|The|Additional|And) $")
-_ENDS = frozenset(".!?;)]")
+_ENDS = frozenset(".!?;)]+#")
 _CONTENT = re.compile(
     r"(?:strong |solid |deep |proven |prior |previous |hands-on |good |excellent |working |professional |relevant )*"
     r"(?:experienced?|knowledge|understanding|ability|able|familiarity|familiar|proficien\w+|expertise|skills"
@@ -157,7 +157,7 @@ def _unglued(text: str) -> str:
         if qualifier is not None:
             start = qualifier.start()
         before = text[max(last, start - 2) : start]
-        if before[-1:].islower() or before.rstrip(" ")[-1:] in _ENDS:
+        if before[-1:].islower() or before.rstrip(" ")[-1:] in _ENDS or qualifier is not None:
             lines.append(text[last:start])
             last = start
     lines.append(text[last:])
@@ -184,7 +184,7 @@ def _heading(line: str) -> Part | None:
     # What is said in a list is no heading, unless nothing follows it.
     if line[0] in "-*•·●\u20130123456789" and (not colon or rest.strip() or line[0].isdigit()):
         return None
-    if _ASIDE.sub("", head).count(" ") >= _HEADING_WORDS_MAX:
+    if head.count(" ") >= _HEADING_WORDS_MAX and _ASIDE.sub("", head).count(" ") >= _HEADING_WORDS_MAX:
         return None
     words = _TOKENS.findall(head.lower())
     if not words:

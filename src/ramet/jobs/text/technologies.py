@@ -271,7 +271,8 @@ def _mean_rows(parts: list[str], hits: list[_Hit], meant: list[bool]) -> None:
         row = hits[begin:end]
         if len({hit.canonical for hit in row}) >= _WEAK_MIN or _is_slashed(parts, row):
             for place in range(begin, end):
-                meant[place] = meant[place] or not (_is_part(parts, hits[place]) and len(row) < _WEAK_MIN)
+                is_short = len(row) < _WEAK_MIN or len(parts[hits[place].first]) == 1
+                meant[place] = meant[place] or not (is_short and _is_part(parts, hits[place]))
         begin = end
 
 

@@ -27,9 +27,9 @@ class Answer(Generic[Value]):
     usage: TokenUsage
     """Tokens of all calls together."""
     model: str
-    """Which the provider says answered."""
+    """Model that answered, as the provider says."""
     finish_reason: str | None = None
-    """Why the model stopped, in the provider's own word."""
+    """Reason why the model stopped, in the provider's own word."""
     reasoning: str | None = None
     """The part of its reasoning that the provider shows, of the last message."""
     refusal: str | None = None

@@ -51,7 +51,7 @@ LANE_LIMITS = Limits(max_attempts=20, task_seconds=30 * DAY_SECONDS)
 
 
 class LaterPayload(BaseModel):
-    """Which model a lane asks."""
+    """Model that a lane asks."""
 
     model: str
     provider: str

@@ -1,4 +1,4 @@
-"""Which model is asked, where, and at what price; and the connections to its provider."""
+"""A model, its address and its price; and the connections to its provider."""
 
 from __future__ import annotations
 

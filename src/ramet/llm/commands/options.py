@@ -16,7 +16,7 @@ database_option = options.database_option(DATABASE)
 
 
 def in_nano_dollars(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """What was typed as an amount of dollars, as whole nano-dollars; the callback of an option.
+    """Convert an amount of dollars that was typed to whole nano-dollars; the callback of an option.
 
     Raises:
         LlmError: it is no amount, or nothing.

@@ -1,4 +1,4 @@
-"""How a job looks: the views that follow it, and the tables of `status`. Nothing that comes from outside is markup."""
+"""Views that follow a job, and the tables of `status`. Nothing that comes from outside is markup."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def money(status: JobStatus) -> str:
 
 
 def costs_nothing(status: JobStatus) -> bool:
-    """Whether the job has no ceiling since no call of it costs anything."""
+    """Return whether the job has no ceiling since no call of it costs anything."""
     return status.job.lineage.max_cost == NO_CEILING and all(
         price.free for price in status.job.settings.prices.values()
     )
@@ -81,7 +81,7 @@ def waits(wait: JobWait) -> str:
 
 
 def paused(status: JobStatus) -> str:
-    """That a job is paused, why, and what to do."""
+    """Return the words for a job that is paused: why, and what to do."""
     return f"job {plain(status.job.name)} is paused: {plain(status.reason or 'by a person')}\n{resume_words(status)}"
 
 
@@ -152,7 +152,7 @@ class JsonView(LineView):
 
 
 def view_for(*, as_json: bool) -> BarView | LineView:
-    """Who is told how far a job is: a machine, a person at a terminal, or a log."""
+    """Return the view of a job's progress: for a machine, a person at a terminal, or a log."""
     if as_json:
         return JsonView()
     return BarView(console()) if on_terminal() else LineView()
@@ -206,7 +206,7 @@ def show_status(status: JobStatus) -> RenderableType:
 
 
 def _failed(status: JobStatus, why: str) -> str:
-    """Why items failed, and what a person can do about it."""
+    """Return the reason why items failed, and what a person can do about it."""
     name = plain(status.job.name)
     asks = f"`ramet llm results {name}` says why each failed, `ramet llm resume {name} --retry-failed` asks them again"
     if why.startswith("cost:"):

@@ -25,17 +25,17 @@ LOOK_SECONDS = 0.5
 
 
 class View(Protocol):
-    """Who is told how far a job is."""
+    """Receiver of a job's progress."""
 
     def look(self, status: JobStatus) -> None:
-        """Where it stands now."""
+        """Take the job's status as it is now."""
 
     def close(self) -> None:
         """There is nothing more to tell."""
 
 
 async def has_worker(client: Client) -> bool:
-    """Whether somebody works on jobs just now."""
+    """Return whether a worker serves jobs now."""
     return any(worker.alive and POLL in worker.kinds for worker in await client.workers())
 
 
@@ -135,7 +135,7 @@ async def work_on(client: Client, job: Job, *, as_json: bool) -> int:
 
 
 def tell_end(status: JobStatus, *, as_json: bool) -> None:
-    """How a job stands when nobody follows it any more."""
+    """Print the state of a job that is not followed any more."""
     if as_json:
         emit({"event": "end", **status.as_json()})
     else:

@@ -1,4 +1,4 @@
-"""What a row may ask besides its prompt: every parameter with its check, and those that are refused with the reason."""
+"""Parameters of a row besides its prompt: each with its check, and those that are refused with the reason."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ _OPTIONS = ("model", "system", *LIMIT_NAMES)
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What options give for rows that do not say. A row's own word wins."""
+    """Defaults of rows, from the options. A row's own value wins."""
 
     model: str | None = None
     system: str | None = None

@@ -1,4 +1,4 @@
-"""Where rows come from: files as they are or packed, standard input, Parquet, data sets on disk, tables in memory."""
+"""Sources of rows: files as they are or packed, standard input, Parquet, data sets on disk, tables in memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def name_of(path: Path) -> str:
 
 
 def format_by_name(path: Path) -> str | None:
-    """How a file is read, by its name; None where that does not tell. A folder is a data set, stdin JSON Lines."""
+    """Return a file's format by its name; None where that does not tell. A folder is a data set, stdin JSON Lines."""
     if is_stdin(path):
         return "jsonl"
     if path.is_dir() and not path.suffix:

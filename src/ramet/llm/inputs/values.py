@@ -16,7 +16,7 @@ from ramet.commands.extras import import_extra
 from ramet.llm.errors import LLM_EXTRA
 
 DEPTH_MAX = 100
-"""How deep the value of a row may nest."""
+"""Levels of a row's value, at most."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _WHOLE_MAX = 2**53
@@ -24,7 +24,7 @@ _SHOWN_MAX = 60
 
 
 class InvalidRow(Exception):
-    """What is wrong with a row, in words that can follow its line number."""
+    """A row is not valid; the words can follow its line number."""
 
 
 def text(value: object, name: str) -> str:

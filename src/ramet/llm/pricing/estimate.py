@@ -1,4 +1,4 @@
-"""What a job will cost and how long it takes, before anything is sent.
+"""Estimate of a job's cost and time, before anything is sent.
 
 The worst cost is a bound: the sum of what is reserved. The lowest and the likely one rest on assumptions, which
 :func:`lines` tells: how many tokens a text has, and how much of what it may a model answers.
@@ -45,7 +45,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class ModelPart:
-    """What a job asks one model."""
+    """Part of a job that asks one model."""
 
     model: str
     price: Price
@@ -60,12 +60,12 @@ class ModelPart:
 
 
 CALL_SECONDS = 2.0
-"""What a call is taken to last where nobody knows."""
+"""Assumed time of a call, where none was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a job will cost, and in which mode."""
+    """Cost and mode of a job."""
 
     rows: int
     questions: int
@@ -222,7 +222,7 @@ class _Sum:
 
 
 def fit(found: Estimate) -> str:
-    """Whether the job fits its ceiling, and what comes when it does not: one line."""
+    """Return one line: whether the job fits its ceiling, and what comes where it does not."""
     costs, ceiling = found.costs, found.ceiling
     if ceiling is None:
         return "no ceiling is set"
@@ -239,7 +239,7 @@ def fit(found: Estimate) -> str:
 
 
 def in_time(found: Estimate) -> str:
-    """How long a job takes at least, and whether it ends before it is done: one line."""
+    """Return one line: the least time that a job takes, and whether it ends before it is done."""
     flying = min(found.questions, found.choice.in_flight_max)
     told = f"the calls alone take {span(found.seconds)}; {flying:,} in flight are asked about in " + span(
         found.choice.sweep_seconds
@@ -255,7 +255,7 @@ def in_time(found: Estimate) -> str:
 
 
 def lines(found: Estimate) -> list[str]:
-    """What an estimate says, for people: assumptions last."""
+    """Return an estimate in words: assumptions last."""
     costs = found.costs
     same = "" if found.rows == found.questions else f", {found.questions:,} different: each is asked once"
     told = [f"{found.rows:,} rows{same}"]

@@ -1,4 +1,4 @@
-"""Which mode fits a job: one call, a call asked about later, or a batch.
+"""Choice of a job's mode: one call, a call asked about later, or a batch.
 
 A sweep asks once about everything in flight. One call asks about one background response, or about a whole batch of
 thousands. So a backlog that cannot be swept one by one in time goes in batches, unless somebody waits for the answers.
@@ -39,7 +39,7 @@ def rate_of(limits: Limits, requests_per_minute: float | None = None) -> float:
 
 
 def in_flight_max(requests_per_second: float, caps: Capabilities, item_seconds: float = ITEM_SECONDS) -> int:
-    """How many prompts may be at the provider at once, so that each is asked about in time.
+    """Return the number of prompts that may be at the provider at once, so that each is asked about in time.
 
     A call asks about one background response. Each must be asked about while its result is kept, and at least twice
     before its deadline. A batch is one call however many prompts it holds.
@@ -124,7 +124,7 @@ def _chosen(
 
 
 def _saved(caps: Capabilities) -> str:
-    """What a batch saves, as a verb; empty where that is nothing."""
+    """Return the saving of a batch, as a verb; empty where it is nothing."""
     return f"save {1 - caps.discount:.0%}" if caps.discount < 1 else ""
 
 

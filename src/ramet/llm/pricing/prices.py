@@ -1,4 +1,4 @@
-"""What a price is: whole nano-dollars per million tokens, and exact arithmetic with them that rounds up."""
+"""Prices: whole nano-dollars per million tokens, and exact arithmetic with them that rounds up."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Price:
     """Of input that the provider had in its cache."""
     output: int
     source: str
-    """Who told it, for people: ``genai-prices 0.2.3, openai gpt-5.2``."""
+    """Source of the price, for people: ``genai-prices 0.2.3, openai gpt-5.2``."""
     written: int = 0
     """Of input that the provider writes to its cache; 0 when that costs no more than other input."""
     tiers: tuple[Tier, ...] = ()
@@ -113,7 +113,7 @@ def amount(micro: int, discount: float) -> int:
 
 
 def cost_of(usage: TokenUsage, price: Price, discount: float = 1.0) -> int:
-    """What a call cost, nano-dollars: exact, and rounded up once at the end.
+    """Return the cost of a call, nano-dollars: exact, and rounded up once at the end.
 
     Args:
         usage: as the provider counted it.
@@ -216,7 +216,7 @@ def _nano(dollars: Decimal) -> int:
 
 
 def _vendor(prices: Any, model: str, provider: str, base_url: str | None) -> Any | None:
-    """Whose prices hold: the vendor at the address, else the one of the name."""
+    """Return the vendor whose prices hold: the one at the address, else the one of the name."""
     for vendor in prices.providers if base_url else ():
         if re.match(vendor.api_pattern, base_url or ""):
             return vendor

@@ -1,4 +1,4 @@
-"""How many tokens a request has, before anybody counted them: an upper bound to reserve by, and what is likely.
+"""Tokens of a request before the provider counts them: an upper bound to reserve by, and a likely number.
 
 Tokenizers cut text into words, and words into pieces that they saw often. Ordinary words are one or two tokens; each
 digit, capital and punctuation mark can be one, and so can each byte of a rare script. The bound counts them so. It
@@ -20,11 +20,11 @@ from ramet.commands.extras import import_extra
 from ramet.llm.requests import Request, canonical
 
 REQUEST_TOKENS = 16
-"""What a provider puts around a conversation."""
+"""Tokens that a provider puts around a conversation."""
 MESSAGE_TOKENS = 8
-"""What it puts around a message."""
+"""Tokens that it puts around a message."""
 STRUCTURE_TOKENS = 600
-"""What it puts before a schema, when it turns structured output into the use of a tool."""
+"""Tokens that it puts before a schema, when it turns structured output into the use of a tool."""
 IMAGE_TOKENS = 10_000
 """The most that an image becomes at full detail; providers scale larger ones down."""
 IMAGE_TOKENS_OF = {"gpt-4o-mini": 50_000}
@@ -62,7 +62,7 @@ def likely_text_tokens(text: str) -> int:
 
 @cache
 def exact_counter(model: str) -> Count | None:
-    """What counts the tokens of a text exactly; None for a model whose tokenizer is not at hand."""
+    """Return the exact counter of a text's tokens; None for a model whose tokenizer is not at hand."""
     name = model.lower().removeprefix("ft:").rpartition("/")[2]
     found = next((encoding for pattern, encoding in _ENCODINGS if pattern.match(name)), None)
     if found is None or find_spec("quicktok") is None:

@@ -77,7 +77,7 @@ BATCH_CAPS = Capabilities(
     result_seconds=None,
 )
 SUBMIT_BYTES_MAX = 256_000_000
-"""What Anthropic takes; the caps leave room for what is around a request in a batch."""
+"""Limit of Anthropic; the capabilities leave room for what is around a request in a batch."""
 PART_BYTES = 256 * 1024
 PATH = "/v1/messages/batches"
 PAGE = 1000
@@ -85,7 +85,7 @@ MARKS_MAX = 10_000
 """Batches whose mark is remembered."""
 BEFORE_SECONDS = 900.0
 AFTER_SECONDS = 3_600.0
-"""How far the provider's time of a batch's creation may lie from when its submit began here."""
+"""Largest difference between the provider's time of a batch's creation and the start of its submit here."""
 _NAME = re.compile(rb'"custom_id"\s*:\s*"([0-9A-Za-z_-]{1,64})"')
 _LIVE = frozenset({"in_progress", "canceling"})
 _ENDED = "ended"
@@ -123,7 +123,7 @@ class AnthropicBatches:
         return Submission(remote_id, rates=reply.rates)
 
     async def poll(self, remote_id: str, *, seconds: float) -> Poll:
-        """Where it stands; see `Provider`. One whose results are archived is lost."""
+        """Return its state; see `Provider`. One whose results are archived is lost."""
 
         async def call(times: Any) -> Any:
             return await self._client.sdk.messages.batches.with_raw_response.retrieve(remote_id, timeout=times)

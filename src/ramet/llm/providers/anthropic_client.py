@@ -1,4 +1,4 @@
-"""What Anthropic's API answered, as an :class:`~ramet.llm.providers.base.Answer`.
+"""Answers of Anthropic's API as :class:`~ramet.llm.providers.base.Answer`.
 
 The same reader takes a live message and one of a batch's results. It never raises: what is not as it should be is an
 answer ``failed`` with the code ``unreadable`` and, since it may have been billed, with a usage that is not known.
@@ -30,7 +30,7 @@ _CUT = {
     "refusal": ("refusal", "the model refused to answer"),
     "pause_turn": ("pause_turn", "the model paused in the middle of its answer"),
 }
-"""Why the model stopped -> our code, and what to tell."""
+"""Reason why the model stopped -> code and words of the answer."""
 
 
 def read_message(key: str, body: Mapping[str, Any]) -> Answer:

@@ -1,4 +1,4 @@
-"""What the pipeline asks of a provider: submit, poll, cancel, results, find. A background call is a batch of one.
+"""The verbs of a provider: submit, poll, cancel, results, find. A background call is a batch of one.
 
 An adapter makes exactly one HTTP call for one verb (``results`` may page, a batch's ``submit`` uploads first), with
 the retries of its SDK off: who asks again, and when, is decided once, by the tasks. Every verb is told how many seconds
@@ -17,7 +17,7 @@ from ramet.llm.requests import Request
 
 
 class Mode(StrEnum):
-    """How a provider is asked."""
+    """Mode of asking a provider."""
 
     CHAT = "chat"
     """One call, which answers."""
@@ -29,15 +29,15 @@ class Mode(StrEnum):
 
 @dataclass(slots=True)
 class Sending:
-    """What the transport saw of one call."""
+    """State of one call in the transport."""
 
     began: bool = False
-    """Whether bytes of the request may have left."""
+    """True once bytes of the request may have left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a provider can do in a mode."""
+    """Capabilities of a provider in a mode."""
 
     items_max: int
     """Prompts of one submit; 1 but for batches."""
@@ -47,11 +47,11 @@ class Capabilities:
     """In which it answers or gives up."""
     can_cancel: bool
     can_find: bool
-    """Whether an ambiguous submit can be looked up by its key."""
+    """True if an ambiguous submit can be looked up by its key."""
     discount: float
     """Factor on the model's price."""
     result_seconds: float | None
-    """How long finished results are kept; None for days."""
+    """Time for which finished results are kept; None for days."""
 
 
 CHAT_CAPS = Capabilities(
@@ -82,7 +82,7 @@ class TokenUsage:
 
 
 class AnswerState(StrEnum):
-    """What came of one request."""
+    """State of one request at its end."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -96,7 +96,7 @@ class AnswerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a provider answered to one request."""
+    """A provider's answer to one request."""
 
     key: str
     state: AnswerState
@@ -113,11 +113,11 @@ class Answer:
     """Of a failed one: what to do about it (:mod:`ramet.llm.refusals`); None where the provider does not say."""
     response_id: str | None = None
     model: str | None = None
-    """Which the provider says answered."""
+    """Model that answered, as the provider says."""
     raw: dict[str, Any] | None = None
     """Further output that is no text, in the provider's own form: tool calls and the like."""
     finish_reason: str | None = None
-    """Why the model stopped, in the provider's own word."""
+    """Reason why the model stopped, in the provider's own word."""
     reasoning: str | None = None
     """The part of its reasoning that the provider shows."""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
@@ -148,7 +148,7 @@ ANSWER_DETAILS = ("finish_reason", "reasoning", "tool_calls", "logprobs", "choic
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """What an answer's headers told about a rate limit."""
+    """A rate limit, as an answer's headers state it."""
 
     of: str
     """``requests`` or ``tokens``."""
@@ -165,12 +165,12 @@ class Submission:
 
     remote_id: str
     answer: Answer | None = None
-    """Where the call answered at once (chat)."""
+    """The answer, of a call that answers at once (chat)."""
     rates: tuple[RateLimit, ...] = ()
 
 
 class PollState(StrEnum):
-    """Where a submission stands at the provider."""
+    """State of a submission at the provider."""
 
     LIVE = "live"
     ENDED = "ended"
@@ -195,15 +195,15 @@ class Poll:
     meaning: Meaning | None = None
     """Of a failed one, as of an answer."""
     retry_seconds: float | None = None
-    """When it wants to be asked again; None when it did not say."""
+    """Time until it wants to be asked again; None where it does not say."""
     answer: Answer | None = None
-    """Where the poll of a background call that ended brought its result along: no need to ask for it again."""
+    """The result that the poll of a background call brought along at its end: it need not be asked for again."""
     rates: tuple[RateLimit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """What a server before the provider, or one that speaks its API, wants beside the usual."""
+    """Parts of a request that a gateway, or a server with the same API, wants beside the usual."""
 
     limit_name: str | None = None
     """The parameter that limits an answer's tokens; None: known by the address, or learned from a refusal."""
@@ -238,7 +238,7 @@ class Provider(Protocol):
         ...
 
     async def poll(self, remote_id: str, *, seconds: float) -> Poll:
-        """Where it stands. An id that the provider does not know is :attr:`PollState.LOST`, no error.
+        """Return its state. An id that the provider does not know is :attr:`PollState.LOST`, no error.
 
         Raises:
             TooBusy, NotSent: ask again later (every failure of a poll but those below is one of these).
@@ -255,7 +255,7 @@ class Provider(Protocol):
         ...
 
     def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
-        """What an ended submission answered, in any order, streamed: never all of it in memory.
+        """Yield the answers of an ended submission, in any order: never all of them in memory.
 
         ``seconds`` bounds each read, not all of them. A line that cannot be read is an answer ``failed`` with code
         ``unreadable`` where its key is known, and is left out (and logged) where not.

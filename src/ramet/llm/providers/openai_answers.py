@@ -1,4 +1,4 @@
-"""What OpenAI's API answered, as an :class:`~ramet.llm.providers.base.Answer`.
+"""Answers of OpenAI's API as :class:`~ramet.llm.providers.base.Answer`.
 
 The same readers take a live answer and a line of a batch's files. They never raise: what is not as it should be is an
 answer ``failed`` with the code ``unreadable`` and, since it may have been billed, with a usage that is not known.

@@ -113,7 +113,7 @@ class OpenAIBatch:
         return file_id
 
     async def poll(self, remote_id: str, *, seconds: float) -> Poll:
-        """Where it stands. Of a batch that failed, the error begins with the provider's code. See `Provider`."""
+        """Return its state. Of a batch that failed, the error begins with the provider's code. See `Provider`."""
         try:
             reply = await self._retrieve(remote_id, seconds)
         except NotFound as error:

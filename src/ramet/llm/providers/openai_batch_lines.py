@@ -132,7 +132,7 @@ def _answer_in(key: str, line: Mapping[str, Any]) -> Answer:
 
 
 def problem_of(body: Mapping[str, Any]) -> tuple[str, Meaning | None]:
-    """Why a batch failed as a whole: ``code: message`` of its first error, in one line, and what it means."""
+    """Return the reason why a batch failed as a whole, ``code: message`` of its first error, and its meaning."""
     errors = body.get("errors")
     data = errors.get("data") if isinstance(errors, Mapping) else None
     first = data[0] if isinstance(data, list) and data else None

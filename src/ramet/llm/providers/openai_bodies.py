@@ -17,7 +17,7 @@ _OURS = frozenset(
     "model messages input instructions max_output_tokens stream stream_options "
     "background conversation previous_response_id context_management prompt".split()
 )
-"""What this pipeline decides itself, or what would make a call longer than it was priced."""
+"""Parameters that this pipeline decides itself, or that would make a call longer than it was priced."""
 _DEARER = {
     "web_search_options": "a search is paid on top",
     "modalities": "sound is paid otherwise",
@@ -32,7 +32,7 @@ _CHAT_ONLY = frozenset(
     "stop seed presence_penalty frequency_penalty logit_bias logprobs functions n max_tokens "
     "max_completion_tokens".split()
 )
-"""What the Responses API does not take."""
+"""Parameters that the Responses API does not take."""
 
 
 def chat_body(request: Request, *, limit_name: str = "max_completion_tokens") -> dict[str, Any]:
@@ -126,7 +126,7 @@ def response_body(request: Request) -> dict[str, Any]:
 
 
 def is_strict(schema: object) -> bool:
-    """Whether a JSON Schema keeps the rules of strict structured output: every object closed, every field required."""
+    """Return whether a JSON Schema keeps the rules of strict structured output: objects closed, all fields required."""
     if isinstance(schema, list):
         return all(is_strict(part) for part in schema)
     if not isinstance(schema, Mapping):

@@ -117,7 +117,7 @@ class OpenAIClient(Caller):
 
 
 def _without(body: object, secret: str) -> object:
-    """What a server said, without the value of a header that it repeats."""
+    """Return a server's words without the value of a header that it repeats."""
     if isinstance(body, str):
         return body.replace(secret, "***") if len(secret) >= SECRET_CHARACTERS_MIN else body
     if isinstance(body, dict):
@@ -236,7 +236,7 @@ class OpenAIBackground:
         return Submission(remote_id, answer, reply.rates)
 
     async def poll(self, remote_id: str, *, seconds: float) -> Poll:
-        """Where it stands; once it ended, with its answer. See `Provider`."""
+        """Return its state; once it ended, with its answer. See `Provider`."""
         try:
             reply = await self._retrieve(remote_id, seconds)
         except NotFound as error:

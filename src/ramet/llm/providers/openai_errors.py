@@ -1,4 +1,4 @@
-"""What the headers of an OpenAI-like answer tell about rate limits, and when to come back."""
+"""Rate limits, and the time to come back, in the headers of an OpenAI-like answer."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class NotFound(ProviderError):
 
 
 class Conflict(NotSent):
-    """What was asked of a submission does not fit the state that it is in: it may have ended."""
+    """The submission is in another state than the request needs: it may have ended."""
 
 
 class FileNotThere(NotSent):

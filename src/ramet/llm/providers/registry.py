@@ -1,4 +1,4 @@
-"""Whether a provider can be asked something, told before anything is opened, stored or sent."""
+"""Providers by name, and checks of a request before anything is opened, stored or sent."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def open_provider(
 
 
 def caps_of(name: str) -> Mapping[Mode, Capabilities]:
-    """What a provider can do in each mode that it has; nothing is opened.
+    """Return a provider's capabilities in each of its modes; nothing is opened.
 
     Raises:
         ExtraMissing: its SDK is not installed.

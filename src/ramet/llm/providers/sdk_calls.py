@@ -137,11 +137,11 @@ class Caller:
     def _fault(
         self, status: int, headers: Mapping[str, str], body: object, *, submit: bool, batch: bool
     ) -> ProviderError:
-        """What an answer other than 2xx means."""
+        """Return the error for an answer other than 2xx."""
         return fault_of(status, headers, body, host=self.host, key=self._key, submit=submit, batch=batch)
 
     def _rates(self, headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
-        """What an answer's headers tell about rate limits."""
+        """Return the rate limits in an answer's headers."""
         return rates_from(headers)
 
     def _unreadable(self, submit: bool, why: str) -> ProviderError:
@@ -209,7 +209,7 @@ class AnswersAtOnce:
 
 
 def submission(answer: Answer, reply: Reply, submit_key: str, host: str) -> Submission:
-    """What a call brought.
+    """Result of a call.
 
     Raises:
         Ambiguous: it was answered, and nobody can tell with what.

@@ -18,7 +18,7 @@ CONNECTIONS_MAX = 100
 KEEPALIVE_SECONDS = 2.0
 """Shorter than servers keep a connection: one that closes as we write would leave a submit in doubt."""
 STREAMED = ("/content", "/results")
-"""How the addresses of files end, which are read line by line."""
+"""End of the addresses of files, which are read line by line."""
 
 
 class AnswerTooLarge(httpx2.TransportError):
