@@ -159,6 +159,8 @@ class SourceRow:
     last_scraped_at: float | None
     last_count: int | None
     most_listings: int
+    suspect: int
+    """Runs in a row whose list was empty where there were openings before."""
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> SourceRow:
