@@ -314,6 +314,8 @@ class SourceSettings(Section):
     """How a source is scraped."""
 
     spawn_batch: int = setting(2_000, "listings of one checkpoint", "listings", ge=1, le=5_000)
+    few_openings: int = setting(5, "a board that never had more may become empty", "openings", ge=0)
+    empty_runs: int = setting(3, "runs in a row after which such an empty board is believed", "runs", ge=1)
     pages_max: int = setting(500, "pages of one run", "pages", ge=1)
     known_share: float = setting(
         0.8, "a page with at least this share of known listings counts as known", "share", ge=0, le=1
