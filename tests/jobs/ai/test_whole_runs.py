@@ -80,7 +80,11 @@ async def look(desk: Desk, base_url: str, **limits: Any) -> tuple[Task, set[str]
         await desk.set(model__base_url=base_url, model__cheap="small", model__expensive="large", model__price="1:2")
     wanted = replace(LIMITS, **({"max_cost": MAX_COST} | limits))
     task = await desk.run(COMPANY, {"website": SITE, "name": "Acme"}, limits=wanted)
-    made = {f"{one.kind} {one.key}" async for one in desk.client.all_tasks(tracking_id=task.tracking_id)}
+    # The key of judging again ends with the id of the look that asked for it.
+    made = {
+        f"{one.kind} {one.key.removesuffix(task.id).strip()}"
+        async for one in desk.client.all_tasks(tracking_id=task.tracking_id)
+    }
     return task, made
 
 
@@ -93,7 +97,7 @@ async def spent(desk: Desk, task: Task) -> int:
 
 TASKS = {
     "COMPANY acme.example", "SOURCE_DISCOVERY https://boards.greenhouse.io/acme", "SCRAPE_SOURCE greenhouse:acme",
-    "LISTING https://boards.greenhouse.io/acme/jobs/1",
+    "LISTING https://boards.greenhouse.io/acme/jobs/1", "jobs.rescore acme.example",
 }  # fmt: skip
 
 
