@@ -78,6 +78,7 @@ async def survive(world: World, every: int) -> int:
         await fetchers.close()
 
 
+@pytest.mark.timeout(900)
 async def test_a_crash_before_a_statement_changes_no_verdict_and_no_history(world: World) -> None:
     assert await survive(world, 131) >= 2
 
