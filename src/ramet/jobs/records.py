@@ -159,6 +159,8 @@ class SourceRow:
     last_scraped_at: float | None
     last_count: int | None
     most_listings: int
+    suspect: int
+    """Runs in a row whose list was empty where there were openings before."""
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> SourceRow:
@@ -267,11 +269,6 @@ SAVE_FAILED_READING = """
     WHERE jobs_readings.number <= excluded.number"""
 """It is read again by the next run that its board shows it to, then by every second, fourth, eighth, sixteenth one."""
 SAME_IN_SOURCE = "SELECT listing_id FROM jobs_listings WHERE source_id = ? AND external_id = ?"
-SAME_ELSEWHERE = """
-    SELECT listing_id FROM jobs_listings
-    WHERE fingerprint = ? AND listing_id <> ? AND status IN ('matched', 'skipped', 'filtered') AND same_as IS NULL
-        AND closed_at IS NULL AND (source_id IS NULL OR source_id <> ?)
-    ORDER BY first_seen_at, listing_id LIMIT 1"""
 CLOSE_UNSEEN = """
     UPDATE jobs_listings SET closed_at = ?
     WHERE source_id = ? AND last_seen_at < ? AND closed_at IS NULL AND status <> 'refused'"""
@@ -279,7 +276,11 @@ VERDICTS = """
     SELECT replaced_at, cause, status, reason, match_score, title, location, salary_min, salary_max, salary_currency
     FROM jobs_verdicts WHERE listing_id = ? ORDER BY replaced_at DESC LIMIT ?"""
 SEEN_UNCHANGED = "UPDATE jobs_listings SET last_seen_at = ?, closed_at = NULL WHERE source_id = ? AND last_seen_at >= ?"
-MATCHES = "SELECT COUNT(*) FROM jobs_matches WHERE tracking_id = ? AND match_score >= ?"
+MATCHES = """
+    SELECT COUNT(DISTINCT COALESCE(l.fingerprint, m.listing_id))
+    FROM jobs_matches m JOIN jobs_listings l ON l.listing_id = m.listing_id
+    WHERE m.tracking_id = ? AND m.match_score >= ?"""
+"""One opening in one place on several boards counts once."""
 NOT_BEGUN = frozenset({"refused", "unscored"})
 """Status of listings without a task that read them, or with one that had nothing to judge by: offered at every run."""
 UNFINISHED = frozenset({"analyzing", "unknown"})

@@ -314,6 +314,8 @@ class SourceSettings(Section):
     """How a source is scraped."""
 
     spawn_batch: int = setting(2_000, "listings of one checkpoint", "listings", ge=1, le=5_000)
+    few_openings: int = setting(5, "a board that never had more may become empty", "openings", ge=0)
+    empty_runs: int = setting(3, "runs in a row after which such an empty board is believed", "runs", ge=1)
     pages_max: int = setting(500, "pages of one run", "pages", ge=1)
     known_share: float = setting(
         0.8, "a page with at least this share of known listings counts as known", "share", ge=0, le=1
@@ -352,10 +354,15 @@ class FetchSettings(fetch.FetchSettings, Section):
 class ModelSettings(Section):
     """Which language model helps, and what it may cost. The key is in the environment, never here."""
 
-    base_url: str = setting("", "of an OpenAI-compatible server; empty: OpenAI's own")
+    provider: Literal["openai", "anthropic"] = setting(
+        "openai", "openai, for OpenAI and every server that speaks its API, or anthropic"
+    )
+    base_url: str = setting("", "of a server of one's own that speaks the provider's API; empty: the provider's own")
     cheap: str = setting("", "model that reads pages and postings; empty: none, rules only")
     expensive: str = setting("", "model that explains and adjusts scores; empty: none")
-    key_env: str = setting("OPENAI_API_KEY", "name of the environment variable that has the key")
+    key_env: str = setting(
+        "", "name of the environment variable that has the key; empty: OPENAI_API_KEY or ANTHROPIC_API_KEY"
+    )
     price: str = setting("", "of both models, IN:OUT in dollars per million tokens, where the price list has none")
     max_cost: int = setting(1_000_000_000, "that one run may spend on models", "nano-dollars", ge=0)
     adjust_max: float = setting(10, "that a model may add to or take from a score", "points", ge=0, le=100)
@@ -364,6 +371,11 @@ class ModelSettings(Section):
     output_tokens: int = setting(1_200, "that an answer may have", "tokens", ge=100, le=32_000)
     retries: int = setting(2, "of a call that did not arrive", "retries", ge=0, le=10)
     redact: bool = setting(True, "leave e-mail addresses and phone numbers out of what is sent")
+
+    @property
+    def key_variable(self) -> str:
+        """Name of the environment variable that has the key."""
+        return self.key_env or f"{self.provider.upper()}_API_KEY"
 
     @property
     def reads(self) -> bool:

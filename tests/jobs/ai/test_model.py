@@ -9,11 +9,12 @@ import pytest
 
 from ramet import Client, Context
 from ramet.commands.extras import ExtraMissing
+from ramet.jobs.ai import model
 from ramet.jobs.ai.model import NoAnswer, ask, asking
 from ramet.jobs.ai.prompts import COMPANY, MARK, CompanyReply
 from ramet.jobs.settings import ModelSettings
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.providers.base import Answer, AnswerState, TokenUsage
+from ramet.llm.providers.base import Answer, AnswerState, Mode, TokenUsage
 from ramet.testing import fresh_client
 from tests.jobs.ai.fake_model import COST, SETTINGS, Said, app_doing, run, speaking
 
@@ -127,6 +128,34 @@ async def test_a_provider_that_cannot_be_opened_is_no_answer(why: Exception) -> 
     with speaking(GOOD):
         async with fresh_client(app) as client:
             assert await run(app, client)
+
+
+@pytest.mark.parametrize(
+    ("settings", "variable"),
+    [
+        (ModelSettings(), "OPENAI_API_KEY"),
+        (ModelSettings(provider="anthropic"), "ANTHROPIC_API_KEY"),
+        (ModelSettings(provider="anthropic", key_env="MY_KEY"), "MY_KEY"),
+    ],
+)
+def test_the_provider_of_the_settings_is_opened_with_its_own_key(
+    settings: ModelSettings, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(
+        model, "open_provider", lambda name, mode, *, base_url, api_key: opened.append((name, mode, base_url, api_key))
+    )
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MY_KEY"):
+        monkeypatch.setenv(name, f"of {name}")
+    model.open_from_environment(settings)
+    assert opened == [(settings.provider, Mode.CHAT, None, f"of {variable}")]
+
+
+async def test_a_model_of_anthropic_has_the_price_of_anthropic() -> None:
+    settings = ModelSettings(provider="anthropic", cheap="claude-haiku-4-5")
+    found, cost, asked = await told(GOOD, settings=settings)
+    assert (found["about"], asked) == ("We build ferries.", 1)
+    assert cost == 10 * 1_000 + 5 * 5_000  # A dollar a million tokens in, five out.
 
 
 async def test_the_same_question_is_paid_once() -> None:

@@ -65,6 +65,7 @@ async def survive(world: World, every: int) -> int:
         await fetchers.close()
 
 
+@pytest.mark.timeout(900)
 async def test_a_crash_before_a_statement_changes_nothing_that_is_saved(world: World) -> None:
     assert await survive(world, 37) > 5
 

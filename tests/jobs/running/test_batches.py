@@ -26,7 +26,7 @@ BREAD = (
 async def employer(desk: Desk, name: str, **pages: str) -> str:
     """A company with a board, looked at with all that came of it; its source."""
     token = name.lower()
-    board = desk.world.board("greenhouse", token, [Opening("1", f"Python Engineer at {name}")], company=name)
+    board = desk.world.board("greenhouse", token, [Opening("1", f"Python Engineer 1 at {name}")], company=name)
     site = f"https://{token}.example/"
     desk.world.company(name, site, careers=f'<a href="{board.url}">Open positions</a>', **pages)
     await desk.company(site, name)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from ramet.engine.tools.import_tasks import Importer, ImportSource
-from ramet.jobs import pipeline
+from ramet.jobs import matches, pipeline
 from ramet.jobs.commands.why import find_listings, why_of
 from ramet.jobs.kinds import LISTING
+from ramet.jobs.records import MATCHES
 from ramet.model.importing import Rules
 from ramet.testing import drain
 from tests.jobs.running.conftest import EAGER, Desk
@@ -92,10 +93,14 @@ async def test_one_opening_on_two_boards_is_one_match(desk: Desk) -> None:
     for kind in ("greenhouse", "ashby"):
         board = desk.world.board(kind, "acme", [opening], company="Acme")
         await desk.discover(board.url, approved=True, company_name="Acme")
-    rows = await desk.rows("jobs_listings", "status, same_as IS NULL, reason")
-    assert [row[0] for row in rows] == ["matched", "skipped"]
-    assert "duplicate" in rows[1][2]
-    assert len(await desk.rows("jobs_matches", "listing_id")) == 1
+    # Each is judged by itself, whatever came first; they are folded when they are read.
+    assert await desk.rows("jobs_listings", "status, same_as IS NULL") == [("matched", 1), ("matched", 1)]
+    [one] = await matches(desk.client, now=desk.clock.now())
+    urls = [one.match.url, *(other.url for other in one.others)]
+    assert urls == sorted(urls)
+    assert len(urls) == 2
+    [(tracking_id,)] = set(await desk.rows("jobs_matches", "tracking_id", "listing_id LIKE '%greenhouse%'"))
+    assert await desk.client.read(MATCHES, (tracking_id, 0.0)) == [(1,)]
 
 
 async def test_equal_openings_with_numbers_of_their_own_on_one_board_are_two(desk: Desk) -> None:

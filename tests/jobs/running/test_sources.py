@@ -164,6 +164,30 @@ async def test_an_answer_of_another_shape_is_a_failed_run_and_never_an_empty_boa
     assert await desk.one("jobs_sources", "last_status, most_listings") == ("error", 3)
 
 
+async def test_a_board_of_one_opening_that_closes_it_is_believed_at_its_third_empty_run(desk: Desk) -> None:
+    source_id, _ = await source(desk, count=1)
+    desk.world.board("greenhouse", "acme", [], company="Acme")
+    for _ in range(2):
+        desk.clock.advance(2 * DAY)
+        assert (await desk.scrape(source_id)).state == "skipped"
+        assert await desk.rows("jobs_listings", "closed_at") == [(None,)]
+    for _ in range(2):  # And not suspect again afterwards.
+        desk.clock.advance(2 * DAY)
+        assert (await desk.scrape(source_id)).state == "success"
+        assert await desk.one("jobs_sources", "last_count, suspect") == (0, 0)
+    [(closed_at,)] = await desk.rows("jobs_listings", "closed_at")
+    assert closed_at is not None
+
+
+async def test_a_large_board_that_is_empty_stays_suspect(desk: Desk) -> None:
+    source_id, _ = await source(desk, count=6)
+    desk.world.board("greenhouse", "acme", [], company="Acme")
+    for _ in range(5):
+        desk.clock.advance(2 * DAY)
+        assert (await desk.scrape(source_id)).state == "skipped"
+    assert await desk.rows("jobs_listings", "closed_at") == [(None,)] * 6
+
+
 async def test_an_empty_list_where_there_were_openings_is_suspect(desk: Desk) -> None:
     source_id, _ = await source(desk)
     desk.world.board("greenhouse", "acme", [], company="Acme")

@@ -26,6 +26,7 @@ from tests.llm.running.conftest import DEAR, MODEL, question
 pytestmark = pytest.mark.proof
 MODES = list(Mode)
 FEW = 12
+PARTS_FULL = 8
 
 
 @pytest.fixture(autouse=True)
@@ -87,9 +88,13 @@ async def test_each_rows_write_is_there_once_wherever_the_process_dies(mode: Mod
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("part", range(PARTS_FULL))
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("on", ["postgres", "sqlite"])
-async def test_each_rows_write_is_there_once_at_every_statement(on: str, mode: Mode, tmp_path: Path) -> None:
+async def test_each_rows_write_is_there_once_at_every_statement(on: str, mode: Mode, part: int, tmp_path: Path) -> None:
+    """Around every commit, and at the first and the last of each statement: a life says thousands of them."""
     heard = (await survive(on, mode, tmp_path / "whole")).heard
-    for moment in range(1, len(heard) + 1):
+    first = {what: moment for moment, what in reversed([*enumerate(heard, 1)])}
+    last = {what: moment for moment, what in enumerate(heard, 1)}
+    for moment in sorted({*commits(heard), *first.values(), *last.values()})[part::PARTS_FULL]:
         await survive(on, mode, tmp_path / "again", moment)

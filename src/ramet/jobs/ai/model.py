@@ -62,7 +62,7 @@ class ModelSession:
     def __init__(self) -> None:
         self.opener: Opener = open_from_environment
         """How a provider is opened; tests put their own here."""
-        self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], Provider]]
+        self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str, str], Provider]]
         self._providers = WeakKeyDictionary()
         self._told: set[tuple[str, str]] = set()
 
@@ -73,7 +73,7 @@ class ModelSession:
             Unanswered: it cannot be opened here.
         """
         opened = self._providers.setdefault(asyncio.get_running_loop(), {})
-        place = settings.base_url, settings.key_env
+        place = settings.provider, settings.base_url, settings.key_variable
         if place not in opened:
             try:
                 opened[place] = self.opener(settings)
@@ -102,7 +102,8 @@ def open_from_environment(settings: ModelSettings) -> Provider:
         UserError: it cannot be opened, or what opens it is not installed.
     """
     base_url = settings.base_url or None
-    return open_provider("openai", Mode.CHAT, base_url=base_url, api_key=os.environ.get(settings.key_env) or None)
+    api_key = os.environ.get(settings.key_variable) or None
+    return open_provider(settings.provider, Mode.CHAT, base_url=base_url, api_key=api_key)
 
 
 asking = ModelSession()
@@ -195,14 +196,16 @@ def _words(answer: Answer) -> str:
 
 def _price(model: str, settings: ModelSettings) -> Price:
     try:
-        return price_of(model, "openai", settings.price or None, base_url=settings.base_url or None)
+        return price_of(model, settings.provider, settings.price or None, base_url=settings.base_url or None)
     except UserError as error:
         raise NoAnswer(f"no price, so no ceiling could hold: {one_line(error)} (jobs.model.price)") from None
 
 
 async def _called(ctx: Context, provider: Provider, request: Request, settings: ModelSettings) -> Submission:
     """One call, tried again a few times while it certainly did not arrive."""
-    resource = f"jobs:model:{urlsplit(settings.base_url).netloc.rpartition('@')[2] or 'openai'}:{request.model}"[:300]
+    resource = (
+        f"jobs:model:{urlsplit(settings.base_url).netloc.rpartition('@')[2] or settings.provider}:{request.model}"[:300]
+    )
     tries = 0
     while True:
         await _turn(ctx, resource)

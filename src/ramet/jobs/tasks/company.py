@@ -80,9 +80,10 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     _save(ctx, CompanyFindings(facts, level, board, priority), now)
     if board is not None:
         await _follow(ctx, board, facts.name, priority, now, scrape=payload.scrape)
-    # Listings that were judged without it, or by what was known before.
-    again = RescorePayload(company_id=company_of(ctx.key), cause="its company was looked at", asked_by=ctx.id)
-    ctx.spawn(RESCORE, again)
+    if not _counts_as_before(before, facts, priority):
+        # Listings that were judged without it, or by what was known before.
+        again = RescorePayload(company_id=company_of(ctx.key), cause="its company was looked at", asked_by=ctx.id)
+        ctx.spawn(RESCORE, again)
     ctx.hold_key(settings.company.fresh_days * DAY if level is Completeness.GOOD else 0.0)
     return {
         "company": facts.name,
@@ -100,6 +101,15 @@ class CompanyFindings:
     level: Completeness
     board: DetectedBoard | None
     priority: Priority | None
+
+
+def _counts_as_before(before: CompanyRow | None, facts: CompanyFacts, priority: Priority | None) -> bool:
+    """Whether the look found nothing that makes another score of a listing."""
+    if before is None or before.completeness is None:
+        return False
+    tier = priority.tier if priority else None
+    found = (facts.name, facts.company_size_category, tier, tuple(facts.tech_stack))
+    return found == (before.name, before.company_size_category, before.tier, before.tech_stack)
 
 
 def _name_of(company_id: str) -> str:

@@ -186,12 +186,6 @@ async def analyze(ctx: Context, payload: ListingPayload) -> Any:
     """Say how well it fits, after the look at its company."""
     settings = await settings_in_force(ctx.client)
     gathered = _gathered(ctx, payload)
-    twin = await _same_elsewhere(ctx, gathered, payload)
-    if twin is not None:
-        reason = f"duplicate: same company, title and place as {twin}"
-        verdict = Verdict("skipped", reason, ctx.state["filter_result"])
-        save_listing(ctx, payload, gathered, verdict, settings, same_as=twin)
-        return ctx.skip(reason)
     employer = await employer_of(ctx.client, payload, gathered.posting)
     if employer.awaited:
         wait = wait_for_look(ctx, employer)
@@ -245,8 +239,6 @@ async def _dropped_at_once(
     Nothing was fetched and nothing was paid, so a crash costs only the reading. Most listings of a board end here. The
     record names the company before that is looked up, so a look that ends meanwhile finds this listing at work.
     """
-    if await _same_elsewhere(ctx, gathered, payload) is not None:
-        return None
     employer = await employer_of(ctx.client, payload, gathered.posting)
     case = Case(gathered.posting, gathered.reading, employer.company_id, employer.signals, company_note(ctx, employer))
     verdict = verdict_of(case, settings, ctx.now)
@@ -304,15 +296,6 @@ async def _same_in_source(ctx: Context, payload: ListingPayload, number: str | N
         return None
     rows = await ctx.read(records.SAME_IN_SOURCE, (payload.source_id, number))
     return next((str(listing_id) for (listing_id,) in rows if listing_id != listing_id_of(payload)), None)
-
-
-async def _same_elsewhere(ctx: Context, gathered: ReadPosting, payload: ListingPayload) -> str | None:
-    """The same opening on another board, which came first. Within one board its own numbers tell openings apart."""
-    if not gathered.fingerprint:
-        return None
-    own = (listing_id_of(payload), payload.source_id or "")
-    rows = await ctx.read(records.SAME_ELSEWHERE, (gathered.fingerprint, *own))
-    return str(rows[0][0]) if rows else None
 
 
 def _read_there(ctx: Context, payload: ListingPayload, settings: JobsSettings) -> Posting | None:

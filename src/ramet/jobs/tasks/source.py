@@ -188,7 +188,13 @@ class Run:
         return {name: value for name, value in kept.items() if name != JUDGED_BY}
 
     def _was_fuller(self) -> bool:
-        return self._source.most_listings > 0 and not (self._source.allow_empty or self._instruction.allow_empty)
+        """Whether an empty list is odd here: not on a board of few openings, where the runs before say the same."""
+        source, rules = self._source, self._settings.source
+        if source.allow_empty or self._instruction.allow_empty or source.most_listings == 0:
+            return False
+        if source.last_count == 0 and source.suspect == 0:
+            return False  # The run before has believed it.
+        return source.most_listings > rules.few_openings or source.suspect + 1 < rules.empty_runs
 
     # --- a page
 

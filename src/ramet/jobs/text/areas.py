@@ -112,8 +112,12 @@ def _benefit() -> tuple[re.Pattern[str], dict[str, str]]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, countries))})(?!\w)"), countries
 
 
+def words_of_benefits(text: str) -> tuple[str, ...]:
+    """Return the words of a text for benefits that only one country has, in their order, each once."""
+    return tuple(dict.fromkeys(match[0] for match in _benefit()[0].finditer(text.lower())))
+
+
 def country_of_benefits(text: str) -> str | None:
     """Return the one country whose benefits a text names; None for none and for several."""
-    expression, countries = _benefit()
-    found = {countries[match[0]] for match in expression.finditer(text.lower())}
+    found = {_benefit()[1][word] for word in words_of_benefits(text)}
     return found.pop() if len(found) == 1 else None
