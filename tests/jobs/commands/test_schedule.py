@@ -18,6 +18,12 @@ from tests.jobs.world.openings import Opening
 from tests.jobs.world.world import World
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are not folded, whatever terminal the tests run in."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 def ready(place: Place) -> None:
     assert place.run("init", "--sample").exit_code == 0
 

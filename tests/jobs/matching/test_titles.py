@@ -75,3 +75,11 @@ def test_only_wanted_titles_are_taken_by_their_meaning_too() -> None:
     settings = settings_with(profile={"name": "Ana", "titles": list(WANTED)}, filter={"wanted_titles_only": True})
     assert judged(posting("Back-end Developer"), settings).passed
     assert not judged(posting("Security Engineer"), settings).passed
+
+
+def test_a_role_alone_is_wanted_as_it_is_written_and_its_synonyms_are_compared_by_the_rest() -> None:
+    wanted = ("developer",)
+    assert title_match("Web Developer", wanted).likeness is Likeness.WANTED
+    assert title_match("Python Engineer", wanted).likeness is Likeness.SAME_ROLE
+    assert title_match("Security Engineer", wanted).likeness is Likeness.RELATED
+    assert title_match("Customer Solutions Engineer", wanted).likeness is Likeness.OTHER

@@ -58,6 +58,9 @@ def title_match(title: str, wanted: tuple[str, ...]) -> TitleMatch:
     phrases = {phrase: unify(fold(phrase)) for phrase in wanted}
     for phrase, meant in phrases.items():
         parts = meant.split()
+        if meant in _roles():
+            # "developer" is wanted as it is written: with its synonyms it would be any engineer.
+            continue
         if has_word(unified, meant) or (len(parts) > 1 and set(parts) <= set(words) and parts[-1] in _roles()):
             return TitleMatch(Likeness.WANTED, phrase)
     return _nearly(unified, words, tuple(phrases.values()))
