@@ -10,6 +10,7 @@ from ramet.jobs.app import fetchers
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import detail_request, is_page, name_request, read_detail, read_list, read_name
+from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.posting import Posting
@@ -134,7 +135,7 @@ async def test_the_paged_interface_of_workable_is_read_too(world: World) -> None
     world.board("workable_v3", "acme", made_up(25), company="Acme")
     found = board_of_url("https://apply.workable.com/acme/")
     assert found is not None
-    instruction = instruction_for(type(found)("workable_v3", found.url, found.token, {}, found.confidence, "url"))
+    instruction = instruction_for(found, vendor=vendors()["workable_v3"])
     postings = await all_of(instruction)
     assert len(postings) == 25
     assert all(posting.location and posting.workplace for posting in postings)

@@ -7,7 +7,7 @@ from itertools import count, pairwise
 
 import pytest
 
-from ramet.jobs.kinds import COMPANY, LISTING, SCRAPE_SOURCE, SOURCE_DISCOVERY
+from ramet.jobs.kinds import COMPANY, LISTING, RESCORE, SCRAPE_SOURCE, SOURCE_DISCOVERY
 from tests.hostile.pages import fresh, fresh_word
 from tests.jobs.running.conftest import EAGER, Desk
 from tests.jobs.world.messages import Asked, Reply, html
@@ -55,7 +55,7 @@ async def test_a_site_that_finds_whatever_is_asked_for_starts_nothing(desk: Desk
     desk.world.under(SITE, sorry)
     task = await desk.company()
     assert task.state in ("success", "failed"), task
-    assert await kinds(desk) == {COMPANY: 1}
+    assert await kinds(desk) == {COMPANY: 1, RESCORE: 1}
     assert len({one.target for one in desk.world.requests}) < 10
 
 
@@ -94,7 +94,7 @@ async def test_companies_that_lead_to_one_another_without_end_stop_at_the_first_
     lineage = await desk.client.lineage(root.tracking_id)
     assert lineage is not None
     assert (lineage.state, lineage.live) == ("finished", 0)
-    assert await kinds(desk) == {COMPANY: 1, SOURCE_DISCOVERY: 1, SCRAPE_SOURCE: 1, LISTING: 2}
+    assert await kinds(desk) == {COMPANY: 1, SOURCE_DISCOVERY: 1, SCRAPE_SOURCE: 1, LISTING: 2, RESCORE: 1}
 
 
 async def test_of_two_spellings_of_one_page_both_say_the_other_is_the_true_one_and_each_is_read_once(

@@ -138,8 +138,8 @@ class Run:
         """Keys of listings that have a verdict."""
         self._some_due = False
         """Whether listings that could not be read are to be tried again, whatever the list says of itself."""
-        self._ids: set[str] = set()
-        """Of this run, in this process: boards repeat themselves."""
+        self._shown: set[tuple[str, str]] = set()
+        """Numbers and listings of this run, in this process: boards repeat themselves."""
 
     async def prepare(self) -> None:
         """Look up what the whole run needs."""
@@ -224,10 +224,11 @@ class Run:
         self._after(page, len(known), len(fresh))
 
     def _first(self, posting: Posting) -> bool:
-        mark = posting.external_id or posting.url
-        if mark in self._ids:
+        # Two rows of one address are one listing: taken in turn, it would seem to change with every run.
+        marks = {("number", posting.external_id or posting.url), ("listing", listing_key(posting.url))}
+        if marks & self._shown:
             return False
-        self._ids.add(mark)
+        self._shown |= marks
         return True
 
     async def _known(self, keys: Mapping[str, Posting]) -> set[str]:
