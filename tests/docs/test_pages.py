@@ -18,8 +18,8 @@ SIGNATURES = "docs/reference/api.md"
 READ = [page for page in PAGES if name_of(page) != SIGNATURES and list(blocks(text_of(page)))]
 WITHOUT_A_WORLD = re.compile(r'^```python title="', flags=re.MULTILINE)
 """A page with programs of its own begins in an empty folder; the others with a program and a database."""
-NOT_RUN_MAX = 62
-"""The last one asks whether to retry the 5,000 tasks of an outage (docs/guides/operations.md)."""
+NOT_RUN_MAX = 66
+"""The last ones ask servers for openings, or need another program's file or matches (docs/guides/jobs.md)."""
 
 
 def unrun(page: Path) -> list[tuple[str, int, str]]:

@@ -33,6 +33,8 @@ blocks reoffer x | cancel x --reason r | costs | dashboard | doctor | exclude x 
 jobs company add https://a.example | jobs company list | jobs export csv | jobs init --sample | jobs matches
 jobs rejected | jobs run --unscored | jobs sources add https://boards.greenhouse.io/a | jobs sources approve x
 jobs sources disable x --reason r | jobs sources enable x | jobs sources list | jobs why x | jobs work
+jobs add-openings {rows} | jobs look https://a.example/jobs/1 | jobs mark x applied | jobs rescore
+jobs schedule daily | jobs schedule off | jobs schedule show | jobs schedule weekly
 limit kind a --concurrency 1 | limit queue a --concurrency 1 | limit resource a --rate 1 | limits show
 lineage raise x --max-tasks 9 | llm cancel x | llm delete x | llm results x | llm resume x | llm status
 llm submit {prompts} --model gpt-5-mini --max-cost 1 --json | llm watch x | llm work | metrics
@@ -106,7 +108,11 @@ def test_every_command_refuses_it(address: str, cli: Cli, tmp_path: Path, monkey
     before, wrong = everything(address), {}
     put_there = {
         "prompts": ("prompts.jsonl", '{"prompt": "Why?", "max_output_tokens": 9}\n'),
-        "rows": ("rows.jsonl", '{"id": "1", "type": "node", "url": "a", "status": "pending", "created_at": 1}\n'),
+        "rows": (
+            "rows.jsonl",
+            '{"id": "1", "type": "node", "url": "https://a.example/1", "title": "Engineer", "status": "pending", '
+            '"created_at": 1}\n',
+        ),
         "titles": ("titles.jsonl", '{"title": "x", "text": "A text."}\n'),
     }
     places = {name: tmp_path / file for name, (file, _) in put_there.items()}

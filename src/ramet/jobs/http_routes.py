@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from ramet import Client, StoreError, UnknownKind
 from ramet.commands.errors import UserError, one_line
+
+if TYPE_CHECKING:  # It comes with the extra `web`, which the pipeline does not need.
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
 
 APP = "ramet.jobs.pipeline:app"
 LIMIT, LIMIT_MAX = 100, 1_000
@@ -47,6 +49,7 @@ class MarkBody(BaseModel):
 
 def routes(client_of: Callable[[Request], Client]) -> list[BaseRoute]:
     """The routes; the entry point ``ramet.dashboard`` of the package."""
+    from starlette.routing import Route
 
     async def read(client: Client, request: Request) -> dict[str, Any]:
         from ramet.jobs.match_status import matches
@@ -77,11 +80,11 @@ def routes(client_of: Callable[[Request], Client]) -> list[BaseRoute]:
     ]
 
 
-Handler = Callable[[Client, Request], Awaitable[dict[str, Any]]]
-
-
-def _answered(client_of: Callable[[Request], Client], handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+def _answered(
+    client_of: Callable[[Request], Client], handler: Callable[[Client, Request], Awaitable[dict[str, Any]]]
+) -> Callable[[Request], Awaitable[Response]]:
     """The answer of a handler; what can be put right as the API says it: a status, a code and a line."""
+    from starlette.responses import JSONResponse
 
     async def answer(request: Request) -> Response:
         try:
@@ -103,4 +106,6 @@ def _answered(client_of: Callable[[Request], Client], handler: Handler) -> Calla
 
 
 def _problem(status: int, code: str, message: str) -> Response:
+    from starlette.responses import JSONResponse
+
     return JSONResponse({"error": {"code": code, "message": message}}, status)

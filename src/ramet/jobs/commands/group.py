@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import click
 
 from ramet.commands.errors import StoreMissing
-from ramet.jobs.errors import InputError, NotFound
+from ramet.commands.extras import ExtraMissing
+from ramet.jobs.errors import JOBS_EXTRA, InputError, NotFound
 
 
 class Entry(NamedTuple):
@@ -37,11 +38,20 @@ class Words(click.Group):
         return sorted({*super().list_commands(ctx), *self.entries})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by its name."""
+        """A command by its name.
+
+        Raises:
+            ExtraMissing: a package is not installed that it needs.
+        """
         entry = self.entries.get(cmd_name)
         if entry is None:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = getattr(import_module(f"ramet.jobs.commands.{entry.module}"), entry.attribute)
+        try:
+            found: click.Command = getattr(import_module(f"ramet.jobs.commands.{entry.module}"), entry.attribute)
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] == "ramet":
+                raise
+            raise ExtraMissing(f"this needs {error.name}: run `pip install {JOBS_EXTRA}`") from error
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
