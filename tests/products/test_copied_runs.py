@@ -98,7 +98,7 @@ def held(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 def answers(cli: Cli) -> list[Any]:
     """What people ask the pipelines."""
     return [
-        cli.documents("jobs", "matches", "--closed"),
+        cli.documents("jobs", "matches", "--closed", "--keep-new"),
         cli.documents("jobs", "sources", "list"),
         cli.documents("wiki", "search", ASKED),
         cli.documents("wiki", "status"),

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from ramet import App, Client, Context, Limits, Outcome, Retry, RunReport, Transient, Worker, run_once, sync_run_once
+from ramet.engine.base.clock import SystemClock
+from ramet.engine.worker.bounded import BoundedRun
 from ramet.model.values import InvalidNumber
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
@@ -326,3 +328,18 @@ async def test_run_once_opens_the_database_and_reports(app: App, tmp_path: Path)
         await client.submit(work)
     assert await run_once(app, database, seconds=30.0) == RunReport(1, {"success": 1}, 0, 0, None, "nothing_due")
     assert await asyncio.to_thread(sync_run_once, app, database) == RunReport(0, {}, 0, 0, None, "nothing_due")
+
+
+async def test_what_a_claim_under_way_may_give_back_is_waited_for(app: App, client: Client) -> None:
+    bounds = BoundedRun(app, client, SystemClock(), [], max_tasks=10)
+    with bounds.claiming(16) as claim:
+        asked = [asyncio.create_task(bounds.answer("run_claim", wanted)) for wanted in (100, 100)]
+        await asyncio.sleep(0)
+        assert (claim.granted, bounds.spent) == (10, True)
+        assert not any(one.done() for one in asked)
+        claim.brought = 3
+    assert [await one for one in asked] == [7, 0]
+    assert await bounds.answer("run_claim", -7) == -7
+    with bounds.claiming(2):
+        assert await bounds.answer("run_claim", 5) == 5, "there is enough without what the claim may give back"
+    assert (bounds.take(9), bounds.spent) == (2, True)

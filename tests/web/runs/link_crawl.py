@@ -16,7 +16,7 @@ from ramet.web.access import Access
 from ramet.web.application import make_application
 from tests.web.in_process_client import visiting
 
-NOT_FOLLOWED = ("/api/v1/", "/api/openapi.json", "/static/", "/metrics")
+NOT_FOLLOWED = ("/api/v1/", "/api/openapi.json", "/static/", "/metrics", "/jobs/matches")
 """What is no page: other tests look at it."""
 
 

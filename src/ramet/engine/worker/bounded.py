@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -66,6 +68,16 @@ class RunOptions(TypedDict, total=False):
     one of the three other bounds start these schedules as soon as such tasks are due."""
 
 
+@dataclass(eq=False)
+class Claiming:
+    """A claim of the worker that is under way."""
+
+    granted: int
+    """Tasks that it may claim."""
+    brought: int = 0
+    """Tasks that it claimed."""
+
+
 class BoundedRun:
     """The bounds of one run of a worker; without any it runs until it is drained.
 
@@ -109,6 +121,8 @@ class BoundedRun:
         self._tried: dict[str, frozenset[str]] = {}
         """By schedule, what was due when it was last started: what it left then is not a reason to start it again."""
         self._quiet = False
+        self._under_way: set[Claiming] = set()
+        self._claimed = asyncio.Event()
         self.states: Counter[str] = Counter()
         self.ended = ""
         """Why the run ended, a word of :attr:`RunReport.ended`; empty while it goes on."""
@@ -157,6 +171,29 @@ class BoundedRun:
         """So many that were taken were not claimed."""
         if self._left is not None:
             self._left += count
+
+    @contextmanager
+    def claiming(self, wanted: int) -> Iterator[Claiming]:
+        """Take so many for a claim, which says how many it brought; the others are given back at its end."""
+        claim = Claiming(self.take(wanted))
+        self._under_way.add(claim)
+        try:
+            yield claim
+        finally:
+            self._under_way.remove(claim)
+            self.give_back(claim.granted - claim.brought)
+            self._claimed.set()
+
+    async def _take_beside(self, wanted: int) -> int:
+        """Take for a handler that pulls tasks. What claims under way may give back is waited for.
+
+        Else a claim that finds nothing keeps the handler from all tasks, and nothing asks for them again.
+        """
+        before = {*self._under_way}
+        while self._left is not None and self._left < wanted and before & self._under_way:
+            self._claimed.clear()
+            await self._claimed.wait()
+        return self.take(wanted)
 
     def found(self, count: int) -> None:
         """So many were claimed: where that is some, more may grow from them."""
@@ -238,7 +275,7 @@ class BoundedRun:
     async def answer(self, errand: str, argument: Any = None) -> Any:
         """Answer a handler's errand about the run (:mod:`ramet.engine.context.supervisor_calls`)."""
         if errand == "run_claim":
-            return self.take(int(argument))
+            return await self._take_beside(int(argument))
         if errand == "run_settled":
             self.states.update(argument)
             return None

@@ -394,9 +394,6 @@ class Worker:
         return [*((group, count) for group in self._groups if count), *self._lanes.wanted()]
 
     async def _claim(self, kinds: Sequence[str], wanted: int) -> bool:
-        wanted, works = self._run.take(wanted), list[Work]()
-        if not wanted:
-            return False
         # The lease counts from before the request was sent (DESIGN §10).
         sent_at = self._clock.monotonic()
         lease_seconds = self._tuning.lease_seconds()
@@ -404,12 +401,13 @@ class Worker:
             self._hurry.set()  # The next heartbeat was planned for longer leases: it could come too late for these.
         self._lease_seconds = lease_seconds
         pulled = not self._run.pulled.isdisjoint(kinds)
-        request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds, pulled)
         async with self._asking:
-            try:
+            with self._run.claiming(wanted) as claim:
+                if not claim.granted:
+                    return False
+                request = ClaimRequest(self.name, self._queues, kinds, claim.granted, lease_seconds, pulled)
                 works = [work_of(item) for item in await self._store.claim(request)]
-            finally:
-                self._run.give_back(wanted - len(works))
+                claim.brought = len(works)
             self._run.found(len(works))
             await asyncio.sleep(0)  # The answer to a settle of the same transaction: the next batch goes first.
             older = frozenset(work.seq for work in works if work.seq in self._claims)
