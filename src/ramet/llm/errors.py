@@ -40,6 +40,10 @@ class NotSent(ProviderError):
     """The provider certainly took nothing on: it refused for now, or was never reached. Asking again can help."""
 
 
+class ServerFault(NotSent):
+    """The provider was reached and failed (500): perhaps at this very request, whatever others meet."""
+
+
 class TooBusy(NotSent):
     """The provider refused for now and may have named the time to come back (429, 503)."""
 

@@ -37,7 +37,7 @@ from ramet.llm.calls import (
     whole_payload,
     write_answers,
 )
-from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, ServerFault, TooBusy
 from ramet.llm.known_answers import known_results, looks_up, writes_for
 from ramet.llm.on_answer import HandlerFailed
 from ramet.llm.pace import AGAIN_SECONDS
@@ -170,7 +170,10 @@ async def _not_taken(ctx: Context, job: ClaimedJob, model: str, state: ItemState
         await ctx.adapt(job.settings.resource(model, "requests"), remaining=0, reset_seconds=later.seconds)
         raise later from error
     if isinstance(error, NotSent):
-        return unreached(state, error)
+        put_off = unreached(state, error)
+        if isinstance(error, ServerFault):  # A request that the provider fails at each time ends in its own time.
+            return Outcome.snooze(put_off.seconds, f"failed there: {error}")
+        return put_off
     raise error
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ramet import testing
 from ramet.llm import pipeline
-from ramet.llm.errors import NotAllowed, NotSent, TooBusy
+from ramet.llm.errors import NotAllowed, NotSent, ServerFault, TooBusy
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Mode
 from ramet.llm.settings import SCHEDULE
@@ -118,3 +118,17 @@ async def test_between_the_slots_of_the_poller_the_job_waits_for_the_next(desk: 
     assert (await desk.status()).wait is None, "a run of the poller is about to take them"
     await testing.drain(pipeline.app, desk.client, advance=False)
     assert await desk.results() == ANSWERED
+
+
+@pytest.mark.parametrize("mode", ONE_BY_ONE)
+async def test_a_prompt_that_the_provider_fails_at_each_time_ends_in_its_time_and_the_others_do_not(desk: Desk) -> None:
+    def fault(verb: str, what: object) -> Exception | None:
+        return ServerFault("answered 500: it failed") if verb == "submit" and TEXTS[0] in str(what) else None
+
+    desk.provider.fault = fault
+    await desk.submit(TEXTS, item_seconds=2 * HOUR)
+    await slots_for(desk, 3 * HOUR)
+    await desk.run()
+    results = await desk.results()
+    assert str(results.pop(TEXTS[0])).partition(":")[0] == "task_deadline"
+    assert results == {text: ANSWERED[text] for text in TEXTS[1:]}

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, ServerFault, TooBusy
 from ramet.llm.providers.base import RateLimit
 from ramet.llm.refusals import Meaning, code_of, fault_text, meaning_of
 
@@ -139,7 +139,7 @@ def fault_of(
     if status in _LATER or (status == 500 and not (submit and batch)):
         if after is not None:
             return TooBusy(f"{host} answered {status}: {words}", after)
-        return NotSent(f"{host} answered {status}: {words}")
+        return (ServerFault if status == 500 else NotSent)(f"{host} answered {status}: {words}")
     if 300 <= status < 400:
         return NotAllowed(f"{host} sends elsewhere ({status}), which is not followed: give the address that it ends at")
     if status in (501, 505):
