@@ -333,3 +333,10 @@ def test_a_handler_goes_on_from_what_its_kind_takes_over_and_begins_anew_otherwi
     told = from_first_stage(given, takeover)
     assert (told.stage, told.pipeline_state) == found
     assert told._replace(stage=stage, pipeline_state=state) == given
+
+
+@pytest.mark.parametrize("value", [3, "text", [1], None])
+def test_a_dotted_column_finds_nothing_in_what_is_no_object(value: Any) -> None:
+    rules = Rules(columns={"input.url": "url"})
+    found = row(rules, url="https://x.example/own", input=value)
+    assert found.key == "https://x.example/own"

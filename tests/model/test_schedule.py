@@ -217,3 +217,9 @@ def test_times_are_described_for_people() -> None:
 def test_slots_are_counted_only_a_little_beyond_the_largest_number_that_is_told() -> None:
     assert Timing(every_seconds=1.0).count(0.0, 9.0) == 10
     assert Timing(every_seconds=1.0).count(0.0, 10_000_000.0) == MISSED_MAX + 100
+
+
+@pytest.mark.parametrize("given", [{}, {"cron": "* * * * *", "every_seconds": 60.0}])
+def test_a_schedule_without_one_rhythm_is_refused_in_words_that_say_what_to_give(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"^a schedule needs either a cron .* every_seconds: give one of them$"):
+        Timing(**given)

@@ -31,6 +31,7 @@ from ramet.model.values import (
     integer,
     is_storable,
     on_one_line,
+    read_json,
     seconds,
     storable,
     value_of,
@@ -314,3 +315,10 @@ def test_any_whole_number_of_both_databases_is_taken_and_none_beyond() -> None:
     for beyond in (-INTEGER_MAX - 2, INTEGER_MAX + 1):
         with pytest.raises(InvalidNumber):
             integer("n", beyond)
+
+
+def test_a_whole_number_of_too_many_digits_becomes_text_and_those_beside_it_stay_numbers() -> None:
+    long = "9" * 5_000
+    assert read_json(f'{{"long": {long}, "short": 12, "wide": {"1" * 30}}}') == {
+        "long": long, "short": 12, "wide": int("1" * 30),
+    }  # fmt: skip
