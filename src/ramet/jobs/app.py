@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ramet import App, Limits, Retry
+from ramet import App, Client, Limits, Retry, Task, Worker, new_id
 from ramet.fetch.client import WebClient
 from ramet.fetch.fetcher import Fetcher, LoopFetchers
 from ramet.fetch.host_map import HostMap
 from ramet.fetch.host_pace import HostPace
 from ramet.jobs.declared_settings import SETTINGS, latest
-from ramet.jobs.errors import JOBS_EXTRA
+from ramet.jobs.errors import JOBS_EXTRA, JobsError
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, SOURCE_RESOURCE
 from ramet.jobs.settings import FetchSettings
 
@@ -274,3 +274,24 @@ def bounds_of(stored: Mapping[str, Any]) -> Limits:
     run, model = settings.run, settings.model
     max_cost = model.max_cost if model.cheap or model.expensive else None
     return replace(LIMITS, max_fan_out=run.max_fan_out, max_tasks=run.max_tasks, max_cost=max_cost)
+
+
+async def work_here(client: Client, kind: str, payload: Any, *, failed: str, remedy: str = "try again") -> Task:
+    """Submit a task in a lineage of its own, work on it in this process, and return it when it has succeeded.
+
+    Args:
+        client: of :data:`app`.
+        kind: of the task, whose queue is its own: nothing else is worked on.
+        payload: of the task.
+        failed: what did not happen where it fails, in words.
+        remedy: what to do then; ``{id}`` stands for the task.
+
+    Raises:
+        JobsError: it did not succeed.
+    """
+    told = await client.submit(kind, payload, tracking_id=f"{kind}-{new_id()}")
+    await Worker(app, client, kinds=[kind], until_ended=told.tracking_id).run()
+    task = await client.get(told.id)
+    if task is None or task.state != "success":
+        raise JobsError(f"{failed}: {task and task.why}; {remedy.replace('{id}', told.id)}")
+    return task

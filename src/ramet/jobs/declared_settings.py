@@ -15,9 +15,9 @@ from pydantic.fields import FieldInfo
 
 from ramet import Client, Setting
 from ramet.commands.errors import one_line
-from ramet.jobs.settings import PREFIX, JobsSettings, Section
+from ramet.jobs.settings import JUDGING, PREFIX, JobsSettings, Section
 
-JUDGED_BY = tuple(f"{PREFIX}{section}." for section in ("profile", "stop", "filter", "match"))
+JUDGED_BY = tuple(f"{PREFIX}{section}." for section in JUDGING)
 """Settings that the verdicts on listings hang on."""
 
 

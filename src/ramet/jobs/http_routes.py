@@ -25,7 +25,7 @@ LIMIT, LIMIT_MAX = 100, 1_000
 
 
 class MatchQuery(BaseModel):
-    """What a reader asks for: the options of `ramet jobs matches`; nothing is marked as seen."""
+    """Query of a reader: the options of `ramet jobs matches`; nothing is marked as seen."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,7 +37,7 @@ class MatchQuery(BaseModel):
 
 
 class MarkBody(BaseModel):
-    """What a person says of matches."""
+    """Status that a person gives to matches."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -33,7 +33,7 @@ QUEUE = "jobs"
 RESCORING = "jobs.rescore"
 """A queue of its own: the command that judges again does the work itself, whether or not others work."""
 RUN = "jobs-run-"
-"""What the lineages of runs begin with."""
+"""Beginning of the tracking ids of runs."""
 
 SOURCE_RESOURCE = "jobs:source:"
 """What the resource of a source begins with; its breaker is the source's health."""
@@ -101,7 +101,7 @@ class DiscoveryPayload(_Payload):
     chosen: bool = False
     """A person chose it from a list: enable it when the live check passes and its own name is the company's."""
     selectors: dict[str, Any] | None = None
-    """Where the openings of the page are, where a person says so."""
+    """Selectors of the openings in the page, where a person gave them."""
     source_id: str | None = None
     """The source that was approved: forgotten where its address turns out to be that of another one."""
     scrape: bool = True
@@ -139,7 +139,7 @@ class ListingPayload(_Payload):
     company_id: str | None = None
     posting: Posting | None = None
     reading: int = 1
-    """How often it was read with this task: a board that changes it, or could not be read, has it read again."""
+    """Number of the reading, from 1: one that its board changed, or that could not be read, is read again."""
     shown: str | None = None
     """A mark of what its board's list showed."""
 
@@ -173,4 +173,4 @@ class RescorePayload(_Payload):
     cause: str
     """In words, for the history."""
     asked_by: str
-    """What makes two of these one task: the id of what asked for it."""
+    """Id of what asked for it: two with the same one are one task."""

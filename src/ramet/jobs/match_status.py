@@ -23,14 +23,12 @@ from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.openings import OPENING_COLUMNS, ListedOpening, folded, source_rank
 from ramet.jobs.matching.score import fresh_score, priority_word
 from ramet.jobs.queries import Match
-from ramet.jobs.records import members
+from ramet.jobs.records import members, portions
 from ramet.jobs.settings import JobsSettings
 
 NOTE_CHARACTERS_MAX = 2_000
 SHORT_ID_CHARACTERS = 7
 SHORT_ID = re.compile(rf"[0-9a-f]{{{SHORT_ID_CHARACTERS}}}")
-AT_ONCE = 400
-"""Listings of one statement."""
 
 
 class MatchStatus(StrEnum):
@@ -144,7 +142,7 @@ class ScoredMatch:
     mark: MatchMark | None = None
     """None: it is new."""
     was_told: bool = False
-    """Whether a digest told of it."""
+    """True when a digest told of it."""
     others: tuple[OtherListing, ...] = ()
     """Further listings of the same opening: on other boards, in other places, posted again."""
 
@@ -328,8 +326,7 @@ def checked_status(status: str) -> MatchStatus:
 async def unknown_listings(client: Client, listing_ids: Sequence[str]) -> list[str]:
     """Return those of these ids that no listing has."""
     known: set[str] = set()
-    for at in range(0, len(listing_ids), AT_ONCE):
-        some = listing_ids[at : at + AT_ONCE]
+    for some in portions(listing_ids):
         sql = f"SELECT listing_id FROM jobs_listings WHERE listing_id IN {members(len(some))}"  # noqa: S608
         known |= {row[0] for row in await client.read(sql, some)}
     return [listing_id for listing_id in listing_ids if listing_id not in known]
@@ -338,8 +335,7 @@ async def unknown_listings(client: Client, listing_ids: Sequence[str]) -> list[s
 async def not_matches(client: Client, listing_ids: Sequence[str]) -> int:
     """Count those of these listings that are not matches, nor duplicates of one."""
     count = 0
-    for at in range(0, len(listing_ids), AT_ONCE):
-        some = listing_ids[at : at + AT_ONCE]
+    for some in portions(listing_ids):
         sql = f"""
             SELECT COUNT(*) FROM jobs_listings l WHERE l.listing_id IN {members(len(some))} AND l.same_as IS NULL
                 AND NOT EXISTS (SELECT 1 FROM jobs_matches m WHERE m.listing_id = l.listing_id)"""  # noqa: S608

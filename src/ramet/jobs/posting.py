@@ -126,7 +126,7 @@ def clean(text: str) -> str:
 
 
 PACKED = "z1:"
-"""What a packed text begins with."""
+"""Beginning of a packed text."""
 UNPACKED_BYTES_MAX = 1_000_000
 """No text that is stored has more."""
 PACKED_CHARACTERS_MIN = 300

@@ -27,6 +27,11 @@ def members(count: int) -> str:
     return "(" + ", ".join("?" * count) + ")"
 
 
+def portions(values: Sequence[str]) -> list[Sequence[str]]:
+    """Return values in parts of which each fits into one statement."""
+    return [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]
+
+
 def lineage_fields(ctx: Context) -> tuple[str, str, str | None, int]:
     """What every record has of the task that made it: tracking_id, task_id, parent_item_id, spawn_depth."""
     return ctx.tracking_id, ctx.id, ctx.parent_id, ctx.spawn_depth
@@ -288,7 +293,7 @@ UNFINISHED = frozenset({"analyzing", "unknown"})
 SHOWN_FIRST = """
     INSERT INTO jobs_readings (listing_id, number, shown, failed, runs_left, read_at) VALUES (?, 1, ?, 0, 0, NULL)
     ON CONFLICT (listing_id) DO UPDATE SET shown = excluded.shown WHERE jobs_readings.shown IS NULL"""
-"""What a board shows of a listing of which that was not kept."""
+"""Keeps the mark that a board shows of a listing without one."""
 DUE_AGAIN = """
     SELECT COUNT(*) FROM jobs_listings l LEFT JOIN jobs_readings r ON r.listing_id = l.listing_id
     WHERE l.source_id = ? AND l.closed_at IS NULL AND COALESCE(r.runs_left, 0) = 0
@@ -321,7 +326,7 @@ class KnownListing(NamedTuple):
         return 1 if self.status in ("refused", "analyzing") else 2
 
     def is_due(self, source_id: str, shown: str) -> bool:
-        """Whether it is to be read by a run of this source, which shows this."""
+        """Return whether a run of this source, which shows this, reads it."""
         if self.failed or self.status == "unknown":
             return not self.runs_left
         if self.status in UNFINISHED or self.status in NOT_BEGUN:

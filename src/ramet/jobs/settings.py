@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from hashlib import blake2b
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -391,6 +392,12 @@ class ModelSettings(Section):
 PREFIX = "jobs."
 
 
+REFUSING = ("profile", "stop", "filter")
+"""Sections by which openings are refused or left unscored."""
+JUDGING = (*REFUSING, "match")
+"""Sections that the verdicts on listings hang on."""
+
+
 class JobsSettings(BaseModel):
     """What holds now."""
 
@@ -406,6 +413,10 @@ class JobsSettings(BaseModel):
     run: RunSettings = Field(default_factory=RunSettings)
     fetch: FetchSettings = Field(default_factory=FetchSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
+
+    def mark(self, sections: Collection[str]) -> str:
+        """Return a mark of what these sections hold: 16 hex digits."""
+        return blake2b(self.model_dump_json(include={*sections}).encode(), digest_size=8).hexdigest()
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> JobsSettings:

@@ -7,14 +7,13 @@ that the same text, company and settings give the same one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any
 
 from ramet.jobs.matching.filter import judge
 from ramet.jobs.matching.score import CompanySignals, Score, priority_word, score_of
 from ramet.jobs.posting import Posting
 from ramet.jobs.records import json_of
-from ramet.jobs.settings import JobsSettings, MatchSettings
+from ramet.jobs.settings import JUDGING, JobsSettings, MatchSettings
 from ramet.jobs.text.posting_text import Reading
 
 NO_PROFILE = "unscored: there is no profile to compare it with, make one with `ramet jobs init`"
@@ -24,7 +23,7 @@ FIELDS = {"company_website", "places", "country", "salary", "pay", "workplace", 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a listing is judged by, beside the settings."""
+    """Facts by which a listing is judged, beside the settings."""
 
     posting: Posting
     reading: Reading
@@ -34,12 +33,12 @@ class Case:
     company_note: str | None = None
     """Why it is judged without its company."""
     analysis: dict[str, Any] | None = None
-    """What a model said of it."""
+    """A model's analysis of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of a listing, and why."""
+    """Status of a listing, and the reason."""
 
     status: str
     """``filtered``, ``unscored``, ``skipped`` or ``matched``."""
@@ -108,8 +107,7 @@ class _Mark:
 
     def of(self, settings: JobsSettings) -> str:
         if settings is not self._of:
-            told = settings.model_dump_json(include={"profile", "stop", "filter", "match"})
-            self._of, self._mark = settings, blake2b(told.encode(), digest_size=8).hexdigest()
+            self._of, self._mark = settings, settings.mark(JUDGING)
         return self._mark
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,9 @@ async def test_scenario_2_a_board_that_wants_the_company_it_came_from(opened: Ca
 
 
 async def test_scenario_3_three_jobs_that_go_on_wanting_one_company(opened: Callable[[App], Client]) -> None:
-    app = App(retry=Retry.SEED)
+    # Their order is chance, and what a block remembers of its parents is three: the seed's four attempts are too few to
+    # be noticed in every order.
+    app = App(retry=replace(Retry.SEED, attempts=12))
 
     @app.task("job", key=url_key)
     async def job(ctx: Context, url: str) -> None:
@@ -96,7 +99,7 @@ async def test_scenario_3_three_jobs_that_go_on_wanting_one_company(opened: Call
     alerts = await run(app, opened(app), *(("job", f"{BOARD}/{number}") for number in range(3)))
     [worst] = alerts["possible_loop"].evidence["worst"]
     assert (worst["kind"], worst["key"]) == ("company", COMPANY)
-    assert 3 < worst["weight"] <= 1 + 3 * 4
+    assert 3 < worst["weight"] <= 1 + 3 * 12
 
 
 async def test_scenario_4_a_job_that_queues_itself_when_it_fails(opened: Callable[[App], Client]) -> None:

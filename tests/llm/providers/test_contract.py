@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.llm.errors import Ambiguous, NotSent, ProviderError, TooBusy
+from ramet.llm.errors import Ambiguous, NotSent, ProviderError, ServerFault, TooBusy
 from ramet.llm.providers.base import AnswerState, Mode, Poll, PollState, Provider
 from ramet.llm.providers.registry import open_provider
 from ramet.llm.requests import Request, identity
@@ -164,7 +164,7 @@ async def test_a_breakdown_tells_whether_it_may_have_been_taken_on(party: Party,
     assert isinstance(party.server, LlMock)
     party.server.script(type="fail", status=status, times=None, match={"path": party.create})
     fault = await party.fault()
-    kinds: dict[int, type[ProviderError]] = {500: NotSent, 502: Ambiguous, 503: TooBusy}
+    kinds: dict[int, type[ProviderError]] = {500: ServerFault, 502: Ambiguous, 503: TooBusy}
     if party.provider.mode is Mode.BATCH:
         kinds[500] = Ambiguous  # So much may hang on it that its word is not taken.
     assert type(fault) is kinds[status]

@@ -8,7 +8,16 @@ import socket
 
 import pytest
 
-from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.llm.errors import (
+    Ambiguous,
+    LlmError,
+    NotAllowed,
+    NotSent,
+    ProviderError,
+    Refused,
+    ServerFault,
+    TooBusy,
+)
 from ramet.llm.providers.base import Answer, AnswerState, Mode, PollState, RateLimit, TokenUsage
 from ramet.llm.providers.registry import open_provider
 from ramet.llm.requests import Request
@@ -103,7 +112,7 @@ async def test_a_usage_that_nobody_told_is_not_zero(opened: Opened) -> None:
         ("[[307]]", NotAllowed),
         ("[[408]]", NotSent),
         ("[[409]]", NotSent),
-        ("[[500]]", NotSent),
+        ("[[500]]", ServerFault),
         ("[[503]]", TooBusy),
         ("[[529]]", TooBusy),
         ("[[429]]", TooBusy),

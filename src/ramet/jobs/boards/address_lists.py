@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+from ramet.jobs.config.config_file import read_text
 from ramet.jobs.errors import InputError
 
 BYTES_MAX = 4 * 1024 * 1024
@@ -39,7 +40,7 @@ _NAMES = ("company", "company name", "employer", "organization", "organisation",
 
 
 class NamedAddress(NamedTuple):
-    """What one line names: an address, a company, or both."""
+    """A line of a list: an address, a company, or both."""
 
     line: int
     """From 1; 0 where it comes from no file."""
@@ -56,7 +57,7 @@ class BadLine(NamedTuple):
 
 
 class AddressList(NamedTuple):
-    """What a file has."""
+    """The lines of a file."""
 
     entries: list[NamedAddress]
     bad: list[BadLine]
@@ -70,17 +71,9 @@ def read_addresses(path: Path) -> AddressList:
     Raises:
         InputError: it cannot be read, is too large, or is not UTF-8.
     """
-    try:
-        content = path.read_bytes() if path.stat().st_size <= BYTES_MAX else None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error}): give a file of addresses") from error
-    if content is None:
-        raise InputError(f"{path}: is larger than {BYTES_MAX:,} bytes: give a list of addresses only")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 at byte {error.start:,}: save it as UTF-8") from error
-    return parse_addresses(text)
+    return parse_addresses(
+        read_text(path, BYTES_MAX, unreadable="give a file of addresses", too_large="give a list of addresses only")
+    )
 
 
 def parse_addresses(text: str) -> AddressList:

@@ -12,6 +12,7 @@ from ramet.jobs.boards.address_lists import BadLine
 from ramet.jobs.boards.dates import parse_posted
 from ramet.jobs.boards.fields import absolute, line, plain, workplace_of
 from ramet.jobs.boards.salary_text import pay_of, salary_text
+from ramet.jobs.config.config_file import read_text
 from ramet.jobs.errors import InputError
 from ramet.jobs.posting import Posting, clean, without_login
 
@@ -42,7 +43,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 class FoundOpenings(NamedTuple):
-    """What a file has."""
+    """The openings of a file."""
 
     postings: list[Posting]
     bad: list[BadLine]
@@ -57,16 +58,7 @@ def read_openings(path: Path, now: float) -> FoundOpenings:
     Raises:
         InputError: it cannot be read, is too large, or is no such file: one line.
     """
-    try:
-        content = path.read_bytes() if path.stat().st_size <= BYTES_MAX else None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error}): give a file of openings") from error
-    if content is None:
-        raise InputError(f"{path}: is larger than {BYTES_MAX:,} bytes: give it in parts")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 at byte {error.start:,}: save it as UTF-8") from error
+    text = read_text(path, BYTES_MAX, unreadable="give a file of openings", too_large="give it in parts")
     found = FoundOpenings([], [])
     seen: set[str] = set()
     for number, row in _rows(path, text):

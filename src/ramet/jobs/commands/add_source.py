@@ -17,14 +17,11 @@ from ramet.jobs.boards.address_lists import NamedAddress, boards_of, known_board
 from ramet.jobs.boards.instruction import Selectors
 from ramet.jobs.boards.vendor_rows import vendors
 from ramet.jobs.commands.sources import EXIT_FAILED, add_companies, company_payload, discover, work_option
-from ramet.jobs.commands.terminal import database_option
+from ramet.jobs.commands.terminal import database_option, show_bad
 from ramet.jobs.detection.addresses import address_of, board_of_url
 from ramet.jobs.detection.findings import GENERIC
 from ramet.jobs.errors import InputError
 from ramet.jobs.kinds import CompanyPayload, DiscoveryPayload
-
-BAD_SHOWN_MAX = 20
-"""Bad lines that are shown one by one."""
 
 
 @click.command("add", short_help="Add the address of a list of openings.")
@@ -84,10 +81,7 @@ class _Wanted(NamedTuple):
 
 def _add_all(wanted: _Wanted, database: str, *, work: bool, as_json: bool) -> int:
     """Add all of it; the exit status: that something was not taken, where nothing was."""
-    for line in wanted.bad[:BAD_SHOWN_MAX]:
-        click.echo(line, err=True)
-    if len(wanted.bad) > BAD_SHOWN_MAX:
-        click.echo(f"and {len(wanted.bad) - BAD_SHOWN_MAX} more bad lines", err=True)
+    show_bad(wanted.bad)
     told: list[dict[str, Any]] = []
     status = 0
     if wanted.companies:
@@ -139,7 +133,7 @@ def _of_file(file: Path) -> _Wanted:
 
 
 def _of_line(one: NamedAddress) -> DiscoveryPayload | CompanyPayload:
-    """What a line asks for: a board, or a company to look at where there is only its site or its name.
+    """Return the task that a line asks for: a board, or a company where there is only its site or its name.
 
     Raises:
         InputError: its address is of no use.

@@ -59,7 +59,7 @@ def look(url: str, *, keep: bool, database: str, as_json: bool) -> None:
 
 
 async def _seen(url: str, database: str) -> Why | None:
-    """What comes of it in a database of its own, which has the settings of this one."""
+    """Judge it in a database of its own, with the settings of this one."""
     async with app.client(database, create=False) as client:
         stored = [one for one in await client.settings.all() if one.stored and one.name.startswith(PREFIX)]
     settings = {one.name: one.value for one in stored if not one.name.startswith(PAID)}

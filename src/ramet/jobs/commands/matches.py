@@ -153,7 +153,7 @@ def _opening(one: ScoredMatch, now: float) -> Text:
 
 
 def _unsure(match: Match) -> Iterator[str]:
-    """What is not known of where one may work, or speaks against it."""
+    """Yield the reasons about where one may work that give no points: it is not known, or speaks against it."""
     for part in match.adjustments:
         if part.get("category") == "place" and _no_points(part):
             yield plain(str(part.get("reason")))

@@ -15,9 +15,8 @@ from ramet.commands.terminal import counted, emit, plain
 from ramet.jobs import queries
 from ramet.jobs.boards.found_openings import read_openings
 from ramet.jobs.boards.vendor_rows import vendors
-from ramet.jobs.commands.add_source import BAD_SHOWN_MAX
 from ramet.jobs.commands.sources import EXIT_FAILED, work_option, work_until_ended
-from ramet.jobs.commands.terminal import database_option
+from ramet.jobs.commands.terminal import database_option, show_bad
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.kinds import COMPANY, LISTING, ListingPayload
 from ramet.jobs.matching.duplicates import listing_key
@@ -41,10 +40,7 @@ def add_openings(*, file: Path, no_work: bool, database: str, as_json: bool) -> 
     found = read_openings(file, time.time())
     vendors()
     check_folder(database)
-    for one in found.bad[:BAD_SHOWN_MAX]:
-        click.echo(f"line {one.line}: {one.reason}", err=True)
-    if len(found.bad) > BAD_SHOWN_MAX:
-        click.echo(f"and {len(found.bad) - BAD_SHOWN_MAX} more bad lines", err=True)
+    show_bad([f"line {one.line}: {one.reason}" for one in found.bad])
     if not found.postings:
         if not found.bad:
             click.echo(f"{plain(str(file))}: there is no opening in it", err=True)

@@ -42,9 +42,9 @@ def rescore_command(*, write: bool, database: str, as_json: bool) -> None:
 async def _show(database: str, *, as_json: bool) -> None:
     async with app.client(database, create=False) as client:
         settings, out = await settings_in_force(client), console()
-        rescoring, after, judged = Rescoring(client, settings), "", 0
+        rescoring, judged = Rescoring(client, settings), 0
         totals: Counter[str] = Counter()
-        reached: str | None = after
+        reached: str | None = ""
         while reached is not None:
             changes, reached, count = await rescoring.next(reached)
             judged += count
@@ -83,7 +83,7 @@ def line_of(change: Change) -> str:
 
 
 def summary(judged: int, changed: Mapping[str, int]) -> str:
-    """How many were judged, and what became of them."""
+    """Return a line that says how many were judged, and how many of them changed in which way."""
     total = sum(changed.values())
     if not total:
         return f"{counted(judged, 'listing')} judged again, no verdict is another"

@@ -9,18 +9,20 @@ import click
 import yaml
 
 from ramet.commands.terminal import emit, plain
+from ramet.jobs.config.config_file import read_text
 from ramet.jobs.errors import InputError
 from ramet.jobs.text.resume import ResumeProfile, profile_of
 
 BYTES_MAX = 4 * 1024 * 1024
 """Of a resume as text."""
+_AS_TEXT = "save it as text (.txt) and give that"
 KINDS = {
-    b"%PDF": "a PDF",
-    b"PK\x03\x04": "a document of a word processor",
-    b"\xd0\xcf\x11\xe0": "a document of a word processor",
-    b"{\\rtf": "a document in rich text",
+    b"%PDF": f"a PDF: {_AS_TEXT}",
+    b"PK\x03\x04": f"a document of a word processor: {_AS_TEXT}",
+    b"\xd0\xcf\x11\xe0": f"a document of a word processor: {_AS_TEXT}",
+    b"{\\rtf": f"a document in rich text: {_AS_TEXT}",
 }
-"""What a file is by its first bytes, where that is no text."""
+"""Kinds of files that are not text, by their first bytes, each with what to do."""
 
 
 def show_resume(file: Path, *, as_json: bool) -> None:
@@ -29,7 +31,15 @@ def show_resume(file: Path, *, as_json: bool) -> None:
     Raises:
         InputError: it is no text, or nothing in it is of use: one line that says what to do.
     """
-    found = profile_of(_text_of(file), datetime.datetime.now(datetime.UTC).date())
+    text = read_text(
+        file,
+        BYTES_MAX,
+        unreadable="give the text of a resume",
+        too_large="give the text of a resume only",
+        encoding="save it as text in UTF-8",
+        kinds=KINDS,
+    ).replace("\0", "")
+    found = profile_of(text, datetime.datetime.now(datetime.UTC).date())
     if not found.values.keys() - {"name"}:
         raise InputError(f"{file}: no technology, title or period was found in it: give the text of a resume")
     if as_json:
@@ -48,20 +58,3 @@ def profile_text(found: ResumeProfile, origin: str) -> str:
         written = yaml.safe_dump({name: value}, allow_unicode=True, sort_keys=False, width=999)
         lines += [f"  {line}" for line in written.splitlines()]
     return "\n".join(lines) + "\n"
-
-
-def _text_of(file: Path) -> str:
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(BYTES_MAX + 1)
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror or error}): give the text of a resume") from error
-    kind = next((kind for mark, kind in KINDS.items() if content.startswith(mark)), None)
-    if kind is not None:
-        raise InputError(f"{file}: is {kind}: save it as text (.txt) and give that")
-    if len(content) > BYTES_MAX:
-        raise InputError(f"{file}: is larger than {BYTES_MAX:,} bytes: give the text of a resume only")
-    try:
-        return content.decode("utf-8-sig").replace("\0", "")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: is not UTF-8 at byte {error.start:,}: save it as text in UTF-8") from error

@@ -27,7 +27,7 @@ from ramet.jobs.tasks.scheduled_run import SCHEDULE, SCHEDULED_RUN, ScheduledRun
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 """By their numbers in cron."""
 EVERY = re.compile(r"(?P<minute>\d+) (?P<hour>\d+) \* \* (?P<day>\*|[0-6]) \((?P<zone>.+)\)")
-"""What these commands make, as a schedule says it."""
+"""Times that these commands make, as a schedule describes them."""
 SLOTS_SHOWN = 7
 LOCAL_TIME = Path("/etc/localtime")
 
@@ -77,7 +77,7 @@ def run_options(command: Command) -> Command:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What was typed: when, and what a run takes on."""
+    """Options as they were typed: when, and what a run takes on."""
 
     at: tuple[int, int]
     timezone: str | None
@@ -90,7 +90,7 @@ class Wanted:
 
     @property
     def payload(self) -> ScheduledRunPayload:
-        """Of each run."""
+        """Payload of each run."""
         return ScheduledRunPayload(
             everything=self.everything, target_matches=self.target_matches, max_sources=self.max_sources,
             digest=not self.no_digest,
@@ -235,7 +235,7 @@ def _outcome(slot: Mapping[str, Any]) -> str:
 
 
 def _remarks(told: Mapping[str, Any], *, given: bool) -> Sequence[str]:
-    """What has to be there for it to work, a line each."""
+    """Return remarks on what it needs to work, a line each."""
     lines = [] if given else [NO_PROFILE]
     if not told["workers"]:
         lines.append("no worker is there now: keep `ramet jobs work` running; a run that is late begins with it")

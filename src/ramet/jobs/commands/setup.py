@@ -19,7 +19,7 @@ from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.jobs.app import app
 from ramet.jobs.commands.rescore import rescored
 from ramet.jobs.commands.resume import show_resume
-from ramet.jobs.commands.terminal import DATABASE, NO_PROFILE, database_option
+from ramet.jobs.commands.terminal import BAD_SHOWN_MAX, DATABASE, NO_PROFILE, database_option
 from ramet.jobs.config.config_file import read_config, sample, sample_text
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import InputError, JobsError
@@ -178,15 +178,12 @@ def import_command(words: tuple[str, ...]) -> None:
         command.invoke(made)
 
 
-BAD_SHOWN_MAX = 20
-
-
 class RecordTables(NamedTuple):
     """Records of another job finder in a file."""
 
     rows: Mapping[str, Iterable[Mapping[str, Any]]]
     has_queue: bool
-    """Whether the file has a queue too."""
+    """True where the file has a queue, too."""
     is_database: bool
 
 

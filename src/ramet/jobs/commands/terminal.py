@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+import click
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +21,18 @@ NO_PROFILE = (
     "there is no profile, so nothing can be scored: `ramet jobs init --sample` takes an example in, "
     "`ramet jobs init --from FILE` your own"
 )
+
+
+BAD_SHOWN_MAX = 20
+"""Bad lines that are shown one by one."""
+
+
+def show_bad(lines: Sequence[str]) -> None:
+    """Write lines about what was not taken to standard error; of many the first, and how many more there are."""
+    for line in lines[:BAD_SHOWN_MAX]:
+        click.echo(line, err=True)
+    if len(lines) > BAD_SHOWN_MAX:
+        click.echo(f"and {len(lines) - BAD_SHOWN_MAX} more bad lines", err=True)
 
 
 DAY = 86_400.0

@@ -84,6 +84,42 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def read_text(
+    path: Path,
+    bytes_max: int,
+    *,
+    unreadable: str,
+    too_large: str,
+    encoding: str = "save it as UTF-8",
+    kinds: Mapping[bytes, str] | None = None,
+) -> str:
+    """Read a file of text that a person named.
+
+    Args:
+        path: of the file.
+        bytes_max: size that is taken.
+        unreadable, too_large, encoding: what to do where it cannot be read, is larger, or is not UTF-8.
+        kinds: of files that are not text, by their first bytes: what it is, and what to do.
+
+    Raises:
+        InputError: one of these, on one line.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(bytes_max + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}): {unreadable}") from error
+    kind = next((kind for mark, kind in (kinds or {}).items() if content.startswith(mark)), None)
+    if kind is not None:
+        raise InputError(f"{path}: is {kind}")
+    if len(content) > bytes_max:
+        raise InputError(f"{path}: is larger than {bytes_max:,} bytes: {too_large}")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 at byte {error.start:,}: {encoding}") from error
+
+
 def _text_of(path: Path) -> str:
     try:
         with path.open("rb") as file:

@@ -25,7 +25,7 @@ _WRITTEN_MAX = 80
 
 
 class Fit(StrEnum):
-    """What follows for a person."""
+    """Consequences for a person."""
 
     HERE = "here"
     """It may be done from where the person lives."""
@@ -41,7 +41,7 @@ class Fit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """Whether a person may do the work, and what says so."""
+    """Answer to whether a person may do the work, with its reason."""
 
     fit: Fit
     reason: str
@@ -73,7 +73,7 @@ def eligibility_of(posting: Posting, reading: Reading, profile: Profile) -> Elig
 
 
 def refused_work_area(posting: Posting, reading: Reading, settings: JobsSettings) -> Finding | None:
-    """Whether the work may be done only where the person may not work."""
+    """True where the work may be done only where the person may not work."""
     if not settings.filter.reject_without_permit:
         return None
     found = eligibility_of(posting, reading, settings.profile)

@@ -30,7 +30,7 @@ OPENING_COLUMNS = "l.company, l.title, l.fingerprint, l.text_hash, l.same_as, l.
 
 
 class SourceRank(IntEnum):
-    """How near to the company a listing stands; the lowest is the best."""
+    """Nearness of a listing's site to the company; the lowest is the best."""
 
     OWN = 0
     """On the company's own site."""
@@ -62,7 +62,7 @@ def source_rank(url: str, company: str | None) -> SourceRank:
 
 @dataclass(frozen=True, slots=True)
 class ListedOpening:
-    """What tells whether two listings are of one opening."""
+    """Facts of a listing by which two are found to be of one opening."""
 
     listing_id: str
     mark: str
@@ -86,7 +86,7 @@ class ListedOpening:
         return self.listing_id.partition("://")[2].partition("/")[0]
 
     def is_same(self, other: ListedOpening, near_bits: int) -> bool:
-        """Whether both are one opening.
+        """Return whether both are one opening.
 
         Company and title have to be equal. Then nearly equal texts decide, whatever the place and the number: an
         opening in several places, or posted again. Texts on different sites may differ, since some cut them: there the

@@ -21,7 +21,7 @@ _ENGINEER = "engineer"
 
 
 class Likeness(StrEnum):
-    """How near a title is to the wanted ones."""
+    """Nearness of a title to the wanted ones."""
 
     WANTED = "wanted"
     """It has the words of one."""
@@ -34,7 +34,7 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TitleMatch:
-    """What a title has of the wanted ones."""
+    """Comparison of a title with the wanted ones."""
 
     likeness: Likeness
     word: str
@@ -110,7 +110,7 @@ def excluded_kind(title: str, kinds: Iterable[str]) -> str | None:
 
 
 def _end_of_role(title: str) -> int | None:
-    """Where the first role ends, if it is one that makes something; None: there is none, or it is of another kind."""
+    """Return the end of the first role, if it is one that makes something; None for none, or one of another kind."""
     found = [
         (at, at + len(word), name in _makers())
         for name in _roles()

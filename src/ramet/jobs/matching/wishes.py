@@ -142,11 +142,11 @@ class ScoreInput:
     profile: Profile
     rules: MatchSettings
     at_office: bool
-    """Whether it is at the preferred office."""
+    """True where it is at the preferred office."""
     eligibility: Eligibility
-    """Whether the person may do it."""
+    """Answer to whether the person may do it."""
     title: TitleMatch | None
-    """How near the title is to the wanted ones; None: none is wanted, or it has no title."""
+    """Comparison of its title with the wanted ones; None: none is wanted, or it has no title."""
 
 
 def wish_points(case: ScoreInput) -> Iterator[Adjusted]:

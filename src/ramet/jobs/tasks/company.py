@@ -47,15 +47,13 @@ NO_PROFILE = "there is no profile, so companies get no priority: make one with `
 async def company(ctx: Context, payload: CompanyPayload) -> Any:
     """Look at a company and keep what its pages say."""
     settings = await settings_in_force(ctx.client)
-    now = ctx.now
-    before = await records.company_by_id(ctx.client, company_of(ctx.key))
+    now, company_id = ctx.now, company_of(ctx.key)
+    before = await records.company_by_id(ctx.client, company_id)
     if before is None and payload.name:
         before = await records.company_by_name(ctx.client, company_name_key(payload.name))
     website = website_of(payload.website) if payload.website else (before.website if before else None)
     name = payload.name or (before.name if before else None)
-    alone = _left_alone(
-        ctx, payload, before, name=name or _name_of(company_of(ctx.key)), website=website, settings=settings
-    )
+    alone = _left_alone(ctx, payload, before, name=name or _name_of(company_id), website=website, settings=settings)
     if alone is not None:
         return alone
     await _begin(ctx, name, website, now)
@@ -70,7 +68,7 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
         facts = merged(before, facts, settings.company)
     if not facts.name:
         # Nobody said it, and no page has it.
-        facts = replace(facts, name=_name_of(company_of(ctx.key)), methods={**facts.methods, "name": "address"})
+        facts = replace(facts, name=_name_of(company_id), methods={**facts.methods, "name": "address"})
     facts = await filled(ctx, facts, telling, settings)
     level = completeness(facts.name, website, facts.about, facts.culture, settings.company)
     if level is Completeness.NONE:
@@ -82,7 +80,7 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
         await _follow(ctx, board, facts.name, priority, now, scrape=payload.scrape)
     if not _counts_as_before(before, facts, priority):
         # Listings that were judged without it, or by what was known before.
-        again = RescorePayload(company_id=company_of(ctx.key), cause="its company was looked at", asked_by=ctx.id)
+        again = RescorePayload(company_id=company_id, cause="its company was looked at", asked_by=ctx.id)
         ctx.spawn(RESCORE, again)
     ctx.hold_key(settings.company.fresh_days * DAY if level is Completeness.GOOD else 0.0)
     return {
@@ -104,7 +102,7 @@ class CompanyFindings:
 
 
 def _counts_as_before(before: CompanyRow | None, facts: CompanyFacts, priority: Priority | None) -> bool:
-    """Whether the look found nothing that makes another score of a listing."""
+    """Return whether the look found nothing that makes another score of a listing."""
     if before is None or before.completeness is None:
         return False
     tier = priority.tier if priority else None
@@ -159,18 +157,9 @@ def _lacks(facts: CompanyFacts) -> str:
 
 async def _begin(ctx: Context, name: str | None, website: str | None, now: float) -> None:
     """The record, before anything was looked at: others see that somebody is at it."""
-    known_as = name or website or company_of(ctx.key)
-    row = (
-        company_of(ctx.key),
-        known_as,
-        company_name_key(known_as),
-        website,
-        "analyzing",
-        None,
-        *lineage_fields(ctx),
-        now,
-        now,
-    )
+    company_id = company_of(ctx.key)
+    known_as = name or website or company_id
+    row = (company_id, known_as, company_name_key(known_as), website, "analyzing", None, *lineage_fields(ctx), now, now)
     ctx.write(records.BEGIN_COMPANY, row)
     await ctx.checkpoint("fetch")
 
@@ -226,7 +215,8 @@ async def _board(pages: Sequence[WebPage], name: str | None) -> DetectedBoard | 
 
 def _save(ctx: Context, looked: CompanyFindings, now: float) -> None:
     facts, board, priority = looked.facts, looked.board, looked.priority
-    name = facts.name or company_of(ctx.key)
+    company_id = company_of(ctx.key)
+    name = facts.name or company_id
     ctx.write(
         records.SAVE_COMPANY,
         (
@@ -235,7 +225,7 @@ def _save(ctx: Context, looked: CompanyFindings, now: float) -> None:
             json_of(list(facts.tech_stack)), int(facts.remote_first), priority.tier if priority else None,
             priority.score if priority else None, json_of(priority.reasons) if priority else None, looked.level.value,
             json_of(facts.methods), board.url if board else None, board.kind if board else None,
-            board.confidence.value if board else None, None if priority else NO_PROFILE, now, company_of(ctx.key),
+            board.confidence.value if board else None, None if priority else NO_PROFILE, now, company_id,
         ),
     )  # fmt: skip
 

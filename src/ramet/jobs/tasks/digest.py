@@ -58,7 +58,7 @@ async def tell_new_matches(ctx: Context) -> int:
 
 
 def message_of(found: Sequence[ScoredMatch]) -> dict[str, Any]:
-    """What a digest says of these matches: a line, further lines, and the same for programs."""
+    """Return the digest of these matches: a line, further lines, and the same for programs."""
     listed = min(len(found), LISTED_MAX)
     made = _message(found, listed)
     while listed > 1 and len(json.dumps(made)) > BYTES_MAX:

@@ -87,7 +87,7 @@ def wait_for_look(ctx: Context, employer: Employer) -> Outcome | None:
 
 
 def is_named_only(company_id: str | None) -> bool:
-    """Whether it is the id of a company of which no website is known."""
+    """Return whether it is the id of a company of which no website is known."""
     return company_id is not None and company_id.startswith(NAME_PREFIX)
 
 

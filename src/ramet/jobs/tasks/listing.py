@@ -268,10 +268,10 @@ async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Out
     same = await _same_in_source(ctx, payload, number)
     if same is None:
         company_id = named_company_id(payload, posting)
+        lineage = lineage_fields(ctx)
         row = (listing_id_of(payload), payload.url, payload.source_id, number, company_id, posting.company,
-               posting.title or None, now, now, *lineage_fields(ctx))  # fmt: skip
+               posting.title or None, now, now, *lineage)  # fmt: skip
         try:
-            lineage = lineage_fields(ctx)
             claim = [(records.CLAIM_LISTING, (*lineage, listing_id_of(payload)))] if payload.reading > 1 else []
             await ctx.transaction([(records.BEGIN_LISTING, row), *claim])
             return None

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Statement, Worker, new_id
+from ramet import Client, Context, Statement
 from ramet.commands.options import person
-from ramet.jobs.app import app
+from ramet.jobs.app import app, work_here
 from ramet.jobs.errors import JobsError, NotFound
 from ramet.jobs.match_status import TOLD, MatchStatus, checked_note, checked_status, unknown_listings
 
@@ -94,8 +94,4 @@ async def _write(client: Client, payload: MarkPayload) -> None:
         return
     if len(payload.listing_ids) > LISTINGS_MAX:
         raise JobsError(f"{len(payload.listing_ids):,} matches are too many at once: give at most {LISTINGS_MAX:,}")
-    told = await client.submit(MARK, payload, tracking_id=f"{MARK}-{new_id()}")
-    await Worker(app, client, kinds=[MARK], until_ended=told.tracking_id).run()
-    task = await client.get(told.id)
-    if task is None or task.state != "success":
-        raise JobsError(f"the matches stayed as they were: {task and task.why}; try again")
+    await work_here(client, MARK, payload, failed="the matches stayed as they were")

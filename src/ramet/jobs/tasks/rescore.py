@@ -13,13 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ramet import Client, Context, Statement, TransactionRefused, Worker, new_id
+from ramet import Client, Context, Statement, TransactionRefused, new_id
 from ramet.commands.options import person
 from ramet.jobs import records
-from ramet.jobs.app import app, bounds_of
+from ramet.jobs.app import app, bounds_of, work_here
 from ramet.jobs.companies.identity import NAME_PREFIX
 from ramet.jobs.declared_settings import settings_in_force
-from ramet.jobs.errors import JobsError
 from ramet.jobs.kinds import RESCORE, RESCORING, ListingPayload, RescorePayload
 from ramet.jobs.matching.stop_list import stopped
 from ramet.jobs.posting import Posting, unpacked
@@ -79,7 +78,7 @@ class Change:
 
     @property
     def reasons(self) -> list[str]:
-        """What makes the difference, in words."""
+        """Reasons of the difference, in words."""
         before, after = _object(self.stored["score"]), self.verdict.told
         if self.verdict.status in ("filtered", "refused"):
             return [str(self.verdict.reason)]
@@ -159,7 +158,7 @@ class Rescoring:
 
 
 def statements_of(change: Change, settings: JobsSettings, replaced_by: str, cause: str, now: float) -> list[Statement]:
-    """What writes a change down; refused as a whole where another task has judged the listing since."""
+    """Return the statements that write a change; refused as a whole where another task has judged the listing since."""
     stored, verdict = change.stored, change.verdict
     listing_id, task_id = stored["listing_id"], stored["task_id"]
     told = json_of(verdict.told) if verdict.told else None
@@ -236,13 +235,11 @@ async def rescore_all(client: Client, cause: str) -> dict[str, Any]:
     Raises:
         JobsError: it could not be written down.
     """
-    asked_by = new_id()
-    payload = RescorePayload(cause=f"{cause}, by {person()}", asked_by=asked_by)
-    told = await client.submit(RESCORE, payload, tracking_id=f"{RESCORE}-{asked_by}")
-    await Worker(app, client, kinds=[RESCORE], until_ended=told.tracking_id).run()
-    task = await client.get(told.id)
-    if task is None or task.state != "success" or not isinstance(task.result, dict):
-        raise JobsError(f"listings were not judged again: {task and task.why}; `ramet retry {told.id}` goes on")
+    payload = RescorePayload(cause=f"{cause}, by {person()}", asked_by=new_id())
+    task = await work_here(
+        client, RESCORE, payload, failed="listings were not judged again", remedy="`ramet retry {id}` goes on"
+    )
+    assert isinstance(task.result, dict)
     return task.result
 
 
@@ -261,7 +258,7 @@ def _read(stored: Mapping[str, Any]) -> tuple[Posting, Reading]:
 
 
 def _old_analysis(stored: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a model said of a match, by a version that kept it there only."""
+    """Return a model's analysis of a match that an older version kept there only; None for none."""
     if not str(stored["method"] or "").startswith("model:"):
         return None
     told = [one for one in json.loads(stored["adjustments"]) if one.get("category") == "model"]

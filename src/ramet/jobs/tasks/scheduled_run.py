@@ -20,7 +20,7 @@ SCHEDULE = f"{RUN}scheduled"
 
 
 class ScheduledRunPayload(BaseModel):
-    """What a scheduled run takes on; None: as the settings say when it begins."""
+    """Bounds of a scheduled run; None: those of the settings when it begins."""
 
     everything: bool = False
     """Every enabled source, however many matches there are."""
@@ -60,7 +60,7 @@ async def scheduled_run(ctx: Context, payload: ScheduledRunPayload) -> Any:
 
 
 async def _budget(ctx: Context) -> Budget | None:
-    """What the settings allow now, where that is less than they did when the schedule was made."""
+    """Return the bounds of the settings of now, where they are lower than when the schedule was made."""
     lineage = await ctx.client.lineage(ctx.tracking_id)
     assert lineage is not None
     now = bounds_of(ctx.client.settings.live.stored)

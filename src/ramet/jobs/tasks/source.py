@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -28,8 +27,8 @@ from ramet.jobs.kinds import LISTING, QUEUE, SCRAPE_SOURCE, SOURCE_RESOURCE, Lis
 from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.stop_list import stopped, title_refusal
 from ramet.jobs.posting import Posting, fitting, shown_mark
-from ramet.jobs.records import ACTIVE, AT_ONCE, DISABLED, SourceRow, json_of, lineage_fields
-from ramet.jobs.settings import JobsSettings
+from ramet.jobs.records import ACTIVE, DISABLED, SourceRow, json_of, lineage_fields
+from ramet.jobs.settings import REFUSING, JobsSettings
 from ramet.jobs.tasks.keys import FULL, key_of_source, task_priority
 from ramet.jobs.tasks.pages import StillBusy, board, content_type, reads_html
 from ramet.jobs.text.company_names import same_company
@@ -116,8 +115,7 @@ def judged_by(settings: JobsSettings) -> str:
 
     What an unchanged list shows is judged anew when they have changed, so then it is read although it is unchanged.
     """
-    told = settings.model_dump_json(include={"profile", "stop", "filter"})
-    return blake2b(told.encode(), digest_size=8).hexdigest()
+    return settings.mark(REFUSING)
 
 
 class Run:
@@ -137,7 +135,7 @@ class Run:
         self._judged: set[str] = set()
         """Keys of listings that have a verdict."""
         self._some_due = False
-        """Whether listings that could not be read are to be tried again, whatever the list says of itself."""
+        """True where listings that could not be read are to be tried again, whatever the list says of itself."""
         self._shown: set[tuple[str, str]] = set()
         """Numbers and listings of this run, in this process: boards repeat themselves."""
 
@@ -188,7 +186,7 @@ class Run:
         return {name: value for name, value in kept.items() if name != JUDGED_BY}
 
     def _was_fuller(self) -> bool:
-        """Whether an empty list is odd here: not on a board of few openings, where the runs before say the same."""
+        """Return whether an empty list is odd: not on a board of few openings, where the runs before say the same."""
         source, rules = self._source, self._settings.source
         if source.allow_empty or self._instruction.allow_empty or source.most_listings == 0:
             return False
@@ -200,8 +198,8 @@ class Run:
 
     async def _take(self, page: Page) -> None:
         at = self._at
-        fresh = [posting for posting in page.postings if self._first(posting)]
-        keyed = [(listing_key(posting.url), posting) for posting in fresh]
+        shown = [(listing_key(posting.url), posting) for posting in page.postings]
+        keyed = [(key, posting) for key, posting in shown if self._first(key, posting)]
         known = await self._known(dict(keyed))
         for key, posting in keyed:
             if key in known:
@@ -219,13 +217,13 @@ class Run:
         at.page += 1
         at.digests.append(page.digest)
         at.capped = at.capped or page.capped
-        at.seen += len(fresh)
+        at.seen += len(keyed)
         at.known += len(known)
-        self._after(page, len(known), len(fresh))
+        self._after(page, len(known), len(keyed))
 
-    def _first(self, posting: Posting) -> bool:
+    def _first(self, key: str, posting: Posting) -> bool:
         # Two rows of one address are one listing: taken in turn, it would seem to change with every run.
-        marks = {("number", posting.external_id or posting.url), ("listing", listing_key(posting.url))}
+        marks = {("number", posting.external_id or posting.url), ("listing", key)}
         if marks & self._shown:
             return False
         self._shown |= marks
@@ -242,7 +240,7 @@ class Run:
         rows_of = self._ctx.client.read
         listed: list[str] = []
         waiting: list[str] = []
-        for some in _portions(list(keys)):
+        for some in records.portions(list(keys)):
             for row in await rows_of(records.known_by_id(len(some)), some):
                 stored = records.KnownListing(*row)
                 listing_id, shown = stored.listing_id, shown_mark(keys[stored.listing_id])
@@ -257,7 +255,7 @@ class Run:
                     known.add(listing_id)
                     if stored.shown is None and stored.source_id == self._source.source_id:
                         self._ctx.write(records.SHOWN_FIRST, (listing_id, shown))
-        for some in _portions(list(numbers)):
+        for some in records.portions(list(numbers)):
             for number, listing_id in await rows_of(
                 records.known_by_number(len(some)), (self._source.source_id, *some)
             ):
@@ -265,9 +263,9 @@ class Run:
                 # Under another address it was moved by its board.
                 if listing_id != numbers[number]:
                     known.add(numbers[number])
-        for some in _portions(sorted(set(listed))):
+        for some in records.portions(sorted(set(listed))):
             self._ctx.write(records.seen_again(len(some)), (self._ctx.now, *some))
-        for some in _portions(sorted(waiting)):
+        for some in records.portions(sorted(waiting)):
             self._ctx.write(records.waited_a_run(len(some)), some)
         return known
 
@@ -393,7 +391,3 @@ class Run:
         )
         self._ctx.write(records.SUSPECTED, (now, reason, now, self._source.source_id))
         return self._ctx.skip(reason)
-
-
-def _portions(values: list[str]) -> list[list[str]]:
-    return [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]

@@ -9,10 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Statement, TransactionRefused, Worker, new_id
+from ramet import Client, Context, Statement, TransactionRefused
 from ramet.commands.options import person
-from ramet.jobs.app import app, bounds_of
-from ramet.jobs.errors import JobsError
+from ramet.jobs.app import app, bounds_of, work_here
 from ramet.jobs.kinds import SOURCE_RESOURCE
 
 SWITCH = "jobs.switch"
@@ -76,8 +75,4 @@ async def disable_source(client: Client, source_id: str, *, reason: str | None) 
 
 
 async def _write(client: Client, payload: SwitchPayload) -> None:
-    told = await client.submit(SWITCH, payload, tracking_id=f"{SWITCH}-{new_id()}")
-    await Worker(app, client, kinds=[SWITCH], until_ended=told.tracking_id).run()
-    task = await client.get(told.id)
-    if task is None or task.state != "success":
-        raise JobsError(f"{payload.source_id} stayed as it was: {task and task.why}; try again")
+    await work_here(client, SWITCH, payload, failed=f"{payload.source_id} stayed as it was")

@@ -10,14 +10,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Statement, Worker, new_id
+from ramet import Client, Context, Statement, new_id
 from ramet.jobs import records
-from ramet.jobs.app import app
+from ramet.jobs.app import app, work_here
 from ramet.jobs.companies.facts import Completeness, completeness
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.findings import GENERIC, Confidence
-from ramet.jobs.errors import JobsError
 from ramet.jobs.kinds import SOURCE_DISCOVERY, DiscoveryPayload
 from ramet.jobs.matching.duplicates import fingerprint, listing_key, text_hash
 from ramet.jobs.posting import fitting, packed
@@ -154,13 +153,8 @@ async def take_over_records(client: Client, found: Records) -> int:
     Raises:
         JobsError: something could not be written; what is there stays, and the same file can be taken over again.
     """
-    tracking_id = f"{TAKE_OVER}-{new_id()}"
     for payload in _portions(found):
-        told = await client.submit(TAKE_OVER, payload, tracking_id=f"{tracking_id}-{new_id()}")
-        await Worker(app, client, kinds=[TAKE_OVER], until_ended=told.tracking_id).run()
-        task = await client.get(told.id)
-        if task is None or task.state != "success":
-            raise JobsError(f"the records could not be written: {task and task.why}; run it again")
+        await work_here(client, TAKE_OVER, payload, failed="the records could not be written", remedy="run it again")
     asked = 0
     for source in found.sources:
         if source.active and not await _is_tested(client, source):

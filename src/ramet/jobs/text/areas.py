@@ -75,7 +75,7 @@ def marks_of(written: str) -> tuple[str, ...]:
 
 
 def is_everywhere(written: str) -> bool:
-    """Whether a field of places says that any place does: ``Worldwide``, ``Anywhere in the World``."""
+    """Return whether a field of places says that any place does: ``Worldwide``, ``Anywhere in the World``."""
     words = " ".join(re.split(r"[^a-z]+", written.lower())).replace("remote", " ").split()
     return _marks().get(" ".join(words)) == WORLD
 

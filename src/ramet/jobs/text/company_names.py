@@ -170,7 +170,7 @@ ALIKE_MIN = 4
 
 
 def is_named_alike(label: str, name: str) -> bool:
-    """Whether a domain's label (`acme`, `acmelabs`) may be of a company of this name."""
+    """Return whether a domain's label (`acme`, `acmelabs`) may be of a company of this name."""
     key = company_name_key(name).replace(" ", "")
     label = label.replace("-", "")
     short = min(len(key), len(label))

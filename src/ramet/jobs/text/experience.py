@@ -370,7 +370,7 @@ _PREFERRED = re.compile(r"prefer|ideally|nice to have|a plus|bonus|desir|von vor
 _SENTENCE_BREAK = re.compile(r"[\n.;!?•]")
 _BULLETS = " \t-*\u2022\u00b7\u2013\u25cf"
 _IN_A_FIELD = re.compile(r"\s(?!of\b|from\b|after\b|until\b|to\b)[a-z]", re.IGNORECASE)
-"""What follows years that begin a line: ``- 3 years in sales``, ``- 5 years advanced SQL``."""
+"""Words behind years that begin a line: ``- 3 years in sales``, ``- 5 years advanced SQL``."""
 _LABELLED = re.compile(
     r"[Ee]xp(?:erience)?(?: [Rr]equired| [Nn]eeded)?(?: ?\([Yy](?:ea)?rs?\))?\s?[:\u2013-]\s?(?P<low>\d{1,2})\+?"
     r"(?:\s?(?:-|\u2013|to)\s?(?P<high>\d{1,2})\+?)?(?=[+ \t]*(?:$|\n|[A-Z(;|]))"

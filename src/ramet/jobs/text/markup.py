@@ -60,7 +60,7 @@ def text_of(html: str) -> str:
 
 
 def _has_lines(html: str) -> bool:
-    """Whether line breaks are meant: more of them than block elements, and few lines begin with a small letter."""
+    """Return whether line breaks are meant: more than block elements, and few lines begin with a small letter."""
     lines = [line for line in html.splitlines() if line.strip()]
     if len(lines) < _LINES_MIN or len(_BLOCK_TAG.findall(html)) * 2 > len(lines):
         return False

@@ -97,7 +97,7 @@ def places_of(text: str, country: str | None = None) -> tuple[Place, ...]:
 
 
 def _is_larger(name: str) -> bool:
-    """Whether a name is that of a country or a state."""
+    """Return whether a name is that of a country or a state."""
     key = _key(name)
     return key in _COUNTRIES or key in _REGIONS
 

@@ -159,7 +159,7 @@ def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:
 
 
 def _named(posting: Posting, work: Iterable[str], required: Iterable[str]) -> list[str]:
-    """What the work has to do with, without the company's own name."""
+    """Return the fields and technologies of the work, without the company's own name."""
     found = dict.fromkeys([*(name for text in work for name in find_technologies(text)), *required])
     found.pop(canonical_technology(posting.company or ""), None)
     return list(found)

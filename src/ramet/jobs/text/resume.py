@@ -79,7 +79,7 @@ _PERSON = re.compile(r"[^\W\d_][\w.'\u2019-]{0,25}(?:\s[^\W\d_][\w.'\u2019-]{0,2
 
 @dataclass(frozen=True, slots=True)
 class ResumeProfile:
-    """What a resume tells of a person, and where it was seen."""
+    """Profile that a resume gives, with the reason for each field."""
 
     values: Mapping[str, Any]
     """Of a profile's fields those that were found."""

@@ -132,7 +132,7 @@ _PEOPLE_AFTER = re.compile(
     r"|businesses|teachers|followers|sq\.?)\b",
     re.IGNORECASE,
 )
-"""What a bare number counts: ``2 lakh independent drivers``."""
+"""Nouns that a bare number counts: ``2 lakh independent drivers``."""
 _BEFORE_PERIODS: tuple[tuple[Period, tuple[str, ...]], ...] = (
     ("month", ("月給", "月額")),
     ("year", ("年収", "年俸")),
@@ -208,7 +208,7 @@ _OR_MORE = re.compile(
     r"|[^\n]{0,160}\b(?:überzahlung|überbezahlung|over-?payment)\b",
     re.IGNORECASE,
 )
-"""What stands behind the least that is paid; in Austria the agreed least, with a readiness to pay more."""
+"""Words behind the least that is paid; in Austria the agreed least, with a readiness to pay more."""
 
 
 @cache

@@ -158,7 +158,7 @@ def sample_message(channel: str, by: str, name: str, at: float) -> dict[str, Any
 
 
 class Message(NamedTuple):
-    """What a program tells through the channels of alerts: nothing fires, and nothing has to be acknowledged."""
+    """A program's message through the channels of alerts: nothing fires, and nothing has to be acknowledged."""
 
     text: str
     """One line."""
@@ -181,7 +181,7 @@ class Message(NamedTuple):
         return told
 
     def body(self, name: str, at: float) -> dict[str, Any]:
-        """What receivers are told."""
+        """Return the body that receivers get."""
         told = {"id": name, "event": MESSAGE, "at": at, "text": self.text, "lines": list(self.lines)}
         return told if self.data is None else told | {"data": dict(self.data)}
 
