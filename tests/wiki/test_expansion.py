@@ -68,11 +68,38 @@ def test_every_article_has_the_depth_of_its_shortest_way_from_a_seed(undisturbed
         assert found == 0 or depth[source] == found - 1, key
 
 
-def test_the_graph_has_every_link_between_articles_and_no_other(undisturbed: dict[str, list[Any]]) -> None:
-    keys = {row[0] for row in undisturbed["articles"]}
-    expected = {(source, target) for source, _, target, _ in undisturbed["links"] if target in keys}
-    drawn = [json.loads(line.removeprefix("LINKS_TO ")) for line in undisturbed["graph"] if line.startswith("LINKS_TO")]
-    assert sorted(map(tuple, drawn)) == sorted(expected)
+def drawn(graph: list[str]) -> list[tuple[str, str]]:
+    return sorted(tuple(json.loads(line.removeprefix("LINKS_TO "))) for line in graph if line.startswith("LINKS_TO"))
+
+
+def border(graph: list[str]) -> dict[str, int]:
+    """Depths of the articles that are known only from links."""
+    rows = [json.loads(line.removeprefix("Article ")) for line in graph if line.startswith("Article")]
+    return {key: depth for key, _, depth, *_, loaded in rows if not loaded}
+
+
+def test_the_graph_has_every_link_and_the_border_that_they_lead_to(undisturbed: dict[str, list[Any]]) -> None:
+    links = {(source, target) for source, _, target, _ in undisturbed["links"]}
+    assert drawn(undisturbed["graph"]) == sorted(links)
+    depth = {row[0]: row[2] for row in undisturbed["articles"]}
+    nearest: dict[str, int] = {}
+    for source, target in links:
+        if target not in depth:
+            nearest[target] = min(nearest.get(target, 99), depth[source] + 1)
+    assert nearest
+    assert border(undisturbed["graph"]) == nearest | {"Hole 0": depth["Hole 0"]}
+
+
+async def test_a_closed_graph_has_links_between_titles_of_the_run_only(
+    tmp_path: Path, world: Path, undisturbed: dict[str, list[Any]]
+) -> None:
+    for articles in (12, 40):
+        settings = settings_for(tmp_path, world, max_articles=articles).model_copy(update={"closed": True})
+        await expand_in_process(tmp_path, settings)
+    left = what_is_left(tmp_path)
+    keys = {row[0] for row in left["articles"]}
+    assert drawn(left["graph"]) == [link for link in drawn(undisturbed["graph"]) if link[1] in keys]
+    assert set(border(left["graph"])) == {"Hole 0"}
 
 
 def test_titles_without_an_article_fail_and_say_so(undisturbed: dict[str, list[Any]]) -> None:
@@ -99,12 +126,12 @@ def break_once(owner: Any, step: str, monkeypatch: pytest.MonkeyPatch, *, after:
     """Make an async function raise at its first call, before or after doing its work; tells how often it was called."""
     real, calls = getattr(owner, step), 0
 
-    async def stumbling(*arguments: Any) -> Any:
+    async def stumbling(*arguments: Any, **named: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls == 1 and not after:
             raise OSError(f"{step} stumbled")
-        answer = await real(*arguments)
+        answer = await real(*arguments, **named)
         if calls == 1:
             raise OSError(f"{step} stumbled")
         return answer
@@ -184,7 +211,7 @@ async def test_an_article_that_a_person_revives_later_is_loaded_and_drawn_by_the
     assert status.states[WikiState.PROCESSED] == status.articles == 40
     assert status.failures == {}
     graph = what_is_left(tmp_path)["graph"]
-    assert [line for line in graph if line.startswith('LINKS_TO ["Hole 0"')] == ['LINKS_TO ["Hole 0", "Place 000"]']
+    assert [link for link in drawn(graph) if link[0] == "Hole 0"] == [("Hole 0", "Nowhere"), ("Hole 0", "Place 000")]
 
 
 @pytest.mark.parametrize("steps", [[(10, 3)], [(12, 1), (12, 3)], [(5, 1), (20, 2), (33, 3)]])

@@ -128,7 +128,7 @@ def test_what_vanished_from_its_source_fails_although_it_was_loaded(database: sq
 
 def test_what_a_person_took_out_stays_out(database: sqlite3.Connection) -> None:
     discover(database, 1, None)
-    write(database, tables.EXCLUDE, "excluded", "R", "Tarn")
+    write(database, tables.EXCLUDE, "excluded", "pass", "R", "Tarn")
     for statement in (tables.CLAIM, tables.FAIL):
         database.execute(statement, ("late", "R", "Tarn")[-statement.count("?") :])
     write(database, tables.ALIAS, "Brae", "R", "Tarn")

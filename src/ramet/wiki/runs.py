@@ -74,11 +74,15 @@ class RunSettings(BaseModel):
     max_depth: int = MAX_DEPTH
     """Links between a seed and the farthest article."""
     max_links: int = MAX_LINKS
+    closed: bool = False
+    """Links to titles that the run has not looked up are left out of the graph."""
 
 
 LEFT_OUT_OF_NAMES = {
     "data_dir", "user_agent", "private", "requests_per_second", "max_articles", "max_depth"
 }  # fmt: skip
+ADDED = ("closed",)
+"""Settings that came later: they are no part of a name while they have their default, so that runs keep theirs."""
 
 
 class ArticlePayload(BaseModel):
@@ -139,7 +143,8 @@ class Run:
 
 def run_id_of(seed_keys: Sequence[str], settings: RunSettings) -> str:
     """The name of the run with these seeds (in any order) and settings: readable, and the same every time."""
-    told = settings.model_dump_json(exclude=LEFT_OUT_OF_NAMES)
+    unused = {name for name in ADDED if getattr(settings, name) == RunSettings.model_fields[name].default}
+    told = settings.model_dump_json(exclude=LEFT_OUT_OF_NAMES | unused)
     digest = hashlib.sha256("\n".join([*sorted(seed_keys), told]).encode()).hexdigest()[:8]
     slug = _OUTSIDE_SLUG.sub("-", min(seed_keys).lower()).strip("-")[:24]
     return f"{PREFIX}{slug}-{digest}" if slug else f"{PREFIX}{digest}"

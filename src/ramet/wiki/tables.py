@@ -156,9 +156,20 @@ VANISH = """
 """(error, run_id, title_key): its source has it no more, and why."""
 
 EXCLUDE = """
-    UPDATE wiki_articles SET wiki_state = 'excluded', error = ?
-    WHERE run_id = ? AND title_key = ? AND wiki_state IN ('discovered', 'claimed', 'failed', 'excluded')"""
-"""(error, run_id, title_key): a person took it out, and why."""
+    UPDATE wiki_articles SET wiki_state = 'excluded', error = ?, drawn_in = ?, revision = NULL, links_count = NULL,
+        loaded_at = NULL, processed_at = NULL
+    WHERE run_id = ? AND title_key = ? AND wiki_state <> 'alias'"""
+"""(error, drawn_in, run_id, title_key): a person took it out, and why; `drawn_in` is None while the graph has it."""
+
+LINKED_AGAIN = """
+    UPDATE wiki_articles SET wiki_state = 'loaded' WHERE run_id = ? AND wiki_state = 'processed' AND title_key IN
+        (SELECT source_key FROM wiki_links WHERE run_id = ? AND target_key = ? OR run_id = ? AND target_key IN
+            (SELECT title_key FROM wiki_articles WHERE run_id = ? AND alias_of = ?))"""
+"""(run_id, run_id, title_key, run_id, run_id, title_key): a title that was excluded is tried again, so what links to it
+is to be drawn again. Looks at every link."""
+
+ALIASES_AGAIN = "UPDATE wiki_articles SET drawn_in = NULL WHERE run_id = ? AND alias_of = ? AND wiki_state = 'alias'"
+"""(run_id, alias_of): the graph lost its redirects with it."""
 
 REDISCOVER = """
     UPDATE wiki_articles SET wiki_state = 'discovered', error = NULL
@@ -220,7 +231,7 @@ TO_OFFER = """
 """(run_id, expansion_depth, tracking_id): articles down to that depth whose links the pass has not offered yet."""
 
 TO_DRAW = """
-    SELECT title_key, wiki_state FROM wiki_articles
+    SELECT title_key, wiki_state, expansion_depth FROM wiki_articles
     WHERE run_id = ? AND expansion_depth <= ? AND wiki_state IN ('loaded', 'processed')
         AND (drawn_in IS NULL OR drawn_in <> ?)"""
 """(run_id, expansion_depth, tracking_id): articles down to that depth whose links the pass has not drawn yet."""
@@ -239,7 +250,7 @@ VANISHED = """
 """(run_id): articles that were in the graph once and are none any more; it has not been told yet."""
 
 UNDRAWN = """
-    SELECT title_key FROM wiki_articles
+    SELECT title_key, expansion_depth FROM wiki_articles
     WHERE run_id = ? AND drawn_in IS NULL AND wiki_state IN ('loaded', 'processed')"""
 """(run_id): articles in the graph whose links are not, or not as they are now."""
 
@@ -253,8 +264,14 @@ FRONTIER = """
     LIMIT 1"""
 """(run_id, max_depth): a row if some article short of that depth links to a title that the run has not seen."""
 
-UNFINISHED = "SELECT 1 FROM wiki_articles WHERE run_id = ? AND wiki_state = 'loaded' LIMIT 1"
-"""(run_id): a row if an article was loaded after its level had been closed."""
+UNFINISHED = """
+    SELECT 1 FROM wiki_articles
+    WHERE run_id = ? AND (wiki_state = 'loaded' OR wiki_state = 'excluded' AND drawn_in IS NULL) LIMIT 1"""
+"""(run_id): a row if an article was loaded, or taken out, after its level had been closed."""
+
+UNDRAWN_EXCLUDED = """
+    SELECT title_key FROM wiki_articles WHERE run_id = ? AND wiki_state = 'excluded' AND drawn_in IS NULL"""
+"""(run_id): titles that were taken out of the run, and not of the graph yet."""
 
 LINKS_TO = "SELECT source_key FROM wiki_links WHERE run_id = ? AND target_key = ? ORDER BY source_key LIMIT ?"
 """(run_id, target_key, limit): which articles link to one, by key. Looks at every link."""
@@ -298,9 +315,9 @@ def revisions_of(count: int) -> str:
 
 
 def titles_of(count: int) -> str:
-    """What a run knows of `count` titles: (run_id, then title_keys) to (title_key, title, expansion_depth, found_in,
-    alias_of)."""
+    """What a run knows of `count` titles: (run_id, then title_keys) to (title_key, expansion_depth, wiki_state,
+    found_in, alias_of)."""
     members = ", ".join(["?"] * count)
     return f"""
-    SELECT title_key, title, expansion_depth, found_in, alias_of FROM wiki_articles
+    SELECT title_key, expansion_depth, wiki_state, found_in, alias_of FROM wiki_articles
     WHERE run_id = ? AND title_key IN ({members})"""  # noqa: S608 -- only placeholders

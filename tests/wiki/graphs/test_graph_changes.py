@@ -115,6 +115,25 @@ def test_an_article_that_is_gone_stays_only_while_others_link_to_it(abc: Graph) 
     assert abc.dump() == []
 
 
+def test_an_excluded_article_leaves_no_trace(abc: Graph) -> None:
+    before = abc.dump()
+    abc.add_links(links("A>B", "B>C", "B>Stub", "C>B", "B>Shared", "C>Shared"))
+    abc.add_aliases([GraphAlias("X", "x", "B")])
+    abc.exclude_articles(["B", "Never"])
+    left = [line for line in before if '"B' not in line and "of B" not in line]
+    assert abc.dump() == sorted(
+        [*left, 'Article ["Shared", "Shared", 2, "", "", "", false]', 'LINKS_TO ["C", "Shared"]']
+    )
+    abc.exclude_articles(["Shared"])
+    assert abc.dump() == left
+
+
+def test_an_article_known_from_links_has_the_least_of_their_depths(abc: Graph) -> None:
+    for depth in (4, 2, 3):
+        abc.add_links([GraphLink("A", "Far", "Far", depth), GraphLink("B", "Far", "Far", depth + 1)])
+    assert 'Article ["Far", "Far", 2, "", "", "", false]' in abc.dump()
+
+
 def test_no_article_links_to_itself(abc: Graph) -> None:
     abc.add_links(links("A>A", "A>X"))
     abc.add_aliases([GraphAlias("X", "x", "A")])

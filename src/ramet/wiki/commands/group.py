@@ -32,7 +32,16 @@ from ramet.wiki.status import RunStatus, graph_of_run, status_of
 from ramet.wiki.tasks.article import app
 
 STATUS_SECONDS = 0.5
-CHOSEN = ("links", "disambiguation", "user_agent", "requests_per_second", "max_articles", "max_depth", "max_links")
+CHOSEN = (
+    "closed",
+    "links",
+    "disambiguation",
+    "user_agent",
+    "requests_per_second",
+    "max_articles",
+    "max_depth",
+    "max_links",
+)
 """Options of `expand` that are settings of a run by the same name."""
 
 
@@ -81,6 +90,7 @@ def wiki() -> None:
     show_default=True,
     help="A page that only lists meanings fails, or its links are followed.",
 )
+@click.option("--closed", is_flag=True, help="Draw links between loaded articles only.")
 @click.option(
     "--contact", "user_agent", default="", metavar="E-MAIL|URL", help="How the wiki's operators can reach you."
 )

@@ -123,9 +123,9 @@ def _as_before(failed_for: str | None, reason: str | None, note: str | None) -> 
 @database_option
 @json_option
 def exclude(words: tuple[str, ...], reason: str | None, database: str, as_json: bool) -> None:
-    """Never look these failed or waiting titles of a run up again; `retry TITLE` brings one back.
+    """Take these titles out of a run for good, loaded ones also out of its graph; `retry TITLE` brings one back.
 
-    Works beside a running expansion.
+    Works beside a running expansion, which takes them out of the graph when it closes its next level.
     """
 
     async def act(client: Client) -> Excluded:
@@ -136,10 +136,12 @@ def exclude(words: tuple[str, ...], reason: str | None, database: str, as_json: 
 
     found = ask(app, database, act)
     if as_json:
-        emit({"excluded": list(found.excluded), "left": found.left})
+        emit({"excluded": list(found.excluded), "left": found.left, "drawn": found.drawn})
     else:
         for key in found.excluded:
             click.echo(f"excluded {plain(key)}")
+        if not found.drawn:
+            click.echo("another process writes the graph: it loses them when that process closes its next level")
         for key, why in found.left.items():
             click.echo(f"ramet: {plain(key)}: {why}", err=True)
     if found.left:

@@ -73,4 +73,4 @@ def command_of(run: Run, database: str) -> str:
     for option, value, usual in told:
         if value != usual:
             words += [option, str(value)]
-    return shlex.join(words)
+    return shlex.join([*words, *(["--closed"] if settings.closed else [])])

@@ -51,7 +51,7 @@ class GraphLink:
         source_key: canonical title of an article in the graph.
         target_key: canonical title of the linked article, which may not be loaded yet.
         target_title: its display title, used only if the graph does not have it.
-        target_depth: its expansion_depth, used only if the graph does not have it.
+        target_depth: its expansion_depth, used only if the graph does not have it, or only from farther links.
     """
 
     source_key: str
@@ -206,6 +206,15 @@ class GraphStore(Protocol):
 
         One that others link to stays, as known only from links; one that nobody links to goes, with its aliases, and
         so do articles that were known only from its links.
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def exclude_articles(self, keys: Collection[str]) -> None:
+        """Take articles away entirely: with their sections, categories, aliases and all links from and to them.
+
+        Articles that were known only from their links go as well.
 
         Raises:
             GraphError: nothing was written.

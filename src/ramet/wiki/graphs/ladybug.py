@@ -133,6 +133,7 @@ _SET_ARTICLES = """
     UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key})
     SET a.title = row.title, a.expansion_depth = row.depth, a.description = row.description, a.loaded = row.loaded,
         a.revision = row.revision, a.url = row.url"""
+_SET_DEPTHS = "UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key}) SET a.expansion_depth = row.depth"
 _FORGET_ARTICLE = """
     MATCH (a:Article {title_key: $key}) SET a.loaded = false, a.description = '', a.revision = '', a.url = ''"""
 _DELETE_ARTICLE = "MATCH (a:Article {title_key: $key}) DETACH DELETE a"
@@ -278,6 +279,19 @@ class LadybugGraph(LadybugReading):
             self._delete_empty_categories(left)
             self._delete_unlinked([*known, *targets])
 
+    def exclude_articles(self, keys: Collection[str]) -> None:
+        """See `GraphStore.exclude_articles`."""
+        with self._file.transaction():
+            known = list(self._states(keys))
+            left = self._delete_contents(known)
+            targets = self._delete_links(known)
+            for key in known:
+                for alias, _ in self._file.read(_ALIASES_OF, {"key": key}):
+                    self._file.read(_DELETE_ALIAS, {"key": alias})
+                self._file.read(_DELETE_ARTICLE, {"key": key})
+            self._delete_empty_categories(left)
+            self._delete_unlinked(targets)
+
     def build_vector_index(self) -> None:
         """See `GraphStore.build_vector_index`."""
         if self._extended and not self._indexed and worth_an_index(self._file):
@@ -305,12 +319,18 @@ class LadybugGraph(LadybugReading):
         leads = {key: self._file.read(_ALIAS_LEADS_TO, {"key": key})[0][0] for key in aliases}
         drawn = {(link.source_key, leads.get(link.target_key, link.target_key)): link for link in reversed(links)}
         states = self._states(target for _, target in drawn)
-        stubs = {
-            target: stub_row(target, link.target_title, link.target_depth)
-            for (_, target), link in drawn.items()
-            if target not in states
-        }
+        stubs: dict[str, dict[str, Any]] = {}
+        closer: dict[str, int] = {}
+        for (_, target), link in drawn.items():
+            if target not in states:
+                stub = stubs.setdefault(target, stub_row(target, link.target_title, link.target_depth))
+                stub["depth"] = nearer(stub["depth"], link.target_depth)
+            elif not states[target].loaded:
+                depth = closer.get(target, states[target].expansion_depth)
+                if nearer(depth, link.target_depth) != depth:
+                    closer[target] = nearer(depth, link.target_depth)
         self._file.write(_CREATE_ARTICLES, list(stubs.values()))
+        self._file.write(_SET_DEPTHS, [{"title_key": key, "depth": depth} for key, depth in closer.items()])
         rows = [{"source_key": source, "target_key": target} for source, target in drawn if source != target]
         self._file.write(_MERGE_LINKS, rows)
 

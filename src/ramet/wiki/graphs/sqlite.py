@@ -67,7 +67,11 @@ _MERGE_ARTICLES = """
             WHEN expansion_depth < 0 THEN excluded.expansion_depth
             ELSE min(expansion_depth, excluded.expansion_depth) END"""
 _NUMBERS = "SELECT title_key, articles.id, loaded, expansion_depth FROM json_each(?) JOIN articles ON title_key = value"
-_ADD_STUB = "INSERT INTO articles(title_key, title, expansion_depth) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_ADD_STUB = """
+    INSERT INTO articles(title_key, title, expansion_depth) VALUES (?, ?, ?)
+    ON CONFLICT(title_key) DO UPDATE SET expansion_depth = excluded.expansion_depth
+    WHERE NOT loaded AND excluded.expansion_depth >= 0
+        AND (expansion_depth < 0 OR excluded.expansion_depth < expansion_depth)"""
 _FORGET_ARTICLE = "UPDATE articles SET loaded = 0, description = '', revision = '', url = '' WHERE id = ?"
 _DELETE_ARTICLE = "DELETE FROM articles WHERE id = ?"
 _DELETE_UNLINKED = """
@@ -210,6 +214,16 @@ class SqliteGraph(SqliteReading):
             self._file.run_many(_FORGET_ARTICLE, [(number,) for number in numbers])
             self._file.run_many(_DELETE_EMPTY, left)
             self._file.run_many(_DELETE_UNLINKED, [*((number,) for number in numbers), *targets])
+
+    def exclude_articles(self, keys: Collection[str]) -> None:
+        """See `GraphStore.exclude_articles`."""
+        with self._file.transaction():
+            numbers = [number for _, number, *_ in self._numbers(keys)]
+            left = self._delete_contents(numbers)
+            targets = self._delete_links(numbers)
+            self._file.run_many(_DELETE_ARTICLE, [(number,) for number in numbers])
+            self._file.run_many(_DELETE_EMPTY, left)
+            self._file.run_many(_DELETE_UNLINKED, targets)
 
     def build_vector_index(self) -> None:
         """See `GraphStore.build_vector_index`: vectors in SQLite are looked at one and all."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ramet import Context, Outcome, TaskState
 from ramet.commands.errors import UserError
@@ -124,8 +124,8 @@ KEYS_PER_READ = 2_000
 class KnownTitle(NamedTuple):
     """A title of the run."""
 
-    title: str
     expansion_depth: int
+    state: str
     found_in: str
     alias_of: str | None
 
@@ -150,7 +150,7 @@ async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]
         await _settle_failures(ctx)
         await _offer(ctx, payload, settings)
     follows = bool((await ctx.client.tasks(parent_id=ctx.id, kind=LEVEL, limit=1)).tasks)
-    drawn = await _draw(ctx, graph, payload.level - 1 if follows else payload.level)
+    drawn = await _draw(ctx, graph, payload.level - 1 if follows else payload.level, closed=settings.closed)
     if not follows:
         await asyncio.to_thread(graph.build_vector_index)
     return {"drawn": drawn}
@@ -203,7 +203,7 @@ async def _settle_failures(ctx: Context) -> None:
         if subject not in unsettled:
             continue
         if task.state == TaskState.SKIPPED and task.reason_code == EXCLUDED:
-            ctx.write(tables.EXCLUDE, (task.reason, run_id, subject))
+            ctx.write(tables.EXCLUDE, (task.reason, None, run_id, subject))
         elif task.state != TaskState.SKIPPED:
             error = task.error or task.reason or task.state.value
             ctx.write(tables.FAIL, (f"unparsable: {error}" if task.kind == PARSE else error, run_id, subject))
@@ -283,13 +283,17 @@ async def _links(ctx: Context, sources: Sequence[tuple[int, str]]) -> AsyncItera
     for start in range(0, len(sources), SOURCES_PER_READ):
         some = sources[start : start + SOURCES_PER_READ]
         depths = {key: depth for depth, key in some}
-        rows = await ctx.read(tables.links_of(len(some)), (run_of(ctx.tracking_id), *depths))
-        part += sorted(Link(depths[key], key, *rest) for key, *rest in rows)
+        part += sorted(Link(depths[key], key, *rest) for key, *rest in await _links_of(ctx, [*depths]))
         while len(part) >= OFFERS_PER_ROUND_MAX:
             yield part[:OFFERS_PER_ROUND_MAX]
             part = part[OFFERS_PER_ROUND_MAX:]
     if part:
         yield part
+
+
+async def _links_of(ctx: Context, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return the recorded links of articles: (source_key, position, target_key, target_title)."""
+    return await ctx.read(tables.links_of(len(keys)), (run_of(ctx.tracking_id), *keys)) if keys else []
 
 
 async def _open_next(ctx: Context, offer: LevelOffer) -> None:
@@ -330,26 +334,27 @@ async def _offer_round(ctx: Context, part: Sequence[Link], resource: str, place:
             ctx.write(tables.DISCOVER, (*row, ctx.tracking_id))
 
 
-async def _draw(ctx: Context, graph: GraphStore, depth: int) -> int:
-    """Draw redirects, and the links of articles down to this depth; how many links."""
+async def _draw(ctx: Context, graph: GraphStore, depth: int, *, closed: bool) -> int:
+    """Draw redirects, and the links of articles down to this depth; return how many links."""
     run_id, now = run_of(ctx.tracking_id), time.time()
+    await draw_excluded(ctx, graph)
     aliases = await ctx.read(tables.NEW_ALIASES, (run_id,))
     if aliases:
         await asyncio.to_thread(graph.add_aliases, [GraphAlias(*row) for row in sorted(aliases)])
         for key, *_ in aliases:
             ctx.write(tables.PROCESS, (now, ctx.tracking_id, run_id, key))
-    rows = dict(await ctx.read(tables.TO_DRAW, (run_id, depth, ctx.tracking_id)))
+    rows = {key: rest for key, *rest in await ctx.read(tables.TO_DRAW, (run_id, depth, ctx.tracking_id))}
     drawn, keys = 0, sorted(rows)
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
-        recorded = await ctx.read(tables.links_of(len(some)), (run_id, *some))
-        known = await known_among(ctx, {target for _, _, target, _ in recorded})
-        fresh = {key for key in some if rows[key] == WikiState.LOADED}
+        # What earlier passes drew is there; of a closed graph, all but the links to titles that only this pass knows.
+        fresh = {key for key in some if rows[key][0] == WikiState.LOADED}
+        outgoing = sorted(await _links_of(ctx, some if closed else sorted(fresh)))
+        known = await known_among(ctx, {target for _, _, target, _ in outgoing})
         links = to_draw(
-            # What earlier passes drew is there.
-            ((source, target) for source, _, target, _ in sorted(recorded)
+            ((rows[source][1], source, target) for source, _, target, _ in outgoing
              if source in fresh or (target in known and known[target].found_in == ctx.tracking_id)),
-            known,
+            known, closed=closed,
         )  # fmt: skip
         await asyncio.to_thread(graph.add_links, links)
         drawn += len(links)
@@ -359,13 +364,30 @@ async def _draw(ctx: Context, graph: GraphStore, depth: int) -> int:
     return drawn
 
 
-def to_draw(links: Iterable[tuple[str, str]], known: dict[str, KnownTitle]) -> list[GraphLink]:
-    """The links between these (source, target) as the graph has them: redirects followed, each once, none to itself."""
+async def draw_excluded(ctx: Context, graph: GraphStore) -> None:
+    """Take out of the graph what a person took out of the run while this process was its writer."""
+    keys = sorted(key for (key,) in await ctx.read(tables.UNDRAWN_EXCLUDED, (run_of(ctx.tracking_id),)))
+    if keys:
+        await asyncio.to_thread(graph.exclude_articles, keys)
+        for key in keys:
+            ctx.write(tables.DRAW, (ctx.tracking_id, run_of(ctx.tracking_id), key))
+
+
+def to_draw(links: Iterable[tuple[int, str, str]], known: Mapping[str, KnownTitle], *, closed: bool) -> list[GraphLink]:
+    """Return links as the graph has them: redirects followed, each once, none to itself, none to what is excluded.
+
+    Args:
+        links: depth and key of the linking article, and key of the title that it links to.
+        known: what the run knows of these titles.
+        closed: links to titles that the run does not know are left out.
+    """
     found: dict[tuple[str, str], GraphLink] = {}
-    for source, wanted in links:
+    for depth, source, wanted in links:
         one = known.get(wanted)
         target = wanted if one is None or one.alias_of is None else one.alias_of
         one = known.get(target)
-        if one is not None and target != source:
-            found[source, target] = GraphLink(source, target, one.title, one.expansion_depth)
+        if target == source or (closed if one is None else one.state == WikiState.EXCLUDED):
+            continue
+        target_depth = depth + 1 if one is None else one.expansion_depth
+        found.setdefault((source, target), GraphLink(source, target, target, target_depth))
     return list(found.values())

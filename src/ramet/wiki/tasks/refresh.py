@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ from ramet.wiki.runs import (
 from ramet.wiki.sources.base import TITLES_MAX
 from ramet.wiki.tables import WikiState
 from ramet.wiki.tasks.article import app, expansions, wait_for
-from ramet.wiki.tasks.level import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_ended, known_among, to_draw
+from ramet.wiki.tasks.level import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_ended, draw_excluded, known_among, to_draw
 
 COMPARE = "wiki.compare"
 REDRAW = "wiki.redraw"
@@ -146,10 +146,12 @@ async def redraw(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int
     """Draw what changed: the links of what was loaded again, new redirects, and nothing of what is gone."""
     if ctx.stage is None and not await all_ended(ctx):
         return ctx.snooze(1.0, "articles are still being loaded")
+    settings = await expansions.settings(ctx.client, ctx.tracking_id)
     try:
-        graph = await expansions.graph(await expansions.settings(ctx.client, ctx.tracking_id))
+        graph = await expansions.graph(settings)
     except UserError as error:
         return ctx.snooze(wait_for(error), str(error))
+    await draw_excluded(ctx, graph)
     gone = dict(await ctx.read(tables.VANISHED, (run_of(ctx.tracking_id),)))
     await _remove(ctx, graph, gone)
     aliases = sorted(await ctx.read(tables.NEW_ALIASES, (run_of(ctx.tracking_id),)))
@@ -157,8 +159,8 @@ async def redraw(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int
     for key, *_ in aliases:
         _drawn(ctx, key)
     gone_for_good = sum(state != WikiState.ALIAS for state in gone.values())
-    changed = sorted(key for (key,) in await ctx.read(tables.UNDRAWN, (run_of(ctx.tracking_id),)))
-    links = await _draw(ctx, graph, changed)
+    changed = dict(await ctx.read(tables.UNDRAWN, (run_of(ctx.tracking_id),)))
+    links = await _draw(ctx, graph, changed, closed=settings.closed)
     return {"changed": len(changed), "links": links, "gone": gone_for_good, "redirects": len(aliases)}
 
 
@@ -174,13 +176,15 @@ async def _remove(ctx: Context, graph: GraphStore, gone: Mapping[str, str]) -> N
         await ctx.checkpoint("drawing")
 
 
-async def _draw(ctx: Context, graph: GraphStore, keys: Sequence[str]) -> int:
+async def _draw(ctx: Context, graph: GraphStore, depths: Mapping[str, int], *, closed: bool) -> int:
     run_id, drawn = run_of(ctx.tracking_id), 0
+    keys = sorted(depths)
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
         recorded = await ctx.read(tables.links_of(len(some)), (run_id, *some))
         known = await known_among(ctx, {target for _, _, target, _ in recorded})
-        links = to_draw(((source, target) for source, _, target, _ in sorted(recorded)), known)
+        outgoing = ((depths[source], source, target) for source, _, target, _ in sorted(recorded))
+        links = to_draw(outgoing, known, closed=closed)
         await asyncio.to_thread(graph.replace_links, some, links)
         drawn += len(links)
         for key in some:

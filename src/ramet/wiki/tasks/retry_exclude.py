@@ -1,12 +1,15 @@
 """What a person does to titles of a run: tries failed ones again, and takes some out for good.
 
 Trying again is a pass of its own, so that it needs nothing of the pass in which they failed: neither its deadline nor
-its room for tasks, nor a page that was dropped. Only tasks write domain rows, so taking out is one as well.
+its room for tasks, nor a page that was dropped. Only tasks write domain rows, so taking out is one as well; of what is
+loaded it takes the graph's part first.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -14,12 +17,25 @@ from pydantic import BaseModel
 from ramet import Client, Context, InvalidKey, LineageState, Task, TaskState, Worker, title_key
 from ramet.commands.options import person
 from ramet.wiki import tables
-from ramet.wiki.errors import NotInRun, WikiError
+from ramet.wiki.errors import GraphBusy, NotInRun, WikiError
+from ramet.wiki.graphs.registry import graph_is_there
 from ramet.wiki.pages import RefusalReason
-from ramet.wiki.runs import ARTICLE, LEVEL, LOADING, RETRY, STAGES, ArticlePayload, LevelPayload, Run, limits_of, run_of
+from ramet.wiki.runs import (
+    ARTICLE,
+    LEVEL,
+    LOADING,
+    RETRY,
+    STAGES,
+    ArticlePayload,
+    LevelPayload,
+    Run,
+    find_run,
+    limits_of,
+    run_of,
+)
 from ramet.wiki.status import reason_of
 from ramet.wiki.tables import WikiState
-from ramet.wiki.tasks.article import app
+from ramet.wiki.tasks.article import app, expansions
 from ramet.wiki.tasks.level import OFFERS_PER_ROUND_MAX
 
 EXCLUDE = "wiki.exclude"
@@ -27,6 +43,7 @@ EXCLUDING = "wiki.exclude"
 """The queue of `wiki.exclude`: whoever takes titles out does the task too, at once, whatever else is waiting."""
 PERMANENT = frozenset(reason.value for reason in RefusalReason)
 """Reasons that trying again does not mend, unless the source has changed."""
+BEING_WORKED_ON = "it is being worked on this moment: try again"
 CAN_BE_EXCLUDED = (TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED)
 
 
@@ -72,6 +89,8 @@ class Excluded(NamedTuple):
     excluded: tuple[str, ...]
     left: dict[str, str]
     """Why others were left as they are, by canonical title."""
+    drawn: bool
+    """Whether the graph is without them already; else it loses them when its writer closes its next level."""
 
 
 async def find_titles(client: Client, run: Run, titles: Sequence[str]) -> dict[str, str]:
@@ -150,6 +169,9 @@ async def retry(ctx: Context, payload: RetryPayload) -> dict[str, int]:
             )
             ctx.spawn(ARTICLE, wanted, key=asked)
             ctx.write(tables.REDISCOVER, (run_id, key))
+            if known[key].state == WikiState.EXCLUDED:
+                ctx.write(tables.LINKED_AGAIN, (run_id, run_id, key, run_id, run_id, key))
+                ctx.write(tables.ALIASES_AGAIN, (run_id, key))
         tried += len(some)
         # What was asked for is not failed any more: after a crash here only the others are left.
         await ctx.checkpoint("retrying", state={"tried": tried})
@@ -185,30 +207,30 @@ async def _titles(client: Client, run_id: str) -> dict[str, Title]:
 
 
 async def exclude_titles(client: Client, run: Run, keys: Collection[str], *, note: str | None) -> Excluded:
-    """Take failed and waiting titles out for good; beside a running expansion or without one."""
+    """Take titles out for good; beside a running expansion or without one."""
     known, by = await _titles(client, run.run_id), person()
     out, left = [], {}
     for key in sorted(keys):
-        state = known[key].state
-        if state not in (WikiState.DISCOVERED, WikiState.CLAIMED, WikiState.FAILED, WikiState.EXCLUDED):
-            left[key] = f"it is {state}: only a failed or waiting title can be excluded"
+        if known[key].state == WikiState.ALIAS:
+            left[key] = "it redirects: exclude the article that it leads to"
             continue
         tasks = await _tasks_of(client, run, asked_for(known, key))
         if any(task.state == TaskState.PROCESSING for task in tasks):
-            left[key] = "it is being worked on this moment: try again"
+            left[key] = BEING_WORKED_ON
             continue
         ended = [task.id for task in tasks if task.state in CAN_BE_EXCLUDED]
         live = {task.id for task in tasks if task.state == TaskState.PENDING}
         # A worker may take it this very moment; then it is not ours any more.
         if live - set(await client.exclude(ended, by=by, reason=note)):
-            left[key] = "it is being worked on this moment: try again"
+            left[key] = BEING_WORKED_ON
             continue
         out.append(key)
+    told = True
     if out:
         asked = tuple(asked_for(known, key) for key in out)
         payload = ExcludePayload(run_id=run.run_id, keys=tuple(out), asked_for=asked, by=by, note=note)
-        await _write_excluded(client, payload)
-    return Excluded(tuple(out), left)
+        told = await _write_excluded(client, payload)
+    return Excluded(tuple(out), left, told)
 
 
 async def _tasks_of(client: Client, run: Run, key: str) -> list[Task]:
@@ -220,17 +242,36 @@ async def _tasks_of(client: Client, run: Run, key: str) -> list[Task]:
     return found
 
 
-async def _write_excluded(client: Client, payload: ExcludePayload) -> None:
+async def _write_excluded(client: Client, payload: ExcludePayload) -> bool:
+    """Do the task here; return whether the graph is without them already."""
     submitted = await client.submit(EXCLUDE, payload)
     await Worker(app, client, kinds=[EXCLUDE], until_ended=submitted.tracking_id).run()
+    expansions.close()
+    task = await client.get(submitted.id)
+    if task is None or not isinstance(task.result, dict):
+        raise WikiError(f"the titles stay as they were: {task and task.why}; try again")
+    return bool(task.result["drawn"])
 
 
 @app.task(EXCLUDE, key=lambda payload: payload.run_id, queue=EXCLUDING, probation=False)
 async def exclude(ctx: Context, payload: ExcludePayload) -> dict[str, int]:
-    """Write down that titles are out, by whom and why."""
+    """Take titles out of the graph, and write down that they are out, by whom and why.
+
+    A graph that another process writes loses them when that process closes its next level.
+    """
+    settings = (await find_run(ctx.client, payload.run_id)).settings
+    drawn = not graph_is_there(Path(settings.graph))
+    if not drawn:
+        try:
+            graph = await expansions.graph(settings)
+            await asyncio.to_thread(graph.exclude_articles, payload.keys)
+            drawn = True
+        except GraphBusy:
+            pass  # Said in the result, and the rows are left undrawn.
     why = f"excluded by {payload.by}" + (f": {payload.note}" if payload.note else "")
     for key in payload.keys:
-        ctx.write(tables.EXCLUDE, (why, payload.run_id, key))
+        ctx.write(tables.EXCLUDE, (why, ctx.tracking_id if drawn else None, payload.run_id, key))
+        ctx.write(tables.FORGET_LINKS, (payload.run_id, key, 0))
     for key in payload.asked_for:
         ctx.write(tables.DROP_PAGE, (payload.run_id, key))
-    return {"titles": len(payload.keys)}
+    return {"titles": len(payload.keys), "drawn": drawn}
