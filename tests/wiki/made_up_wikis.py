@@ -21,8 +21,9 @@ SEEDS = ("Place 000", "Place 001")
 
 
 def write_world(path: Path, *, articles: int, seed: int = 7, holes: int = 2) -> Path:
-    """A JSON Lines file of so many articles that link each other at random; `holes` titles lead nowhere.
+    """A JSON Lines file of so many articles that link each other at random.
 
+    `holes` titles redirect to a page that is not there; as many others are linked and not there themselves.
     Some links are stated and some only mentioned; some articles have several sections and categories.
     """
     rng = random.Random(seed)
@@ -35,10 +36,12 @@ def write_world(path: Path, *, articles: int, seed: int = 7, holes: int = 2) -> 
             text = f"{title} lies near {', '.join(linked)}.\n== History ==\nIt was founded in {1000 + number}."
             record: dict[str, Any] = {"title": title, "text": text}
         else:
-            holed = [f"Hole {number % holes}"] if holes and number % 4 == 0 else []
+            hole = number % holes if holes else 0
+            holed = [f"Hole {hole}", f"Missing {hole}"] if holes and number % 4 == 0 else []
             record = {"title": title, "text": f"{title} has {number} houses.", "links": [*linked, *holed, title]}
         record["categories"] = [f"Region {number % 4}", "Places"][: 1 + number % 2]
         lines.append(json.dumps(record))
+    lines += [json.dumps({"title": f"Hole {number}", "redirect": f"Nothing {number}"}) for number in range(holes)]
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
 

@@ -51,10 +51,14 @@ async def test_the_result_does_not_depend_on_how_many_work_at_once(
 
 def test_the_cap_is_reached_exactly_and_every_link_is_accounted_for(undisturbed: dict[str, list[Any]]) -> None:
     articles = [row for row in undisturbed["tasks"] if row[0] == FETCH]
-    assert len(articles) == len(undisturbed["articles"]) == 40
+    assert len(articles) == len(undisturbed["articles"]) == 41
+    assert len([row for row in undisturbed["articles"] if row[3] == WikiState.PROCESSED]) == 40
     refused = sum(row[3] for row in undisturbed["blocks"] if row[0] in (ARTICLE, FETCH))
     refused += sum(row[3] for row in undisturbed["block counts"] if row[1] in (ARTICLE, FETCH))
-    assert refused + len(articles) - len(SEEDS) == len(undisturbed["links"])
+    # A file knows its titles: those that it has not are no spawns at all.
+    there = [row for row in undisturbed["links"] if not row[2].startswith("Missing")]
+    assert len(there) < len(undisturbed["links"])
+    assert refused + len(articles) - len(SEEDS) == len(there)
     reasons = {row[2] for row in undisturbed["blocks"]}
     assert {"budget", "done", "in_flight"} <= reasons
 
@@ -193,13 +197,19 @@ async def test_a_title_that_failed_in_the_middle_goes_on_from_there_when_it_is_r
     assert left_pages(tmp_path) == []
 
 
+def fill_hole(world: Path) -> None:
+    """Put an article in the place of the redirect to nowhere."""
+    lines = [line for line in world.read_text(encoding="utf-8").splitlines() if '"title": "Hole 0"' not in line]
+    lines.append(json.dumps({"title": "Hole 0", "text": "A well.", "links": ["Place 000", "Nowhere"]}))
+    world.write_text("\n".join(lines), encoding="utf-8")
+
+
 async def test_an_article_that_a_person_revives_later_is_loaded_and_drawn_by_the_next_pass(
     tmp_path: Path, world: Path
 ) -> None:
     settings = settings_for(tmp_path, world)
     run_id = await expand_in_process(tmp_path, settings)
-    with world.open("a", encoding="utf-8") as lines:
-        lines.write("\n" + json.dumps({"title": "Hole 0", "text": "A well.", "links": ["Place 000", "Nowhere"]}))
+    fill_hole(world)
     async with app.client(tmp_path / "wiki.db") as client:
         [hole] = (await client.tasks(tracking_id=run_id, states=[TaskState.FAILED])).tasks
         assert await client.revive([hole.id], by="test") == [hole.id]
@@ -208,7 +218,7 @@ async def test_an_article_that_a_person_revives_later_is_loaded_and_drawn_by_the
     await expand_in_process(tmp_path, settings)
     async with app.client(tmp_path / "wiki.db") as client:
         status = await status_of(client, await find_run(client))
-    assert status.states[WikiState.PROCESSED] == status.articles == 40
+    assert status.states[WikiState.PROCESSED] == status.titles == 41
     assert status.failures == {}
     graph = what_is_left(tmp_path)["graph"]
     assert [link for link in drawn(graph) if link[0] == "Hole 0"] == [("Hole 0", "Nowhere"), ("Hole 0", "Place 000")]
@@ -239,7 +249,7 @@ async def test_two_runs_can_share_a_graph(tmp_path: Path, world: Path) -> None:
     await expand_in_process(tmp_path, settings_for(tmp_path, world, max_articles=20))
     async with app.client(tmp_path / "wiki.db") as client:
         newest = await status_of(client, await find_run(client))
-    assert newest.articles == 20
+    assert newest.loaded == 20
     loaded = [line for line in what_is_left(tmp_path)["graph"] if line.startswith("Article") and line.endswith("true]")]
     assert len(loaded) == newest.loaded
 

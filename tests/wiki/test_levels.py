@@ -10,9 +10,10 @@ from ramet.wiki.tasks.level import KnownTitles, Link, Planner, links_past_last_l
 KEYS = st.sampled_from("abcdefghij")
 LINKS = st.lists(st.builds(Link, st.integers(0, 2), KEYS, st.integers(0, 5), KEYS, st.just("title")), max_size=30)
 SEEN = st.builds(
-    lambda here, elsewhere: KnownTitles(here, elsewhere - here),
+    lambda here, elsewhere, unwanted: KnownTitles(here, elsewhere - here, unwanted - here - elsewhere),
     st.frozensets(KEYS, max_size=4),
     st.frozensets(KEYS, max_size=4),
+    st.frozensets(KEYS, max_size=3),
 )
 
 
@@ -32,18 +33,23 @@ def test_a_guard_with_the_planned_budget_grants_exactly_what_was_planned(
 
 
 @given(LINKS, SEEN, st.integers(0, 6))
-def test_the_plan_does_not_depend_on_how_the_links_come(links: list[Link], seen: KnownTitles, room: int) -> None:
+def test_the_plan_does_not_depend_on_how_many_links_come_at_once(
+    links: list[Link], seen: KnownTitles, room: int
+) -> None:
     whole, parts = Planner(seen, room), Planner(seen, room)
     whole.add(links)
-    for link in reversed(links):
+    for link in links:
         if parts.add([link]):
             break
     assert parts.plan == whole.plan
 
 
 @given(LINKS, SEEN)
-def test_every_link_but_those_to_titles_from_elsewhere_is_offered_once(links: list[Link], seen: KnownTitles) -> None:
-    wanted = sorted(link for link in links if link.target_key not in seen.elsewhere)
+def test_every_link_but_those_to_titles_from_elsewhere_and_unwanted_ones_is_offered_once(
+    links: list[Link], seen: KnownTitles
+) -> None:
+    left_out = {*seen.elsewhere, *seen.unwanted}
+    wanted = sorted(link for link in links if link.target_key not in left_out)
     assert sorted(offered(links, seen)) == wanted
     assert sorted(within(links, seen) + links_past_last_level(links, seen)) == wanted
 
@@ -59,4 +65,18 @@ def test_planning_stops_as_soon_as_the_room_is_known_to_be_too_small() -> None:
     planner = Planner(KnownTitles(set(), set()), 2)
     assert not planner.add([Link(0, "a", 0, "b", "B"), Link(0, "a", 1, "b", "B"), Link(0, "a", 2, "c", "C")])
     assert planner.add([Link(0, "a", 3, "d", "D")])
-    assert (planner.plan.grants, planner.plan.binds) == (2, True)
+    assert planner.plan == (2, True, Link(0, "a", 2, "c", "C"))
+
+
+@given(LINKS, SEEN, st.integers(0, 6))
+def test_what_a_round_offers_adds_as_many_titles_as_there_is_room_for(
+    links: list[Link], seen: KnownTitles, room: int
+) -> None:
+    planner = Planner(seen, room)
+    planner.add(sorted(links))
+    last = planner.plan.last
+    if last is None:
+        assert not planner.plan.binds or room == 0
+        return
+    part = offered([link for link in sorted(links) if link <= last], seen)
+    assert len({link.target_key for link in part} - set(seen.here)) == planner.plan.grants == room

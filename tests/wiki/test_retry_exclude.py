@@ -27,6 +27,7 @@ PAGES: dict[str, dict[str, Any]] = {
     "Hub": {"text": "The hub.", "links": ["Bridge", "Late", "Other way"]},
     "Bridge": {"text": "Leads on.", "links": ["Hub", "Late"]},
     "Other way": {"redirect": "Late"},
+    "Late": {"redirect": "Nothing"},
 }
 LATE = {"Late": {"text": "Comes late.", "links": ["Far", "Hub"]}, "Far": {"text": "Far away.", "links": []}}
 

@@ -53,7 +53,7 @@ async def settle(client: Client, claimed: ClaimedTask, event: Any, *writes: Writ
 async def test_every_article_is_in_exactly_one_state_and_the_right_one(tmp_path: Path) -> None:
     async with app.client(tmp_path / "wiki.db") as client:
         run = await submit(client)
-        assert (await status_of(client, run)).articles == 0
+        assert (await status_of(client, run)).titles == 0
         a, b, c = await claim(client, 3)
         await settle(client, a, ev.Checkpoint(a.standing.fence, 60.0), *map(discover, SEEDS), load("A", time.time()))
         failed = Write(tables.FAIL, ("not_found: x has no article 'B'", NAME, "B"))
@@ -64,7 +64,7 @@ async def test_every_article_is_in_exactly_one_state_and_the_right_one(tmp_path:
             WikiState.FAILED: 1,
             WikiState.CLAIMED: 2,
         }
-        assert (status.articles, status.loaded, status.ended, status.expected) == (4, 1, 2, 9)
+        assert (status.titles, status.loaded, status.ended, status.expected) == (4, 1, 2, 9)
         assert status.failures == {"not_found": 1}
         await settle(client, c, ev.Error(c.standing.fence, "OSError: disk", "transient", "f", 1.0))
         assert (await status_of(client, run)).states[WikiState.DISCOVERED] == 1

@@ -173,7 +173,7 @@ def test_the_frontier_is_what_is_linked_and_nobody_has_seen(database: sqlite3.Co
     record(database, "Tarn", "Tarn", "Lamp")
 
     def frontier(depth: int) -> bool:
-        return bool(database.execute(tables.FRONTIER, ("R", depth)).fetchall())
+        return bool(database.execute(tables.FRONTIER, ("R", depth, 1)).fetchall())
 
     assert (frontier(1), frontier(2)) == (False, True)
     write(database, tables.DISCOVER, "R", "Lamp", "Lamp", 2, "Tarn", "R")

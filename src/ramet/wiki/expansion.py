@@ -37,10 +37,14 @@ from ramet.wiki.runs import (
 from ramet.wiki.sources.base import ArticleSource
 from ramet.wiki.sources.registry import open_source
 from ramet.wiki.status import RunStatus, status_of
+from ramet.wiki.tasks.article import expansions
+from ramet.wiki.tasks.level import Sieve
 from ramet.wiki.wikitext.titles import key_of
 
 CONCURRENCY = 32
 """Handlers at once."""
+FRONTIER_MAX = 1_000_000
+"""Titles that are looked at to see whether a run can go on; with more, it can."""
 WATCH_SECONDS = 0.25
 """Between two looks at how far the run is."""
 
@@ -264,18 +268,28 @@ async def go_on(client: Client, run: Run, prepared: PreparedRun) -> bool:
     """Begin another pass of a run that has ended, if there is anything to do under these settings."""
     if run.newest.state == LineageState.CANCELLED:
         return False
-    [(looked_up,)] = await client.read(tables.LOOKED_UP, (run.run_id,))
-    unfinished = await client.read(tables.UNFINISHED, (run.run_id,))
-    if not unfinished:
-        if looked_up >= prepared.settings.max_articles:
-            return False
-        if not await client.read(tables.FRONTIER, (run.run_id, prepared.settings.max_depth)):
-            return False
+    [(held,)] = await client.read(tables.HELD, (run.run_id,))
+    if not await client.read(tables.UNFINISHED, (run.run_id,)) and (
+        held >= prepared.settings.max_articles or not await _has_frontier(client, run, prepared)
+    ):
+        return False
     submitted = await client.submit_many(
         [(LEVEL, LevelPayload(level=0, run=prepared.settings, seeds=run.seeds, resource=prepared.resource))],
         one_lineage=True,
         tracking_id=run.next_tracking_id,
-        limits=limits_of(prepared.settings, looked_up=looked_up),
+        limits=limits_of(prepared.settings, held=held),
         may_raise=True,
     )
     return submitted[0].created
+
+
+async def _has_frontier(client: Client, run: Run, prepared: PreparedRun) -> bool:
+    """Return whether some article links to a title that a further pass would look up."""
+    settings = prepared.settings
+    source = None if prepared.resource else await expansions.source(client, settings)
+    sieve = Sieve((), settings.skip, source)
+    if source is None and not settings.skip:
+        return bool(await client.read(tables.FRONTIER, (run.run_id, settings.max_depth, 1)))
+    keys = {key for (key,) in await client.read(tables.FRONTIER, (run.run_id, settings.max_depth, FRONTIER_MAX))}
+    await sieve.look(keys)
+    return bool(keys - sieve.unwanted)

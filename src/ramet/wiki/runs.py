@@ -37,6 +37,10 @@ PREFIX = "wiki-"
 
 MAX_ARTICLES = 500
 MAX_DEPTH = 5
+ROUNDS_MAX = 30
+"""Rounds of levels. So many are needed only where nearly no linked title is an article."""
+OTHERS_MIN, OTHERS_PER_ARTICLE = 200, 4
+"""Titles that a pass may look up and that turn out to be no articles."""
 MAX_LINKS = 5_000
 """Links of one page that are followed and drawn; the rest of a longer page is left out."""
 RUN_SECONDS = 7 * 86_400.0
@@ -70,18 +74,20 @@ class RunSettings(BaseModel):
     requests_per_second: float | None = None
     """Requests to the source, over all workers; None: as fast as three at a time answer."""
     max_articles: int = MAX_ARTICLES
-    """Titles that the run looks up, seeds included; never exceeded."""
+    """Articles that the run loads, seeds included; never exceeded."""
     max_depth: int = MAX_DEPTH
     """Links between a seed and the farthest article."""
     max_links: int = MAX_LINKS
     closed: bool = False
     """Links to titles that the run has not looked up are left out of the graph."""
+    skip: tuple[str, ...] = ()
+    """Patterns (`*`, `?`, `[...]`) of canonical titles that are not looked up, however often they are linked."""
 
 
 LEFT_OUT_OF_NAMES = {
     "data_dir", "user_agent", "private", "requests_per_second", "max_articles", "max_depth"
 }  # fmt: skip
-ADDED = ("closed",)
+ADDED = ("closed", "skip")
 """Settings that came later: they are no part of a name while they have their default, so that runs keep theirs."""
 
 
@@ -103,6 +109,10 @@ class LevelPayload(BaseModel):
     """Which level a `wiki.level` task closes."""
 
     level: int
+    round: int = 0
+    """Of the level, from 0: one follows while titles turn out to be no articles, and there is room."""
+    after: tuple[str, int] | None = None
+    """The linking article, and the place, of the last link that earlier rounds offered."""
     run: RunSettings | None = None
     """Only the first task of a pass carries them."""
     seeds: tuple[str, ...] = ()
@@ -166,9 +176,12 @@ def number_of(tracking_id: str) -> int:
 
 
 def sizes_of(max_articles: int, max_depth: int, more_tasks: int = 0) -> dict[str, Any]:
-    """The limits of a pass by name: a task for each stage of its articles and one for each level."""
-    levels = max_depth + 1
-    max_tasks = len(STAGES) * max_articles + levels + more_tasks
+    """Return the limits of a pass by name.
+
+    A task for each stage of its articles, for each round of each level, and for titles that turn out to be none.
+    """
+    levels = max_depth + 1 + ROUNDS_MAX
+    max_tasks = len(STAGES) * max_articles + levels + OTHERS_MIN + OTHERS_PER_ARTICLE * max_articles + more_tasks
     return {
         "max_tasks": max_tasks, "max_fan_out": max_tasks, "max_spawn_depth": levels + 2, "lineage_seconds": RUN_SECONDS,
     }  # fmt: skip
@@ -178,17 +191,17 @@ LIMITS = Limits(task_seconds=None, **sizes_of(MAX_ARTICLES, MAX_DEPTH))
 """Of whatever begins with one of the pipeline's kinds and is no run that a person sized."""
 
 
-def limits_of(settings: RunSettings, *, looked_up: int = 0, more_tasks: int = 0) -> dict[str, Any]:
+def limits_of(settings: RunSettings, *, held: int = 0, more_tasks: int = 0) -> dict[str, Any]:
     """The bounds of a pass, as a person sized it.
 
     The depth of an article is domain data; `max_spawn_depth` is only the backstop.
 
     Args:
         settings: of the pass.
-        looked_up: titles that earlier passes looked up.
+        held: articles that earlier passes loaded.
         more_tasks: room for so many other tasks.
     """
-    return sizes_of(max(0, settings.max_articles - looked_up), settings.max_depth, more_tasks)
+    return sizes_of(max(0, settings.max_articles - held), settings.max_depth, more_tasks)
 
 
 async def find_run(client: Client, run_id: str | None = None) -> Run:

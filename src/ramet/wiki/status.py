@@ -13,7 +13,7 @@ from ramet import Client, LineageState, Task, TaskState
 from ramet.wiki import tables
 from ramet.wiki.graphs.registry import GraphInfo, graph_info, graph_is_there
 from ramet.wiki.runs import ARTICLE, ENDED_BADLY, FETCH, LEVEL, REFRESH, RETRY, STAGES, ArticlePayload, Run, number_of
-from ramet.wiki.tables import WikiState
+from ramet.wiki.tables import IN_GRAPH, WikiState
 
 STALE_MAX = 100
 
@@ -88,7 +88,6 @@ RATE_SECONDS = 15.0
 RATE_SPAN_SECONDS = 1.0
 """Over less than that, a rate says nothing."""
 CLAIMED_MAX = 1_000
-DONE = (WikiState.LOADED, WikiState.PROCESSED)
 
 
 class Pass(NamedTuple):
@@ -136,8 +135,8 @@ class RunStatus:
         return self.state in (LineageState.RUNNING, LineageState.PAUSED)
 
     @property
-    def articles(self) -> int:
-        """How many articles the run has, in any state."""
+    def titles(self) -> int:
+        """How many titles the run knows, in any state."""
         return sum(self.states.values())
 
     @property
@@ -166,8 +165,8 @@ class RunStatus:
 
     @property
     def percent_complete(self) -> float:
-        """Articles in the graph, of all that the run has; those that it may still find not counted."""
-        return 100.0 * self.loaded / self.articles if self.articles else 0.0
+        """Articles in the graph, of all titles that the run knows; those that it may still find not counted."""
+        return 100.0 * self.loaded / self.titles if self.titles else 0.0
 
     @property
     def failure_rate(self) -> float:
@@ -177,17 +176,17 @@ class RunStatus:
     @property
     def loaded(self) -> int:
         """How many articles are in the graph."""
-        return sum(self.states[state] for state in DONE)
+        return sum(self.states[state] for state in IN_GRAPH)
 
     @property
     def ended(self) -> int:
         """How many need no loading any more: those in the graph, the failed, redirects and what a person took out."""
-        return self.articles - self.states[WikiState.DISCOVERED] - self.states[WikiState.CLAIMED]
+        return self.titles - self.queue_size - self.active
 
     @property
     def expected(self) -> int:
-        """How many articles the run may still come to have: exact once it has ended, else the most."""
-        return max(self.articles, self.run.settings.max_articles) if self.live else self.articles
+        """How many articles the graph may come to have: exact once the run has ended, else the most."""
+        return max(self.loaded, self.run.settings.max_articles) if self.live else self.loaded
 
     @property
     def level(self) -> int:
@@ -204,7 +203,8 @@ class RunStatus:
             "graph": self.run.settings.graph,
             "max_articles": self.run.settings.max_articles,
             "max_depth": self.run.settings.max_depth,
-            "articles": self.articles,
+            "articles": self.loaded,
+            "titles": self.titles,
             "states": {state.value: self.states[state] for state in WikiState},
             "depths": {
                 str(depth): {state.value: count for state, count in states.items()}
@@ -278,7 +278,7 @@ async def _with_rate(client: Client, status: RunStatus, now: float) -> RunStatus
     if not status.live or count < 2 or last - first < RATE_SPAN_SECONDS:
         return status
     rate = (count - 1) / (last - first)
-    return replace(status, articles_per_second=rate, eta_seconds=(status.expected - status.ended) / rate)
+    return replace(status, articles_per_second=rate, eta_seconds=(status.expected - status.loaded) / rate)
 
 
 def _project(rows: list[tuple[Any, ...]], fetching: Counter[int]) -> dict[int, dict[WikiState, int]]:

@@ -31,6 +31,10 @@ class WikiState(StrEnum):
     """A person took it out for good."""
 
 
+IN_GRAPH = (WikiState.LOADED, WikiState.PROCESSED)
+"""Of an article that the graph has."""
+
+
 DEFINITIONS = (
     """
     CREATE TABLE IF NOT EXISTS wiki_articles (
@@ -215,14 +219,18 @@ ARTICLES = """
 ARTICLE = f"{ARTICLES} AND title_key = ?"
 """(run_id, title_key): one of them."""
 
-SEEN = "SELECT title_key, expansion_depth, own_task, found_in FROM wiki_articles WHERE run_id = ?"
+SEEN = """
+    SELECT title_key, expansion_depth, wiki_state, own_task, found_in, discovered_from
+    FROM wiki_articles WHERE run_id = ?"""
 """(run_id): all titles of a run, as far as what is offered depends on them."""
 
 UNSETTLED = "SELECT title_key FROM wiki_articles WHERE run_id = ? AND wiki_state IN ('discovered', 'claimed')"
 """(run_id): titles that nobody has loaded yet, nor said why not."""
 
-LOOKED_UP = "SELECT COUNT(*) FROM wiki_articles WHERE run_id = ? AND own_task = 1"
-"""(run_id): how many titles have or had tasks of their own."""
+HELD = """
+    SELECT COUNT(*) FROM wiki_articles
+    WHERE run_id = ? AND wiki_state IN ('discovered', 'claimed', 'loaded', 'processed')"""
+"""(run_id): how many titles are articles of the run, or may become some."""
 
 TO_OFFER = """
     SELECT title_key, expansion_depth FROM wiki_articles
@@ -255,14 +263,14 @@ UNDRAWN = """
 """(run_id): articles in the graph whose links are not, or not as they are now."""
 
 FRONTIER = """
-    SELECT 1 FROM wiki_links JOIN wiki_articles
+    SELECT DISTINCT target_key FROM wiki_links JOIN wiki_articles
         ON wiki_articles.run_id = wiki_links.run_id AND wiki_articles.title_key = wiki_links.source_key
     WHERE wiki_links.run_id = ? AND wiki_articles.expansion_depth < ?
         AND wiki_articles.wiki_state IN ('loaded', 'processed')
         AND NOT EXISTS (SELECT 1 FROM wiki_articles AS target
             WHERE target.run_id = wiki_links.run_id AND target.title_key = wiki_links.target_key)
-    LIMIT 1"""
-"""(run_id, max_depth): a row if some article short of that depth links to a title that the run has not seen."""
+    LIMIT ?"""
+"""(run_id, max_depth, limit): titles that the run has not seen and some article short of that depth links to."""
 
 UNFINISHED = """
     SELECT 1 FROM wiki_articles

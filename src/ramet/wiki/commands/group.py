@@ -34,6 +34,7 @@ from ramet.wiki.tasks.article import app
 STATUS_SECONDS = 0.5
 CHOSEN = (
     "closed",
+    "skip",
     "links",
     "disambiguation",
     "user_agent",
@@ -68,7 +69,7 @@ def wiki() -> None:
     "or the bundled set of 10,033 articles.",
 )
 @click.option(
-    "--max-articles", type=click.IntRange(min=1), default=MAX_ARTICLES, show_default=True, help="Titles looked up."
+    "--max-articles", type=click.IntRange(min=1), default=MAX_ARTICLES, show_default=True, help="Articles loaded."
 )
 @click.option(
     "--max-depth", type=click.IntRange(0, 100), default=MAX_DEPTH, show_default=True, help="Links from a seed, at most."
@@ -90,6 +91,7 @@ def wiki() -> None:
     show_default=True,
     help="A page that only lists meanings fails, or its links are followed.",
 )
+@click.option("--skip", multiple=True, metavar="TITLE", help="Titles not to look up, such as 'List of *'. Repeatable.")
 @click.option("--closed", is_flag=True, help="Draw links between loaded articles only.")
 @click.option(
     "--contact", "user_agent", default="", metavar="E-MAIL|URL", help="How the wiki's operators can reach you."

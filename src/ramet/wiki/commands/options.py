@@ -73,4 +73,6 @@ def command_of(run: Run, database: str) -> str:
     for option, value, usual in told:
         if value != usual:
             words += [option, str(value)]
+    for pattern in settings.skip:
+        words += ["--skip", pattern]
     return shlex.join([*words, *(["--closed"] if settings.closed else [])])

@@ -112,7 +112,7 @@ class BarView:
         failed = f" · {status.states[WikiState.FAILED]} failed" if status.states[WikiState.FAILED] else ""
         self._progress.update(
             self._bar,
-            completed=status.ended,
+            completed=status.loaded,
             total=status.expected,
             description=f"level {status.level}{rate}{left}{failed}",
         )
@@ -179,7 +179,7 @@ def show_status(status: RunStatus, database: str | None, graph: GraphInfo | None
     run = status.run
     head = Text.assemble(
         (plain(seeds_of(run)), "bold"), "  ", (status.state, RUN_STYLES.get(status.state, "")),
-        f" · {counted(status.articles, 'article')} of at most {run.settings.max_articles:,}",
+        f" · {counted(status.loaded, 'article')} of at most {run.settings.max_articles:,}",
         f" · {span(status.elapsed_seconds)}",
     )  # fmt: skip
     place = f"run {run.run_id} · graph {plain(short_path(run.settings.graph))}"
@@ -224,8 +224,9 @@ def _passes(status: RunStatus) -> Iterable[Text]:
 
 
 def _progress_line(status: RunStatus) -> str:
-    parts = [f"{status.percent_complete:.0f} % of them in the graph", f"{status.queue_size:,} waiting",
-             f"{status.active:,} in work", f"{100 * status.failure_rate:.0f} % failed"]  # fmt: skip
+    parts = [f"{status.percent_complete:.0f} % of {counted(status.titles, 'title')} in the graph",
+             f"{status.queue_size:,} waiting", f"{status.active:,} in work",
+             f"{100 * status.failure_rate:.0f} % failed"]  # fmt: skip
     return " · ".join(parts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -65,6 +65,9 @@ class ArticleSource(Protocol):
         Raises:
             RetryAfter, Transient: as for `pages`.
         """
+
+    async def absent(self, keys: Sequence[str]) -> Collection[str]:
+        """Return those of these canonical titles that the source knows not to have, without asking anybody."""
 
     async def resolve(self, title: str) -> str | None:
         """The display title of the article that a person means by `title`, redirects followed; None if there is none.

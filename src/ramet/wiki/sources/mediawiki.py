@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ramet import Transient
@@ -144,6 +144,10 @@ class MediaWikiSource:
         await self.site()
         walks = await self._walks(titles, INFO_PARAMETERS)
         return _or_raised({title: self._revision(title, walk) for title, walk in walks.items()})
+
+    async def absent(self, keys: Sequence[str]) -> Collection[str]:
+        """See `ArticleSource.absent`: only the wiki knows."""
+        return ()
 
     async def resolve(self, title: str) -> str | None:
         """See `ArticleSource.resolve`."""

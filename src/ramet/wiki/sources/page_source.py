@@ -6,7 +6,7 @@ import asyncio
 import difflib
 import threading
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -130,6 +130,10 @@ class PageFileSource:
     async def revisions(self, titles: Sequence[str]) -> Mapping[str, str | Refusal]:
         """See `ArticleSource.revisions`."""
         return await asyncio.to_thread(lambda: {title: self._revision(title) for title in titles})
+
+    async def absent(self, keys: Sequence[str]) -> Collection[str]:
+        """See `ArticleSource.absent`."""
+        return await asyncio.to_thread(lambda: {key for key in keys if self._file.find(key) is None})
 
     async def resolve(self, title: str) -> str | None:
         """See `ArticleSource.resolve`. One that differs in case alone is found too, if it can mean one article only."""

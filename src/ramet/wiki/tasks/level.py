@@ -3,11 +3,17 @@
 An article's links are offered when all articles of its level have ended, in the order of (depth, canonical title of
 the linking article, place of the link). So the first to link to an article, the articles that still fit under the
 cap, and the reason of every refusal do not depend on which article happened to be loaded first.
+
+The cap is on articles in the graph, and some titles turn out to be none (missing, redirects, lists of meanings). So a
+level offers as many new titles as there is room for, waits until they have ended, and goes on with the next link in
+another round of the same level, until there is no room left or no link; only then are the links that are left refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+import fnmatch
+import re
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,14 +22,17 @@ from typing import Any, NamedTuple
 from ramet import Context, Outcome, TaskState
 from ramet.commands.errors import UserError
 from ramet.wiki import tables
+from ramet.wiki.errors import WikiError
 from ramet.wiki.graphs.base import GraphAlias, GraphLink, GraphStore
 from ramet.wiki.runs import (
     ARTICLE,
     ENDED_BADLY,
+    FETCH,
     LEVEL,
     LIMITS,
     LOADING,
     PARSE,
+    ROUNDS_MAX,
     RUN_SECONDS,
     STAGES,
     ArticlePayload,
@@ -31,7 +40,8 @@ from ramet.wiki.runs import (
     RunSettings,
     run_of,
 )
-from ramet.wiki.tables import WikiState
+from ramet.wiki.sources.base import ArticleSource
+from ramet.wiki.tables import IN_GRAPH, WikiState
 from ramet.wiki.tasks.article import app, expansions, wait_for
 
 OFFERS_PER_ROUND_MAX = 4_000
@@ -56,44 +66,58 @@ class KnownTitles(NamedTuple):
     """Keys of those whose task is in this pass: the guard refuses them, and says why."""
     elsewhere: Collection[str]
     """Keys of those that an earlier pass looked up, or that are known through a redirect: they are not offered."""
+    unwanted: Collection[str] = frozenset()
+    """Keys of those that the source does not have, or that the run skips: they are not offered."""
 
 
 class LevelPlan(NamedTuple):
     """What a level asks for."""
 
     grants: int
-    """How many titles it will add; a further level follows exactly when there are any."""
+    """How many titles it will add."""
     binds: bool
     """Whether the cap leaves titles out."""
+    last: Link | None
+    """The last link that is offered before the titles that it adds have ended; None: all are."""
 
 
 class Planner:
     """Counts the titles that a level would add, until they are more than there is room for."""
 
     def __init__(self, seen: KnownTitles, room: int) -> None:
-        """`room`: titles that the run may still look up."""
+        """`room`: articles that the run may still load."""
         self._seen = seen
         self._room = max(0, room)
         self._wanted: set[str] = set()
+        self._last: Link | None = None
+        self._binds = False
 
     def add(self, links: Iterable[Link]) -> bool:
-        """Look at some of the level's links; True when no more need be looked at."""
+        """Look at some of the level's links, in their order; True when no more need be looked at."""
         for link in links:
-            if link.target_key not in self._seen.here and link.target_key not in self._seen.elsewhere:
-                self._wanted.add(link.target_key)
-                if len(self._wanted) > self._room:
+            if not self._binds and self._is_new(link):
+                if len(self._wanted) == self._room:
+                    self._binds = True
                     return True
-        return False
+                self._wanted.add(link.target_key)
+            self._last = link
+        return self._binds
+
+    def _is_new(self, link: Link) -> bool:
+        key, seen = link.target_key, self._seen
+        return not (key in self._wanted or key in seen.here or key in seen.elsewhere or key in seen.unwanted)
 
     @property
     def plan(self) -> LevelPlan:
         """What follows from the links that were looked at."""
-        return LevelPlan(min(len(self._wanted), self._room), len(self._wanted) > self._room)
+        return LevelPlan(len(self._wanted), self._binds, self._last if self._binds and self._wanted else None)
 
 
 def offered(links: Iterable[Link], seen: KnownTitles) -> tuple[Link, ...]:
     """Those of a level's links that are offered to the guard, which grants or refuses each with a reason."""
-    return tuple(link for link in links if link.target_key not in seen.elsewhere)
+    return tuple(
+        link for link in links if link.target_key not in seen.elsewhere and link.target_key not in seen.unwanted
+    )
 
 
 def within(links: Iterable[Link], seen: KnownTitles) -> tuple[Link, ...]:
@@ -132,7 +156,7 @@ class KnownTitle(NamedTuple):
 
 @app.task(
     LEVEL,
-    key=lambda payload: f"level-{payload.level}",
+    key=lambda payload: f"level-{payload.level}" + (f".{payload.round}" if payload.round else ""),
     queue=LOADING,
     limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS, invocation_seconds=RUN_SECONDS),
     probation=False,
@@ -148,7 +172,10 @@ async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]
         return ctx.snooze(wait_for(error), str(error))
     if ctx.stage != OFFERED:
         await _settle_failures(ctx)
-        await _offer(ctx, payload, settings)
+        try:
+            await _offer(ctx, payload, settings)
+        except WikiError as error:
+            return ctx.snooze(wait_for(error), str(error))
     follows = bool((await ctx.client.tasks(parent_id=ctx.id, kind=LEVEL, limit=1)).tasks)
     drawn = await _draw(ctx, graph, payload.level - 1 if follows else payload.level, closed=settings.closed)
     if not follows:
@@ -212,78 +239,135 @@ async def _settle_failures(ctx: Context) -> None:
 class LevelOffer(NamedTuple):
     """What a level offers, and to what."""
 
-    number: int
+    payload: LevelPayload
     sources: Sequence[tuple[int, str]]
     """(depth, key) of the articles whose links are offered, in the order in which they are."""
     seen: KnownTitles
+    sieve: Sieve
     room: int
+    """Articles that the run may still load."""
     levels_left: int
     """How many levels may still follow; none: titles farther away than these are too far."""
     deeper: bool
-    """Whether an earlier pass has loaded articles farther away, whose links are to be offered again."""
-    resource: str
+    """Whether articles farther away are loaded already, whose links are to be offered."""
 
 
 async def _offer(ctx: Context, payload: LevelPayload, settings: RunSettings) -> None:
-    """Offer all links, round by round; after a crash, the rounds that are left."""
+    """Offer the level's links, round by round; after a crash, the rounds that are left."""
     offer = await _prepare(ctx, payload, settings)
+    plan = await _plan(ctx, offer)
     done, place = int(ctx.state.get("rounds", 0)), 0
-    async for part, past in _rounds(ctx, offer):
+    async for part, past in _rounds(ctx, offer, plan.last):
         if place >= done:
             if place == 0:
-                await _open_next(ctx, offer)
+                await _open_next(ctx, offer, plan)
             if past:
                 ctx.lower(max_spawn_depth=ctx.spawn_depth)
-            await _offer_round(ctx, part, offer.resource, place)
+            await _offer_round(ctx, part, payload.resource, {"rounds": place + 1, "room": offer.room})
         place += 1
-    if place == 0:  # Nobody links anywhere, but what an earlier pass has loaded farther away may.
-        await _open_next(ctx, offer)
-    for _, key in offer.sources:
-        ctx.write(tables.OFFER, (ctx.tracking_id, run_of(ctx.tracking_id), key))
+    if place == 0:  # Nobody links anywhere, but what is loaded farther away may.
+        await _open_next(ctx, offer, plan)
+    for depth, key in offer.sources:
+        if plan.last is None or (depth, key) < (plan.last.source_depth, plan.last.source_key):
+            ctx.write(tables.OFFER, (ctx.tracking_id, run_of(ctx.tracking_id), key))
     await ctx.checkpoint(OFFERED)
 
 
 async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -> LevelOffer:
     run_id, number = run_of(ctx.tracking_id), payload.level
+    own = await _asked_for(ctx) if ctx.state.get("rounds") else frozenset[str]()
     here, elsewhere = set[str](), set[str]()
-    looked_up, deepest = 0, 0
-    for key, depth, own_task, found_in in await ctx.client.read(tables.SEEN, (run_id,)):
+    loaded, deepest = 0, 0
+    for key, depth, state, own_task, found_in, source in await ctx.client.read(tables.SEEN, (run_id,)):
         # What this level's own rounds brought, before a crash, was not known when they were planned.
-        if found_in == ctx.tracking_id and depth > number:
+        if key in own or (source in own and not own_task and found_in == ctx.tracking_id):
             continue
-        looked_up, deepest = looked_up + own_task, max(deepest, depth)
+        loaded, deepest = loaded + (state in IN_GRAPH), max(deepest, depth)
         (here if own_task and found_in == ctx.tracking_id else elsewhere).add(key)
+    # Who may ask nobody but a server, asks it for the page at once.
+    source = None if payload.resource else await expansions.source(ctx.client, settings)
+    sieve = Sieve(here | elsewhere, settings.skip, source)
     rows = await ctx.read(tables.TO_OFFER, (run_id, number, ctx.tracking_id))
     return LevelOffer(
-        number,
+        payload,
         sorted((depth, key) for key, depth in rows),
-        KnownTitles(here, elsewhere),
-        settings.max_articles - looked_up,
+        KnownTitles(here, elsewhere, sieve.unwanted),
+        sieve,
+        int(ctx.state.get("room", settings.max_articles - loaded)),
         settings.max_depth - number,
         deepest > number,
-        payload.resource,
     )
 
 
-async def _rounds(ctx: Context, offer: LevelOffer) -> AsyncIterator[tuple[tuple[Link, ...], bool]]:
-    """What is offered together, and whether it lies beyond the last level; the same whenever it is asked."""
+async def _asked_for(ctx: Context) -> frozenset[str]:
+    """Return the keys of the articles that this level has been granted."""
+    return frozenset([task.key async for task in ctx.client.all_tasks(parent_id=ctx.id, kind=FETCH)])
+
+
+class Sieve:
+    """Finds the linked titles that are not to be looked up: those that the run skips, or its source does not have."""
+
+    def __init__(self, seen: Collection[str], skip: Sequence[str], source: ArticleSource | None) -> None:
+        """`seen`: keys of titles that need no look; `source`: one that can tell without asking anybody."""
+        self.unwanted: set[str] = set()
+        self._looked_at = set(seen)
+        self._skipped = re.compile("|".join(map(fnmatch.translate, skip))) if skip else None
+        self._source = source
+
+    async def look(self, keys: Iterable[str]) -> None:
+        """Add those of these titles to :attr:`unwanted`."""
+        new = [key for key in {*keys} if key not in self._looked_at]
+        self._looked_at.update(new)
+        if self._skipped is not None:
+            self.unwanted.update(filter(self._skipped.match, new))
+        if self._source is not None:
+            self.unwanted.update(await self._source.absent(new))
+
+
+async def _plan(ctx: Context, offer: LevelOffer) -> LevelPlan:
+    planner = Planner(offer.seen, offer.room)
     if offer.levels_left > 0:
-        async for part in _links(ctx, offer.sources):
-            yield offered(part, offer.seen), False
+        async for part in _links(ctx, offer.sources, offer.payload.after):
+            await offer.sieve.look(link.target_key for link in part)
+            if planner.add(part):
+                break
+    plan = planner.plan
+    return plan if offer.payload.round < ROUNDS_MAX else plan._replace(last=None)
+
+
+async def _rounds(ctx: Context, offer: LevelOffer, last: Link | None) -> AsyncIterator[tuple[tuple[Link, ...], bool]]:
+    """What is offered together, and whether it lies beyond the last level; the same whenever it is asked."""
+    after = offer.payload.after
+    if offer.levels_left > 0:
+        async for part in _links(ctx, offer.sources, after):
+            await offer.sieve.look(link.target_key for link in part)
+            yield offered(part if last is None else [link for link in part if link <= last], offer.seen), False
+            if last is not None and part[-1] >= last:
+                return
         return
-    async for part in _links(ctx, offer.sources):
+    async for part in _links(ctx, offer.sources, after):
+        await offer.sieve.look(link.target_key for link in part)
         yield within(part, offer.seen), False
-    async for part in _links(ctx, offer.sources):
+    async for part in _links(ctx, offer.sources, after):
         yield links_past_last_level(part, offer.seen), True
 
 
-async def _links(ctx: Context, sources: Sequence[tuple[int, str]]) -> AsyncIterator[list[Link]]:
-    """The recorded links of these articles, in the order in which they are offered, so many at a time."""
+async def _links(
+    ctx: Context, sources: Sequence[tuple[int, str]], after: tuple[str, int] | None
+) -> AsyncIterator[list[Link]]:
+    """The recorded links of these articles, in the order in which they are offered, so many at a time.
+
+    `after`: key of an article, and the place of the last of its links that was offered already.
+    """
+    offered_key, offered_place = after or ("", -1)
     part: list[Link] = []
     for start in range(0, len(sources), SOURCES_PER_READ):
-        some = sources[start : start + SOURCES_PER_READ]
-        depths = {key: depth for depth, key in some}
-        part += sorted(Link(depths[key], key, *rest) for key, *rest in await _links_of(ctx, [*depths]))
+        depths = {key: depth for depth, key in sources[start : start + SOURCES_PER_READ]}
+        part += sorted(
+            Link(depths[key], key, place, *target)
+            for key, place, *target in await _links_of(ctx, [*depths])
+            if key != offered_key or place > offered_place
+        )
         while len(part) >= OFFERS_PER_ROUND_MAX:
             yield part[:OFFERS_PER_ROUND_MAX]
             part = part[OFFERS_PER_ROUND_MAX:]
@@ -296,15 +380,17 @@ async def _links_of(ctx: Context, keys: Sequence[str]) -> list[tuple[Any, ...]]:
     return await ctx.read(tables.links_of(len(keys)), (run_of(ctx.tracking_id), *keys)) if keys else []
 
 
-async def _open_next(ctx: Context, offer: LevelOffer) -> None:
-    """The next level goes before its articles, so that no budget can strand them."""
+async def _open_next(ctx: Context, offer: LevelOffer, plan: LevelPlan) -> None:
+    """The next round or level goes before its articles, so that no budget can strand them."""
+    payload = offer.payload
+    if plan.last is not None:
+        after = (plan.last.source_key, plan.last.position)
+        ctx.spawn(LEVEL, LevelPayload(
+            level=payload.level, round=payload.round + 1, after=after, resource=payload.resource
+        ))  # fmt: skip
+        return
     if offer.levels_left <= 0:
         return
-    planner = Planner(offer.seen, offer.room)
-    async for part in _links(ctx, offer.sources):
-        if planner.add(part):
-            break
-    plan = planner.plan
     follows = plan.grants > 0 or offer.deeper
     if plan.binds:
         lineage = await ctx.client.lineage(ctx.tracking_id)
@@ -313,10 +399,10 @@ async def _open_next(ctx: Context, offer: LevelOffer) -> None:
         levels = int(follows) if not offer.deeper else offer.levels_left
         ctx.lower(max_tasks=lineage.tasks + len(STAGES) * plan.grants + levels)
     if follows:
-        ctx.spawn(LEVEL, LevelPayload(level=offer.number + 1, resource=offer.resource))
+        ctx.spawn(LEVEL, LevelPayload(level=payload.level + 1, resource=payload.resource))
 
 
-async def _offer_round(ctx: Context, part: Sequence[Link], resource: str, place: int) -> None:
+async def _offer_round(ctx: Context, part: Sequence[Link], resource: str, state: dict[str, int]) -> None:
     """Offer some links, and announce what was granted: who is looked up first announces itself as well."""
     for link in part:
         depth = link.source_depth + 1
@@ -324,7 +410,7 @@ async def _offer_round(ctx: Context, part: Sequence[Link], resource: str, place:
             title=link.target_title, depth=depth, discovered_from=link.source_key, resource=resource
         )
         ctx.spawn(ARTICLE, wanted, key=link.target_key)
-    answers = await ctx.checkpoint(OFFERING, state={"rounds": place + 1})
+    answers = await ctx.checkpoint(OFFERING, state=state)
     granted = {answer.key for answer in answers if answer.reason is None and answer.kind != LEVEL}
     run_id = run_of(ctx.tracking_id)
     for link in part:

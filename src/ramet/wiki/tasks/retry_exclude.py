@@ -34,7 +34,7 @@ from ramet.wiki.runs import (
     run_of,
 )
 from ramet.wiki.status import reason_of
-from ramet.wiki.tables import WikiState
+from ramet.wiki.tables import IN_GRAPH, WikiState
 from ramet.wiki.tasks.article import app, expansions
 from ramet.wiki.tasks.level import OFFERS_PER_ROUND_MAX
 
@@ -132,18 +132,20 @@ async def begin_retry(client: Client, run: Run, wanted: RetryPayload) -> bool:
         WikiError: the run was cancelled.
     """
     known = await _titles(client, run.run_id)
-    again = _to_try(known, wanted)
-    if not again:
+    if not _to_try(known, wanted):
         return False
     if run.newest.state == LineageState.CANCELLED:
         raise WikiError(f"{run.run_id} was cancelled: nothing of it can be tried again")
-    looked_up = sum(one.own_task for one in known.values())
+    room = _room(known, run.settings.max_articles)
+    if room <= 0:
+        raise WikiError(f"{run.run_id} has its {run.settings.max_articles:,} articles: `expand` with more first")
+    again = _to_try(known, wanted)[:room]
     wanted = wanted.model_copy(update={"resource": run.resource})
     submitted = await client.submit_many(
         [(RETRY, wanted), (LEVEL, LevelPayload(level=0, run=run.settings, seeds=run.seeds, resource=run.resource))],
         one_lineage=True,
         tracking_id=run.next_tracking_id,
-        limits=limits_of(run.settings, looked_up=looked_up, more_tasks=len(STAGES) * len(again) + 1),
+        limits=limits_of(run.settings, held=run.settings.max_articles - room, more_tasks=len(STAGES) * len(again) + 1),
         may_raise=True,
     )
     return submitted[0].created
@@ -155,7 +157,8 @@ async def retry(ctx: Context, payload: RetryPayload) -> dict[str, int]:
     run_id = run_of(ctx.tracking_id)
     tried = int(ctx.state.get("tried", 0))
     known = await _titles(ctx.client, run_id)
-    again = _to_try(known, payload)
+    settings = await expansions.settings(ctx.client, ctx.tracking_id)
+    again = _to_try(known, payload)[: max(0, _room(known, settings.max_articles))]
     for start in range(0, len(again), OFFERS_PER_ROUND_MAX):
         some = again[start : start + OFFERS_PER_ROUND_MAX]
         for key in some:
@@ -186,6 +189,12 @@ def _to_try(known: dict[str, Title], wanted: RetryPayload) -> list[str]:
     if wanted.reason is not None:
         return sorted(key for key, reason in reasons.items() if reason == wanted.reason)
     return sorted(key for key, reason in reasons.items() if reason not in PERMANENT)
+
+
+def _room(known: dict[str, Title], max_articles: int) -> int:
+    """Return how many articles a run may still load."""
+    held = (WikiState.DISCOVERED, WikiState.CLAIMED, *IN_GRAPH)
+    return max_articles - sum(one.state in held for one in known.values())
 
 
 def asked_for(known: dict[str, Title], key: str) -> str:
