@@ -216,6 +216,11 @@ ARTICLES = """
     FROM wiki_articles WHERE run_id = ?"""
 """(run_id): all titles of a run."""
 
+NODE_STATES = """
+    SELECT title_key, title, expansion_depth, wiki_state, own_task, discovered_from, loaded_at, processed_at
+    FROM wiki_articles WHERE run_id = ? AND wiki_state NOT IN ('alias', 'excluded')"""
+"""(run_id): what the nodes of a run's graph say of it."""
+
 ARTICLE = f"{ARTICLES} AND title_key = ?"
 """(run_id, title_key): one of them."""
 

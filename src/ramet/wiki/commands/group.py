@@ -17,7 +17,7 @@ from ramet import Client
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import console, counted, emit, on_terminal
 from ramet.fetch.addresses import host_and_port, is_private_host
-from ramet.wiki.commands import operations, query, terminal
+from ramet.wiki.commands import cypher, operations, query, terminal
 from ramet.wiki.commands.demo import demonstrate
 from ramet.wiki.commands.expand import ExpandArguments, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
@@ -212,6 +212,7 @@ for command in (
     query.search,
     query.neighbors,
     query.export,
+    cypher.query,
 ):
     wiki.add_command(command)
 
