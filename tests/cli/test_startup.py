@@ -23,7 +23,8 @@ ENGINE = {
 }
 """Packages of the engine that a look may load: no worker, and nothing that runs handlers."""
 OTHERS = {
-    "annotated_types", "click", "idna", "pydantic", "pydantic_core", "rich", "typing_extensions", "typing_inspection",
+    "annotated_types", "click", "cronsim", "idna", "pydantic", "pydantic_core", "rich", "typing_extensions",
+    "typing_inspection",
 }  # fmt: skip
 """Packages of others that a look may load."""
 
