@@ -8,6 +8,7 @@ from ramet.commands.extras import need_modules
 from ramet.wiki.embedding.base import Embedder, HashingEmbedder
 from ramet.wiki.embedding.endpoint import EndpointEmbedder, key_for, read_endpoint
 from ramet.wiki.embedding.minilm import PACKAGES, MiniLmEmbedder
+from ramet.wiki.embedding.multilingual import EXTRA, MODULE, MultilingualEmbedder
 from ramet.wiki.embedding.sentence import PACKAGE, SentenceEmbedder
 from ramet.wiki.errors import WIKI_EXTRA, EmbedderError
 from ramet.wiki.graphs.base import NO_MODEL
@@ -15,18 +16,20 @@ from ramet.wiki.graphs.base import NO_MODEL
 DEFAULT = "onnx"
 SENTENCE = "sentence-transformers"
 ENDPOINT = "openai"
+MULTILINGUAL = "multilingual"
 HASHING = "hashing"
 NONE = "none"
-FORMS = f"{DEFAULT}, {SENTENCE}:MODEL, {ENDPOINT}:MODEL@BASE_URL, {HASHING} or {NONE}"
+FORMS = f"{DEFAULT}, {MULTILINGUAL}, {SENTENCE}:MODEL, {ENDPOINT}:MODEL@BASE_URL, {HASHING} or {NONE}"
 
 
 def open_embedder(spec: str, data_dir: Path) -> Embedder | None:
     """Open the embedder that `spec` names; None if it names none.
 
     Args:
-        spec: `onnx`: the default model. `sentence-transformers:MODEL` or `sentence-transformers:MODEL@REVISION`.
-            `openai:MODEL@BASE_URL`, with `?dimensions=NUMBER` or without: an endpoint that is asked for one vector
-            here. `hashing`: the stand-in without a model. `none`: sections get no vectors.
+        spec: `onnx`: the default model, of English. `multilingual`: one of a hundred languages.
+            `sentence-transformers:MODEL` or `sentence-transformers:MODEL@REVISION`. `openai:MODEL@BASE_URL`, with
+            `?dimensions=NUMBER` or without: an endpoint that is asked for one vector here. `hashing`: the stand-in
+            without a model. `none`: passages get no vectors.
         data_dir: where what is fetched is kept.
 
     Raises:
@@ -39,6 +42,8 @@ def open_embedder(spec: str, data_dir: Path) -> Embedder | None:
     match kind:
         case "onnx":
             return MiniLmEmbedder(data_dir)
+        case "multilingual":
+            return MultilingualEmbedder()
         case "sentence-transformers":
             return SentenceEmbedder(rest)
         case "openai":
@@ -61,6 +66,8 @@ def model_of(spec: str) -> tuple[str, int] | None:
     kind, rest = _split(spec)
     if kind == DEFAULT:
         return MiniLmEmbedder.model_id, MiniLmEmbedder.dimension
+    if kind == MULTILINGUAL:
+        return MultilingualEmbedder.model_id, MultilingualEmbedder.dimension
     if kind == HASHING:
         stand_in = HashingEmbedder()
         return stand_in.model_id, stand_in.dimension
@@ -80,6 +87,8 @@ def check_embedder(spec: str) -> None:
     kind, rest = _split(spec)
     if kind == DEFAULT:
         need_modules(PACKAGES, WIKI_EXTRA)
+    elif kind == MULTILINGUAL:
+        need_modules((MODULE,), EXTRA)
     elif kind == SENTENCE:
         need_modules(("sentence_transformers",), PACKAGE)
     elif kind == ENDPOINT:
@@ -89,7 +98,7 @@ def check_embedder(spec: str) -> None:
 
 def _split(spec: str) -> tuple[str, str]:
     kind, colon, rest = spec.partition(":")
-    if kind in (DEFAULT, HASHING, NONE) and not colon:
+    if kind in (DEFAULT, MULTILINGUAL, HASHING, NONE) and not colon:
         return kind, ""
     if kind in (SENTENCE, ENDPOINT) and rest:
         return kind, rest
