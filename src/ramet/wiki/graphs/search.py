@@ -8,10 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
-from ramet.wiki.embedding.base import HashingEmbedder
-from ramet.wiki.embedding.minilm import MiniLmEmbedder
-from ramet.wiki.embedding.multilingual import MultilingualEmbedder
-from ramet.wiki.embedding.registry import DEFAULT, HASHING, MULTILINGUAL, open_embedder
+from ramet.wiki.embedding.registry import open_embedder, spec_of
 from ramet.wiki.errors import GraphError, GraphMismatch
 from ramet.wiki.graphs.base import Direction, GraphStore, SearchHit
 from ramet.wiki.graphs.graph_file import check_model
@@ -130,11 +127,7 @@ def fused(rankings: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
 
 def _for_meaning(graph: GraphStore, path: Path, text: str, spec: str | None, data_dir: Path) -> tuple[_Ask, bool]:
     if spec is None:
-        spec = {
-            HashingEmbedder().model_id: HASHING,
-            MiniLmEmbedder.model_id: DEFAULT,
-            MultilingualEmbedder.model_id: MULTILINGUAL,
-        }.get(graph.model_id)
+        spec = spec_of(graph.model_id)
     if spec is None:
         raise GraphMismatch(f"{path} holds vectors of {graph.model_id}: name that model with --embed")
     embedder = open_embedder(spec, data_dir)
