@@ -23,8 +23,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.wiki_scale import EXPAND, run
-from ramet.wiki.embedding.base import section_text
 from ramet.wiki.embedding.registry import DEFAULT, open_embedder
+from ramet.wiki.graphs import passages
 from ramet.wiki.graphs.registry import open_graph_reader
 from ramet.wiki.pages import Article, Section
 from ramet.wiki.sources.dataset import default_data_dir
@@ -73,8 +73,10 @@ def texts_of(graph: Path) -> list[str]:
                 titles[name] = str(node.properties["title"])
             elif label == "Section":
                 key = name.rpartition("#")[0]
-                section = Section(str(node.properties["heading"]), 2, str(node.properties["text"]))
-                texts.append(section_text(Article(titles[key], key, (section,)), section))
+                section = Section(
+                    str(node.properties["heading"]), int(node.properties["level"]), str(node.properties["text"])
+                )
+                texts += passages.texts_of(Article(titles[key], key, (section,)))
     return texts
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.wiki_embedding import Spent, report, texts_of
-from ramet.wiki.embedding.base import HashingEmbedder, section_text
+from ramet.wiki.embedding.base import HashingEmbedder
+from ramet.wiki.graphs import passages
 from ramet.wiki.graphs.base import EmbeddedArticle
 from ramet.wiki.graphs.registry import open_graph_writer
 from tests.wiki.article_texts import article_from_text
@@ -18,7 +19,7 @@ def test_the_bare_embedder_gets_the_texts_of_the_graph(suffix: str, tmp_path: Pa
     if suffix == "lbug":
         pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
     articles = [article_from_text("Tarn", "lead\n== Pier #1 ==\nstone"), article_from_text("C#", "a language")]
-    texts = [[section_text(article, section) for section in article.sections] for article in articles]
+    texts = [passages.texts_of(article) for article in articles]
     model = HashingEmbedder(8)
     path = tmp_path / f"graph.{suffix}"
     with open_graph_writer(path, model_id=model.model_id, dimension=model.dimension) as graph:

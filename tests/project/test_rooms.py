@@ -30,6 +30,7 @@ SHORT: dict[str, str] = {
     "src/ramet/model/tracing.py": "pure, and three layers use it",
     "src/ramet/store/loggers.py": "the one way to a logger for every layer",
     "src/ramet/store/rows/blobs.py": "a table of its own, written by two verbs that may not import each other",
+    "src/ramet/wiki/embedding/multilingual.py": "a model of a package of its own, as each embedder has a file",
     "src/ramet/store/verbs/reclaim.py": "three verbs use it that may not import each other",
     "src/ramet/telemetry/serving.py": "an entry point of the package",
     "src/ramet/testing/plugin.py": "a `conftest.py` names it",

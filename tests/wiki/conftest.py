@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ramet.wiki.embedding.base import HashingEmbedder, section_text
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs.base import EmbeddedArticle
+from ramet.wiki.graphs.passages import texts_of
 from ramet.wiki.pages import Article
 from tests.wiki import mediawiki as real
 from tests.wiki.article_texts import article_from_text
@@ -40,14 +41,7 @@ def embedded(embedder: HashingEmbedder) -> Callable[[Sequence[Article], int], li
     """Articles made ready for loading at one depth."""
 
     def embed(articles: Sequence[Article], depth: int) -> list[EmbeddedArticle]:
-        return [
-            EmbeddedArticle(
-                article,
-                depth,
-                tuple(embedder.embed([section_text(article, section) for section in article.sections])),
-            )
-            for article in articles
-        ]
+        return [EmbeddedArticle(article, depth, tuple(embedder.embed(texts_of(article)))) for article in articles]
 
     return embed
 

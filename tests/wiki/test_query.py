@@ -119,13 +119,15 @@ def test_following_links_shows_the_best_section_of_the_nearest_linked_articles(p
 
 def test_words_are_searched_on_request_and_where_there_are_no_vectors(path: Path, wordy: Path) -> None:
     asked, forced = (run(place, "search", "PIER island", *flags) for place, flags in ((path, ["--words"]), (wordy, [])))
-    assert asked.stdout.startswith("1. Ollo Island  1.00 · a seed\n")
+    assert asked.stdout.startswith("1. Ollo Island § Harbour  ")
+    assert "   A stone pier, rebuilt twice.\n" in asked.stdout
     assert "no vectors" not in asked.stdout
     assert forced.stdout.startswith(asked.stdout)
-    assert forced.stdout.endswith("this graph has no vectors: these are the sections that hold your words\n")
+    assert forced.stdout.endswith("this graph has no vectors: these are the sections that fit your words\n")
     assert "no section holds any of these words" in run(wordy, "search", "zeppelin").stdout
     [hit, *_] = lines_of(run(wordy, "search", "pier", "--follow", "2", "--json"))
-    assert hit["by_words"] is True
+    assert hit["ranking"] == "words"
+    assert hit["passage"] in hit["text"]
     assert hit["linked"] == []
 
 

@@ -16,11 +16,20 @@ from ramet.commands.errors import one_line
 from ramet.commands.worker import look_on, quiet_guard, run_watched
 from ramet.wiki import tables
 from ramet.wiki.embedding.base import Embedder
-from ramet.wiki.embedding.registry import check_embedder, open_embedder
+from ramet.wiki.embedding.registry import (
+    AUTO,
+    DEFAULT,
+    MULTILINGUAL,
+    MULTILINGUAL_ADVICE,
+    check_embedder,
+    multilingual_installed,
+    open_embedder,
+    spec_of,
+)
 from ramet.wiki.errors import GraphBusy, SourceError, UnknownSeed, WikiError
 from ramet.wiki.graphs.base import NO_MODEL
 from ramet.wiki.graphs.graph_file import lock_alone
-from ramet.wiki.graphs.registry import open_graph_writer
+from ramet.wiki.graphs.registry import graph_info, open_graph_writer
 from ramet.wiki.pipeline import TARGET, app
 from ramet.wiki.run_resources import source_options
 from ramet.wiki.runs import (
@@ -39,6 +48,7 @@ from ramet.wiki.sources.registry import open_source
 from ramet.wiki.status import RunStatus, status_of
 from ramet.wiki.tasks.article import expansions
 from ramet.wiki.tasks.level import Sieve
+from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import key_of
 
 CONCURRENCY = 32
@@ -153,7 +163,15 @@ async def prepare(
         open_source, settings.source, data_dir, source_options(settings), progress=progress
     )
     try:
-        titles = await _resolve(source, seeds)
+        titles, site = await _resolve(source, seeds), await source.site()
+        settings = settings.model_copy(
+            update={
+                "language": site.language,
+                "embedder": chosen_embedder(settings.embedder, Path(settings.graph), site),
+            }
+        )
+        if progress is not None and settings.embedder == DEFAULT and not site.english:
+            progress(f"the model onnx reads English, and these texts are in {site.language}: {MULTILINGUAL_ADVICE}")
         name, attribution = source.resource, source.attribution
     except (Transient, RetryAfter) as error:
         raise SourceError(f"{source.name} cannot be asked just now: {one_line(error)}: try again later") from None
@@ -172,6 +190,17 @@ async def prepare(
         attribution,
         embedder,
     )
+
+
+def chosen_embedder(spec: str, graph: Path, site: Site) -> str:
+    """Return the embedder that is meant: for `auto` that of the graph, else one that reads the texts' language."""
+    if spec != AUTO:
+        return spec
+    if graph.exists():
+        known = spec_of(graph_info(graph).model_id)
+        if known is not None:
+            return known
+    return MULTILINGUAL if not site.english and multilingual_installed() else DEFAULT
 
 
 async def prepare_again(run: Run) -> PreparedRun:
@@ -214,7 +243,7 @@ async def graph_for_us(settings: RunSettings, embedder: Embedder | None) -> Asyn
     lock = lock_alone(path, "expanding")
     try:
         give_up_at = time.monotonic() + ORPHAN_SECONDS
-        while not _fits(path, embedder):
+        while not _fits(path, embedder, settings.language):
             if time.monotonic() >= give_up_at:
                 os.close(lock_alone(path, "writer"))  # Raises, naming the process that holds it.
             await asyncio.sleep(LOOK_SECONDS)
@@ -223,12 +252,12 @@ async def graph_for_us(settings: RunSettings, embedder: Embedder | None) -> Asyn
         os.close(lock)
 
 
-def _fits(path: Path, embedder: Embedder | None) -> bool:
+def _fits(path: Path, embedder: Embedder | None, language: str) -> bool:
     """Whether a graph can be written: it is not there yet, or free and of this model. False while another writes it."""
     if path.exists():
         model_id, dimension = (NO_MODEL, 0) if embedder is None else (embedder.model_id, embedder.dimension)
         try:
-            open_graph_writer(path, model_id=model_id, dimension=dimension).close()
+            open_graph_writer(path, model_id=model_id, dimension=dimension, language=language).close()
         except GraphBusy:
             return False
     return True

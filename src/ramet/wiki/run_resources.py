@@ -95,7 +95,7 @@ class Expansions:
         return await self._once(
             self._graphs,
             (settings.graph, model_id),
-            lambda: open_graph_writer(path, model_id=model_id, dimension=dimension),
+            lambda: open_graph_writer(path, model_id=model_id, dimension=dimension, language=settings.language),
         )
 
     async def _model(self, settings: RunSettings) -> tuple[str, int]:

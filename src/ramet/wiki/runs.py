@@ -82,10 +82,12 @@ class RunSettings(BaseModel):
     """Links to titles that the run has not looked up are left out of the graph."""
     skip: tuple[str, ...] = ()
     """Patterns (`*`, `?`, `[...]`) of canonical titles that are not looked up, however often they are linked."""
+    language: str = ""
+    """Code of the texts' language, as the source states it."""
 
 
 LEFT_OUT_OF_NAMES = {
-    "data_dir", "user_agent", "private", "requests_per_second", "max_articles", "max_depth"
+    "data_dir", "language", "user_agent", "private", "requests_per_second", "max_articles", "max_depth"
 }  # fmt: skip
 ADDED = ("closed", "skip")
 """Settings that came later: they are no part of a name while they have their default, so that runs keep theirs."""

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.wiki.embedding import minilm as embed
-from ramet.wiki.embedding.base import Embedder, HashingEmbedder, section_text
+from ramet.wiki.embedding.base import Embedder, HashingEmbedder
 from ramet.wiki.embedding.minilm import MiniLmEmbedder
 from ramet.wiki.embedding.registry import model_of
 from ramet.wiki.errors import DatasetError
+from ramet.wiki.graphs.passages import texts_of
 from ramet.wiki.sources import dataset
 from tests.wiki.article_texts import article_from_text
 
@@ -53,8 +54,7 @@ def test_texts_that_share_words_are_nearer() -> None:
 
 def test_a_section_is_embedded_with_its_place() -> None:
     article = article_from_text("Tarn", "lead\n== Harbour ==\nA pier.")
-    texts = [section_text(article, section) for section in article.sections]
-    assert texts == ["Tarn\n" * 3 + "lead", "Tarn: Harbour\n" * 3 + "A pier."]
+    assert texts_of(article) == ["Tarn\n" * 2 + "lead", "Tarn: Harbour\n" * 2 + "A pier."]
 
 
 @pytest.mark.process

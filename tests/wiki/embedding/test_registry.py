@@ -68,7 +68,7 @@ def test_a_missing_package_is_told_with_what_installs_it(
 )
 def test_what_names_no_embedder_is_refused_with_the_ones_there_are(spec: str, tmp_path: Path) -> None:
     for opens in (check_embedder, lambda spec: open_embedder(spec, tmp_path)):
-        with pytest.raises(EmbedderError, match="no such embedder; it is one of onnx, sentence-transformers:MODEL,"):
+        with pytest.raises(EmbedderError, match="no such embedder; it is one of onnx, multilingual, sentence"):
             opens(spec)
 
 

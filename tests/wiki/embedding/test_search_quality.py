@@ -1,4 +1,4 @@
-"""What searching by meaning is worth: how far up a graph of real English sections the right one is found."""
+"""What searching is worth: how far up a graph of real English sections the right one is found."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from ramet import title_key
-from ramet.wiki.embedding.base import section_text
 from ramet.wiki.embedding.minilm import MiniLmEmbedder
 from ramet.wiki.graphs.base import EmbeddedArticle, SearchHit
+from ramet.wiki.graphs.passages import is_navigation, texts_of
 from ramet.wiki.graphs.registry import open_graph_reader, open_graph_writer
+from ramet.wiki.graphs.search import fused
 from ramet.wiki.pages import Article, Markup, Page, Section
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page
 from ramet.wiki.wikitext.site import Site
@@ -36,7 +37,12 @@ Place = tuple[Article, Section]
 @pytest.fixture(scope="module")
 def places() -> list[Place]:
     """Every section with a heading of every English article of the corpus."""
-    return [(article, section) for article in english_articles() for section in article.sections if section.heading]
+    return [
+        (article, section)
+        for article in english_articles()
+        for section in article.sections
+        if section.heading and not is_navigation(section)
+    ]
 
 
 def english_articles() -> Iterator[Article]:
@@ -55,24 +61,21 @@ def english_articles() -> Iterator[Article]:
 
 def mean_reciprocal_rank(path: Path, model: MiniLmEmbedder, sample: Sequence[Place], queries: Sequence[str]) -> float:
     """Load these sections and no others into a graph, and search it for each by its query."""
-    vectors = iter(model.embed([section_text(*place) for place in sample]))
-    titles = list(dict.fromkeys(article.title for article, _ in sample))
-    by_title: dict[str, list[tuple[Section, list[float]]]] = {title: [] for title in titles}
+    by_title: dict[str, list[Section]] = {}
     articles = {article.title: article for article, _ in sample}
     for article, section in sample:
-        by_title[article.title].append((section, next(vectors)))
-    batch = [
-        EmbeddedArticle(
-            replace(articles[title], sections=tuple(section for section, _ in found)),
-            0,
-            tuple(vector for _, vector in found),
-        )
-        for title, found in by_title.items()
-    ]
+        by_title.setdefault(article.title, []).append(section)
+    batch = []
+    for title, sections in by_title.items():
+        article = replace(articles[title], sections=tuple(sections))
+        batch.append(EmbeddedArticle(article, 0, tuple(model.embed(texts_of(article)))))
     with open_graph_writer(path, model_id=model.model_id, dimension=model.dimension) as graph:
         graph.load_articles(batch)
     with open_graph_reader(path) as graph:
-        hits = [graph.search(vector, limit=len(sample)) for vector in model.embed(queries)]
+        hits = [
+            fused([graph.search_words(query, limit=len(sample)), graph.search(vector, limit=len(sample))])
+            for query, vector in zip(queries, model.embed(queries), strict=True)
+        ]
     ranks = [rank_of(place, found) for place, found in zip(sample, hits, strict=True)]
     return sum(1.0 / rank for rank in ranks) / len(ranks)
 

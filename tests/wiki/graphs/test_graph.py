@@ -27,9 +27,9 @@ def test_a_loaded_article_has_its_sections_and_categories(
     lines = graph.dump()
     assert 'Article ["Ollo Island", "Ollo Island", 0, "", "", "", true]' in lines
     assert 'IN_CATEGORY ["Ollo Island", "Places"]' in lines
-    (harbour,) = [line for line in lines if line.startswith('Section ["Ollo Island#2", 2, "Harbour", 3')]
+    assert 'Section ["Ollo Island#2", 2, "Harbour", 3, "A stone pier, rebuilt twice."]' in lines
     digest = vector_digest(embedded(articles[:1], 0)[0].vectors[2])
-    assert harbour.endswith(f'"A stone pier, rebuilt twice.", "{digest}"]')
+    assert f'Passage ["Ollo Island", 2, 0, 28, "{digest}"]' in lines
 
 
 def test_writing_again_changes_nothing_in_whatever_order_and_batches(
@@ -107,7 +107,8 @@ def test_articles_of_any_size_are_loaded_in_bounded_memory(
     graph.load_articles(embedded(pages, 0))
     graph.load_articles(embedded(pages[1:], 0))
     assert (graph.counts().articles, graph.counts().sections) == (3, 24)
-    assert [hit.heading for hit in graph.search_words(["text"], limit=3)] == ["H1", "H2", "H3"]
+    found = graph.search_words("text", limit=30)
+    assert {(hit.title_key, hit.heading) for hit in found} == {(key, f"H{n}") for key in "ABC" for n in range(1, 9)}
 
 
 def test_search_ranks_by_exact_cosine(

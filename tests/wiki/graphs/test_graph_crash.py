@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 from ramet.wiki.graphs import ladybug_file
 from tests.wiki.article_texts import article_from_text
-from ramet.wiki.embedding.base import section_text
+from ramet.wiki.graphs.passages import texts_of
 from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs.base import EmbeddedArticle, GraphLink
 from ramet.wiki.graphs.registry import open_graph_writer
@@ -39,7 +39,7 @@ with open_graph_writer(path, model_id=model.model_id, dimension=model.dimension)
             article_from_text(f"A{n}", f"lead {n}\\n== H ==\\nbody {n}", categories=[f"C{n % 4}"]) for n in numbers
         ]
         graph.load_articles([
-            EmbeddedArticle(a, n, tuple(model.embed([section_text(a, s) for s in a.sections])))
+            EmbeddedArticle(a, n, tuple(model.embed(texts_of(a))))
             for n, a in zip(numbers, articles)
         ])
         graph.add_links([GraphLink(f"A{n}", f"A{(n * 7 + 1) % count}", "title", n + 1) for n in numbers])

@@ -15,7 +15,7 @@ from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.errors import GraphBusy, GraphError, GraphMismatch
 from ramet.wiki.graphs import graph_file
 from ramet.wiki.graphs.base import NO_MODEL, EmbeddedArticle, GraphCounts
-from ramet.wiki.graphs.ladybug import LadybugGraph
+from ramet.wiki.graphs.ladybug import LadybugGraph, index_path
 from ramet.wiki.graphs.registry import (
     Graph,
     GraphInfo,
@@ -66,9 +66,9 @@ def test_a_graph_of_another_schema_is_refused(
     graph_path: Path, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_writer(graph_path, embedder).close()
-    monkeypatch.setattr(graph_file, "SCHEMA_VERSION", 3)
+    monkeypatch.setattr(graph_file, "SCHEMA_VERSION", 4)
     for opening in openings(graph_path, embedder):
-        with pytest.raises(GraphMismatch, match="has graph schema 2, this release reads 3"):
+        with pytest.raises(GraphMismatch, match="has graph schema 3, this release reads 4"):
             opening()
 
 
@@ -133,7 +133,8 @@ def test_another_programs_database_is_not_touched(graph_path: Path, embedder: Ha
 def test_a_graph_without_vectors_holds_everything_else(graph_path: Path, articles: list[Article]) -> None:
     with open_graph_writer(graph_path, model_id=NO_MODEL, dimension=0) as graph:
         graph.load_articles([EmbeddedArticle(article, 0, ()) for article in articles])
-        assert (graph.model_id, graph.dimension, graph.vector_index) == (NO_MODEL, 0, "none")
+        assert (graph.model_id, graph.dimension) == (NO_MODEL, 0)
+        assert graph.search_words("pier", limit=1)[0].heading == "Harbour"
         assert graph.counts().sections == 8
         assert 'Section ["Ollo Island#2", 2, "Harbour", 3, "A stone pier, rebuilt twice."]' in graph.dump()
     with pytest.raises(GraphMismatch, match="holds no vectors, not vectors of other"):
@@ -144,7 +145,7 @@ def test_what_a_graph_is_can_be_asked_beside_its_writer(graph: Graph, graph_path
     graph.load_articles([])
     assert graph_is_there(graph_path)
     empty = GraphCounts(articles=0, discovered=0, sections=0, categories=0, links=0, aliases=0)
-    assert graph_info(graph_path) == GraphInfo(graph.model_id, graph.dimension, "exact", empty)
+    assert graph_info(graph_path) == GraphInfo(graph.model_id, graph.dimension, empty)
 
 
 def test_a_file_is_what_it_says_and_a_new_one_what_it_is_named(tmp_path: Path, embedder: HashingEmbedder) -> None:
@@ -153,6 +154,10 @@ def test_a_file_is_what_it_says_and_a_new_one_what_it_is_named(tmp_path: Path, e
         with open_writer(tmp_path / name, embedder) as graph:
             assert type(graph) is kind
         renamed = (tmp_path / name).rename(tmp_path / f"{name}.{'sqlite' if kind is LadybugGraph else 'lbug'}")
+        if kind is LadybugGraph:
+            with pytest.raises(GraphError, match=r"passages is missing, .* put it back beside it"):
+                open_graph_reader(renamed)
+            index_path(tmp_path / name).rename(index_path(renamed))
         with open_graph_reader(renamed) as graph:
             assert type(graph) is kind
     assert default_graph() == Path("wiki.lbug")

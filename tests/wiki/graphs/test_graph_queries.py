@@ -7,9 +7,9 @@ from operator import attrgetter
 
 import pytest
 
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs import ladybug_reader
 from ramet.wiki.graphs.base import Direction, EmbeddedArticle, GraphAlias, GraphLink, Neighbor
-from ramet.wiki.graphs.ranking import words_of
 from ramet.wiki.graphs.registry import Graph
 from ramet.wiki.pages import Article
 from tests.wiki.article_texts import article_from_text
@@ -60,17 +60,56 @@ def test_links_are_followed_backwards(linked: Graph) -> None:
 
 def test_words_are_found_whole_in_title_heading_and_text(linked: Graph, embedded: Embed) -> None:
     linked.load_articles(embedded([article_from_text("Straße", "Ölfarbe\n== Été ==\nLAMP")], 1))
-    hits = linked.search_words(words_of("Lamp, oil lamp ISLAND"), limit=4)
-    assert [(hit.title_key, hit.heading, round(hit.score, 2)) for hit in hits] == [
-        ("Lamp", "", 0.67),
-        ("Lighthouse", "", 0.33),
-        ("Ollo Island", "", 0.33),
-        ("Ollo Island", "Climate", 0.33),
+    hits = linked.search_words("Lamp, oil lamp ISLAND", limit=9)
+    assert (hits[0].title_key, hits[0].heading) == ("Lamp", "")
+    assert {hit.title_key for hit in hits} == {"Lamp", "Ollo Island", "Sound of Brae", "Tarn", "Lighthouse", "Straße"}
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    [fog] = linked.search_words("ollo fog", limit=1)
+    assert (fog.heading, fog.passage) == ("Climate", "Windy, with fog in spring.")
+    assert [hit.heading for hit in linked.search_words("STRASSE ete", limit=5)] == ["Été", ""]
+    assert linked.search_words("amp", limit=5) == []
+    assert linked.search_words("lamps burn", limit=1)[0].title_key == "Lamp", "words are stemmed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "   ", "?!", '"', "'; DROP TABLE words; --", "lamp AND NOT", 'title:lamp* OR "', "NEAR(a b)", "-", "^lamp",
+     "\0", "(" * 500, "w " * 5_000, "\ud800"],
+)  # fmt: skip
+def test_no_character_of_a_query_is_an_operator(linked: Graph, text: str) -> None:
+    assert len(linked.search_words(text, limit=3)) <= 3
+    assert linked.search_words("lamp", limit=1)[0].title_key == "Lamp"
+
+
+def test_scripts_without_spaces_are_found_by_pairs_of_letters(linked: Graph, embedded: Embed) -> None:
+    pages = [
+        ("東京", "東京都は日本の首都である。人口は多い。"),
+        ("京都", "京都市は古い都である。"),
+        ("ไทย", "ประเทศไทยอยู่ในเอเชีย"),
     ]
-    assert linked.search_words(words_of("ollo fog"), limit=1)[0].heading == "Climate"
-    assert [hit.heading for hit in linked.search_words(words_of("STRASSE été"), limit=5)] == ["Été", ""]
-    assert linked.search_words(words_of("amp"), limit=5) == []
-    assert linked.search_words([], limit=5) == []
+    linked.load_articles(embedded([article_from_text(*page) for page in pages], 1))
+    assert [hit.title_key for hit in linked.search_words("日本の首都", limit=1)] == ["東京"]
+    assert [hit.title_key for hit in linked.search_words("古い都", limit=1)] == ["京都"]
+    assert [hit.title_key for hit in linked.search_words("เอเชีย", limit=1)] == ["ไทย"]
+    assert linked.search_words("日本", limit=1)[0].passage == pages[0][1]
+
+
+def test_of_a_long_section_the_passage_that_fits_is_found_and_shown(linked: Graph, embedded: Embed) -> None:
+    filler = " ".join(f"Sentence number {number} says nothing of use at all here." for number in range(100))
+    long = f"{filler} The heron nests in the old mill. {filler}"
+    linked.load_articles(embedded([article_from_text("Long", f"== Birds ==\n{long}\n== See also ==\nThe heron")], 1))
+    found = linked.search_words("a nest of herons", limit=5)
+    assert [(hit.heading, hit.text) for hit in found if hit.title_key == "Long"] == [("Birds", long)]
+    assert "heron" in found[0].passage
+    assert len(found[0].passage) < len(long) / 5
+
+
+def test_only_the_articles_that_are_named_are_looked_into(linked: Graph, embedder: HashingEmbedder) -> None:
+    [vector] = embedder.embed(["lamp"])
+    for found in (linked.search_words("lamp light", limit=9, among=["Lighthouse"]),
+                  linked.search(vector, limit=9, among=["Lighthouse"])):  # fmt: skip
+        assert {hit.title_key for hit in found} == {"Lighthouse"}
+    assert linked.search_words("lamp", limit=9, among=[]) == []
 
 
 def test_an_export_has_every_node_and_edge_once_in_a_fixed_order(

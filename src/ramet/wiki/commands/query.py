@@ -22,7 +22,7 @@ from ramet.wiki.errors import NotInGraph
 from ramet.wiki.graphs.base import Direction, GraphStore, Neighbor, SearchHit
 from ramet.wiki.graphs.export import Exported, ExportFormat, export_file, export_stream
 from ramet.wiki.graphs.registry import open_graph_reader
-from ramet.wiki.graphs.search import SearchResult, search_graph, section_url
+from ramet.wiki.graphs.search import Ranking, SearchResult, search_graph, section_url
 from ramet.wiki.runs import find_run
 from ramet.wiki.tasks.article import app
 
@@ -30,7 +30,7 @@ DEPTH_MAX = 100
 STANDARD_OUTPUT = "-"
 
 
-@click.command(short_help="Find sections by meaning.")
+@click.command(short_help="Find sections by words and meaning.")
 @click.argument("text")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=5, show_default=True, help="Results, at most.")
 @click.option(
@@ -40,14 +40,18 @@ STANDARD_OUTPUT = "-"
     metavar="N",
     help="With each result, the N nearest of the articles that its article links to.",
 )
-@click.option("--words", "by_words", is_flag=True, help="Find words as they are written, not meaning.")
+@click.option("--words", "ranking", flag_value=Ranking.WORDS.value, help="By words alone.")
+@click.option("--vectors", "ranking", flag_value=Ranking.VECTORS.value, help="By meaning alone.")
 @click.option("--embed", "embedder", metavar="MODEL", help="With --graph: the model, as `expand` takes it.")
 @graph_option
 @data_option
 @database_option
 @json_option
 def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options: Any) -> None:
-    """Find the sections nearest to TEXT by meaning, in the graph of the newest run. Works while it grows."""
+    """Find the sections that fit TEXT best, by its words and its meaning, in the graph of the newest run.
+
+    Works while it grows.
+    """
     embedder = options["embedder"]
     if graph is None:
         settings = ask(app, options["database"], find_run).settings
@@ -58,15 +62,15 @@ def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options:
         limit=limit,
         data_dir=data_dir,
         follow=options["follow"],
-        by_words=options["by_words"],
+        ranking=Ranking(options["ranking"] or Ranking.BOTH),
         embedder=None if embedder == NONE else embedder,
     )
     if options["as_json"]:
         for hit, followed in zip(found.hits, found.followed, strict=True):
             links = {"linked": [_hit_as_json(near) for near in followed]} if options["follow"] else {}
-            emit({**_hit_as_json(hit), "by_words": found.by_words, **links})
+            emit({**_hit_as_json(hit), "ranking": found.ranking.value, **links})
         return
-    _show_found(found, asked_for_words=options["by_words"])
+    _show_found(found, asked_for_words=options["ranking"] == Ranking.WORDS)
 
 
 def _hit_as_json(hit: SearchHit) -> dict[str, Any]:
@@ -82,10 +86,11 @@ def _show_found(found: SearchResult, *, asked_for_words: bool) -> None:
             for line in terminal.show_hit(near, "   → ", out.width, url=section_url(near)):
                 out.print(line)
     if not found.hits:
-        click.echo("no section holds any of these words" if found.by_words else "the graph is empty yet")
-    if found.by_words:
+        words = found.ranking is Ranking.WORDS
+        click.echo("no section holds any of these words" if words else "the graph is empty yet")
+    if found.ranking is Ranking.WORDS:
         if not asked_for_words:
-            out.print(Text("this graph has no vectors: these are the sections that hold your words", "yellow"))
+            out.print(Text("this graph has no vectors: these are the sections that fit your words", "yellow"))
     elif not found.semantic:
         out.print(Text("this graph was made without a model: results share words with the text, not meaning", "yellow"))
 

@@ -241,8 +241,7 @@ def _graph_line(graph: GraphInfo) -> str:
 def _vectors_line(graph: GraphInfo) -> str:
     if not graph.dimension:
         return "no vectors: searched by words"
-    how = {"exact": "compared one by one", "none": "not searched by meaning"}.get(graph.vector_index)
-    return f"vectors of {plain(graph.model_id)}, {how or f'vector index {graph.vector_index}'}"
+    return f"vectors of {plain(graph.model_id)}, compared one by one"
 
 
 def _held_up(status: RunStatus, *, now: float | None = None) -> list[RenderableType]:
@@ -284,11 +283,11 @@ def _reasons(reasons: dict[str, int], meaning: dict[str, str]) -> Table:
 
 
 def show_hit(hit: SearchHit, mark: str, width: int, *, url: str = "") -> Iterable[Text]:
-    """A search result behind its mark: where, how near, how the section begins, and where it is read."""
+    """A search result behind its mark: where, how good, the passage that fits, and where it is read."""
     place = f"{plain(hit.title)} § {plain(hit.heading)}" if hit.heading else plain(hit.title)
     yield Text.assemble(mark, (place, "bold"), (f"  {hit.score:.2f} · {_far(hit.expansion_depth)}", "dim"))
     indent = " " * len(mark)
-    beginning = Text(indent + plain(" ".join(hit.text.split()))[: 3 * width])
+    beginning = Text(indent + plain(" ".join(hit.passage.split()))[: 3 * width])
     beginning.truncate(min(width, 160), overflow="ellipsis")
     yield beginning
     if url:

@@ -9,14 +9,12 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Protocol
 
-from ramet.wiki.pages import Article, Section
-
 Vector = list[float]
 
-PLACE_WEIGHT = 3
-"""How often a section's place is said. A vector is a mean over words, and said once, the place drowns in the text:
-sections of one article are then mistaken for each other. Said three times, they are told apart, and what the text says
-is found as before (tests/wiki/embedding/test_search_quality.py)."""
+PLACE_WEIGHT = 2
+"""How often a passage's place is said. A vector is a mean over words, and said once, the place drowns in the text:
+sections of one article are then mistaken for each other. Said twice, they are told apart, and what the text says is
+found as before (tests/wiki/embedding/test_search_quality.py)."""
 
 
 class Embedder(Protocol):
@@ -32,11 +30,14 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """One vector of `dimension` numbers and norm 1 for each text, in the same order. Thread-safe."""
 
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector by which texts are searched: of many models it is that of a text like any other."""
 
-def section_text(article: Article, section: Section) -> str:
-    """What stands for a section in the vector space: where it belongs, `PLACE_WEIGHT` times, then what it says."""
-    place = f"{article.title}: {section.heading}" if section.heading else article.title
-    return f"{place}\n" * PLACE_WEIGHT + section.text
+
+def passage_text(title: str, heading: str, text: str) -> str:
+    """Return what stands for a passage in the vector space: its place, `PLACE_WEIGHT` times, and what it says."""
+    place = f"{title}: {heading}" if heading else title
+    return f"{place}\n" * PLACE_WEIGHT + text
 
 
 def group_by_length(lengths: Sequence[int], *, padded_max: int, count_max: int) -> list[list[int]]:
@@ -82,6 +83,10 @@ class HashingEmbedder:
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """See `Embedder.embed`."""
         return [self._embed_one(text) for text in texts]
+
+    def embed_query(self, text: str) -> Vector:
+        """See `Embedder.embed_query`."""
+        return self._embed_one(text)
 
     def _embed_one(self, text: str) -> Vector:
         folded = unicodedata.normalize("NFC", text).casefold()

@@ -348,6 +348,10 @@ class EndpointEmbedder:
         (vector,) = self._embed_group([_PROBE])
         self.dimension = len(vector)
 
+    def embed_query(self, text: str) -> Vector:
+        """See `Embedder.embed_query`; raises what `embed` raises."""
+        return self.embed([text])[0]
+
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """See `Embedder.embed`.
 

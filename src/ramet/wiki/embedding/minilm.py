@@ -70,6 +70,10 @@ class MiniLmEmbedder:
                 vectors[position] = vector
         return vectors
 
+    def embed_query(self, text: str) -> Vector:
+        """See `Embedder.embed_query`."""
+        return self.embed([text])[0]
+
     def _compute(self, group: list[list[int]]) -> list[Vector]:
         """The vectors of a few texts, given as tokens."""
         numpy = self._numpy

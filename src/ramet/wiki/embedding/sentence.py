@@ -56,6 +56,10 @@ class SentenceEmbedder:
         """See `Embedder.embed`. Reads as much of a text as the model does."""
         return self._encode(texts) if texts else []
 
+    def embed_query(self, text: str) -> Vector:
+        """See `Embedder.embed_query`."""
+        return self._encode([text])[0]
+
     def _encode(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = self._model.encode(
             list(texts), normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True

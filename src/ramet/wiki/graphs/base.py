@@ -35,7 +35,7 @@ class EmbeddedArticle:
     Attributes:
         article: the article.
         expansion_depth: links between it and the nearest seed.
-        vectors: one for each of its sections, in their order; empty for a graph without vectors.
+        vectors: one for each of its passages (`passages_of`), in their order; empty for a graph without vectors.
     """
 
     article: Article
@@ -86,14 +86,16 @@ class SearchHit:
     """A section that was found.
 
     Attributes:
-        score: the cosine of its vector and the query's, from -1 to 1; or, where words were looked for, the share of
-            the query's words that it holds, from 0 to 1.
+        score: how well it fits, larger for better ones; only scores of one search can be compared. The cosine of its
+            passage's vector and the query's, from -1 to 1; BM25's where words were looked for; the mean of both as
+            shares of the best where both were, from 0 to 1.
         title_key: canonical title of its article.
         title: of its article, as displayed.
         expansion_depth: of its article.
         heading: its own; empty for the lead.
         text: its plain text.
         url: where its article is read; empty if nowhere.
+        passage: the part of `text` that fits best.
     """
 
     score: float
@@ -103,6 +105,7 @@ class SearchHit:
     heading: str
     text: str
     url: str = ""
+    passage: str = ""
 
 
 class Direction(StrEnum):
@@ -154,10 +157,6 @@ class GraphStore(Protocol):
     """Which model its vectors come from; fixed when the graph is made."""
     dimension: int
     """Length of its vectors; 0 for a graph without vectors, whose `model_id` is `NO_MODEL`."""
-
-    @property
-    def vector_index(self) -> str:
-        """How vectors are searched: `hnsw`, `exact`, or `none` for a graph without vectors."""
 
     def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
         """Put articles into the graph, replacing sections and categories they had.
@@ -220,16 +219,6 @@ class GraphStore(Protocol):
             GraphError: nothing was written.
         """
 
-    def build_vector_index(self) -> None:
-        """Make an index of the vectors, when a run ends; later writes keep it up.
-
-        Does nothing where the database has none, or the graph is small, or has it already. A writer that is killed
-        meanwhile leaves the graph as it was.
-
-        Raises:
-            GraphError: the graph has no index now.
-        """
-
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """The revision of each of these articles that is loaded."""
 
@@ -246,18 +235,15 @@ class GraphStore(Protocol):
         """
 
     def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """The sections nearest to `vector` by cosine, best first; ties by title and position.
+        """The sections with the passages nearest to `vector` by cosine, best first; ties by title and position.
 
         `among` are the canonical titles of the articles to look into; None: all.
         """
 
-    def search_words(
-        self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
-    ) -> list[SearchHit]:
-        """The sections that hold the most of these casefolded words, best first; ties by title and position.
+    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
+        """The sections with the passages that fit the words of `text` best (BM25), best first; ties as for `search`.
 
-        A section holds the words of its article's title, its heading and its text; one that holds none is left out.
-        `among` is as for `search`.
+        A passage has the words of its article's title, of its heading and its own. `among` is as for `search`.
         """
 
     def nodes(self) -> Iterator[GraphNode]:

@@ -12,13 +12,18 @@ from ramet.commands.errors import one_line
 from ramet.wiki.errors import GraphBusy, GraphError, GraphMismatch
 from ramet.wiki.graphs.base import NO_MODEL
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
-def new_info(*, model_id: str, dimension: int) -> dict[str, str]:
+def new_info(*, model_id: str, dimension: int, language: str) -> dict[str, str]:
     """What a new graph is to say of itself."""
     assert (dimension == 0) == (model_id == NO_MODEL), "a graph without vectors has no model, any other has one"
-    return {"schema_version": str(SCHEMA_VERSION), "embedding_model": model_id, "embedding_dimension": str(dimension)}
+    return {
+        "schema_version": str(SCHEMA_VERSION),
+        "embedding_model": model_id,
+        "embedding_dimension": str(dimension),
+        "language": language,
+    }
 
 
 def check_schema(path: Path, info: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -10,9 +11,11 @@ from typing import Any, NamedTuple, Self, TypeVar
 from ramet.wiki.errors import GraphError
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.wiki.graphs.graph_file import check_model, check_schema, foreign_file, new_info, no_graph
-from ramet.wiki.graphs.ladybug_file import EXTENSION_PATH, LadybugFile, create_index, worth_an_index
+from ramet.wiki.graphs.ladybug_file import LadybugFile
 from ramet.wiki.graphs.ladybug_reader import LadybugReading
+from ramet.wiki.graphs.passage_index import definitions
 from ramet.wiki.graphs.traversal import nearer, resolved
+from ramet.wiki.sqlite_file import SqliteFile
 
 _BYTES_PER_NUMBER = 8
 
@@ -49,7 +52,7 @@ def article_bytes(item: EmbeddedArticle) -> int:
 
 def row_bytes(row: Mapping[str, Any]) -> int:
     """The same of a section's row."""
-    return len(row["text"]) + len(row.get("embedding", ())) * _BYTES_PER_NUMBER
+    return len(row["text"])
 
 
 def article_row(item: EmbeddedArticle, state: State | None) -> dict[str, Any]:
@@ -80,8 +83,8 @@ def stub_row(key: str, title: str, depth: int) -> dict[str, Any]:
 
 
 def section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
-    """The sections of an article, with their vectors if it has some."""
-    rows = [
+    """The sections of an article."""
+    return [
         {
             "title_key": item.article.key,
             "section_key": f"{item.article.key}#{position}",
@@ -92,10 +95,6 @@ def section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
         }
         for position, section in enumerate(item.article.sections)
     ]
-    if item.vectors:
-        for row, vector in zip(rows, item.vectors, strict=True):
-            row["embedding"] = vector
-    return rows
 
 
 LINKS_PER_TRANSACTION = 2_000
@@ -112,7 +111,7 @@ _SCHEMA = (
     "CREATE NODE TABLE Article(title_key STRING PRIMARY KEY, title STRING, expansion_depth INT64, "
     "description STRING, loaded BOOLEAN, revision STRING, url STRING)",
     "CREATE NODE TABLE Section(section_key STRING PRIMARY KEY, position INT64, heading STRING, level INT64, "
-    "text STRING{embedding})",
+    "text STRING)",
     "CREATE NODE TABLE Category(name STRING PRIMARY KEY)",
     "CREATE NODE TABLE Alias(alias_key STRING PRIMARY KEY, title STRING)",
     "CREATE REL TABLE HAS_SECTION(FROM Article TO Section)",
@@ -120,8 +119,10 @@ _SCHEMA = (
     "CREATE REL TABLE LINKS_TO(FROM Article TO Article)",
     "CREATE REL TABLE ALIAS_OF(FROM Alias TO Article)",
 )
+_INDEX_TABLES = "SELECT name FROM sqlite_schema WHERE name = 'passages'"
 _CREATE_INFO = "UNWIND $rows AS row CREATE (:GraphInfo {name: row.name, value: row.value})"
 _TABLES = "CALL show_tables() RETURN name"
+_AN_ARTICLE = "MATCH (a:Article) WHERE a.loaded RETURN a.title_key LIMIT 1"
 _INFO = "MATCH (i:GraphInfo) RETURN i.name, i.value"
 
 _STATES = """
@@ -140,7 +141,7 @@ _DELETE_ARTICLE = "MATCH (a:Article {title_key: $key}) DETACH DELETE a"
 _CREATE_SECTIONS = """
     UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key})
     CREATE (a)-[:HAS_SECTION]->(:Section {section_key: row.section_key, position: row.position,
-        heading: row.heading, level: row.level, text: row.text%s})"""
+        heading: row.heading, level: row.level, text: row.text})"""
 _DELETE_SECTIONS = "MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section) DETACH DELETE s"
 
 _CATEGORIES = "UNWIND $keys AS key MATCH (c:Category {name: key}) RETURN c.name"
@@ -174,7 +175,7 @@ class LadybugGraph(LadybugReading):
     """A `GraphStore` in a LadybugDB file, from `open_writer` or `open_reader`; a context manager."""
 
     @classmethod
-    def open_writer(cls, path: Path, *, model_id: str, dimension: int) -> LadybugGraph:
+    def open_writer(cls, path: Path, *, model_id: str, dimension: int, language: str = "") -> LadybugGraph:
         """Open the graph at `path` as its only writer, making it if it is not there.
 
         Raises:
@@ -185,16 +186,10 @@ class LadybugGraph(LadybugReading):
         file = LadybugFile(path, read_only=False)
         try:
             if not file.read(_TABLES):
-                _create_schema(file, new_info(model_id=model_id, dimension=dimension))
+                _create_schema(file, new_info(model_id=model_id, dimension=dimension, language=language))
             info = _read_info(file)
             check_model(path, info, model_id=model_id, dimension=dimension)
-            graph = cls(file, info)
-            if graph._indexed and not graph._extended:
-                raise GraphError(
-                    f"{path} has a vector index, and this LadybugDB cannot keep it up: install its extension VECTOR, "
-                    f"or name its file in {EXTENSION_PATH}"
-                )
-            return graph
+            return cls(file, info, _open_index(path, info, empty=not file.read(_AN_ARTICLE)))
         except BaseException:
             file.close()
             raise
@@ -212,7 +207,7 @@ class LadybugGraph(LadybugReading):
             raise no_graph(path)
         file = LadybugFile(path, read_only=True)
         try:
-            return cls(file, _read_info(file))
+            return cls(file, _read_info(file), _read_index(path))
         except BaseException:
             file.close()
             raise
@@ -220,8 +215,12 @@ class LadybugGraph(LadybugReading):
     def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
         """See `GraphStore.load_articles`."""
         for part in cut(batch, article_bytes, BYTES_PER_TRANSACTION):
+            if any(len(vector) != self.dimension for item in part for vector in item.vectors):
+                raise GraphError(f"{self._file.path} could not be written: a vector has another dimension")
             with self._file.transaction():
                 self._load(part)
+            with self._index_file.transaction():
+                self._index.load(part)
 
     def _load(self, batch: Sequence[EmbeddedArticle]) -> None:
         states = self._states(item.article.key for item in batch)
@@ -278,6 +277,7 @@ class LadybugGraph(LadybugReading):
                 self._file.read(_FORGET_ARTICLE, {"key": key})
             self._delete_empty_categories(left)
             self._delete_unlinked([*known, *targets])
+        self._unindex(keys)
 
     def exclude_articles(self, keys: Collection[str]) -> None:
         """See `GraphStore.exclude_articles`."""
@@ -291,12 +291,11 @@ class LadybugGraph(LadybugReading):
                 self._file.read(_DELETE_ARTICLE, {"key": key})
             self._delete_empty_categories(left)
             self._delete_unlinked(targets)
+        self._unindex(keys)
 
-    def build_vector_index(self) -> None:
-        """See `GraphStore.build_vector_index`."""
-        if self._extended and not self._indexed and worth_an_index(self._file):
-            create_index(self._file)
-            self._indexed = True
+    def _unindex(self, keys: Collection[str]) -> None:
+        with self._index_file.transaction():
+            self._index.remove(keys)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -346,9 +345,8 @@ class LadybugGraph(LadybugReading):
         self._file.read(_DELETE_ARTICLE, {"key": key})
 
     def _create_sections(self, batch: Sequence[EmbeddedArticle]) -> None:
-        statement = _CREATE_SECTIONS % (", embedding: row.embedding" if self.dimension else "")
         for rows in cut([row for item in batch for row in section_rows(item)], row_bytes, BYTES_PER_STATEMENT):
-            self._file.write(statement, rows)
+            self._file.write(_CREATE_SECTIONS, rows)
 
     def _create_memberships(self, batch: Sequence[EmbeddedArticle]) -> None:
         rows = [
@@ -401,12 +399,10 @@ class LadybugGraph(LadybugReading):
 
 
 def _create_schema(file: LadybugFile, info: Mapping[str, str]) -> None:
-    dimension = int(info["embedding_dimension"])
-    embedding = f", embedding FLOAT[{dimension}]" if dimension else ""
     # In one transaction: a graph has all of its tables and says whose vectors it holds, or is empty.
     with file.transaction():
         for statement in _SCHEMA:
-            file.write(statement.format(embedding=embedding))
+            file.write(statement)
         file.write(_CREATE_INFO, [{"name": name, "value": value} for name, value in info.items()])
 
 
@@ -416,3 +412,43 @@ def _read_info(file: LadybugFile) -> dict[str, str]:
     info: dict[str, str] = dict(file.read(_INFO))
     check_schema(file.path, info)
     return info
+
+
+def index_path(path: Path) -> Path:
+    """Return where the index of passages of the graph at `path` is."""
+    return path.with_name(f"{path.name}.passages")
+
+
+def _open_index(path: Path, info: Mapping[str, str], *, empty: bool) -> SqliteFile:
+    """Open the index for writing, making it beside a graph that holds nothing yet.
+
+    Raises:
+        GraphError: it is missing, or cannot be opened.
+    """
+    place = index_path(path)
+    if not place.exists() and not empty:
+        raise _no_index(path)
+    file = SqliteFile(place, failure=GraphError, pragmas={"journal_mode": "WAL", "synchronous": "FULL"})
+    try:
+        if not file.rows(_INDEX_TABLES):
+            with file.transaction():
+                for statement in definitions(info["language"]):
+                    file.rows(statement)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _read_index(path: Path) -> SqliteFile:
+    place = index_path(path)
+    if not place.exists():
+        raise _no_index(path)
+    fixed = not os.access(place.parent, os.W_OK) and not place.with_name(f"{place.name}-wal").exists()
+    file = SqliteFile(place, failure=GraphError, read_only=True, immutable=fixed)
+    file.rows("BEGIN")
+    return file
+
+
+def _no_index(path: Path) -> GraphError:
+    return GraphError(f"{index_path(path)} is missing, which holds what {path} is searched by: put it back beside it")

@@ -7,29 +7,22 @@ index, but walks through a whole table to join it with a list of keys along an e
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, Neighbor, SearchHit, vector_digest
-from ramet.wiki.graphs.ladybug_file import LadybugFile, candidates, has_index, load_extension
+from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, Neighbor, SearchHit
+from ramet.wiki.graphs.ladybug_file import LadybugFile
+from ramet.wiki.graphs.passage_index import PassageIndex, hits
 from ramet.wiki.graphs.traversal import walk
+from ramet.wiki.sqlite_file import SqliteFile
 
 PAGE_ROWS = 500
 """Rows that an export fetches together."""
 
-_SEARCH = """
-    MATCH (a:Article{article})-[:HAS_SECTION]->(s:Section{section})
-    RETURN array_cosine_similarity(s.embedding, CAST($vector AS FLOAT[{dimension}])) AS score,
-        a.title_key, a.title, a.expansion_depth, s.heading, s.text, a.url, s.position
-    ORDER BY score DESC, a.title_key, s.position LIMIT $limit"""
-# Every column is looked at where it is: texts that are put together first do not fit the database's memory.
-_HOLDS = "(regexp_matches(s.text, ${word}) OR regexp_matches(s.heading, ${word}) OR regexp_matches(a.title, ${word}))"
-_SEARCH_WORDS = """
-    MATCH (a:Article{article})-[:HAS_SECTION]->(s:Section) WITH a, s, {held} AS held WHERE held > 0
-    RETURN held, a.title_key, a.title, a.expansion_depth, s.heading, s.text, a.url
-    ORDER BY held DESC, a.title_key, s.position LIMIT $limit"""
+_SECTION = """
+    MATCH (a:Article {title_key: $key})-[:HAS_SECTION]->(s:Section {section_key: $section})
+    RETURN a.title, a.expansion_depth, s.heading, s.text, a.url"""
 _COUNTS = {
     "articles": "MATCH (a:Article) WHERE a.loaded RETURN count(*)",
     "discovered": "MATCH (a:Article) WHERE NOT a.loaded RETURN count(*)",
@@ -41,6 +34,7 @@ _COUNTS = {
 _DUMPS = {
     "Article": "MATCH (a:Article) RETURN a.title_key, a.title, a.expansion_depth, a.description, a.revision, "
     "a.url, a.loaded",
+    "Section": "MATCH (s:Section) RETURN s.section_key, s.position, s.heading, s.level, s.text",
     "Category": "MATCH (c:Category) RETURN c.name",
     "Alias": "MATCH (x:Alias) RETURN x.alias_key, x.title",
     "HAS_SECTION": "MATCH (a:Article)-[:HAS_SECTION]->(s:Section) RETURN a.title_key, s.section_key",
@@ -48,7 +42,6 @@ _DUMPS = {
     "LINKS_TO": "MATCH (a:Article)-[:LINKS_TO]->(b:Article) RETURN a.title_key, b.title_key",
     "ALIAS_OF": "MATCH (x:Alias)-[:ALIAS_OF]->(a:Article) RETURN x.alias_key, a.title_key",
 }
-_DUMP_SECTIONS = "MATCH (s:Section) RETURN s.section_key, s.position, s.heading, s.level, s.text"
 
 _REVISIONS = "UNWIND $keys AS key MATCH (a:Article {title_key: key}) WHERE a.loaded RETURN a.title_key, a.revision"
 _NEIGHBOR = "a.title_key, a.title, a.expansion_depth, a.loaded, a.url"
@@ -77,20 +70,13 @@ _CATEGORIES_OF = "MATCH (:Article {title_key: $key})-[:IN_CATEGORY]->(c:Category
 class LadybugReading:
     """The questions of a `GraphStore`, put to an open file."""
 
-    def __init__(self, file: LadybugFile, info: Mapping[str, str]) -> None:
-        """Wrap an open file whose GraphInfo is `info`."""
+    def __init__(self, file: LadybugFile, info: Mapping[str, str], index: SqliteFile) -> None:
+        """Wrap an open file whose GraphInfo is `info`, and the open file of its index."""
         self._file = file
+        self._index_file = index
+        self._index = PassageIndex(index)
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
-        self._extended = self.dimension > 0 and load_extension(file)
-        self._indexed = self.dimension > 0 and has_index(file)
-
-    @property
-    def vector_index(self) -> str:
-        """See `GraphStore.vector_index`."""
-        if not self.dimension:
-            return "none"
-        return "hnsw" if self._extended and self._indexed else "exact"
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """See `GraphStore.revisions`."""
@@ -119,38 +105,15 @@ class LadybugReading:
     def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
         """See `GraphStore.search`."""
         assert len(vector) == self.dimension > 0
-        if among is not None:
-            return self._ranked(vector, "title_key", among, limit)
-        if self.vector_index == "hnsw":
-            near = candidates(self._file, vector, limit=limit)
-            if len(hits := self._ranked(vector, "section_key", near, limit)) == limit:
-                return hits
-        query = _SEARCH.format(article="", section="", dimension=self.dimension)
-        return [SearchHit(*row[:-1]) for row in self._file.read(query, {"vector": vector, "limit": limit})]
+        return hits(self._index.by_vector(vector, limit=limit, among=among), self._section)
 
-    def _ranked(self, vector: Vector, by: str, keys: Collection[str], limit: int) -> list[SearchHit]:
-        """The nearest sections of those that have one of these keys, or whose articles have."""
-        named = {"title_key": "", "section_key": "", by: f" {{{by}: $key}}"}
-        query = _SEARCH.format(article=named["title_key"], section=named["section_key"], dimension=self.dimension)
-        parameters = {"vector": vector, "limit": limit}
-        rows = [row for key in sorted(set(keys)) for row in self._file.read(query, {**parameters, "key": key})]
-        rows.sort(key=lambda row: (-row[0], row[1], row[-1]))
-        return [SearchHit(*row[:-1]) for row in rows[:limit]]
-
-    def search_words(
-        self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
-    ) -> list[SearchHit]:
+    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
         """See `GraphStore.search_words`."""
-        if not words:
-            return []
-        patterns = {f"word{number}": _whole(word) for number, word in enumerate(words)}
-        held = " + ".join(f"CASE WHEN {_HOLDS.format(word=name)} THEN 1 ELSE 0 END" for name in patterns)
-        query = _SEARCH_WORDS.format(article="" if among is None else " {title_key: $key}", held=held)
-        keys: list[dict[str, str]] = [{}] if among is None else [{"key": key} for key in sorted(set(among))]
-        rows = [row for key in keys for row in self._file.read(query, {**patterns, **key, "limit": limit})]
-        # Sorting keeps equals in order: by title, and within one as they came.
-        rows.sort(key=lambda row: -row[0])
-        return [SearchHit(count / len(words), *row) for count, *row in rows[:limit]]
+        return hits(self._index.by_words(text, limit=limit, among=among), self._section)
+
+    def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
+        rows = self._file.read(_SECTION, {"key": title_key, "section": f"{title_key}#{position}"})
+        return rows[0] if rows else None
 
     def nodes(self) -> Iterator[GraphNode]:
         """See `GraphStore.nodes`."""
@@ -196,24 +159,15 @@ class LadybugReading:
     def dump(self) -> list[str]:
         """See `GraphStore.dump`."""
         lines = [_line(name, row) for name, query in _DUMPS.items() for row in self._file.read(query)]
-        if self.dimension:
-            for *values, vector in self._file.read(f"{_DUMP_SECTIONS}, s.embedding"):
-                lines.append(_line("Section", [*values, vector_digest(vector)]))
-        else:
-            lines += [_line("Section", row) for row in self._file.read(_DUMP_SECTIONS)]
-        return sorted(lines)
+        return sorted([*lines, *(_line("Passage", row) for row in self._index.dump())])
 
     def close(self) -> None:
         """See `GraphStore.close`."""
-        self._file.close()
+        try:
+            self._index_file.close()
+        finally:
+            self._file.close()
 
 
 def _line(label: str, values: Sequence[object]) -> str:
     return f"{label} {json.dumps(list(values), ensure_ascii=False)}"
-
-
-def _whole(word: str) -> str:
-    """A pattern of the database for a casefolded word, as a whole and in any case."""
-    # The database folds letter by letter, and one letter folds into two that are common.
-    letters = re.escape(word).replace("ss", "(?:ss|ß|ẞ)")
-    return rf"(?i)(?:^|[^\pL\pN_]){letters}(?:$|[^\pL\pN_])"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import importlib.util
 import math
-import re
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -90,33 +88,3 @@ def _chunks(vectors: Iterable[Packed]) -> Iterator[list[Packed]]:
     source = iter(vectors)
     while chunk := list(islice(source, VECTORS_AT_ONCE)):
         yield chunk
-
-
-_WORD = re.compile(r"\w+")
-
-
-def words_of(text: str) -> list[str]:
-    """The different words of a text, casefolded, in order."""
-    return list(dict.fromkeys(_WORD.findall(text.casefold())))
-
-
-def best_shares(
-    sections: Iterable[tuple[int, str, int, Sequence[str]]], words: Sequence[str], limit: int
-) -> list[tuple[int, float]]:
-    """(number, share) of the sections that hold the largest share of `words`, best first; ties by title and position.
-
-    A section is its number, its canonical title, its position, and its texts. A word is held as a whole word. Sections
-    that hold none are left out.
-    """
-    wholes = {word: re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in words}
-    ranked = (
-        (-held, key, position, number)
-        for number, key, position, texts in sections
-        if (held := _held("\n".join(texts).casefold(), wholes))
-    )
-    return [(number, -less / len(words)) for less, _, _, number in heapq.nsmallest(limit, ranked)]
-
-
-def _held(text: str, wholes: dict[str, re.Pattern[str]]) -> int:
-    # Most sections hold none of the words, which a plain look tells much quicker than a pattern.
-    return sum(word in text and whole.search(text) is not None for word, whole in wholes.items())

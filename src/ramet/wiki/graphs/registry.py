@@ -22,11 +22,10 @@ Graph = LadybugGraph | SqliteGraph
 
 @dataclass(frozen=True, slots=True)
 class GraphInfo:
-    """What a graph is: whose vectors it holds, how they are searched (`GraphStore.vector_index`), and how much."""
+    """What a graph is: whose vectors it holds, and how much."""
 
     model_id: str
     dimension: int
-    vector_index: str
     counts: GraphCounts
 
 
@@ -35,11 +34,12 @@ def default_graph() -> Path:
     return Path(f"wiki{LADYBUG_SUFFIX if _ladybug_installed() else SQLITE_SUFFIXES[0]}")
 
 
-def open_graph_writer(path: Path, *, model_id: str, dimension: int) -> Graph:
+def open_graph_writer(path: Path, *, model_id: str, dimension: int, language: str = "") -> Graph:
     """Open the graph at `path` as its only writer, making it if it is not there.
 
     A file that exists is what its first bytes say. A new one is of SQLite if it is named so (`.sqlite`, `.sqlite3`),
-    or if LadybugDB is not installed and it is not named as its own (`.lbug`); else of LadybugDB.
+    or if LadybugDB is not installed and it is not named as its own (`.lbug`); else of LadybugDB. `language` is the code
+    of its texts' language, by which words are stemmed; empty if it is not known.
 
     Raises:
         GraphBusy: another writer holds it.
@@ -47,7 +47,7 @@ def open_graph_writer(path: Path, *, model_id: str, dimension: int) -> Graph:
         GraphError: the file cannot be opened or is no such graph.
         ExtraMissing: it is a LadybugDB graph, and that is not installed.
     """
-    return _kind(path).open_writer(path, model_id=model_id, dimension=dimension)
+    return _kind(path).open_writer(path, model_id=model_id, dimension=dimension, language=language)
 
 
 def open_graph_reader(path: Path) -> Graph:
@@ -72,7 +72,7 @@ def graph_info(path: Path) -> GraphInfo:
         GraphError, ExtraMissing: as `open_graph_reader`.
     """
     with open_graph_reader(path) as graph:
-        return GraphInfo(graph.model_id, graph.dimension, graph.vector_index, graph.counts())
+        return GraphInfo(graph.model_id, graph.dimension, graph.counts())
 
 
 def _kind(path: Path) -> type[LadybugGraph] | type[SqliteGraph]:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
-from ramet.wiki.embedding.base import HashingEmbedder
-from ramet.wiki.embedding.minilm import MiniLmEmbedder
-from ramet.wiki.embedding.registry import DEFAULT, HASHING, open_embedder
-from ramet.wiki.errors import GraphMismatch
+from ramet.wiki.embedding.registry import open_embedder, spec_of
+from ramet.wiki.errors import GraphError, GraphMismatch
 from ramet.wiki.graphs.base import Direction, GraphStore, SearchHit
 from ramet.wiki.graphs.graph_file import check_model
-from ramet.wiki.graphs.ranking import words_of
 from ramet.wiki.graphs.registry import open_graph_reader
 
 LINKED_MAX = 1_000
 """Articles that are looked into for one hit, at most, when its links are followed."""
 
+FUSED = 100
+"""Sections of each ranking that are looked at where two become one."""
+
 SECTIONS_PER_ARTICLE_GUESS = 20
 """Linked articles show their best section each; so many sections are ranked for each of them."""
+
+
+class Ranking(StrEnum):
+    """By what sections are found."""
+
+    BOTH = "both"
+    """The words of the query and its meaning."""
+    WORDS = "words"
+    VECTORS = "vectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +40,14 @@ class SearchResult:
     Attributes:
         hits: the sections, best first.
         followed: for each hit, the best section of each of the best articles that its article links to.
-        semantic: whether nearness means nearness of meaning.
-        by_words: whether words were looked for, because that was asked or because the graph has no vectors.
+        semantic: whether nearness of vectors means nearness of meaning.
+        ranking: by what they were found: words alone where the graph has no vectors.
     """
 
     hits: list[SearchHit]
     followed: list[list[SearchHit]]
     semantic: bool
-    by_words: bool
+    ranking: Ranking
 
 
 def search_graph(
@@ -47,28 +57,36 @@ def search_graph(
     limit: int,
     data_dir: Path,
     follow: int = 0,
-    by_words: bool = False,
+    ranking: Ranking = Ranking.BOTH,
     embedder: str | None = None,
 ) -> SearchResult:
-    """The sections of the graph at `path` that are nearest to `text`, by the model that its vectors come from.
+    """The sections of the graph at `path` that fit `text` best, by its words and by the model of the graph's vectors.
 
-    With `by_words`, or where the graph has no vectors, those that hold the most of its words. `embedder` names the
-    model, as `open_embedder` takes it; without it, a graph of the default model or of the stand-in names it itself. A
-    graph of another does not: a file from somebody else must not choose where a query and a key are sent.
+    Where the graph has no vectors, by words alone. `embedder` names the model, as `open_embedder` takes it; without it,
+    a graph of the default model or of the stand-in names it itself. A graph of another does not: a file from somebody
+    else must not choose where a query and a key are sent.
 
     Raises:
-        GraphError: there is no graph, or it cannot be read.
+        GraphError: there is no graph, or it cannot be read; or it has no vectors, and they were asked for.
         GraphMismatch: its vectors come from a model that this release does not have.
         ExtraMissing, DatasetError: the model is not there.
     """
     with open_graph_reader(path) as graph:
-        if by_words or graph.vector_index == "none":
-            ask, semantic, by_words = _for_words(graph, text), False, True
-        else:
-            ask, semantic = _for_meaning(graph, path, text, embedder, data_dir)
+        semantic = False
+        if not graph.dimension:
+            if ranking is Ranking.VECTORS:
+                raise GraphError(f"{path} has no vectors: search it by words")
+            ranking = Ranking.WORDS
+        asks: list[_Ask] = []
+        if ranking is not Ranking.VECTORS:
+            asks.append(lambda count, among: graph.search_words(text, limit=count, among=among))
+        if ranking is not Ranking.WORDS:
+            by_meaning, semantic = _for_meaning(graph, path, text, embedder, data_dir)
+            asks.append(by_meaning)
+        ask = asks[0] if len(asks) == 1 else _together(asks)
         hits = ask(limit, None)
         followed = [_follow(graph, hit, follow, ask) if follow else [] for hit in hits]
-    return SearchResult(hits, followed, semantic, by_words)
+    return SearchResult(hits, followed, semantic, ranking)
 
 
 def section_url(hit: SearchHit) -> str:
@@ -80,14 +98,36 @@ _Ask = Callable[[int, Collection[str] | None], list[SearchHit]]
 """The best so many sections, of all articles or of some."""
 
 
-def _for_words(graph: GraphStore, text: str) -> _Ask:
-    words = words_of(text)
-    return lambda limit, among: graph.search_words(words, limit=limit, among=among)
+def _together(asks: Sequence[_Ask]) -> _Ask:
+    def ask(limit: int, among: Collection[str] | None) -> list[SearchHit]:
+        return fused([ask_one(max(FUSED, limit), among) for ask_one in asks])[:limit]
+
+    return ask
+
+
+def fused(rankings: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
+    """Return the hits of several rankings as one: by the mean of their scores, each as a share of its ranking's best.
+
+    A section that a ranking does not have gets nothing from it. The passage is that of the ranking where its share is
+    larger, the earlier one's where they are equal. Ties are broken by title and heading.
+    """
+    shares: dict[tuple[str, str, str], list[float]] = {}
+    shown: dict[tuple[str, str, str], tuple[float, SearchHit]] = {}
+    for number, ranking in enumerate(rankings):
+        best = max((hit.score for hit in ranking), default=0.0)
+        for hit in ranking:
+            share = max(0.0, hit.score) / best if best > 0 else 0.0
+            place = (hit.title_key, hit.heading, hit.text)
+            shares.setdefault(place, [0.0] * len(rankings))[number] = share
+            if place not in shown or share > shown[place][0]:
+                shown[place] = share, hit
+    found = [replace(hit, score=sum(shares[place]) / len(rankings)) for place, (_, hit) in shown.items()]
+    return sorted(found, key=lambda hit: (-hit.score, hit.title_key, hit.heading, hit.text))
 
 
 def _for_meaning(graph: GraphStore, path: Path, text: str, spec: str | None, data_dir: Path) -> tuple[_Ask, bool]:
     if spec is None:
-        spec = {HashingEmbedder().model_id: HASHING, MiniLmEmbedder.model_id: DEFAULT}.get(graph.model_id)
+        spec = spec_of(graph.model_id)
     if spec is None:
         raise GraphMismatch(f"{path} holds vectors of {graph.model_id}: name that model with --embed")
     embedder = open_embedder(spec, data_dir)
@@ -95,7 +135,7 @@ def _for_meaning(graph: GraphStore, path: Path, text: str, spec: str | None, dat
         raise GraphMismatch(f"{path} holds vectors of {graph.model_id}: --embed none cannot ask for them")
     info = {"embedding_model": graph.model_id, "embedding_dimension": str(graph.dimension)}
     check_model(path, info, model_id=embedder.model_id, dimension=embedder.dimension)
-    [vector] = embedder.embed([text])
+    vector = embedder.embed_query(text)
     return lambda limit, among: graph.search(vector, limit=limit, among=among), embedder.semantic
 
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 from ramet.wiki.errors import GraphError
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.wiki.graphs.graph_file import check_model, check_schema, foreign_file, lock_alone, new_info, no_graph
-from ramet.wiki.graphs.ranking import pack
+from ramet.wiki.graphs.passage_index import definitions
 from ramet.wiki.graphs.sqlite_reader import SqliteReading
 from ramet.wiki.graphs.traversal import nearer, resolved
 from ramet.wiki.sqlite_file import SqliteFile
@@ -36,9 +36,6 @@ _SCHEMA = (
         id INTEGER PRIMARY KEY, article INTEGER NOT NULL REFERENCES articles(id) ON DELETE CASCADE,
         position INTEGER NOT NULL, heading TEXT NOT NULL, level INTEGER NOT NULL, text TEXT NOT NULL,
         UNIQUE(article, position))""",
-    # Apart from the text, so that looking for words reads no vectors, and looking for vectors no text.
-    """CREATE TABLE vectors(
-        section INTEGER PRIMARY KEY REFERENCES sections(id) ON DELETE CASCADE, embedding BLOB NOT NULL)""",
     "CREATE TABLE categories(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     """CREATE TABLE memberships(
         article INTEGER NOT NULL REFERENCES articles(id) ON DELETE CASCADE,
@@ -79,8 +76,6 @@ _DELETE_UNLINKED = """
 
 _DELETE_SECTIONS = "DELETE FROM sections WHERE article = ?"
 _CREATE_SECTION = "INSERT INTO sections(article, position, heading, level, text) VALUES (?, ?, ?, ?, ?)"
-_CREATE_VECTOR = """
-    INSERT INTO vectors(section, embedding) SELECT id, ? FROM sections WHERE article = ? AND position = ?"""
 
 _LEAVE_CATEGORIES = "DELETE FROM memberships WHERE article = ? RETURNING category"
 _ADD_CATEGORY = "INSERT INTO categories(name) VALUES (?) ON CONFLICT DO NOTHING"
@@ -114,7 +109,7 @@ class SqliteGraph(SqliteReading):
         self._lock = lock
 
     @classmethod
-    def open_writer(cls, path: Path, *, model_id: str, dimension: int) -> SqliteGraph:
+    def open_writer(cls, path: Path, *, model_id: str, dimension: int, language: str = "") -> SqliteGraph:
         """Open the graph at `path` as its only writer, making it if it is not there.
 
         Raises:
@@ -126,7 +121,7 @@ class SqliteGraph(SqliteReading):
         try:
             file = SqliteFile(path, failure=GraphError)
             try:
-                info = _prepare(file, new_info(model_id=model_id, dimension=dimension))
+                info = _prepare(file, new_info(model_id=model_id, dimension=dimension, language=language))
                 check_model(path, info, model_id=model_id, dimension=dimension)
                 return cls(file, info, lock)
             except BaseException:
@@ -171,6 +166,7 @@ class SqliteGraph(SqliteReading):
             left = self._delete_contents(numbers.values())
             for item in batch:
                 self._create_contents(numbers[item.article.key], item)
+            self._index.load(batch)
             self._file.run_many(_DELETE_EMPTY, left)
 
     def add_links(self, links: Sequence[GraphLink]) -> None:
@@ -209,6 +205,7 @@ class SqliteGraph(SqliteReading):
         """See `GraphStore.remove_articles`."""
         with self._file.transaction():
             numbers = [number for _, number, *_ in self._numbers(keys)]
+            self._index.remove(keys)
             left = self._delete_contents(numbers)
             targets = self._delete_links(numbers)
             self._file.run_many(_FORGET_ARTICLE, [(number,) for number in numbers])
@@ -219,14 +216,12 @@ class SqliteGraph(SqliteReading):
         """See `GraphStore.exclude_articles`."""
         with self._file.transaction():
             numbers = [number for _, number, *_ in self._numbers(keys)]
+            self._index.remove(keys)
             left = self._delete_contents(numbers)
             targets = self._delete_links(numbers)
             self._file.run_many(_DELETE_ARTICLE, [(number,) for number in numbers])
             self._file.run_many(_DELETE_EMPTY, left)
             self._file.run_many(_DELETE_UNLINKED, targets)
-
-    def build_vector_index(self) -> None:
-        """See `GraphStore.build_vector_index`: vectors in SQLite are looked at one and all."""
 
     def close(self) -> None:
         """See `GraphStore.close`."""
@@ -271,10 +266,6 @@ class SqliteGraph(SqliteReading):
             for position, section in enumerate(article.sections)
         ]
         self._file.run_many(_CREATE_SECTION, sections)
-        if item.vectors:
-            assert len(item.vectors) == len(article.sections)
-            vectors = [(pack(vector), number, position) for position, vector in enumerate(item.vectors)]
-            self._file.run_many(_CREATE_VECTOR, vectors)
         names = list(dict.fromkeys(article.categories))
         self._file.run_many(_ADD_CATEGORY, [(name,) for name in names])
         self._file.run_many(_ADD_MEMBERSHIP, [(number, name) for name in names])
@@ -303,7 +294,7 @@ def _prepare(file: SqliteFile, wanted: Mapping[str, str]) -> dict[str, str]:
     file.rows(f"PRAGMA cache_size = -{CACHE_BYTES // 1024}")
     if not file.rows(_TABLES):
         with file.transaction():
-            for statement in _SCHEMA:
+            for statement in (*_SCHEMA, *definitions(wanted["language"])):
                 file.rows(statement)
             file.run_many(_CREATE_INFO, list(wanted.items()))
     return _read_info(file)

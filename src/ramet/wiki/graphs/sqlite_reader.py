@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, Neighbor, SearchHit, vector_digest
-from ramet.wiki.graphs.ranking import best_shares, nearest, unpack
+from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, Neighbor, SearchHit
+from ramet.wiki.graphs.passage_index import PassageIndex, hits
 from ramet.wiki.graphs.traversal import walk
 from ramet.wiki.sqlite_file import Row, SqliteFile
 
@@ -32,16 +33,9 @@ _ADJACENT = {
         SELECT far.title_key FROM articles near JOIN links ON target = near.id JOIN articles far ON far.id = source
         WHERE near.title_key = ?""",
 }
-_VECTORS = "SELECT section, embedding FROM vectors"
-_VECTORS_AMONG = """
-    SELECT section, embedding FROM json_each(?) JOIN articles ON title_key = value
-    JOIN sections ON article = articles.id JOIN vectors ON section = sections.id"""
-_PLACES = """
-    SELECT sections.id, title_key, position FROM json_each(?)
-    JOIN sections ON sections.id = value JOIN articles ON articles.id = article"""
 _HIT = """
-    SELECT title_key, title, expansion_depth, heading, text, url
-    FROM sections JOIN articles ON articles.id = article WHERE sections.id = ?"""
+    SELECT title, expansion_depth, heading, text, url
+    FROM articles JOIN sections ON article = articles.id WHERE title_key = ? AND position = ?"""
 
 _ARTICLES = """
     SELECT title_key, title, expansion_depth, description, revision, url, loaded FROM articles ORDER BY title_key"""
@@ -49,13 +43,6 @@ _ARTICLES = """
 _SECTIONS = """
     SELECT title_key, position, heading, level, text, title, expansion_depth, url, sections.id
     FROM articles CROSS JOIN sections ON article = articles.id ORDER BY title_key, position"""
-# In the order in which they lie in the file: by title would mean to jump about in it.
-_TEXTS = """
-    SELECT sections.id, title_key, position, title, heading, text
-    FROM sections CROSS JOIN articles ON articles.id = article ORDER BY sections.id"""
-_TEXTS_AMONG = """
-    SELECT sections.id, title_key, position, title, heading, text
-    FROM json_each(?) JOIN articles ON title_key = value JOIN sections ON article = articles.id"""
 _CATEGORIES = "SELECT name FROM categories ORDER BY name"
 _ALIASES = """
     SELECT alias_key, aliases.title, title_key FROM aliases JOIN articles ON articles.id = article
@@ -66,7 +53,6 @@ _MEMBERSHIPS = """
 _LINKS = """
     SELECT near.title_key, far.title_key FROM articles near CROSS JOIN links ON source = near.id
     JOIN articles far ON far.id = target ORDER BY near.title_key, far.title_key"""
-_VECTOR = "SELECT embedding FROM vectors WHERE section = ?"
 
 
 class SqliteReading:
@@ -77,7 +63,7 @@ class SqliteReading:
         self._file = file
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
-        self.vector_index = "exact" if self.dimension else "none"
+        self._index = PassageIndex(file)
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """See `GraphStore.revisions`."""
@@ -106,19 +92,15 @@ class SqliteReading:
     def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
         """See `GraphStore.search`."""
         assert len(vector) == self.dimension > 0
-        rows = self._file.stream(_VECTORS) if among is None else self._file.stream(_VECTORS_AMONG, [_listed(among)])
-        cosines = nearest(vector, ((number, data) for number, data in rows), limit=limit)
-        places = self._file.rows(_PLACES, [json.dumps(list(cosines))])
-        ranked = sorted((-cosines[number], key, position, number) for number, key, position in places)
-        return [SearchHit(-less, *self._file.rows(_HIT, [number])[0]) for less, _, _, number in ranked[:limit]]
+        return hits(self._index.by_vector(vector, limit=limit, among=among), self._section)
 
-    def search_words(
-        self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
-    ) -> list[SearchHit]:
+    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
         """See `GraphStore.search_words`."""
-        rows = self._file.stream(_TEXTS) if among is None else self._file.stream(_TEXTS_AMONG, [_listed(among)])
-        shares = best_shares(((number, key, position, texts) for number, key, position, *texts in rows), words, limit)
-        return [SearchHit(share, *self._file.rows(_HIT, [number])[0]) for number, share in shares]
+        return hits(self._index.by_words(text, limit=limit, among=among), self._section)
+
+    def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
+        rows = self._file.rows(_HIT, [title_key, position])
+        return rows[0] if rows else None
 
     def nodes(self) -> Iterator[GraphNode]:
         """See `GraphStore.nodes`."""
@@ -158,11 +140,11 @@ class SqliteReading:
     def _dumped(self) -> Iterator[tuple[str, Sequence[object]]]:
         for *values, loaded in self._file.stream(_ARTICLES):
             yield "Article", [*values, bool(loaded)]
-        for key, position, heading, level, text, *_, number in self._file.stream(_SECTIONS):
+        for key, position, heading, level, text, *_ in self._file.stream(_SECTIONS):
             section = f"{key}#{position}"
-            digests = [vector_digest(unpack(data)) for (data,) in self._file.rows(_VECTOR, [number])]
-            yield "Section", [section, position, heading, level, text, *digests]
+            yield "Section", [section, position, heading, level, text]
             yield "HAS_SECTION", [key, section]
+        yield from (("Passage", row) for row in self._index.dump())
         yield from (("Category", row) for row in self._file.stream(_CATEGORIES))
         yield from (("IN_CATEGORY", row) for row in self._file.stream(_MEMBERSHIPS))
         yield from (("LINKS_TO", row) for row in self._file.stream(_LINKS))

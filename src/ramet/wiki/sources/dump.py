@@ -15,7 +15,7 @@ from ramet.wiki.sources.compressed_file import PackedFile, Progress, ReadProgres
 from ramet.wiki.sources.page_file import TEXT_BYTES_MAX, Origin, PageRecord, PageWriter, open_page_file
 from ramet.wiki.sources.page_source import ATTRIBUTION, PageFileSource
 from ramet.wiki.sources.site_notes import SiteNotes, namespaces_with_canonical
-from ramet.wiki.wikitext.site import Site
+from ramet.wiki.wikitext.site import Site, language_code
 
 DEPTH_MAX = 20
 """Elements within each other, at most; an export has six."""
@@ -77,6 +77,7 @@ class DumpElements:
         self._revision = DumpRevision()
         self._site_name = ""
         self._base = ""
+        self._language = ""
         self._capital_first = True
         self._namespaces: dict[str, int] = {}
         self._namespace_key = 0
@@ -121,6 +122,7 @@ class DumpElements:
             namespaces=namespaces_with_canonical(self._namespaces) if self._namespaces else {},
             capital_first=self._capital_first,
             article_url=_article_url(self._base),
+            language=self._language,
         )
 
     @property
@@ -135,6 +137,8 @@ class DumpElements:
         self.events += 1
         path = f"{self._paths[-1]}/{name}"
         self._paths.append(path)
+        if len(self._paths) == 2:
+            self._language = language_code(attributes.get("xml:lang"))
         if len(self._paths) == 2 and name != "mediawiki":
             raise NotADump(f"it begins with <{name[:40]}> and not with <mediawiki>")
         if len(self._paths) > DEPTH_MAX:

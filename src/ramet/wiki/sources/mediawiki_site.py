@@ -13,7 +13,7 @@ from ramet.fetch.addresses import AddressRefused, NameUnknown, WebError, host_an
 from ramet.fetch.client import WebClient, plain_url
 from ramet.wiki.errors import SourceError, WikiError
 from ramet.wiki.sources.mediawiki_calls import ApiCalls, records
-from ramet.wiki.wikitext.site import Site
+from ramet.wiki.wikitext.site import Site, language_code
 
 SITE_PARAMETERS = {
     "meta": "siteinfo",
@@ -95,6 +95,7 @@ def site_of(query: Mapping[str, Any], endpoint: str) -> Site:
         capital_first=general.get("case") != "case-sensitive",
         redirect_words=tuple(dict.fromkeys([*words, "#redirect"])),
         article_url=_article_url(general, endpoint),
+        language=language_code(general.get("lang")),
     )
 
 

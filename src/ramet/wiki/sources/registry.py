@@ -86,7 +86,7 @@ def open_bundled(data_dir: Path) -> PageFileSource:
             raise SourceError(f"articles {first} and {second} of the bundled set have the same title")
         writer.state(PLAIN, "yes")
         writer.state(ATTRIBUTION, dataset.ATTRIBUTION)
-        return Site(BUNDLED)
+        return Site(BUNDLED, language="en")
 
     return PageFileSource(BUNDLED, open_page_file(origin, data_dir, fill))
 

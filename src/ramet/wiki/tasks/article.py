@@ -18,9 +18,10 @@ from ramet import App, BatchContext, Context, Outcome, Retry, RetryAfter, SyncCo
 from ramet.commands.errors import UserError
 from ramet.fetch import host_gate
 from ramet.wiki import tables
-from ramet.wiki.embedding.base import Vector, section_text
+from ramet.wiki.embedding.base import Vector
 from ramet.wiki.errors import GraphBusy, GraphError
 from ramet.wiki.graphs.base import EmbeddedArticle, GraphStore
+from ramet.wiki.graphs.passages import texts_of
 from ramet.wiki.pages import Article, Markup, Page, Refusal, Section
 from ramet.wiki.run_resources import Expansions
 from ramet.wiki.runs import (
@@ -41,7 +42,8 @@ from ramet.wiki.wikitext.parser import ParseOptions, parse_page
 from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import key_of
 
-_LENGTH = struct.Struct("<I")
+_LENGTHS = struct.Struct("<II")
+"""Of the packed article, and of each vector, in numbers."""
 LEVEL = 1
 """Of compression: a page is read once more and then gone, so speed counts."""
 UNPACKED_BYTES_MAX = 256 * 1024 * 1024
@@ -68,27 +70,25 @@ def unpack_page(content: bytes) -> Page:
 
 
 def pack_article(article: Article, vectors: Sequence[Vector] = ()) -> bytes:
-    """An article as bytes, with one vector of 32-bit numbers for each section, or none."""
-    assert not vectors or len(vectors) == len(article.sections)
+    """An article as bytes, with one vector of 32-bit numbers for each passage, or none."""
     packed = _pack(asdict(article))
     numbers = array("f", [number for vector in vectors for number in vector])
     if sys.byteorder == "big":
         numbers.byteswap()
-    return _LENGTH.pack(len(packed)) + packed + numbers.tobytes()
+    return _LENGTHS.pack(len(packed), len(vectors[0]) if vectors else 0) + packed + numbers.tobytes()
 
 
 def unpack_article(content: bytes) -> PackedArticle:
     """The article that `pack_article` packed, and its vectors."""
-    (length,) = _LENGTH.unpack_from(content)
-    told = _unpack(content[_LENGTH.size : _LENGTH.size + length])
+    length, dimension = _LENGTHS.unpack_from(content)
+    told = _unpack(content[_LENGTHS.size : _LENGTHS.size + length])
     told["sections"] = tuple(Section(**section) for section in told["sections"])
     for name in ("categories", "links"):
         told[name] = None if told[name] is None else tuple(told[name])
     article = Article(**told)
-    numbers = array("f", content[_LENGTH.size + length :])
+    numbers = array("f", content[_LENGTHS.size + length :])
     if sys.byteorder == "big":
         numbers.byteswap()
-    dimension = len(numbers) // len(article.sections) if article.sections else 0
     vectors = [numbers[start : start + dimension].tolist() for start in range(0, len(numbers), dimension or 1)]
     return PackedArticle(article, tuple(vectors))
 
@@ -312,10 +312,10 @@ async def _embed(members: Sequence[Context]) -> None:
     if embedder is None:
         return
     packed = await _articles(members)
-    texts = [section_text(found.article, section) for found in packed for section in found.article.sections]
-    vectors = iter(await asyncio.to_thread(embedder.embed, texts))
-    for ctx, found in zip(members, packed, strict=True):
-        own = [next(vectors) for _ in found.article.sections]
+    texts = [texts_of(found.article) for found in packed]
+    vectors = iter(await asyncio.to_thread(embedder.embed, [text for some in texts for text in some]))
+    for ctx, found, some in zip(members, packed, texts, strict=True):
+        own = [next(vectors) for _ in some]
         ctx.write(tables.PUT_PAGE, (run_of(ctx.tracking_id), ctx.key, pack_article(found.article, own)))
 
 

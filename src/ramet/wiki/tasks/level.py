@@ -178,8 +178,6 @@ async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]
             return ctx.snooze(wait_for(error), str(error))
     follows = bool((await ctx.client.tasks(parent_id=ctx.id, kind=LEVEL, limit=1)).tasks)
     drawn = await _draw(ctx, graph, payload.level - 1 if follows else payload.level, closed=settings.closed)
-    if not follows:
-        await asyncio.to_thread(graph.build_vector_index)
     return {"drawn": drawn}
 
 

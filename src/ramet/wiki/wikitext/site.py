@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+ENGLISH = frozenset({"en", "simple"})
 ARTICLES = 0
 TEMPLATES = 10
 CATEGORIES = 14
@@ -24,6 +26,7 @@ class Site:
         disambiguation_templates: canonical titles, without namespace, of templates that mark a page as disambiguation.
         hidden_categories: canonical names of categories that are not shown.
         article_url: where an article is read, with `$1` for its title; empty if nowhere.
+        language: code of the texts' language, such as `fr`; empty if it is not known.
     """
 
     name: str
@@ -34,6 +37,21 @@ class Site:
     disambiguation_templates: frozenset[str] = frozenset()
     hidden_categories: frozenset[str] = frozenset()
     article_url: str = ""
+    language: str = ""
+
+    @property
+    def english(self) -> bool:
+        """False where the texts are known to be in another language."""
+        return not self.language or self.language.partition("-")[0] in ENGLISH
+
+
+_CODE = re.compile(r"[a-z]{2,12}(?:-[a-z0-9]{1,12})*")
+
+
+def language_code(stated: object) -> str:
+    """Return the code of a language as a wiki states it; empty for anything else."""
+    code = stated.lower() if isinstance(stated, str) else ""
+    return code if _CODE.fullmatch(code) else ""
 
 
 _LANGUAGES = """

@@ -1,0 +1,186 @@
+"""The index of passages: their words in SQLite's full-text search (BM25), and their vectors, in tables of one file.
+
+A graph of SQLite has these tables beside its own and writes both in one transaction. A graph of LadybugDB has them in a
+file of its own beside it, written after the graph: what a crash leaves out is written when its task runs again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ramet.wiki.embedding.base import Vector
+from ramet.wiki.graphs.base import EmbeddedArticle, SearchHit, vector_digest
+from ramet.wiki.graphs.passages import LETTERS_PER_WORD, UNSPACED, passages_of
+from ramet.wiki.graphs.ranking import nearest, pack, unpack
+from ramet.wiki.sqlite_file import SqliteFile
+from ramet.wiki.wikitext.site import Site
+
+TITLE_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 5.0, 3.0, 1.0
+"""A word in a title says more of what a passage is about than one in its text."""
+TERMS_MAX = 64
+"""Words of a query that are looked for."""
+PASSAGES_PER_SECTION = 4
+"""As many passages as sections are wanted are ranked first; more where they are of few sections."""
+
+_TERM = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
+
+
+def definitions(language: str) -> tuple[str, ...]:
+    """Return the statements that make the tables.
+
+    Args:
+        language: code of the texts' language, as wikis have it; empty if it is not known.
+    """
+    # The one stemmer that SQLite has is of English.
+    stemmer = "porter " if Site("", language=language).english else ""
+    return (
+        """CREATE TABLE passages(
+            id INTEGER PRIMARY KEY, title_key TEXT NOT NULL, position INTEGER NOT NULL, start INTEGER NOT NULL,
+            stop INTEGER NOT NULL, UNIQUE(title_key, position, start))""",
+        f"""CREATE VIRTUAL TABLE words USING fts5(
+            title, heading, text, tokenize = '{stemmer}unicode61 remove_diacritics 2')""",
+        # Apart from the rest, so that looking for words reads no vectors.
+        "CREATE TABLE vectors(passage INTEGER PRIMARY KEY, embedding BLOB NOT NULL)",
+        """CREATE TRIGGER passages_deleted AFTER DELETE ON passages BEGIN
+            DELETE FROM words WHERE rowid = OLD.id; DELETE FROM vectors WHERE passage = OLD.id; END""",
+    )
+
+
+_DELETE = "DELETE FROM passages WHERE title_key = ?"
+_CREATE = "INSERT INTO passages(title_key, position, start, stop) VALUES (?, ?, ?, ?) RETURNING id"
+_CREATE_WORDS = "INSERT INTO words(rowid, title, heading, text) VALUES (?, ?, ?, ?)"
+_CREATE_VECTOR = "INSERT INTO vectors(passage, embedding) VALUES (?, ?)"
+_RANK = f"bm25(words, {TITLE_WEIGHT}, {HEADING_WEIGHT}, {TEXT_WEIGHT})"
+_AMONG = " AND title_key IN (SELECT value FROM json_each(?))"
+_FIND = f"""
+    SELECT -{_RANK} AS score, title_key, position, start, stop FROM words JOIN passages ON passages.id = words.rowid
+    WHERE words MATCH ?%s ORDER BY {_RANK}, title_key, position, start LIMIT ?"""  # noqa: S608 - of constants
+_VECTORS = "SELECT passage, embedding FROM vectors"
+_VECTORS_AMONG = f"{_VECTORS} JOIN passages ON passages.id = passage WHERE true{_AMONG}"
+_PLACES = """
+    SELECT passages.id, title_key, position, start, stop FROM json_each(?) JOIN passages ON passages.id = value"""
+_ALL = """
+    SELECT title_key, position, start, stop, embedding FROM passages LEFT JOIN vectors ON passage = passages.id
+    ORDER BY title_key, position, start"""
+
+
+class FoundPassage(NamedTuple):
+    """A passage that was found; `score` is larger for better ones."""
+
+    score: float
+    title_key: str
+    position: int
+    """Of its section in its article, from 0."""
+    start: int
+    end: int
+
+
+def index_terms(text: str) -> list[str]:
+    """Return the words of a text as they are indexed: of scripts without spaces, pairs of letters that overlap."""
+    terms: list[str] = []
+    for run in _TERM.findall(text):
+        if re.match(rf"[{UNSPACED}]", run) and len(run) > LETTERS_PER_WORD:
+            terms += [run[start : start + LETTERS_PER_WORD] for start in range(len(run) - LETTERS_PER_WORD + 1)]
+        else:
+            terms.append(run)
+    return terms
+
+
+class PassageIndex:
+    """The index in an open file that has its tables. Writes are parts of a transaction of the caller's."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        """Wrap `file`, which the caller closes."""
+        self._file = file
+
+    def load(self, batch: Sequence[EmbeddedArticle]) -> None:
+        """Put articles in, replacing what was there of them."""
+        self.remove([item.article.key for item in batch])
+        for item in batch:
+            passages = passages_of(item.article)
+            assert len(item.vectors) in (0, len(passages))
+            for number, (position, start, end) in enumerate(passages):
+                section = item.article.sections[position]
+                [(passage,)] = self._file.rows(_CREATE, [item.article.key, position, start, end])
+                columns = (item.article.title, section.heading, section.text[start:end])
+                self._file.rows(_CREATE_WORDS, [passage, *map(_indexed, columns)])
+                if item.vectors:
+                    self._file.rows(_CREATE_VECTOR, [passage, pack(item.vectors[number])])
+
+    def remove(self, keys: Collection[str]) -> None:
+        """Take articles out, given by canonical title."""
+        self._file.run_many(_DELETE, [(key,) for key in keys])
+
+    def by_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
+        """Return the sections that fit a text's words best (BM25), each by its best passage.
+
+        Args:
+            text: what a person typed; none of its characters is an operator.
+            limit: sections, at most.
+            among: canonical titles of the articles to look into; None: all.
+        """
+        terms = dict.fromkeys(term.casefold() for term in index_terms(text))
+        query = " OR ".join(f'"{term}"' for term in list(terms)[:TERMS_MAX])
+        if not query:
+            return []
+        listed = () if among is None else (json.dumps(sorted(set(among))),)
+        statement = _FIND % ("" if among is None else _AMONG)
+        return _by_section(
+            lambda count: [FoundPassage(*row) for row in self._file.rows(statement, [query, *listed, count])], limit
+        )
+
+    def by_vector(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
+        """Return the sections that are nearest to a vector by cosine, each by its nearest passage; as `by_words`."""
+
+        def ranked(count: int) -> list[FoundPassage]:
+            listed = None if among is None else [json.dumps(sorted(set(among)))]
+            rows = self._file.stream(_VECTORS) if listed is None else self._file.stream(_VECTORS_AMONG, listed)
+            cosines = nearest(vector, ((number, data) for number, data in rows), limit=count)
+            places = self._file.rows(_PLACES, [json.dumps(list(cosines))])
+            found = [FoundPassage(cosines[number], *place) for number, *place in places]
+            return sorted(found, key=lambda one: (-one.score, one[1:]))[:count]
+
+        return _by_section(ranked, limit)
+
+    def dump(self) -> Iterator[list[object]]:
+        """Yield every passage, with a digest of its vector if it has one."""
+        for *place, embedding in self._file.stream(_ALL):
+            yield [*place, *([] if embedding is None else [vector_digest(unpack(embedding))])]
+
+
+def hits(found: Iterable[FoundPassage], section: Callable[[str, int], Sequence[Any] | None]) -> list[SearchHit]:
+    """Return what was found with its section, as a graph has it; what the graph has no more is left out.
+
+    Args:
+        found: from this index.
+        section: gives (title, expansion_depth, heading, text, url) of a section by its article's canonical title and
+            its position.
+    """
+    shown = []
+    for score, key, position, start, end in found:
+        row = section(key, position)
+        if row is not None:
+            title, depth, heading, text, url = row
+            shown.append(SearchHit(score, key, title, depth, heading, text, url, text[start:end]))
+    return shown
+
+
+def _by_section(ranked: Callable[[int], list[FoundPassage]], limit: int) -> list[FoundPassage]:
+    """Return the first `limit` sections of a ranking, each by its first passage."""
+    count = limit * PASSAGES_PER_SECTION
+    while True:
+        found = ranked(count)
+        best: dict[tuple[str, int], FoundPassage] = {}
+        for one in found:
+            best.setdefault((one.title_key, one.position), one)
+        if len(best) >= limit or len(found) < count:
+            return list(best.values())[:limit]
+        count *= PASSAGES_PER_SECTION
+
+
+def _indexed(text: str) -> str:
+    # What has spaces the database cuts into words itself; it folds fewer letters than Python (ß).
+    return (" ".join(index_terms(text)) if re.search(rf"[{UNSPACED}]", text) else text).casefold()
