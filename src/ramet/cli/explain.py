@@ -89,7 +89,7 @@ def _print_traceback(screen: Console, found: Explanation) -> None:
     more = f" ({counted(others, 'other')} with --json)" if others else ""
     screen.print(Text(f"\ntraceback of claim {last.fence}{more}:"))
     for line in (last.traceback or "").splitlines():
-        screen.print(Text(f"  {plain(line)}"), soft_wrap=True)
+        screen.print(Text(f"  {plain(line)}"))
 
 
 def _print_log(screen: Console, logs: Sequence[AttemptLog]) -> None:
@@ -100,7 +100,7 @@ def _print_log(screen: Console, logs: Sequence[AttemptLog]) -> None:
         screen.print(Text(f"\nlog of claim {log.fence}{left_out}{others}:"))
         for line in log.lines:
             message = plain(line.message)
-            screen.print(Text(f"  {at(line.at)} {line.level:7} {plain(line.logger)}: {message}"), soft_wrap=True)
+            screen.print(Text(f"  {at(line.at)} {line.level:7} {plain(line.logger)}: {message}"))
 
 
 def _notes(found: Explanation, now: float) -> Iterable[str]:

@@ -122,14 +122,14 @@ def _table(tasks: Sequence[Task]) -> Table:
 def _print_task(screen: Console, task: Task) -> None:
     """Several lines for a narrow screen: ids, keys and errors whole, to be copied."""
     screen.print(
-        styled_state(task.state), Text(f" {task.id}  "), Text(_when(task), style="dim"), sep="", soft_wrap=True
+        styled_state(task.state), Text(f" {task.id}  "), Text(_when(task), style="dim"), sep=""
     )
     path = f", path {_path(task)}" if task.path else ""
     tries = counted(task.attempts, "attempt")
-    screen.print(Text(f"  {plain(task.kind)} {plain(task.key)}", style="bold"), soft_wrap=True)
+    screen.print(Text(f"  {plain(task.kind)} {plain(task.key)}", style="bold"))
     prose(screen, Text(f"depth {task.spawn_depth}, {tries}{path}", style="dim"), 2)
     if task.why:
-        screen.print(Text(f"  {plain(task.why)}"), soft_wrap=True)
+        screen.print(Text(f"  {plain(task.why)}"))
 
 
 def _path(task: Task) -> str:

@@ -77,13 +77,13 @@ def tree(*, start_id: str | None, depth: int, width: int, database: str, as_json
         screen.print(Text(f"the newest lineage, {plain(forest.newest)}; `ramet status` lists them", style="dim"))
     for node in forest.nodes:
         for line in _lines(screen, node, forest, "", ""):
-            screen.print(line, soft_wrap=True)
+            screen.print(line)
     if forest.more_roots:
         least = "at least " if len(forest.nodes) + forest.more_roots >= ROOTS_MAX else ""
         screen.print(Text(f"... and {least}{counted(forest.more_roots, 'more root')}{forest.roots_told}", style="dim"))
     for node in forest.ends:
         for line in _task_lines(screen, node.task, "at the end: ", "  "):
-            screen.print(line, soft_wrap=True)
+            screen.print(line)
     lineage = forest.lineage
     if lineage is not None and not lineage.outcome.clean:
         screen.print(
