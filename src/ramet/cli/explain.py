@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ramet import AttemptLog, Block, Cause, Client, Explanation, KeyExplanation, PathTask, display_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, compared, database_options, lineage_of
+from ramet.cli.options import ask, compared, database_options, lineage_of, short_ids
 from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state
 from ramet.cli.paths import counted_behind
 from ramet.commands.terminal import counted, emit, jsonable, plain, story, table
@@ -28,6 +28,7 @@ RESULT_SHOWN = 500
 @click.argument("words", nargs=-1, required=True, metavar="TASK_ID | KIND KEY")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Look for KIND KEY only there.")
 @database_options
+@short_ids("words", "tracking_id")
 def explain(*, words: tuple[str, ...], tracking_id: str | None, database: str, as_json: bool) -> None:
     """Why a task is where it is; or, for a kind and key, who has them and which spawns were refused."""
     if len(words) > 2:
