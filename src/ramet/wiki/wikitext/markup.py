@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ramet import InvalidKey
-from ramet.wiki.wikitext.plain_text import CELL, GONE, KEPT_END, KEPT_START, decode_entities
-from ramet.wiki.wikitext.site import ARTICLES, CATEGORIES, TEMPLATES, Site
+from ramet.wiki.wikitext.plain_text import BAR, CELL, GONE, KEPT_END, KEPT_START, decode_entities
+from ramet.wiki.wikitext.site import ARTICLES, CATEGORIES, LANGUAGES, TEMPLATES, Site
+from ramet.wiki.wikitext.templates import CONTENT_MAX, known, shown_by
 from ramet.wiki.wikitext.titles import TITLE_BYTES_MAX, namespace_number, read_title
+from ramet.wiki.wikitext.words import framed_words, picture_option
 
 _KEPT = frozenset({"nowiki", "pre", "source", "syntaxhighlight", "math", "chem", "ce"})
 """Shown as written; no markup counts in them."""
@@ -33,6 +35,7 @@ _START = re.compile(rf"<!--|<({'|'.join(sorted(_NAMES))})(?=[\s/>])", re.IGNOREC
 _CLOSERS = {name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in _NAMES}
 _NOWIKI_TAG = re.compile(r"</?nowiki\s*/?>", re.IGNORECASE)
 _MARKED = re.compile(f"{KEPT_START}([0-9]+){KEPT_END}")
+_GALLERY_CAPTION = re.compile(r"(?<!\w)caption\s*+=\s*+(?:\"([^\"<>]*)\"|'([^'<>]*)')", re.IGNORECASE)
 _GALLERY_OPTION = re.compile(r"\s*(?:alt|link|page|lang|class)\s*=")
 
 
@@ -99,12 +102,12 @@ def _read(text: str, views: Views, *, shown: bool) -> None:
                 return
             add(text[start.start() : at])
             continue
-        _read_extension(name, text[at : closer.start()], views, shown=shown)
+        _read_extension(name, text[start.end() : opened], text[at : closer.start()], views, shown=shown)
         at = closer.end()
     add(text[at:])
 
 
-def _read_extension(name: str, content: str, views: Views, *, shown: bool) -> None:
+def _read_extension(name: str, attributes: str, content: str, views: Views, *, shown: bool) -> None:
     if name in _KEPT:
         mark = _keep(name, content, views)
         if shown:
@@ -116,7 +119,9 @@ def _read_extension(name: str, content: str, views: Views, *, shown: bool) -> No
             # A caption's links are in already; read again for the text alone.
             captions = Views(kept=views.kept)
             _read(_captions(content), captions, shown=True)
-            views.text.append(f"\n{''.join(captions.text)}\n")
+            heading = _GALLERY_CAPTION.search(attributes)
+            title = f"{(heading[1] or heading[2] or '').strip()}\n" if heading else ""
+            views.text.append(f"\n{title}{''.join(captions.text)}\n")
     elif name in _TRANSPARENT:
         _read(content, views, shown=shown)
     elif name in _ASIDE:
@@ -165,10 +170,10 @@ _BRACES = re.compile(r"\{{2,}|\}{2,}")
 _TEMPLATE = re.compile(r"(?<!\{)\{\{([^{}\[\]|<>#]{1,300}+)(?=\||\}\})")
 
 
-def without_templates(text: str) -> str:
-    """`text` with a mark for each `{{` up to its `}}`, which closes the last one that is open, as in MediaWiki.
+def without_templates(text: str, site: Site) -> str:
+    """`text` with what each template shows (`templates.shown_by`), or a mark where that is not known.
 
-    Braces without a partner go, what is around them stays.
+    `}}` closes the last `{{` that is open, as in MediaWiki. Braces without a partner go, what is around them stays.
     """
     pieces: list[str] = []
     opened: list[tuple[int, int]] = []  # (where in `pieces`, braces)
@@ -183,13 +188,18 @@ def without_templates(text: str) -> str:
         while count >= 2 and opened:
             where, most = opened.pop()
             closed = min(count, most)
-            del pieces[where:]
-            pieces.append(GONE)
+            pieces[where:] = [_template_text(pieces[where:], site) if closed == 2 else GONE]
             count -= closed
             if most - closed >= 2:
                 opened.append((where, most - closed))
     pieces.append(text[at:])
     return "".join(pieces)
+
+
+def _template_text(pieces: list[str], site: Site) -> str:
+    if not pieces or not known(pieces[0], site) or sum(map(len, pieces)) > CONTENT_MAX:
+        return GONE
+    return shown_by("".join(pieces), site)
 
 
 def templates_named(text: str, site: Site) -> Iterator[str]:
@@ -213,7 +223,7 @@ _FILES = (6, -2)
 _NESTED_MAX = 8
 """Pictures whose captions have pictures; one within another is all that people write."""
 _LINE_START_MAX = 200
-_OPTION = re.compile(r"[^\W\d]++=.*|[0-9]{0,5}x?[0-9]{1,5} ?px|[^\W\dA-Z][^\WA-Z]*+(?>(?:-\w++)*)|", re.DOTALL)
+_WORD = re.compile(r"[a-z][^\WA-Z]*+(?>(?:-\w++)*)")
 _IN_BRACKETS = re.compile(r"[ _]*[(\uff08][^()]*[)\uff09]\s*$")
 
 
@@ -244,7 +254,8 @@ def with_labels(text: str, site: Site) -> str:
                 link = opened.pop()
                 content = "".join(pieces[link.piece :])
                 del pieces[link.piece :]
-                pieces.append(_shown(link, content, text, at, site))
+                inside = bool(opened) and opened[-1].namespace in _FILES
+                pieces.append(_shown(link, content, text, at, site, inside=inside))
             continue
         if opened and opened[-1].namespace not in _FILES:
             opened.pop()  # only a picture's caption can hold a link
@@ -263,16 +274,16 @@ def _namespace(title: str, site: Site) -> int | None:
     return namespace_number(prefix, site) if colon and prefix.strip() else None
 
 
-def _shown(link: _Open, content: str, text: str, end: int, site: Site) -> str:
+def _shown(link: _Open, content: str, text: str, end: int, site: Site, *, inside: bool) -> str:
     _, piped, label = content.partition("|")
     if link.namespace in _FILES:
-        return _caption(label, text, link.start - 2)
-    if link.namespace == CATEGORIES:
+        return GONE if inside else _caption(label, text, link.start - 2, site)
+    if link.namespace == CATEGORIES or _is_language(link.title, site):
         return GONE
     if not piped and _leads_elsewhere(link.title, site) and _alone(text, link.start - 2, end):
         return GONE
     if label.strip(f" {GONE}"):
-        return label
+        return label.replace("|", BAR)
     title = (link.title if piped else content).strip().removeprefix(":").strip()
     return _short(title, site) if piped else title
 
@@ -292,18 +303,30 @@ def _leads_elsewhere(title: str, site: Site) -> bool:
     return bool(colon) and prefix.strip().casefold() in site.interwiki
 
 
+def _is_language(title: str, site: Site) -> bool:
+    """Whether a link is to the same page in another language: the page does not show it, wherever it stands."""
+    prefix = title.partition(":")[0].strip().casefold()
+    return prefix in LANGUAGES and _leads_elsewhere(title, site)
+
+
 def _alone(text: str, start: int, end: int) -> bool:
     return (start == 0 or text[start - 1] == "\n") and (end == len(text) or text[end] == "\n")
 
 
-def _caption(options: str, text: str, start: int) -> str:
-    caption = options.rpartition("|")[2].strip()
-    if _OPTION.fullmatch(caption):
+def _caption(options: str, text: str, start: int, site: Site) -> str:
+    """The last part that is no option. A frame makes a paragraph of it wherever it stands, the start of a line too."""
+    parts = [part.strip() for part in options.split("|")]
+    option = picture_option()
+    captions = [part for part in parts if not option.fullmatch(part)]
+    # Of a language whose words are not known, a word in small letters may well be one of them.
+    if not captions or (not site.english and _WORD.fullmatch(captions[-1])):
         return GONE
     line = text.rfind("\n", max(0, start - _LINE_START_MAX), start) + 1
-    if (line == 0 and start > _LINE_START_MAX) or text[line:start].strip(f" {GONE}"):
+    within = (line == 0 and start > _LINE_START_MAX) or bool(text[line:start].strip(f" {GONE}"))
+    framed = not framed_words().isdisjoint(part.casefold() for part in parts)
+    if within and not framed:
         return GONE
-    return f"{caption}\n\n"
+    return f"\n\n{captions[-1]}\n\n" if within else f"{captions[-1]}\n\n"
 
 
 _LINE = re.compile(rf"^([ :{GONE}]*+)(\{{\||\|[}}+-]?|!)(.*)$", re.MULTILINE)

@@ -152,7 +152,7 @@ def _is_disambiguation(page: Page, body: str, site: Site) -> bool:
 
 def _sections(views: Views, site: Site) -> Iterator[Section]:
     """The lead and the sections that have text, in reading order."""
-    text = without_tables(with_labels(without_templates("".join(views.text)), site))
+    text = without_tables(with_labels(without_templates("".join(views.text), site), site))
     heading, level, at = "", 1, 0  # the heading as wikitext still
     for line in _HEADING.finditer(text):
         found = _heading(line[0].strip(f" {GONE}"))

@@ -76,5 +76,7 @@ testwiki toolforge toollabs v voy w wikibooks wikicities wikidata wikifunctions 
 wikipedia wikiquote wikisource wikispecies wikitech wikiversity wikivoyage wikt wiktionary wmania wmf
 """
 
+LANGUAGES = frozenset(_LANGUAGES.split())
+"""Casefolded codes of Wikipedia's languages."""
 WELL_KNOWN = frozenset(f"{_LANGUAGES} {_PROJECTS}".split())
 """Casefolded codes of Wikipedia's languages, and prefixes of Wikimedia's other projects."""

@@ -1,0 +1,142 @@
+"""Templates whose text is known without asking a wiki show it, and parser functions what they return."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ramet.wiki.wikitext.templates import CONTENT_MAX
+from tests.wiki.wikitext.pages import article, shown
+from tests.wiki.wikitext.sites import ENGLISH
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("a {{no such template|b}} c {{lang}} d {{convert}} e", "a c d e"),
+        ("{{#if:{{unknown}}|a|b}}{{#ifeq:{{unknown}}|a|b|c}}{{#switch:{{unknown}}|a=b|c}}x", "x"),
+        ("{{#expr:1/0}}{{#expr:2+}}{{#expr:(1)}}{{#expr:9 9}}{{#invoke:a|b}}{{plural:x|a|b}}x", "x"),
+        (f"{{{{lang|fr|{'a' * CONTENT_MAX}}}}}x", "x"),
+        ("{{infobox|a={{lang|fr|b}}|c={{convert|1|km}}}}x", "x"),
+        ("{{{lang|fr|b}}}x {{lang|fr|b", "x lang|fr|b"),
+    ],
+)
+def test_what_a_template_shows_is_left_out_if_it_is_not_known(text: str, plain: str) -> None:
+    assert shown(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (
+            "{{convert|90|km|mi|abbr=on}} {{cvt|106460000|km2}} {{convert|1,234.5|lb|kg}}",
+            "90 km 106,460,000 km2 1,234.5 lb",
+        ),
+        (
+            "{{convert|3|to|5|m}}, {{convert|3|-|5|m|ft}}, {{convert|2|by|4|by|6|in}}",
+            "3 to 5 m, 3\u20135 m, 2 by 4 by 6 in",
+        ),
+        (
+            "{{lang|de|''Wort''}} {{Lang-fr|mot}} {{langx|la|verbum}} {{transliteration|ja|ISO|kotoba}}",
+            "Wort mot verbum kotoba",
+        ),
+        (
+            "{{nihongo|'''Tokyo'''|\u6771\u4eac|T\u014dky\u014d}} {{nihongo|A}}",
+            "Tokyo (\u6771\u4eac, T\u014dky\u014d) A",
+        ),
+        ("C''n''{{Hydrogen}} {{chem|H|2|O}} {{chem2|CO2}}", "CnH H2O CO2"),
+        ("{{frac|2}} {{frac|1|2}} {{sfrac|3|1|2}}", "1\u20442 1\u20442 3+1\u20442"),
+        (
+            "{{As of|2010|6}}, {{as of|2010|lc=y}} {{as of|2010|alt=in 2010}} {{as of|2010|3|5|since=y}}",
+            "As of June 2010, as of 2010 in 2010 Since 5 March 2010",
+        ),
+        (
+            "{{nowrap|a [[b|c]]}} {{abbr|d|long}} {{tooltip|e|f}} {{small|1=g=h}} {{nobr|{{lang|la|i}}}}",
+            "a c d e g=h i",
+        ),
+        (
+            "{{IPAc-en|\u02c8|b|\u025c\u02d0r|_|l|lang|pron}} {{IPA-de|\u02c8fo\u02d0|lang}} {{IPA|[x]}}",
+            "/\u02c8b\u025c\u02d0r l/ \u02c8fo\u02d0 [x]",
+        ),
+        (
+            "{{birth date and age|1912|6|23}} {{death date|1954|6|7|df=y}} {{start date|1999|12}} {{start date|2001}}",
+            "June 23, 1912 7 June 1954 December 1999 2001",
+        ),
+        (
+            "at {{coord|51|30|N|0|7|W|type:city}} {{coord|1.5|-2.5}} {{coord|1|2|display=title}}",
+            "at 51\u00b030\u2032N 0\u00b07\u2032W 1.5, -2.5",
+        ),
+        ("{{val|1234.5|0.2|e=6|u=kg}} {{val|5}}", "1,234.5\u00b10.2\u00d7106 kg 5"),
+        ("1{{ndash}}2{{snd}}3{{mdash}}4 {{!}} 5{{=}}6", "1\u20132 \u2013 3\u20144 | 5=6"),
+    ],
+)
+def test_templates_that_show_text(text: str, plain: str) -> None:
+    assert shown(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("{{formatnum:1234567.5}} {{formatnum:1,234|R}} {{formatnum:12}} {{FORMATNUM:x}}", "1,234,567.5 1234 12 x"),
+        ("{{lc:ABC}} {{UC:abc}} {{lcfirst:ABC}} {{ucfirst:abc}} {{lc:{{ucfirst:dE}}}}", "abc ABC aBC Abc de"),
+        ("{{#if:x|a|b}} {{#if: |a|b}} {{#if:|a}} {{#ifeq:1|1.0|a|b}} {{#ifeq:x|y|a|b}}", "a b a b"),
+        ("{{#switch:b|a=1|b|c=2|3}} {{#switch:z|a=1|#default=4}} {{#switch:z|a=1|5}}", "2 4 5"),
+        ("{{plural:1|is|are}} {{plural:2|is|are}}", "is are"),
+        ("{{#expr:1+2*3-4/8}} {{#expr: -7 + 10}} {{#expr:0.1+0.2}}", "6.5 3 0.3"),
+        ("{{padleft:7|3}} {{padright:ab|4|-}} {{padleft:abc|2}}", "007 ab-- abc"),
+    ],
+)
+def test_parser_functions_of_constants(text: str, plain: str) -> None:
+    assert shown(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "plain"),
+    [
+        ("fr", "{{formatnum:3769495}} {{formatnum:1.5}} {{formatnum:1\u202f234,5|R}}", "3 769 495 1,5 1234.5"),
+        ("de", "{{formatnum:3769495.25}} {{enS|word}}", "3.769.495,25 word"),
+        ("es", "{{formatnum:1234}} {{formatnum:12345}}", "1234 12 345"),
+        (
+            "ja",
+            "{{formatnum:12345}} {{lang|en|word}} {{\u8aad\u307f\u4eee\u540d|\u6771\u4eac|\u3068\u3046}}",
+            "12,345 word \u6771\u4eac",
+        ),
+        ("fr", "{{date|23|juin|1912}} {{unité|90|km}}", "23 juin 1912 90 km"),
+        ("ru", "{{lang-en|word}} {{nobr|a b}}", "word a b"),
+        ("zh", "{{lang|en|word}} [[\u5206\u985e:x]]", "word"),
+    ],
+)
+def test_each_language_has_its_own_templates_and_numbers(language: str, text: str, plain: str) -> None:
+    assert shown(text, replace(ENGLISH, language=language)) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("[[File:a.jpg|thumb|left|On the river|221x221px]]\nx", "On the river\n\nx"),
+        ("[[File:a.jpg|The [[cube]] here|thumb]]\nx", "The cube here\n\nx"),
+        (
+            "[[File:a.jpg|thumb|\u30d6\u30e9\u30f3\u30c7\u30f3\u30d6\u30eb\u30af\u9580]]\nx",
+            "\u30d6\u30e9\u30f3\u30c7\u30f3\u30d6\u30eb\u30af\u9580\n\nx",
+        ),
+        (
+            "[[File:a.jpg|\u0645\u0635\u063a\u0631|\u0645\u062a\u062d\u0641|200\u0628\u0643]]\nx",
+            "\u0645\u062a\u062d\u0641\n\nx",
+        ),
+        ("[[File:a|thumb|No fit]][[File:b|thumb|Good fit]]x", "No fit\n\nGood fit\n\nx"),
+        ("a.<ref>y</ref>[[File:b|thumb|Cement works]]b", "a.\n\nCement works\n\nb"),
+        ("a\n__notoc__\nb", "a\n\nb"),
+        ("{|\n|data||second [[Main Page|link|text]]\n|}", "data\tsecond link|text"),
+        ("*b [[fr:Foo]] c", "b c"),
+        ('<gallery mode=x caption="Foo bar">\nFile:a.jpg|A\n</gallery>', "Foo bar\nA"),
+    ],
+)
+def test_captions_switches_and_links_as_mediawiki_shows_them(text: str, plain: str) -> None:
+    assert shown(text) == plain
+
+
+def test_a_template_that_holds_a_long_text_at_every_depth_is_read_in_time() -> None:
+    deep = 20_000
+    read = article("x " + "{{lang|fr|" * deep + "y" * CONTENT_MAX + "}}" * deep + "{{#if:1|" * deep + "z" + "}}" * deep)
+    assert read.text == "x z"
