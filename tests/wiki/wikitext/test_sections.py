@@ -24,7 +24,7 @@ def test_a_page_without_headings_is_its_lead() -> None:
 
 def test_a_page_that_begins_with_a_heading_has_no_lead() -> None:
     read = article("{{Infobox}}\n== A ==\na")
-    assert read.sections == (Section("A", 2, "a"),)
+    assert read.sections == (Section("A", 2, "a", "A"),)
     assert read.lead == ""
 
 
@@ -55,7 +55,8 @@ def test_a_template_that_spans_headings_takes_them_with_it_and_an_open_one_does_
 
 
 def test_a_heading_of_a_template_alone_leaves_its_text() -> None:
-    assert sections("a\n== {{flag|X}} ==\nb") == [(1, "", "a"), (2, "", "b")]
+    assert sections("a\n== {{unknown|X}} ==\nb") == [(1, "", "a"), (2, "", "b")]
+    assert sections("a\n== {{flag|X}} ==\nb") == [(1, "", "a"), (2, "X", "b")]
 
 
 def test_a_table_may_hold_headings() -> None:

@@ -11,6 +11,8 @@ GONE = "\x04"
 """Where a template or the like was: what it leaves around it is tidied up later."""
 CELL = "\x05"
 """Between two cells of a table's row."""
+BAR = "\x06"
+"""A bar of a link's label, which parts nothing."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
@@ -67,6 +69,11 @@ _INLINE = (
 ).split()
 _TAG = re.compile(rf"</?({'|'.join([*_BREAKS, *_CELLS, *_INLINE])})(?![\w.:@-])[^<>]*+>", re.IGNORECASE)
 _SWITCH = re.compile(r"__([^\W\d_]++(?>(?:_[^\W\d_]++)*))__")
+_SWITCHES = frozenset(
+    "notoc forcetoc toc noeditsection newsectionlink nonewsectionlink nogallery hiddencat index noindex staticredirect"
+    " nocontentconvert nocc notitleconvert notc disambig expectunusedcategory expectunusedtemplate archivedtalk".split()
+)
+"""Words that switch something, in whatever case; of other languages those in capitals are taken for some."""
 _LINE_MARKS = re.compile(rf"^[ {GONE}]*+(?:[*#:;]++|-{{4,}}+)[ ]*+", re.MULTILINE)
 # A run is looked at from its first character alone: from each of them would take a square of its length.
 _EMPTY_BRACKETS = re.compile(rf"\((?=[\s,;:/\u2013{GONE}]*+\))[^()]*{GONE}[^()]*\)")
@@ -91,14 +98,14 @@ def plain(text: str) -> str:
     text = _BOLD_LINE.sub(_without_quotes, text).replace("''", "")
     text = _EXTERNAL_LINK.sub(r"\1", text)
     text = _TAG.sub(_in_place_of_tag, text)
-    text = _SWITCH.sub(lambda switch: "" if switch[1].isupper() else switch[0], text)
+    text = _SWITCH.sub(lambda switch: "" if switch[1].isupper() or switch[1].lower() in _SWITCHES else switch[0], text)
     text = _LINE_MARKS.sub("", text)
     if GONE in text:
         text = _without_gaps(text)
     text = decode_entities(_LEFT_OVER.sub("", text))
     text = _SPACES.sub(" ", text)
     text = _AROUND_CELL.sub(CELL, _AROUND_NEWLINE.sub("\n", text))
-    return _BLANK_LINES.sub("\n\n", text).strip(f"\n {CELL}").replace(CELL, "\t")
+    return _BLANK_LINES.sub("\n\n", text).strip(f"\n {CELL}").replace(CELL, "\t").replace(BAR, "|")
 
 
 def _without_gaps(text: str) -> str:

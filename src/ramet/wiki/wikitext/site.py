@@ -76,5 +76,7 @@ testwiki toolforge toollabs v voy w wikibooks wikicities wikidata wikifunctions 
 wikipedia wikiquote wikisource wikispecies wikitech wikiversity wikivoyage wikt wiktionary wmania wmf
 """
 
+LANGUAGES = frozenset(_LANGUAGES.split())
+"""Prefixes of a project's other languages: their links stand beside an article, not in its text."""
 WELL_KNOWN = frozenset(f"{_LANGUAGES} {_PROJECTS}".split())
 """Casefolded codes of Wikipedia's languages, and prefixes of Wikimedia's other projects."""
