@@ -172,7 +172,7 @@ class Process:
 
 
 ON_BOTH = {"test_costs", "test_guard_commands", "test_import", "test_show", "test_paths", "test_pause",
-           "test_retry_cancel", "test_schedule", "test_tasks"}  # fmt: skip
+           "test_retry_cancel", "test_schedule", "test_tasks", "test_short_ids"}  # fmt: skip
 """Modules whose tests run on SQLite and on PostgreSQL."""
 
 

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from ramet import StoreError, __version__
 from ramet.cli import commands, main
+from ramet.cli.status import status
 from tests.cli.conftest import APP, Cli
 from tests.support.processes import environment_without_coverage
 
@@ -148,7 +149,9 @@ def test_the_version_is_the_packages() -> None:
 
 @pytest.mark.parametrize("command", sorted(OWN))
 def test_every_command_explains_itself_and_every_option(command: str) -> None:
-    explained(main.commands[command])
+    found = main.get_command(click.Context(main), command)
+    assert found is not None
+    explained(found)
     assert CliRunner().invoke(main, [command, "--help"]).exit_code == 0
 
 
@@ -187,7 +190,7 @@ def test_a_broken_plugin_says_what_to_do_and_breaks_nobody_else(
 
 def test_own_commands_win_over_plugins_of_the_same_name(plugins: Callable[..., None]) -> None:
     plugins(status="tests.cli.test_group:extra")
-    assert main.get_command(click.Context(main), "status") is main.commands["status"]
+    assert main.get_command(click.Context(main), "status") is status
 
 
 def test_errors_of_plugins_end_as_one_harmless_line(plugins: Callable[..., None], cli: Cli) -> None:

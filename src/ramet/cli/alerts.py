@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ramet import Alert, Client
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_options, lineage_of
+from ramet.cli.options import ask, database_options, lineage_of, short_ids
 from ramet.cli.output import console, moment, prose, relative
 from ramet.commands.options import person
 from ramet.commands.terminal import emit, plain, table
@@ -29,6 +29,7 @@ SHOWN_MAX = 3
 @click.option("--limit", type=click.IntRange(1, 1_000), default=100, show_default=True, help="Newest so many.")
 @database_options
 @click.pass_context
+@short_ids("tracking_id")
 def alerts(
     context: click.Context, *, everything: bool, tracking_id: str | None, limit: int, database: str, as_json: bool
 ) -> None:

@@ -11,7 +11,16 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, BlockReason, Client, ReofferResult, StopEntry, display_key
-from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, operator_options, several
+from ramet.cli.options import (
+    KEY_HELP,
+    ask,
+    compared,
+    database_options,
+    lineage_of,
+    operator_options,
+    several,
+    short_ids,
+)
 from ramet.cli.output import console, moment, number, prose, relative
 from ramet.commands.options import person, renamed
 from ramet.commands.terminal import counted, emit, plain, table
@@ -37,6 +46,7 @@ class ReofferReport(NamedTuple):
 @click.option("--reason", help="Why, for the record.")
 @click.option("--why", hidden=True, help="The former name of --reason.")
 @database_options
+@short_ids("tracking_id")
 def reoffer(
     *,
     tracking_id: str,
@@ -154,6 +164,7 @@ blocks.add_command(reoffer)
 @click.option("--key", help=f"Only this key, {KEY_HELP}")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
 @database_options
+@short_ids("tracking_id")
 def listed(
     *,
     tracking_id: str | None,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
-from pydantic import ValidationError
 
-from ramet import InvalidEntry, InvalidKey, InvalidPath, InvalidText, PayloadTooLarge, StoreError, UnknownKind
 from ramet.commands.terminal import plain
-from ramet.model.values import InvalidNumber
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 EXIT_USAGE = 2
 EXIT_STOPPED = 130
@@ -34,11 +35,19 @@ class CliError(Exception):
     exit_code = EXIT_USAGE
 
 
-USERS = (
-    CliError, InvalidEntry, StoreError, UnknownKind, InvalidKey, InvalidPath, InvalidNumber, InvalidText,
-    PayloadTooLarge, ValidationError,
-)  # fmt: skip
-"""Errors that a user causes and can put right."""
+def _is_users(error: BaseException) -> bool:
+    """Return whether a user causes such errors and can put them right."""
+    # Late: most commands end without an error, and then need none of these modules.
+    from pydantic import ValidationError
+
+    from ramet import InvalidEntry, InvalidKey, InvalidPath, InvalidText, PayloadTooLarge, StoreError, UnknownKind
+    from ramet.model.values import InvalidNumber
+
+    users = (
+        CliError, InvalidEntry, StoreError, UnknownKind, InvalidKey, InvalidPath, InvalidNumber, InvalidText,
+        PayloadTooLarge, ValidationError,
+    )  # fmt: skip
+    return isinstance(error, users)
 
 
 def exit_code_of(error: BaseException) -> int | None:
@@ -46,7 +55,7 @@ def exit_code_of(error: BaseException) -> int | None:
 
     Commands from entry points mark theirs with an integer attribute ``exit_code``.
     """
-    if isinstance(error, USERS):
+    if _is_users(error):
         return EXIT_USAGE
     code = getattr(error, "exit_code", None)
     return code if isinstance(code, int) and isinstance(error, Exception) else None
@@ -54,16 +63,20 @@ def exit_code_of(error: BaseException) -> int | None:
 
 def one_line(error: BaseException) -> str:
     """Return the message of an error on one line, harmless to a terminal."""
-    if isinstance(error, ValidationError):
-        text = misfit(error)
-    elif isinstance(error, click.UsageError):
+    if isinstance(error, click.UsageError):
         help_of = f" (try: {error.ctx.command_path} --help)" if error.ctx is not None else ""
         text = error.format_message().rstrip(".") + help_of
     elif isinstance(error, click.ClickException):
         text = error.format_message()
     else:
-        text = str(error) or type(error).__name__
+        text = _message(error)
     return plain(" ".join(text.split()))
+
+
+def _message(error: BaseException) -> str:
+    from pydantic import ValidationError
+
+    return misfit(error) if isinstance(error, ValidationError) else str(error) or type(error).__name__
 
 
 def misfit(error: ValidationError) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ramet import AttemptLog, Block, Cause, Client, Explanation, KeyExplanation, PathTask, display_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, compared, database_options, lineage_of
+from ramet.cli.options import ask, compared, database_options, lineage_of, short_ids
 from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state
 from ramet.cli.paths import counted_behind
 from ramet.commands.terminal import counted, emit, jsonable, plain, story, table
@@ -28,6 +28,7 @@ RESULT_SHOWN = 500
 @click.argument("words", nargs=-1, required=True, metavar="TASK_ID | KIND KEY")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Look for KIND KEY only there.")
 @database_options
+@short_ids("words", "tracking_id")
 def explain(*, words: tuple[str, ...], tracking_id: str | None, database: str, as_json: bool) -> None:
     """Why a task is where it is; or, for a kind and key, who has them and which spawns were refused."""
     if len(words) > 2:
@@ -89,7 +90,7 @@ def _print_traceback(screen: Console, found: Explanation) -> None:
     more = f" ({counted(others, 'other')} with --json)" if others else ""
     screen.print(Text(f"\ntraceback of claim {last.fence}{more}:"))
     for line in (last.traceback or "").splitlines():
-        screen.print(Text(f"  {plain(line)}"), soft_wrap=True)
+        screen.print(Text(f"  {plain(line)}"))
 
 
 def _print_log(screen: Console, logs: Sequence[AttemptLog]) -> None:
@@ -100,7 +101,7 @@ def _print_log(screen: Console, logs: Sequence[AttemptLog]) -> None:
         screen.print(Text(f"\nlog of claim {log.fence}{left_out}{others}:"))
         for line in log.lines:
             message = plain(line.message)
-            screen.print(Text(f"  {at(line.at)} {line.level:7} {plain(line.logger)}: {message}"), soft_wrap=True)
+            screen.print(Text(f"  {at(line.at)} {line.level:7} {plain(line.logger)}: {message}"))
 
 
 def _notes(found: Explanation, now: float) -> Iterable[str]:

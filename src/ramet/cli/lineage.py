@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ramet import Block, Client, Costs, Lineage, display_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import Dollars, Seconds, ask, database_options, lineage_of, operator_options
+from ramet.cli.options import Dollars, Seconds, ask, database_options, lineage_of, operator_options, short_ids
 from ramet.cli.output import console, moment, number
 from ramet.commands.options import person
 from ramet.commands.terminal import counted, emit, jsonable, plain, table
@@ -53,6 +53,7 @@ def lineage() -> None:
 @click.option("--extend", "extend_seconds", type=Seconds(above=True), metavar="SECONDS",
               help="Let it live at least so long from now.")  # fmt: skip
 @operator_options
+@short_ids("tracking_id")
 def raise_limits(
     *,
     tracking_id: str,
@@ -130,6 +131,7 @@ def _changes(found: RaisedLimits) -> dict[str, tuple[float, float]]:
 @click.argument("tracking_id", required=False)
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="The dearest so many.")
 @database_options
+@short_ids("tracking_id")
 def costs(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
     """Money spent and reserved: today (UTC), in all, and by lineage; of one lineage also by kind and task.
 

@@ -28,7 +28,7 @@ from ramet import (
     display_key,
 )
 from ramet.cli.errors import CliError
-from ramet.cli.options import Seconds, ask, compared, database_options, lineage_of, operator_options, several
+from ramet.cli.options import Seconds, ask, compared, database_options, lineage_of, operator_options, several, short_ids
 from ramet.cli.output import console, moment
 from ramet.commands.options import person
 from ramet.commands.terminal import counted, emit, plain, table
@@ -171,6 +171,7 @@ class RetryResult(NamedTuple):
 @click.option("--reason", help="Why, for the record.")
 @filter_options
 @database_options
+@short_ids("task_ids", "tracking_id")
 def retry(
     *,
     task_ids: tuple[str, ...],
@@ -251,6 +252,7 @@ def _print_revived(found: RetryResult, tracking_id: str | None) -> None:
 @click.option("--reason", help="Why, for the record.")
 @filter_options
 @database_options
+@short_ids("task_id", "tracking_id")
 def cancel(
     *,
     task_id: str | None,
@@ -335,6 +337,7 @@ class ExcludeResult(NamedTuple):
 @click.option("--reason", required=True, help="Why, for the record.")
 @filter_options
 @database_options
+@short_ids("words", "tracking_id")
 def exclude(
     *, words: tuple[str, ...], tracking_id: str | None, reason: str, database: str, as_json: bool, **wanted: Any
 ) -> None:
@@ -403,6 +406,7 @@ def _print_excluded(found: ExcludeResult) -> None:
 @click.argument("tracking_id", required=False)
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Newest so many.")
 @database_options
+@short_ids("tracking_id")
 def audit_log(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
     """List what operators did to a lineage, or to anything: raised limits, offered blocks again, changed the deny list.
 
@@ -455,6 +459,7 @@ async def _waiting_and_running(client: Client, queue: str | None, tracking_id: s
 @click.option("--queue", metavar="QUEUE", help="All tasks of this queue.")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="All tasks of this lineage.")
 @operator_options
+@short_ids("tracking_id")
 def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, database: str, as_json: bool) -> None:
     """Claim nothing more of a queue or a lineage, and stop its clocks, for at most 30 days.
 
@@ -493,6 +498,7 @@ def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, dat
 @click.option("--queue", metavar="QUEUE", help="A paused queue.")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="A paused lineage.")
 @operator_options
+@short_ids("tracking_id")
 def resume(*, queue: str | None, tracking_id: str | None, reason: str | None, database: str, as_json: bool) -> None:
     """Claim from a paused queue or lineage again. Its deadlines move by the time it was paused."""
     _one_of(queue, tracking_id)

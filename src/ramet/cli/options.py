@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import wraps
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
@@ -91,6 +92,52 @@ def load(target: str) -> App:
         raise CliError(str(error)) from error
     except Exception as error:
         raise CliError(f"cannot load {target}: {type(error).__name__}: {error} ({where_raised(error)})") from error
+
+
+_SHORT = re.compile(r"[0-9a-f-]{6,35}")
+_IDS_OF = {"tracking_id": ("lineage", "task"), "start_id": ("task", "lineage")}
+
+
+def short_ids(*names: str) -> Callable[[Command], Command]:
+    """Let these parameters of a command take a part of an id, its beginning or end, and hand the whole id on.
+
+    A part is at least 6 characters long. One that no id has is handed on as it is, and refused as any unknown id. Of
+    several words only a single one is an id: two are a kind and a key.
+
+    Raises:
+        CliError: several ids have that part; names them.
+    """
+
+    def taking(function: Command) -> Command:
+        @wraps(function)
+        def command(*before: Any, **given: Any) -> Any:
+            for name in names:
+                value, of = given[name], _IDS_OF.get(name, ("task", "lineage"))
+                if isinstance(value, str):
+                    given[name] = _whole_id(given["database"], value, of)
+                elif value and (name != "words" or len(value) == 1):
+                    given[name] = tuple(_whole_id(given["database"], one, of) for one in value)
+            return function(*before, **given)
+
+        return cast(Command, command)
+
+    return taking
+
+
+def _whole_id(database: str, text: str, of: Sequence[str]) -> str:
+    if not _SHORT.fullmatch(text):
+        return text
+
+    async def question(client: Client) -> list[str]:
+        for what in of:
+            if found := await client.store.ids_like(text, what):
+                return found
+        return []
+
+    found = ask(database, question)
+    if len(found) > 1 and text not in found:
+        raise CliError(f"{text} is part of several ids, such as {', '.join(found)}: give more of the one that is meant")
+    return found[0] if len(found) == 1 else text
 
 
 async def lineage_of(client: Client, tracking_id: str) -> Lineage:

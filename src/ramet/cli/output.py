@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
 
@@ -54,6 +56,22 @@ def crop(text: object, cells: int) -> str:
     while cell_len(tail) > room:
         tail = tail[1:]
     return f"{head}…{tail}"
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+SHORT_CELLS_MIN = 8
+
+
+def shortened(ids: Iterable[str]) -> dict[str, str]:
+    """Return the ends by which these ids differ, all of one length: the beginnings are the time, and nearly equal.
+
+    Names that people gave are left out: they stay whole.
+    """
+    made = {one for one in ids if _UUID.fullmatch(one)}
+    length = SHORT_CELLS_MIN
+    while len({one[-length:] for one in made}) < len(made):
+        length += 1
+    return {one: one[-length:] for one in made}
 
 
 def at(moment: float) -> str:

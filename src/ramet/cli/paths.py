@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ramet import Client, PathPage, PathPause, PathTask
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_options, lineage_of
+from ramet.cli.options import ask, database_options, lineage_of, short_ids
 from ramet.cli.output import console, database_clock, number
 from ramet.commands.options import person
 from ramet.commands.terminal import emit, jsonable, plain, span, table
@@ -42,6 +42,7 @@ PLACE_STYLES = {"runs": "blue", "next": "cyan", "gave up": "yellow"}
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many tasks.")
 @click.option("--watch", is_flag=True, help="Look again and again until nobody is there, or Ctrl-C.")
 @database_options
+@short_ids("tracking_id")
 def paths(
     *,
     elements: tuple[str, ...],

@@ -8,7 +8,7 @@ import click
 
 from ramet import Client
 from ramet.cli.errors import CliError
-from ramet.cli.options import Seconds, ask, operator_options
+from ramet.cli.options import Seconds, ask, operator_options, short_ids
 from ramet.cli.output import moment
 from ramet.commands.options import person
 from ramet.commands.terminal import emit
@@ -18,6 +18,7 @@ from ramet.commands.terminal import emit
 @click.argument("task_id")
 @click.argument("priority", type=int)
 @operator_options
+@short_ids("task_id")
 def reprioritise(*, task_id: str, priority: int, reason: str | None, database: str, as_json: bool) -> None:
     """Give a pending task another PRIORITY: of those that may be claimed the largest goes first.
 
@@ -42,6 +43,7 @@ def reprioritise(*, task_id: str, priority: int, reason: str | None, database: s
 @click.option("--at", "moment_text", metavar="WHEN", help="A date and time: 2026-11-25T10:00, or with +01:00.")
 @click.option("--in", "delay_seconds", type=Seconds(), metavar="SECONDS", help="From now; 0 for now.")
 @operator_options
+@short_ids("task_id")
 def reschedule(
     *,
     task_id: str,

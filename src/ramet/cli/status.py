@@ -27,8 +27,8 @@ from ramet import (
 )
 from ramet.cli.limits import not_served
 from ramet.cli.operations import pause_lines
-from ramet.cli.options import ask, database_options, lineage_of
-from ramet.cli.output import at, console, number, outcome_words, relative, short, styled_state
+from ramet.cli.options import ask, database_options, lineage_of, short_ids
+from ramet.cli.output import at, console, number, outcome_words, relative, short, shortened, styled_state
 from ramet.commands.terminal import counted, emit, jsonable, plain, table
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
 from ramet.model.tallies import Tally
@@ -39,6 +39,8 @@ STALE = "stale"
 """Pseudo-wait of claims with an expired lease."""
 LIVE = "live"
 """Pending or processing, where a kind's tasks are not split."""
+WHOLE_IDS_WIDTH_MIN = 120
+"""Columns of a screen on which the table of lineages has room for whole ids."""
 NOTHING: Mapping[str, BoundedCount] = {}
 NONE: Mapping[str, int] = {}
 
@@ -267,6 +269,7 @@ WAITS = {
     help="List only lineages that came to this, so far or at their end.",
 )
 @database_options
+@short_ids("tracking_id")
 def status(
     *, tracking_id: str | None, watch: bool, limit: int, outcome: str | None, database: str, as_json: bool
 ) -> None:
@@ -284,7 +287,8 @@ def status(
         if as_json:
             emit(seen.document())
         else:
-            console().print(rendered(seen))
+            screen = console()
+            screen.print(rendered(seen, screen.width))
 
     try:
         ask(database, question)
@@ -305,7 +309,7 @@ async def _watch(brief: Callable[[], Awaitable[StatusSnapshot]], as_json: bool) 
         while True:
             began = time.monotonic()
             seen = await brief()
-            shown.update(rendered(seen), refresh=True)
+            shown.update(rendered(seen, screen.width), refresh=True)
             if seen.over:
                 return
             await _pause(began)
@@ -345,8 +349,8 @@ def _percent(seen: StatusSnapshot) -> str:
     return f"{int(seen.percent * 10) / 10:g} % complete"
 
 
-def rendered(seen: StatusSnapshot) -> Group:
-    """The two tables with their headlines."""
+def rendered(seen: StatusSnapshot, width: int) -> Group:
+    """The two tables with their headlines, for a screen of so many columns."""
     parts: list[Any] = [Text(f"{plain(seen.database)}  {at(seen.now)}"), Text(_headline(seen))]
     if not seen.outcome.clean:
         parts.append(outcome_words(seen.outcome))
@@ -362,7 +366,7 @@ def rendered(seen: StatusSnapshot) -> Group:
     if seen.counts:
         parts += [Text(), _kinds(seen)]
     if seen.lineages:
-        parts += [Text(), _lineages(seen)]
+        parts += [Text(), _lineages(seen, width)]
     if seen.more_lineages:
         parts.append(Text("... and more lineages: --limit, or give a tracking id"))
     if seen.refused:
@@ -406,14 +410,15 @@ def _live_words(wait: str) -> str:
     return plain(WAITS.get(wait, wait))
 
 
-def _lineages(seen: StatusSnapshot) -> Any:
-    """``end`` is when a lineage ended, or its deadline while it has not."""
+def _lineages(seen: StatusSnapshot, width: int) -> Any:
+    """``end`` is when a lineage ended, or its deadline while it has not. Ids are short where whole ones would break."""
+    names = shortened(item.tracking_id for item in seen.lineages) if width < WHOLE_IDS_WIDTH_MIN else {}
     unclean = any(not item.outcome.clean for item in seen.lineages)
     made = table("*lineage", "state", ">tasks/most", ">live", ">end", *(["*outcome"] if unclean else []))
     for item in seen.lineages:
         end = item.deadline_at if item.state in OPEN or item.ended_at is None else item.ended_at
         made.add_row(
-            plain(item.tracking_id),
+            plain(names.get(item.tracking_id, item.tracking_id)),
             styled_state(item.state, clean=item.outcome.clean),
             f"{number(item.tasks)}/{short(item.max_tasks)}",
             number(item.live),
@@ -427,6 +432,7 @@ def _lineages(seen: StatusSnapshot) -> Any:
 @click.argument("kind")
 @click.argument("tracking_id", required=False)
 @database_options
+@short_ids("tracking_id")
 def stages(*, kind: str, tracking_id: str | None, database: str, as_json: bool) -> None:
     """Tasks of KIND by stage and state, in one lineage or in all; a stage of "-" is before the first checkpoint.
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ramet import Client, Task, TaskState, display_key, path_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, several
+from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, several, short_ids
 from ramet.cli.output import console, prose, relative, styled_state
 from ramet.commands.terminal import counted, emit, plain, table
 
@@ -42,6 +42,7 @@ class TaskListing(NamedTuple):
               help="Go on behind the page whose last line named this number.")  # fmt: skip
 @click.option("--oldest", is_flag=True, help="The oldest first, not the newest.")
 @database_options
+@short_ids("tracking_id")
 def tasks(
     *,
     tracking_id: str | None,
@@ -121,15 +122,13 @@ def _table(tasks: Sequence[Task]) -> Table:
 
 def _print_task(screen: Console, task: Task) -> None:
     """Several lines for a narrow screen: ids, keys and errors whole, to be copied."""
-    screen.print(
-        styled_state(task.state), Text(f" {task.id}  "), Text(_when(task), style="dim"), sep="", soft_wrap=True
-    )
+    screen.print(styled_state(task.state), Text(f" {task.id}  "), Text(_when(task), style="dim"), sep="")
     path = f", path {_path(task)}" if task.path else ""
     tries = counted(task.attempts, "attempt")
-    screen.print(Text(f"  {plain(task.kind)} {plain(task.key)}", style="bold"), soft_wrap=True)
+    screen.print(Text(f"  {plain(task.kind)} {plain(task.key)}", style="bold"))
     prose(screen, Text(f"depth {task.spawn_depth}, {tries}{path}", style="dim"), 2)
     if task.why:
-        screen.print(Text(f"  {plain(task.why)}"), soft_wrap=True)
+        screen.print(Text(f"  {plain(task.why)}"))
 
 
 def _path(task: Task) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ramet import Client, Lineage, Task, TreeGroup, TreeNode, display_key, path_key
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_options
+from ramet.cli.options import ask, database_options, short_ids
 from ramet.cli.output import STATE_STYLES, console, crop, number, outcome_words, unicode_out
 from ramet.commands.terminal import counted, emit, jsonable, plain
 from ramet.model.task.task import Wait
@@ -53,6 +53,7 @@ class LineageTrees(NamedTuple):
 @click.option("--depth", type=click.IntRange(0, 100), default=3, show_default=True, help="Levels below the first.")
 @click.option("--width", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Children of one task.")
 @database_options
+@short_ids("start_id")
 def tree(*, start_id: str | None, depth: int, width: int, database: str, as_json: bool) -> None:
     """The tree below a task or a lineage: state, kind, key and id of each task, and how many more there are.
 
@@ -77,13 +78,13 @@ def tree(*, start_id: str | None, depth: int, width: int, database: str, as_json
         screen.print(Text(f"the newest lineage, {plain(forest.newest)}; `ramet status` lists them", style="dim"))
     for node in forest.nodes:
         for line in _lines(screen, node, forest, "", ""):
-            screen.print(line, soft_wrap=True)
+            screen.print(line)
     if forest.more_roots:
         least = "at least " if len(forest.nodes) + forest.more_roots >= ROOTS_MAX else ""
         screen.print(Text(f"... and {least}{counted(forest.more_roots, 'more root')}{forest.roots_told}", style="dim"))
     for node in forest.ends:
         for line in _task_lines(screen, node.task, "at the end: ", "  "):
-            screen.print(line, soft_wrap=True)
+            screen.print(line)
     lineage = forest.lineage
     if lineage is not None and not lineage.outcome.clean:
         screen.print(

@@ -7,13 +7,15 @@ import getpass
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ramet import App, Client
 from ramet.commands.errors import UserError
 from ramet.store.address import is_file
+
+if TYPE_CHECKING:
+    from ramet import App, Client
 
 Answer = TypeVar("Answer")
 Command = TypeVar("Command", bound=Callable[..., Any])

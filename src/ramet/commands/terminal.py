@@ -15,13 +15,15 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
-from rich.console import Console, JustifyMethod
-from rich.table import Table
 
-from ramet import TaskHistory
+if TYPE_CHECKING:
+    from rich.console import Console, JustifyMethod
+    from rich.table import Table
+
+    from ramet import TaskHistory
 
 PIPE_WIDTH = 100
 """Columns where there is no terminal: people read logs, machines take --json."""
@@ -55,6 +57,8 @@ def console(*, err: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
         err: on standard error instead of standard output.
         pipe_width: columns where there is no terminal and COLUMNS is not set.
     """
+    from rich.console import Console  # late: a command that fails or writes JSON needs none of it
+
     made = Console(stderr=err, markup=False, emoji=False, highlight=False)
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = pipe_width
@@ -113,6 +117,8 @@ def table(*names: str, header: str | None = "bold") -> Table:
         names: of columns; ``>`` before a name aligns it to the right, only columns with ``*`` give way and wrap.
         header: style of the names; None hides them.
     """
+    from rich.table import Table
+
     made = Table(
         box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=header is not None, header_style=header or ""
     )

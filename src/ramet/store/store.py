@@ -447,6 +447,7 @@ class Store(ABC):
     # --- questions: every answer looks at a bounded number of rows, but where its docstring says otherwise
 
     get = reads(task_reads.get)
+    ids_like = reads(task_reads.ids_like)
     tasks_of = reads(task_reads.tasks_of)
     history = reads(history_reads.history)
     task_log = reads(history_reads.task_log)

@@ -36,7 +36,7 @@ from tests.wiki.wikitext.sites import LATGALIAN
         ("x<ref>note [[y]]</ref> y<ref name=a/>, z<REF name='b'>{{cite}}</REF>.", "x y, z."),
         ("a {{template|with {{nested|x}} [[link|label]]}}, b {{{argument|default}}} c", "a, b c"),
         (
-            "Achilles ({{p|grc|x}}; {{q|y}}, ''Akhilleus'', {{z}}) ({{only}}, {{gone}}) f()",
+            "Achilles ({{unknown|grc|x}}; {{listen|y}}, ''Akhilleus'', {{z}}) ({{only}}, {{gone}}) f()",
             "Achilles (Akhilleus) f()",
         ),
         ("a\n{{template\n|x=1\n}}\nb", "a\nb"),

@@ -67,6 +67,29 @@ def task_of(row: Row) -> Task:
     return Task(*values)
 
 
+IDS_LOOKED_AT_MAX = 100_000
+"""Newest ids among which an ending is looked for: no index knows endings."""
+_IDS = {"task": ("ramet_tasks", "id"), "lineage": ("ramet_lineages", "tracking_id")}
+
+
+def ids_like(session: Session, part: str, of: str, *, limit: int = 4) -> list[str]:
+    """Return ids that begin with ``part``, or are among the newest and end with it; at most ``limit``, sorted.
+
+    Args:
+        part: of an id: hexadecimal digits and hyphens.
+        of: ``task`` or ``lineage``.
+    """
+    table, column = _IDS[of]
+    after = part[:-1] + chr(ord(part[-1]) + 1)
+    beginning = f"SELECT {column} FROM {table} WHERE {column} >= ? AND {column} < ? ORDER BY {column} LIMIT ?"
+    ending = (
+        f"SELECT newest.one FROM (SELECT {column} AS one FROM {table} ORDER BY {column} DESC LIMIT {IDS_LOOKED_AT_MAX})"
+        " newest WHERE newest.one LIKE ? LIMIT ?"
+    )
+    rows = [*session.rows(beginning, (part, after, limit)), *session.rows(ending, (f"%{part}", limit))]
+    return sorted({str(one) for (one,) in rows})[:limit]
+
+
 def get(session: Session, task_id: str) -> Task | None:
     """Return one task by id, or None."""
     found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.id = ?", (task_id,))

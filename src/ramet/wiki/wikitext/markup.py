@@ -6,18 +6,16 @@ is never closed is remembered. The order of the passes is MediaWiki's.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 
 from ramet import InvalidKey
 from ramet.wiki.wikitext.plain_text import BAR, CELL, GONE, KEPT_END, KEPT_START, decode_entities
 from ramet.wiki.wikitext.site import ARTICLES, CATEGORIES, LANGUAGES, TEMPLATES, Site
-from ramet.wiki.wikitext.templates import CONTENT_MAX, shown
+from ramet.wiki.wikitext.templates import CONTENT_MAX, known, shown_by
 from ramet.wiki.wikitext.titles import TITLE_BYTES_MAX, namespace_number, read_title
+from ramet.wiki.wikitext.words import framed_words, picture_option
 
 _KEPT = frozenset({"nowiki", "pre", "source", "syntaxhighlight", "math", "chem", "ce"})
 """Shown as written; no markup counts in them."""
@@ -37,7 +35,7 @@ _START = re.compile(rf"<!--|<({'|'.join(sorted(_NAMES))})(?=[\s/>])", re.IGNOREC
 _CLOSERS = {name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in _NAMES}
 _NOWIKI_TAG = re.compile(r"</?nowiki\s*/?>", re.IGNORECASE)
 _MARKED = re.compile(f"{KEPT_START}([0-9]+){KEPT_END}")
-_GALLERY_TITLE = re.compile(r"""(?:^|\s)caption\s*=\s*(["'])([^"'<>]*)\1""", re.IGNORECASE)
+_GALLERY_CAPTION = re.compile(r"(?<!\w)caption\s*+=\s*+(?:\"([^\"<>]*)\"|'([^'<>]*)')", re.IGNORECASE)
 _GALLERY_OPTION = re.compile(r"\s*(?:alt|link|page|lang|class)\s*=")
 
 
@@ -104,13 +102,12 @@ def _read(text: str, views: Views, *, shown: bool) -> None:
                 return
             add(text[start.start() : at])
             continue
-        attributes = text[start.end() : opened]
-        _read_extension(name, text[at : closer.start()], views, shown=shown, attributes=attributes)
+        _read_extension(name, text[start.end() : opened], text[at : closer.start()], views, shown=shown)
         at = closer.end()
     add(text[at:])
 
 
-def _read_extension(name: str, content: str, views: Views, *, shown: bool, attributes: str) -> None:
+def _read_extension(name: str, attributes: str, content: str, views: Views, *, shown: bool) -> None:
     if name in _KEPT:
         mark = _keep(name, content, views)
         if shown:
@@ -121,9 +118,10 @@ def _read_extension(name: str, content: str, views: Views, *, shown: bool, attri
         if shown:
             # A caption's links are in already; read again for the text alone.
             captions = Views(kept=views.kept)
-            title = _GALLERY_TITLE.search(attributes)
-            _read("\n".join([*([title[2]] if title else []), _captions(content)]), captions, shown=True)
-            views.text.append(f"\n{''.join(captions.text)}\n")
+            _read(_captions(content), captions, shown=True)
+            heading = _GALLERY_CAPTION.search(attributes)
+            title = f"{(heading[1] or heading[2] or '').strip()}\n" if heading else ""
+            views.text.append(f"\n{title}{''.join(captions.text)}\n")
     elif name in _TRANSPARENT:
         _read(content, views, shown=shown)
     elif name in _ASIDE:
@@ -173,21 +171,15 @@ _TEMPLATE = re.compile(r"(?<!\{)\{\{([^{}\[\]|<>#]{1,300}+)(?=\||\}\})")
 
 
 def without_templates(text: str, site: Site) -> str:
-    """`text` with what is shown of each `{{` up to its `}}`, which closes the last one that is open, as in MediaWiki.
+    """`text` with what each template shows (`templates.shown_by`), or a mark where that is not known.
 
-    A mark stands for what shows nothing that is known. Braces without a partner go, what is around them stays.
+    `}}` closes the last `{{` that is open, as in MediaWiki. Braces without a partner go, what is around them stays.
     """
     pieces: list[str] = []
     opened: list[tuple[int, int]] = []  # (where in `pieces`, braces)
-    sizes = [0]  # of so many pieces together, so that no long content is put together
     at = 0
-
-    def add(piece: str) -> None:
-        pieces.append(piece)
-        sizes.append(sizes[-1] + len(piece))
-
     for braces in _BRACES.finditer(text):
-        add(text[at : braces.start()])
+        pieces.append(text[at : braces.start()])
         at = braces.end()
         count = at - braces.start()
         if braces[0][0] == "{":
@@ -195,19 +187,19 @@ def without_templates(text: str, site: Site) -> str:
             continue
         while count >= 2 and opened:
             where, most = opened.pop()
-            # Of three, as of two within a fourth, the inner ones are a template's parameter.
             closed = min(count, most)
-            seen = None
-            if closed == 2 and sizes[-1] - sizes[where] <= CONTENT_MAX:
-                seen = shown("".join(pieces[where:]), site)
-            del pieces[where:]
-            del sizes[where + 1 :]
-            add(GONE if seen is None else seen)
+            pieces[where:] = [_template_text(pieces[where:], site) if closed == 2 else GONE]
             count -= closed
             if most - closed >= 2:
                 opened.append((where, most - closed))
-    add(text[at:])
+    pieces.append(text[at:])
     return "".join(pieces)
+
+
+def _template_text(pieces: list[str], site: Site) -> str:
+    if not pieces or not known(pieces[0], site) or sum(map(len, pieces)) > CONTENT_MAX:
+        return GONE
+    return shown_by("".join(pieces), site)
 
 
 def templates_named(text: str, site: Site) -> Iterator[str]:
@@ -231,7 +223,7 @@ _FILES = (6, -2)
 _NESTED_MAX = 8
 """Pictures whose captions have pictures; one within another is all that people write."""
 _LINE_START_MAX = 200
-_OPTION = re.compile(r"[^\W\d][\w-]*+\s*=.*|[0-9]{0,5}x?[0-9]{1,5} ?[^\W\d_]{1,6}|", re.DOTALL)
+_WORD = re.compile(r"[a-z][^\WA-Z]*+(?>(?:-\w++)*)")
 _IN_BRACKETS = re.compile(r"[ _]*[(\uff08][^()]*[)\uff09]\s*$")
 
 
@@ -262,7 +254,8 @@ def with_labels(text: str, site: Site) -> str:
                 link = opened.pop()
                 content = "".join(pieces[link.piece :])
                 del pieces[link.piece :]
-                pieces.append(_shown(link, content, text, at, site, within=bool(opened)))
+                inside = bool(opened) and opened[-1].namespace in _FILES
+                pieces.append(_shown(link, content, text, at, site, inside=inside))
             continue
         if opened and opened[-1].namespace not in _FILES:
             opened.pop()  # only a picture's caption can hold a link
@@ -275,34 +268,19 @@ def with_labels(text: str, site: Site) -> str:
     return "".join(pieces)
 
 
-@cache
-def _picture_words() -> dict[str, frozenset[str]]:
-    """Words, casefolded, that are options of pictures: those that put it into a frame of its own, and others."""
-    text = (files("ramet.wiki.wikitext") / "picture_options.json").read_text(encoding="utf-8")
-    return {name: frozenset(words) for name, words in json.loads(text).items()}
-
-
-def _is_option(option: str) -> bool:
-    word = option.casefold()
-    return bool(_OPTION.fullmatch(option)) or any(word in words for words in _picture_words().values())
-
-
 def _namespace(title: str, site: Site) -> int | None:
     """None for an article and another wiki. A colon before it makes a plain link of a picture or category."""
     prefix, colon, _ = title.partition(":")
     return namespace_number(prefix, site) if colon and prefix.strip() else None
 
 
-def _shown(link: _Open, content: str, text: str, end: int, site: Site, *, within: bool) -> str:
+def _shown(link: _Open, content: str, text: str, end: int, site: Site, *, inside: bool) -> str:
     _, piped, label = content.partition("|")
     if link.namespace in _FILES:
-        return _caption(label, text, link.start - 2, within=within)
-    if link.namespace == CATEGORIES:
+        return GONE if inside else _caption(label, text, link.start - 2, site)
+    if link.namespace == CATEGORIES or _is_language(link.title, site):
         return GONE
-    prefix = link.title.partition(":")[0].strip().casefold()
-    if _leads_elsewhere(link.title, site) and (
-        prefix in LANGUAGES or (not piped and _alone(text, link.start - 2, end))
-    ):
+    if not piped and _leads_elsewhere(link.title, site) and _alone(text, link.start - 2, end):
         return GONE
     if label.strip(f" {GONE}"):
         return label.replace("|", BAR)
@@ -325,24 +303,30 @@ def _leads_elsewhere(title: str, site: Site) -> bool:
     return bool(colon) and prefix.strip().casefold() in site.interwiki
 
 
+def _is_language(title: str, site: Site) -> bool:
+    """Whether a link is to the same page in another language: the page does not show it, wherever it stands."""
+    prefix = title.partition(":")[0].strip().casefold()
+    return prefix in LANGUAGES and _leads_elsewhere(title, site)
+
+
 def _alone(text: str, start: int, end: int) -> bool:
     return (start == 0 or text[start - 1] == "\n") and (end == len(text) or text[end] == "\n")
 
 
-def _caption(options: str, text: str, start: int, *, within: bool) -> str:
-    """What is shown of a picture: its caption, the last of its parameters that is no option."""
-    given = [option.strip() for option in options.split("|")]
-    caption = next((option for option in reversed(given) if not _is_option(option)), "")
-    if not caption or within:  # A picture in the caption of another has none that is read.
+def _caption(options: str, text: str, start: int, site: Site) -> str:
+    """The last part that is no option. A frame makes a paragraph of it wherever it stands, the start of a line too."""
+    parts = [part.strip() for part in options.split("|")]
+    option = picture_option()
+    captions = [part for part in parts if not option.fullmatch(part)]
+    # Of a language whose words are not known, a word in small letters may well be one of them.
+    if not captions or (not site.english and _WORD.fullmatch(captions[-1])):
         return GONE
-    if any(
-        option.casefold() in _picture_words()["frames"] for option in given
-    ):  # It stands in a box of its own, wherever it is written.
-        return f"\n\n{caption}\n\n"
     line = text.rfind("\n", max(0, start - _LINE_START_MAX), start) + 1
-    if (line == 0 and start > _LINE_START_MAX) or text[line:start].strip(f" {GONE}"):
+    within = (line == 0 and start > _LINE_START_MAX) or bool(text[line:start].strip(f" {GONE}"))
+    framed = not framed_words().isdisjoint(part.casefold() for part in parts)
+    if within and not framed:
         return GONE
-    return f"{caption}\n\n"
+    return f"\n\n{captions[-1]}\n\n" if within else f"{captions[-1]}\n\n"
 
 
 _LINE = re.compile(rf"^([ :{GONE}]*+)(\{{\||\|[}}+-]?|!)(.*)$", re.MULTILINE)

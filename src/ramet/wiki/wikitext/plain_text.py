@@ -12,7 +12,7 @@ GONE = "\x04"
 CELL = "\x05"
 """Between two cells of a table's row."""
 BAR = "\x06"
-"""A bar of a link's label, which parts nothing."""
+"""A `|` in a link's text, which parts no cells."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
@@ -68,12 +68,12 @@ _INLINE = (
     " nowiki onlyinclude poem ref references score source syntaxhighlight templatedata templatestyles timeline"
 ).split()
 _TAG = re.compile(rf"</?({'|'.join([*_BREAKS, *_CELLS, *_INLINE])})(?![\w.:@-])[^<>]*+>", re.IGNORECASE)
-_SWITCH = re.compile(r"__([^\W\d_]++(?>(?:_[^\W\d_]++)*))__")
 _SWITCHES = frozenset(
-    "notoc forcetoc toc noeditsection newsectionlink nonewsectionlink nogallery hiddencat index noindex staticredirect"
-    " nocontentconvert nocc notitleconvert notc disambig expectunusedcategory expectunusedtemplate archivedtalk".split()
+    "toc notoc forcetoc noeditsection newsectionlink nonewsectionlink nogallery hiddencat expectunusedcategory index"
+    " noindex staticredirect disambig notitleconvert notc nocontentconvert nocc noglobal archivedtalk notalk".split()
 )
-"""Words that switch something, in whatever case; of other languages those in capitals are taken for some."""
+"""Those of MediaWiki, whatever their case; a wiki's own are known by their capitals."""
+_SWITCH = re.compile(r"__([^\W\d_]++(?>(?:_[^\W\d_]++)*))__")
 _LINE_MARKS = re.compile(rf"^[ {GONE}]*+(?:[*#:;]++|-{{4,}}+)[ ]*+", re.MULTILINE)
 # A run is looked at from its first character alone: from each of them would take a square of its length.
 _EMPTY_BRACKETS = re.compile(rf"\((?=[\s,;:/\u2013{GONE}]*+\))[^()]*{GONE}[^()]*\)")

@@ -77,6 +77,6 @@ wikipedia wikiquote wikisource wikispecies wikitech wikiversity wikivoyage wikt 
 """
 
 LANGUAGES = frozenset(_LANGUAGES.split())
-"""Prefixes of a project's other languages: their links stand beside an article, not in its text."""
+"""Casefolded codes of Wikipedia's languages."""
 WELL_KNOWN = frozenset(f"{_LANGUAGES} {_PROJECTS}".split())
 """Casefolded codes of Wikipedia's languages, and prefixes of Wikimedia's other projects."""

@@ -1,493 +1,340 @@
-"""Templates and parser functions that bear text: what a reader sees of them, from their arguments alone.
-
-A page is read without its templates' sources, so a sentence would lose what they say: numbers of units, words of other
-languages, names. Functions that need no template are computed. Of templates a table says what they show
-(``text_templates.json``, by language); whatever it does not name shows nothing.
-
-A rule is a text with places for arguments: ``{1}`` the first, ``{text}`` a named one, ``{-1}`` the last, ``{1|text}``
-either. A part in brackets is left out where one of its own arguments is missing or empty. ``@name`` is a function of
-this module, and ``=name`` another name's rule.
-"""
+"""What a template or parser function shows, where that is known without asking a wiki. Pure, and never raises."""
 
 from __future__ import annotations
 
-import json
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, DecimalException
 
 from ramet.wiki.wikitext.plain_text import GONE
-from ramet.wiki.wikitext.site import TEMPLATES, Site
-from ramet.wiki.wikitext.titles import namespace_number
+from ramet.wiki.wikitext.site import Site
+from ramet.wiki.wikitext.words import Rule, digits_of, rule_of
 
-CONTENT_MAX = 4_000
-"""Characters of a template whose text is looked for, what is in it included."""
-ARGUMENTS_MAX = 200
-_NAMED = re.compile(r"\s*([^\W\d][\w -]{0,40}|\d{1,3})\s*=(.*)", re.DOTALL)
+CONTENT_MAX = 2_000
+"""Characters of a template that is shown. Templates within templates would else take a square of their depth."""
+_NAME_MAX = 100
+_PAD_MAX = 500
+_TOKEN = re.compile(r"\[\[|\]\]|\|")
+_NAMED = re.compile(r"\s*([^\[\]{}<>|='\"&\n]{1,60}?)\s*=")
+_NUMBER = re.compile(r"([-+\u2212]?)([0-9]+)(\.[0-9]+)?(e[-+]?[0-9]{1,3})?", re.IGNORECASE)
+_MONTHS = "January February March April May June July August September October November December".split()
+_DASH, _TIMES, _SLASH = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}", "\N{FRACTION SLASH}"
+_RANGES = {word: word for word in ("and", "to", "by", "or", "x", "+")} | {
+    "to(-)": "to",
+    "and(-)": "and",
+    "-": _DASH,
+    _DASH: _DASH,
+    "+/-": "±",
+    "±": "±",
+    "*": _TIMES,
+    _TIMES: _TIMES,
+    "xx": _TIMES,
+}
 
 
-class Call(NamedTuple):
-    """A template or function with its arguments."""
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """A template's arguments: the unnamed ones without space around them, and the named ones by casefolded name."""
 
-    name: str
-    positional: Mapping[int, str]
+    unnamed: tuple[str, ...]
     named: Mapping[str, str]
-    language: str
 
-    def get(self, *names: str | int) -> str:
-        """Return the first of these arguments that is there and not empty, else an empty text."""
-        for name in names:
-            value = self.positional.get(name, "") if isinstance(name, int) else self.named.get(name, "")
-            if value.strip(f" \n{GONE}"):
-                return value.strip()
-        return ""
+    def first(self, *numbers: int) -> str:
+        """The first of these arguments, counted from 1, that has text."""
+        return next((text for number in numbers if (text := self.at(number))), "")
 
-    @property
-    def values(self) -> list[str]:
-        """Positional arguments in order, without what is behind the last one that is there."""
-        return [self.positional.get(number, "").strip() for number in range(1, max(self.positional, default=0) + 1)]
+    def at(self, number: int) -> str:
+        """An argument's text; empty if there is none."""
+        if text := self.named.get(str(number)):
+            return text
+        return self.unnamed[number - 1] if 0 < number <= len(self.unnamed) else ""
 
 
-def shown(content: str, site: Site) -> str | None:
-    """Return what ``{{content}}`` shows; None for nothing that is known here. Templates within are read already."""
-    if len(content) > CONTENT_MAX:
-        return None
-    parts = _cut(content)
-    head = parts[0].strip()
-    function, colon, first = head.partition(":")
-    if colon and (found := _FUNCTIONS.get(function.strip().lower())):
-        return found([first, *parts[1:]], _language(site))
-    if len(parts) > ARGUMENTS_MAX:
-        return None
-    if colon and namespace_number(function, site) == TEMPLATES:
-        head = first
-    name = " ".join(head.replace("_", " ").split()).lower()
-    language = _language(site)
-    rule = _rule(name, language)
-    return None if rule is None else _apply(rule, _call(name, parts[1:], language))
+def known(start: str, site: Site) -> bool:
+    """Whether a template that begins with `start`, up to where the next braces are, may show text."""
+    name = _name(start)
+    return rule_of(name, site.language) is not None or _function_name(name) in _FUNCTIONS
 
 
-def _language(site: Site) -> str:
-    return site.language.partition("-")[0] or "en"
+def shown_by(content: str, site: Site) -> str:
+    """What a reader sees of a template without its braces, as wikitext; `plain_text.GONE` if that is not known."""
+    name = _name(content)
+    function = _FUNCTIONS.get(_function_name(name))
+    if function is not None:
+        parts = _split(content.partition(":")[2])
+        return function([part.strip() for part in parts], site) or GONE
+    rule = rule_of(name, site.language)
+    if rule is None:
+        return GONE
+    return _by_rule(rule, _arguments(_split(content)[1:]), site) or GONE
 
 
-def _cut(content: str) -> list[str]:
-    """Cut at each bar that is in no link."""
-    if "[[" not in content:
-        return content.split("|")
-    parts: list[str] = []
-    depth = 0
-    for piece in content.split("|"):
-        if depth > 0:
-            parts[-1] += "|" + piece
-        else:
-            parts.append(piece)
-            depth = 0
-        depth += piece.count("[[") - piece.count("]]")
+def _name(content: str) -> str:
+    name = content[:_NAME_MAX].partition("|")[0]
+    return " ".join(name.replace("_", " ").split()).casefold()
+
+
+def _function_name(name: str) -> str:
+    before, colon, _ = name.partition(":")
+    return before.rstrip() if colon else ""
+
+
+def _split(content: str) -> list[str]:
+    """Cut at each `|` that is in no link."""
+    parts, depth, at = [], 0, 0
+    for token in _TOKEN.finditer(content):
+        if token[0] == "[[":
+            depth += 1
+        elif token[0] == "]]":
+            depth = max(0, depth - 1)
+        elif not depth:
+            parts.append(content[at : token.start()])
+            at = token.end()
+    parts.append(content[at:])
     return parts
 
 
-def _call(name: str, arguments: Sequence[str], language: str) -> Call:
-    positional: dict[int, str] = {}
-    named: dict[str, str] = {}
-    place = 0
-    for argument in arguments:
-        found = _NAMED.fullmatch(argument) if "=" in argument else None
-        if found is None:
-            place += 1
-            positional[place] = argument
-        elif found[1].isdecimal():
-            positional[int(found[1])] = found[2]
+def _arguments(parts: list[str]) -> Arguments:
+    unnamed, named = [], {}
+    for part in parts:
+        if name := _NAMED.match(part):
+            named[name[1].casefold()] = part[name.end() :].strip()
         else:
-            named[found[1].strip().lower()] = found[2]
-    return Call(name, positional, named, language)
+            unnamed.append(part.strip())
+    return Arguments(tuple(unnamed), named)
 
 
-@cache
-def _rules(language: str) -> Mapping[str, str]:
-    text = (files("ramet.wiki.wikitext") / "text_templates.json").read_text(encoding="utf-8")
-    told = json.loads(text)
-    return {**told["*"], **told.get(language, {})}
+def _by_rule(rule: Rule, arguments: Arguments, site: Site) -> str:
+    if rule.kind:
+        return _KINDS[rule.kind](arguments, site)
+    before, after = rule.around
+    if rule.aside:
+        first, others = arguments.at(1), [text for text in arguments.unnamed[1:] if text]
+        bracketed = f"({', '.join(others)})" if others else ""
+        return " ".join(filter(None, (first, bracketed)))
+    if rule.join is not None:
+        texts = [text.replace("_", " ") for text in arguments.unnamed if text and text.casefold() not in rule.skip]
+        return f"{before}{rule.join.join(texts)}{after}" if texts else ""
+    text = arguments.named.get("text", "") or arguments.first(*rule.arguments) if rule.arguments else ""
+    if rule.arguments and not text:
+        return ""
+    return f"{rule.text}{before}{text}{after}"
 
 
-def _rule(name: str, language: str) -> str | None:
-    rules = _rules(language)
-    rule = rules.get(name)
-    for prefix in ("lang-", "langue-", "ipa-"):
-        if rule is None and name.startswith(prefix):
-            rule = rules.get(f"{prefix}*")
-    while rule is not None and rule.startswith("="):
-        rule = rules.get(rule[1:])
-    return rule
-
-
-def _apply(rule: str, call: Call) -> str | None:
-    if rule.startswith("@"):
-        return _SHOWN[rule[1:]](call) or None
-    text, whole, _ = _fill(rule, 0, call)
-    return text if whole else None
-
-
-_PLACE = re.compile(r"\{([^{}]+)\}")
-
-
-def _fill(rule: str, at: int, call: Call) -> tuple[str, bool, int]:
-    """Fill a rule, or a part of it up to its bracket: (text, whether every argument is there, where it ends)."""
-    pieces: list[str] = []
-    whole = True
-    while at < len(rule):
-        letter = rule[at]
-        if letter == "]":
-            return "".join(pieces), whole, at + 1
-        if letter == "[":
-            text, there, at = _fill(rule, at + 1, call)
-            pieces.append(text if there else "")
-        elif place := _PLACE.match(rule, at):
-            value = next(filter(None, (_argument(name, call) for name in place[1].split("|"))), "")
-            whole = whole and bool(value)
-            pieces.append(value)
-            at = place.end()
-        else:
-            pieces.append(letter)
-            at += 1
-    return "".join(pieces), whole, at
-
-
-def _argument(name: str, call: Call) -> str:
-    if name == "-1":
-        return next((value for value in reversed(call.values) if value), "")
-    if name.startswith("#"):
-        return format_number(call.get(int(name[1:])), call.language)
-    return call.get(int(name) if name.isdecimal() else name)
-
-
-# --- numbers ----------------------------------------------------------------------------------------------------
-
-_SEPARATORS = {
-    "de": (".", ","), "nl": (".", ","), "it": (".", ","), "es": ("\u00a0", ","), "pt": (".", ","), "da": (".", ","),
-    "id": (".", ","), "tr": (".", ","), "el": (".", ","), "ro": (".", ","), "hr": (".", ","), "sl": (".", ","),
-    "sr": (".", ","), "vi": (".", ","), "ca": (".", ","), "eu": (".", ","), "gl": (".", ","), "is": (".", ","),
-    "fr": ("\u202f", ","), "ru": ("\u00a0", ","), "uk": ("\u00a0", ","), "pl": ("\u00a0", ","), "cs": ("\u00a0", ","),
-    "sk": ("\u00a0", ","), "sv": ("\u00a0", ","), "no": ("\u00a0", ","), "nb": ("\u00a0", ","), "fi": ("\u00a0", ","),
-    "hu": ("\u00a0", ","), "bg": ("\u00a0", ","), "lt": ("\u00a0", ","), "lv": ("\u00a0", ","), "et": ("\u00a0", ","),
-    "be": ("\u00a0", ","), "eo": ("\u00a0", ","),
-}  # fmt: skip
-"""What parts thousands and decimals; of any other language it is as in English."""
-_FIVE_DIGITS = frozenset({"es", "pt", "pl", "lt", "lv", "bg", "hu", "et", "eo"})
-"""Languages that part thousands from five digits on."""
-_NUMBER = re.compile(r"([-+\u2212]?)(\d{1,60})(\.\d{1,60})?")
-
-
-def format_number(text: str, language: str) -> str:
-    """Return a number as its language writes it; what is none stays as it is."""
-    found = _NUMBER.fullmatch(text.strip())
+def _grouped(number: str, site: Site) -> str:
+    """A number as the site's language writes it; anything else as it is."""
+    found = _NUMBER.fullmatch(number.replace(",", ""))
     if found is None:
-        return text
-    sign, whole, decimals = found.groups()
-    thousands, point = _SEPARATORS.get(language, (",", "."))
-    if len(whole) > 4 or (len(whole) == 4 and language not in _FIVE_DIGITS):
-        whole = f"{int(whole):,}".replace(",", thousands) if not whole.startswith("0") else whole
-    return sign.replace("-", "\u2212") + whole + (point + decimals[1:] if decimals else "")
+        return number
+    sign, whole, decimals, exponent = found.groups()
+    digits = digits_of(site.language)
+    if len(whole) >= digits.least:
+        head = len(whole) % 3 or 3
+        whole = digits.group.join((whole[:head], *(whole[at : at + 3] for at in range(head, len(whole), 3))))
+    return f"{sign}{whole}{decimals.replace('.', digits.decimal) if decimals else ''}{exponent or ''}"
 
 
-def _format_number(values: Sequence[str], language: str) -> str:
-    number = values[0].strip()
-    option = values[1].strip().lower() if len(values) > 1 else ""
-    if option in ("r", "raw"):
-        thousands, point = _SEPARATORS.get(language, (",", "."))
-        return number.replace(thousands, "").replace(point, ".")
-    return number if option == "nosep" else format_number(number, language)
+def _quantity(arguments: Arguments, site: Site) -> str:
+    """Value and unit as they are written; what they are converted to is left out."""
+    values, shown_ = arguments.unnamed, []
+    at = 0
+    while at < len(values):
+        shown_.append(_grouped(values[at], site))
+        word = _RANGES.get(values[at + 1].casefold()) if at + 2 < len(values) else None
+        at += 1
+        if word is None:
+            break
+        shown_.append(word)
+        at += 1
+    unit = values[at] if at < len(values) else ""
+    text = " ".join(filter(None, (*shown_, unit)))
+    return text.replace(f" {_DASH} ", _DASH)
 
 
-# --- parser functions -------------------------------------------------------------------------------------------
+def _value(arguments: Arguments, site: Site) -> str:
+    """A measured value, with its uncertainty, power of ten and unit."""
+    number = _grouped(arguments.at(1), site)
+    error = arguments.at(2) if _NUMBER.fullmatch(arguments.at(2)) else ""
+    power = arguments.named.get("e", "")
+    unit = arguments.named.get("u", "") or arguments.named.get("ul", "")
+    parts = (number, f"±{_grouped(error, site)}" if error else "", f"{_TIMES}10{power}" if power else "")
+    return " ".join(filter(None, ("".join(parts), unit)))
 
 
-def _value(values: Sequence[str], number: int) -> str:
-    return values[number].strip() if number < len(values) else ""
+def _fraction(arguments: Arguments, site: Site) -> str:
+    parts = [text for text in arguments.unnamed if text][:3]
+    if len(parts) < 2:
+        return f"1{_SLASH}{parts[0]}" if parts else ""
+    *whole, above, below = parts
+    return f"{whole[0]}+{above}{_SLASH}{below}" if whole else f"{above}{_SLASH}{below}"
 
 
-def _if(values: Sequence[str], language: str) -> str:
-    return _value(values, 1 if values[0].strip(f" \n{GONE}") else 2)
+def _date(arguments: Arguments, site: Site) -> str:
+    """The date alone: an age would be another one every year."""
+    year, month, day = (arguments.at(number) for number in (1, 2, 3))
+    if not year.isdecimal():
+        return year
+    name = _month(month)
+    if not name:
+        return year
+    if not day.isdecimal():
+        return f"{name} {year}"
+    first = arguments.named.get("df", "").casefold() in ("y", "yes", "1", "true")
+    return f"{int(day[:2])} {name} {year}" if first else f"{name} {int(day[:2])}, {year}"
 
 
-def _if_equal(values: Sequence[str], language: str) -> str | None:
-    left, right = _value(values, 0), _value(values, 1)
-    if GONE in left or GONE in right:
-        return None
-    return _value(values, 2 if _same(left, right) else 3)
+def _month(text: str) -> str:
+    if text.isdecimal() and len(text) <= 2 and 1 <= int(text) <= 12:
+        return _MONTHS[int(text) - 1]
+    return text if text in _MONTHS else ""
 
 
-def _same(left: str, right: str) -> bool:
-    if left == right:
-        return True
-    return all(_NUMBER.fullmatch(one) for one in (left, right)) and float(left) == float(right)
+def _as_of(arguments: Arguments, site: Site) -> str:
+    if alternative := arguments.named.get("alt"):
+        return alternative
+    words = "since" if arguments.named.get("since") else "as of"
+    words = words if arguments.named.get("lc") else words.capitalize()
+    year, month, day = arguments.at(1), _month(arguments.at(2)), arguments.at(3)
+    return " ".join(filter(None, (words, day if month else "", month, year)))
 
 
-def _switch(values: Sequence[str], language: str) -> str | None:
-    wanted = _value(values, 0)
-    if GONE in wanted:
-        return None
-    default, falls = "", False
-    for number, case in enumerate(values[1:], start=1):
-        name, equals, result = case.partition("=")
-        if not equals:
-            falls = falls or name.strip() == wanted
-            if number == len(values) - 1:
-                default = name.strip()
-            continue
-        if falls or name.strip() == wanted:
-            return result.strip()
-        if name.strip() == "#default":
-            default = result.strip()
+def _coordinates(arguments: Arguments, site: Site) -> str:
+    if "title" in (place := arguments.named.get("display", "inline")) and "inline" not in place:
+        return ""
+    parts = []
+    for text in arguments.unnamed:
+        if ":" in text:
+            break
+        parts.append(text)
+    marks = dict(enumerate(("\N{DEGREE SIGN}", "\N{PRIME}", "\N{DOUBLE PRIME}")))
+    shown_, number = "", 0
+    for part in parts:
+        if part in ("N", "S", "E", "W", "O"):
+            shown_, number = f"{shown_}{part} ", 0
+        else:
+            shown_ += f"{part}{marks.get(number, '')}"
+            number += 1
+    if parts and not shown_.endswith(" "):
+        return ", ".join(parts)
+    return shown_.strip()
+
+
+_KINDS: Mapping[str, Callable[[Arguments, Site], str]] = {
+    "quantity": _quantity,
+    "value": _value,
+    "fraction": _fraction,
+    "date": _date,
+    "as_of": _as_of,
+    "coordinates": _coordinates,
+}
+
+
+def _format_number(parts: list[str], site: Site) -> str:
+    flags = {part.upper() for part in parts[1:]}
+    if "R" in flags:
+        digits = digits_of(site.language)
+        return parts[0].replace(digits.group, "").replace("\u202f", "").replace(digits.decimal, ".")
+    if "NOSEP" in flags:
+        return parts[0]
+    return _grouped(parts[0], site)
+
+
+def _if(parts: list[str], site: Site) -> str:
+    if GONE in parts[0] and not parts[0].strip(f" \n{GONE}"):
+        return ""  # what the condition is depends on a template that is not known
+    return _part(parts, 1 if parts[0] else 2)
+
+
+def _if_equal(parts: list[str], site: Site) -> str:
+    if GONE in parts[0] or GONE in _part(parts, 1):
+        return ""
+    return _part(parts, 2 if _equal(parts[0], _part(parts, 1)) else 3)
+
+
+def _equal(one: str, other: str) -> bool:
+    if _NUMBER.fullmatch(one) and _NUMBER.fullmatch(other):
+        return math.isclose(float(one.replace("\u2212", "-")), float(other.replace("\u2212", "-")), rel_tol=1e-15)
+    return one == other
+
+
+def _switch(parts: list[str], site: Site) -> str:
+    if GONE in parts[0]:
+        return ""
+    found, default = False, ""
+    for number, case in enumerate(parts[1:], 1):
+        key, equals, value = case.partition("=")
+        key = key.strip()
+        found = found or _equal(parts[0], key)
+        if equals and found:
+            return value.strip()
+        if equals and key == "#default":
+            default = value.strip()
+        elif not equals and number == len(parts) - 1:
+            default = case
     return default
 
 
-def _plural(values: Sequence[str], language: str) -> str:
-    forms = [value for value in values[1:] if not re.match(r"\s*\d+\s*=", value)]
-    for value in values[1:]:
-        exact = re.match(r"\s*(\d+)\s*=(.*)", value, re.DOTALL)
-        if exact and exact[1] == _value(values, 0):
-            return exact[2].strip()
-    one = _value(values, 0) in (("0", "1") if language == "fr" else ("1",))
-    return _value(forms, 0 if one or len(forms) < 2 else len(forms) - 1)
+def _plural(parts: list[str], site: Site) -> str:
+    """English and its like: one form for 1, another for the rest; of languages with more forms nothing is shown."""
+    number = parts[0].replace(",", "")
+    if not number.lstrip("-").isdecimal() or len(parts) > 3:
+        return ""
+    return _part(parts, 1 if number in ("1", "-1") or len(parts) == 2 else 2)
 
 
-def _pad(values: Sequence[str], *, left: bool) -> str:
-    text, length, filler = _value(values, 0), _value(values, 1), _value(values, 2) or "0"
-    if not length.isdecimal():
-        return text
-    missing = min(int(length), 500) - len(text)
-    padding = (filler * missing)[: max(0, missing)]
-    return padding + text if left else text + padding
+_PLUS_MINUS = re.compile(r"\s*([-+*/])?\s*([-+]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*")
 
 
-_SUM = re.compile(r"[\d.+*/() -]{1,100}")
-
-
-def _compute(values: Sequence[str], language: str) -> str | None:
-    """Sums of plain numbers, from left to right by rank; nothing else."""
-    text = values[0].strip()
-    if not _SUM.fullmatch(text) or "(" in text or "**" in text or "//" in text:
-        return None
-    numbers = re.findall(r"\d+(?:\.\d+)?|\.\d+|[-+*/]", text)
-    if "".join(numbers) != text.replace(" ", "") or not numbers or len(numbers) % 2 == 0:
-        return None
+def _expression(parts: list[str], site: Site) -> str:
+    """Plain numbers with + - * /; of anything else nothing is shown."""
+    terms: list[Decimal] = []
+    text, at = parts[0], 0
     try:
-        terms = [float(numbers[0])]
-        for sign, number in zip(numbers[1::2], numbers[2::2], strict=True):
-            match sign:
-                case "+" | "-":
-                    terms.append(float(sign + number))
-                case "*":
-                    terms[-1] *= float(number)
-                case _:
-                    terms[-1] /= float(number)
-    except (ValueError, ZeroDivisionError):
-        return None
-    return f"{sum(terms):.12g}"
+        while at < len(text):
+            found = _PLUS_MINUS.match(text, at)
+            if found is None or (not found[1] if terms else found[1] in ("*", "/")):
+                return ""
+            number = Decimal(found[2])
+            if found[1] == "*":
+                terms[-1] *= number
+            elif found[1] == "/":
+                terms[-1] /= number
+            else:
+                terms.append(-number if found[1] == "-" else number)
+            at = found.end()
+        total = round(sum(terms, Decimal(0)), 12).normalize()
+    except DecimalException:
+        return ""
+    return f"{total:f}" if terms else ""
 
 
-_FUNCTIONS: Mapping[str, Callable[[Sequence[str], str], str | None]] = {
+def _pad(parts: list[str], *, left: bool) -> str:
+    width = int(_part(parts, 1)[:4]) if _part(parts, 1).isascii() and _part(parts, 1).isdecimal() else 0
+    fill = (_part(parts, 2) if len(parts) > 2 else "0")[:10]
+    missing = min(width, _PAD_MAX) - len(parts[0])
+    if missing <= 0 or not fill:
+        return parts[0]
+    padding = (fill * missing)[:missing]
+    return padding + parts[0] if left else parts[0] + padding
+
+
+def _part(parts: list[str], number: int) -> str:
+    return parts[number] if number < len(parts) else ""
+
+
+_FUNCTIONS: Mapping[str, Callable[[list[str], Site], str]] = {
     "formatnum": _format_number,
-    "lc": lambda values, _: values[0].strip().lower(),
-    "uc": lambda values, _: values[0].strip().upper(),
-    "lcfirst": lambda values, _: values[0].strip()[:1].lower() + values[0].strip()[1:],
-    "ucfirst": lambda values, _: values[0].strip()[:1].upper() + values[0].strip()[1:],
+    "lc": lambda parts, _: parts[0].lower(),
+    "uc": lambda parts, _: parts[0].upper(),
+    "lcfirst": lambda parts, _: parts[0][:1].lower() + parts[0][1:],
+    "ucfirst": lambda parts, _: parts[0][:1].upper() + parts[0][1:],
     "#if": _if,
     "#ifeq": _if_equal,
     "#switch": _switch,
-    "#expr": _compute,
-    "#iferror": lambda values, _: _value(values, 2) or _value(values, 0),
+    "#expr": _expression,
     "plural": _plural,
-    "padleft": lambda values, _: _pad(values, left=True),
-    "padright": lambda values, _: _pad(values, left=False),
-    "urlencode": lambda values, _: None,
+    "padleft": lambda parts, _: _pad(parts, left=True),
+    "padright": lambda parts, _: _pad(parts, left=False),
 }
-"""By name in small letters; the first value is what stands behind the colon."""
-
-
-# --- templates whose text is more than their arguments ----------------------------------------------------------
-
-_RANGE = {
-    "-": "\u2013", "\u2013": "\u2013", "to": " to ", "and": " and ", "or": " or ", "by": " by ", "x": " \u00d7 ",
-    "\u00d7": " \u00d7 ", "*": " \u00d7 ", "xx": " \u00d7 ", "+/-": " ± ", "±": " ± ", "to(-)": " to ",
-    "and(-)": " and ", "-to-": " to ", "+": " + ", ",": ", ", "e": " e ", "et": " et ", "à": " à ", "y": " y ",
-    "a": " a ", "und": " und ", "bis": " bis ",
-}  # fmt: skip
-"""What stands between two values of a range."""
-_UNITS = {
-    "sqmi": "sq mi", "sqft": "sq ft", "cuft": "cu ft", "acre": "acres", "ft": "ft", "inch": "in", "c": "°C", "f": "°F",
-    "°c": "°C", "°f": "°F", "mph": "mph", "usgal": "US gal", "impgal": "imp gal", "mi": "mi", "k": "K", "deg": "°",
-    "foot": "ft", "mile": "mi", "sqkm": "km2", "sqm": "m2", "cc": "cc", "nmi": "nmi", "kn": "kn", "ozt": "ozt",
-}  # fmt: skip
-
-
-def _convert(call: Call) -> str:
-    """A value or a range of them, with its unit as it is written; what it is in other units is left to the reader."""
-    values = [value.removesuffix("+") for value in call.values]
-    pieces: list[str] = []
-    for number, value in enumerate(values):
-        if number % 2 == 0:
-            if not re.match(r"[-+\u2212\d.,e/ ]+$", value):
-                return ""
-            pieces.append(format_number(value.replace(",", ""), call.language))
-        elif value.lower() in _RANGE and number + 1 < len(values):
-            pieces.append(_RANGE[value.lower()])
-        else:
-            unit = _UNITS.get(value.lower(), value)
-            return "".join(pieces) + (unit if unit.startswith("°") else f" {unit}")
-    return ""
-
-
-_FRACTION = {2: "{0}\u2044{1}", 3: "{0} {1}\u2044{2}"}
-
-
-def _fraction(call: Call) -> str:
-    values = list(filter(None, call.values))
-    if len(values) == 1:
-        values = ["1", *values]
-    return _FRACTION[len(values)].format(*values) if len(values) in _FRACTION else ""
-
-
-def _joined(call: Call) -> str:
-    return "".join(call.values)
-
-
-def _listed(call: Call) -> str:
-    return ", ".join(filter(None, call.values))
-
-
-def _spaced(call: Call) -> str:
-    return " ".join(filter(None, call.values))
-
-
-_NO_PHONEMES = frozenset(("lang", "pron", "audio", "us", "uk", "also", "-"))
-
-
-def _phonemes(call: Call) -> str:
-    values = [
-        value for value in call.values if value and value not in ("lang", "pron", "audio", "us", "uk", "also", "-")
-    ]
-    return f"/{''.join(values)}/" if values else ""
-
-
-def _respelled(call: Call) -> str:
-    return "-".join(filter(None, call.values)).replace("-_-", " ").replace("-'-", "")
-
-
-_MONTHS = (
-    "January February March April May June July August September October November December".split()
-)  # fmt: skip
-
-
-def _date(call: Call) -> str:
-    """A date of numbers: the first of a template, which of "death date and age" is the death's."""
-    year, month, day = (call.get(number) for number in (1, 2, 3))
-    if not year.isdecimal():
-        return year
-    if not month.isdecimal() or not 1 <= int(month) <= len(_MONTHS):
-        return year
-    name = _MONTHS[int(month) - 1]
-    if not day.isdecimal():
-        return f"{name} {year}"
-    if call.get("df") or call.get("dmy"):
-        return f"{int(day)} {name} {year}"
-    return f"{name} {int(day)}, {year}"
-
-
-def _as_of(call: Call) -> str:
-    year, month, day = (call.get(number) for number in (1, 2, 3))
-    if not year:
-        return ""
-    if month.isdecimal() and 1 <= int(month) <= len(_MONTHS):
-        month = _MONTHS[int(month) - 1]
-    moment = " ".join(filter(None, (str(int(day)) if day.isdecimal() else day, month, year)))
-    if alternative := call.get("alt"):
-        return alternative
-    beginning = "Since" if call.get("since") else "As of"
-    beginning = beginning.lower() if call.get("lc") else beginning
-    return f"{beginning} {moment}"
-
-
-_DIRECTIONS = frozenset("NSEWO")
-
-
-def _coordinates(call: Call) -> str:
-    """Where they stand in the text; those of the page's title are no part of it."""
-    if "inline" not in call.get("display", "") and call.get("display", ""):
-        return ""
-    values = call.values
-    pieces: list[str] = []
-    marks = iter("°\u2032\u2033")
-    for value in values[:8]:
-        if value.upper() in _DIRECTIONS:
-            pieces.append(f"{value.upper()} ")
-            marks = iter("°\u2032\u2033")
-        elif re.fullmatch(r"[-+\u2212]?\d{1,3}(?:\.\d{1,12})?", value):
-            pieces.append(value + next(marks, ""))
-        elif value:
-            break
-    return "".join(pieces).strip()
-
-
-def _value_with_unit(call: Call) -> str:
-    number = call.get(1)
-    if not number:
-        return ""
-    text = format_number(number, call.language)
-    if tolerance := call.get(2):
-        text += f" ± {tolerance}" if re.match(r"[\d.]", tolerance) else ""
-    if exponent := call.get("e"):
-        text += f"\u00d710{exponent}"
-    return " ".join(filter(None, (text, call.get("u", "ul", "up"))))
-
-
-_LANGUAGES = {
-    "ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German",
-    "el": "Greek", "en": "English", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish",
-    "fr": "French", "ga": "Irish", "gd": "Scottish Gaelic", "grc": "Ancient Greek", "he": "Hebrew", "hi": "Hindi",
-    "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian", "is": "Icelandic", "it": "Italian",
-    "ja": "Japanese", "ka": "Georgian", "ko": "Korean", "la": "Latin", "lt": "Lithuanian", "lv": "Latvian",
-    "mk": "Macedonian", "ms": "Malay", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese",
-    "ro": "Romanian", "ru": "Russian", "sa": "Sanskrit", "sk": "Slovak", "sl": "Slovene", "sq": "Albanian",
-    "sr": "Serbian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
-    "vi": "Vietnamese", "yi": "Yiddish", "zh": "Chinese", "az": "Azerbaijani", "ang": "Old English",
-}  # fmt: skip
-
-
-def _of_language(call: Call) -> str:
-    """``{{lang-de|Wort}}`` and ``{{langx|de|Wort}}``: the language's name, where it is known, and the word."""
-    code, word = call.name.replace("langue-", "lang-").removeprefix("lang-").strip(), call.get(1)
-    if call.name in ("langx", "lang-x"):
-        code, word = call.get(1), call.get(2)
-    name = _LANGUAGES.get(code.partition("-")[0].lower()) if call.language == "en" else None
-    if call.get("label").lower() == "none" or (call.get("links").lower() == "no" and not name):
-        name = None
-    return f"{name}: {word}" if name and word else word
-
-
-def _ship(call: Call) -> str:
-    prefix, name, number = (call.name.upper(), call.get(1), call.get(2))
-    if call.name == "ship":
-        prefix, name, number = call.get(1), call.get(2), call.get(3)
-    return " ".join(filter(None, (prefix, name, f"({number})" if number else "")))
-
-
-_SHOWN: Mapping[str, Callable[[Call], str]] = {
-    "convert": _convert,
-    "fraction": _fraction,
-    "joined": _joined,
-    "listed": _listed,
-    "spaced": _spaced,
-    "phonemes": _phonemes,
-    "respelled": _respelled,
-    "date": _date,
-    "as of": _as_of,
-    "coordinates": _coordinates,
-    "value": _value_with_unit,
-    "of language": _of_language,
-    "ship": _ship,
-}
-"""What a rule names by ``@name``."""

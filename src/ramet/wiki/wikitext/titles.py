@@ -37,6 +37,9 @@ CANONICAL_NAMESPACES = {
 }
 """Prefixes that every MediaWiki understands beside its own, casefolded."""
 
+_CHINESE = {"分類": CATEGORIES, "分类": CATEGORIES, "檔案": 6, "文件": 6, "图像": 6, "圖像": 6}
+"""Aliases of both scripts, which a dump does not state."""
+
 _BLANKS = re.compile(r"[ _\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _DIRECTION_MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e]+")
 _REFUSED = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffd<>\[\]{|}]")
@@ -130,6 +133,8 @@ def namespace_number(prefix: str, site: Site) -> int | None:
     """The namespace that `prefix`, without colon and in any case, stands for; None if for none."""
     name = _tidy(prefix).casefold()
     number = site.namespaces.get(name)
+    if number is None and site.language.startswith("zh"):
+        number = _CHINESE.get(name)
     return CANONICAL_NAMESPACES.get(name) if number is None else number
 
 
