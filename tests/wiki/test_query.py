@@ -210,6 +210,7 @@ def test_json_lines_hold_every_node_and_edge(path: Path) -> None:
         "position": 1,
         "heading": "Harbour",
         "level": 2,
+        "path": "",
         "text": "A stone pier,\r\nrebuilt twice.",
     }
     edges = [line for line in lines if "edge" in line]

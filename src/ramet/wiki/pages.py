@@ -74,6 +74,26 @@ class Page:
     url: str = ""
 
 
+PATH_SEPARATOR = " > "
+PATH_LENGTH_MAX = 500
+
+
+class HeadingPath:
+    """Where a reader of headings, one after the other, is."""
+
+    def __init__(self) -> None:
+        """Begin in the lead."""
+        self._open: list[tuple[int, str]] = []
+
+    def enter(self, level: int, heading: str) -> str:
+        """Return the path of the section that this heading begins, at most `PATH_LENGTH_MAX` characters of its end."""
+        while self._open and self._open[-1][0] >= level:
+            self._open.pop()
+        self._open.append((level, heading))
+        path = PATH_SEPARATOR.join(heading for _, heading in self._open if heading)
+        return path if len(path) <= PATH_LENGTH_MAX else path[-PATH_LENGTH_MAX:]
+
+
 _HEADING = re.compile(r"^(={2,6})[ \t]*(\S.*?)[ \t]*\1[ \t]*$", re.MULTILINE)
 
 
@@ -85,11 +105,14 @@ class Section:
         heading: its heading; empty for the lead.
         level: 1 for the lead, 2 to 6 as MediaWiki counts headings.
         text: plain text, stripped; never empty.
+        path: the headings that it is below, and its own, such as `Economy > Army > Overview`; empty for the lead. One
+            that has no text of its own is no section, and has its place in the paths of those below it.
     """
 
     heading: str
     level: int
     text: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +153,7 @@ class Article:
 def split_sections(text: str) -> tuple[Section, ...]:
     """Cut a text at its headings. The lead is kept, however short; what has no text of its own is not."""
     parts = _HEADING.split(text)
-    sections = [Section("", 1, parts[0].strip())]
+    sections, path = [Section("", 1, parts[0].strip())], HeadingPath()
     for marks, heading, body in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-        sections.append(Section(heading, len(marks), body.strip()))
+        sections.append(Section(heading, len(marks), body.strip(), path.enter(len(marks), heading)))
     return tuple(section for section in sections if section.text)

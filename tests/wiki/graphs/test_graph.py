@@ -27,7 +27,7 @@ def test_a_loaded_article_has_its_sections_and_categories(
     lines = graph.dump()
     assert 'Article ["Ollo Island", "Ollo Island", 0, "", "", "", true]' in lines
     assert 'IN_CATEGORY ["Ollo Island", "Places"]' in lines
-    assert 'Section ["Ollo Island#2", 2, "Harbour", 3, "A stone pier, rebuilt twice."]' in lines
+    assert 'Section ["Ollo Island#2", 2, "Harbour", 3, "Empty > Harbour", "A stone pier, rebuilt twice."]' in lines
     digest = vector_digest(embedded(articles[:1], 0)[0].vectors[2])
     assert f'Passage ["Ollo Island", 2, 0, 28, "{digest}"]' in lines
 

@@ -136,7 +136,10 @@ def test_a_graph_without_vectors_holds_everything_else(graph_path: Path, article
         assert (graph.model_id, graph.dimension) == (NO_MODEL, 0)
         assert graph.search_words("pier", limit=1)[0].heading == "Harbour"
         assert graph.counts().sections == 8
-        assert 'Section ["Ollo Island#2", 2, "Harbour", 3, "A stone pier, rebuilt twice."]' in graph.dump()
+        assert (
+            'Section ["Ollo Island#2", 2, "Harbour", 3, "Empty > Harbour", "A stone pier, rebuilt twice."]'
+            in graph.dump()
+        )
     with pytest.raises(GraphMismatch, match="holds no vectors, not vectors of other"):
         open_graph_writer(graph_path, model_id="other", dimension=3)
 

@@ -138,6 +138,7 @@ def test_a_node_has_what_was_loaded_and_no_vector(linked: Graph) -> None:
         "position": 2,
         "heading": "Harbour",
         "level": 3,
+        "path": "Empty > Harbour",
         "text": "A stone pier, rebuilt twice.",
     }
     assert by_id["Article:Oil"].properties["loaded"] is False

@@ -24,8 +24,18 @@ def test_a_page_without_headings_is_its_lead() -> None:
 
 def test_a_page_that_begins_with_a_heading_has_no_lead() -> None:
     read = article("{{Infobox}}\n== A ==\na")
-    assert read.sections == (Section("A", 2, "a"),)
+    assert read.sections == (Section("A", 2, "a", "A"),)
     assert read.lead == ""
+
+
+def test_a_heading_without_text_has_its_place_in_the_paths_below_it() -> None:
+    text = "Lead.\n== Economy ==\n=== Army ===\n==== Overview ====\na\n=== Trade ===\nb\n== Law ==\n==== Deep ====\nd"
+    assert [(section.heading, section.path) for section in article(text).sections] == [
+        ("", ""),
+        ("Overview", "Economy > Army > Overview"),
+        ("Trade", "Economy > Trade"),
+        ("Deep", "Law > Deep"),
+    ]
 
 
 def test_headings_are_those_that_mediawiki_shows() -> None:
@@ -55,7 +65,7 @@ def test_a_template_that_spans_headings_takes_them_with_it_and_an_open_one_does_
 
 
 def test_a_heading_of_a_template_alone_leaves_its_text() -> None:
-    assert sections("a\n== {{flag|X}} ==\nb") == [(1, "", "a"), (2, "", "b")]
+    assert sections("a\n== {{unknown|X}} ==\nb") == [(1, "", "a"), (2, "", "b")]
 
 
 def test_a_table_may_hold_headings() -> None:

@@ -284,7 +284,7 @@ def _reasons(reasons: dict[str, int], meaning: dict[str, str]) -> Table:
 
 def show_hit(hit: SearchHit, mark: str, width: int, *, url: str = "") -> Iterable[Text]:
     """A search result behind its mark: where, how good, the passage that fits, and where it is read."""
-    place = f"{plain(hit.title)} § {plain(hit.heading)}" if hit.heading else plain(hit.title)
+    place = f"{plain(hit.title)} § {plain(hit.path or hit.heading)}" if hit.heading else plain(hit.title)
     yield Text.assemble(mark, (place, "bold"), (f"  {hit.score:.2f} · {_far(hit.expansion_depth)}", "dim"))
     indent = " " * len(mark)
     beginning = Text(indent + plain(" ".join(hit.passage.split()))[: 3 * width])

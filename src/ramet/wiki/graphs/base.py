@@ -96,6 +96,7 @@ class SearchHit:
         text: its plain text.
         url: where its article is read; empty if nowhere.
         passage: the part of `text` that fits best.
+        path: the headings that it is below, and its own.
     """
 
     score: float
@@ -106,6 +107,7 @@ class SearchHit:
     text: str
     url: str = ""
     passage: str = ""
+    path: str = ""
 
 
 class Direction(StrEnum):

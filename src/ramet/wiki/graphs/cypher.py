@@ -37,7 +37,7 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "Section": {
         "section_key": "STRING PRIMARY KEY", "position": "INT64", "heading": "STRING", "level": "INT64",
-        "text": "STRING", "word_count": "INT64", "properties": "STRING",
+        "path": "STRING", "text": "STRING", "word_count": "INT64", "properties": "STRING",
     },
     "Category": {"name": "STRING PRIMARY KEY"},
     "Alias": {"alias_key": "STRING PRIMARY KEY", "title": "STRING"},

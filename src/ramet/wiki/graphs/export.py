@@ -30,6 +30,7 @@ PROPERTIES = {
     "position": "int",
     "heading": "string",
     "level": "int",
+    "path": "string",
     "text": "string",
 }
 """Every property of every node -> its type in GraphML, in the order of the columns."""

@@ -91,6 +91,7 @@ def section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
             "position": position,
             "heading": section.heading,
             "level": section.level,
+            "path": section.path,
             "text": section.text,
         }
         for position, section in enumerate(item.article.sections)
@@ -111,7 +112,7 @@ _SCHEMA = (
     "CREATE NODE TABLE Article(title_key STRING PRIMARY KEY, title STRING, expansion_depth INT64, "
     "description STRING, loaded BOOLEAN, revision STRING, url STRING)",
     "CREATE NODE TABLE Section(section_key STRING PRIMARY KEY, position INT64, heading STRING, level INT64, "
-    "text STRING)",
+    "path STRING, text STRING)",
     "CREATE NODE TABLE Category(name STRING PRIMARY KEY)",
     "CREATE NODE TABLE Alias(alias_key STRING PRIMARY KEY, title STRING)",
     "CREATE REL TABLE HAS_SECTION(FROM Article TO Section)",
@@ -141,7 +142,7 @@ _DELETE_ARTICLE = "MATCH (a:Article {title_key: $key}) DETACH DELETE a"
 _CREATE_SECTIONS = """
     UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key})
     CREATE (a)-[:HAS_SECTION]->(:Section {section_key: row.section_key, position: row.position,
-        heading: row.heading, level: row.level, text: row.text})"""
+        heading: row.heading, level: row.level, path: row.path, text: row.text})"""
 _DELETE_SECTIONS = "MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section) DETACH DELETE s"
 
 _CATEGORIES = "UNWIND $keys AS key MATCH (c:Category {name: key}) RETURN c.name"

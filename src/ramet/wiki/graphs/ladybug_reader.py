@@ -22,7 +22,7 @@ PAGE_ROWS = 500
 
 _SECTION = """
     MATCH (a:Article {title_key: $key})-[:HAS_SECTION]->(s:Section {section_key: $section})
-    RETURN a.title, a.expansion_depth, s.heading, s.text, a.url"""
+    RETURN a.title, a.expansion_depth, s.heading, s.text, a.url, s.path"""
 _COUNTS = {
     "articles": "MATCH (a:Article) WHERE a.loaded RETURN count(*)",
     "discovered": "MATCH (a:Article) WHERE NOT a.loaded RETURN count(*)",
@@ -34,7 +34,7 @@ _COUNTS = {
 _DUMPS = {
     "Article": "MATCH (a:Article) RETURN a.title_key, a.title, a.expansion_depth, a.description, a.revision, "
     "a.url, a.loaded",
-    "Section": "MATCH (s:Section) RETURN s.section_key, s.position, s.heading, s.level, s.text",
+    "Section": "MATCH (s:Section) RETURN s.section_key, s.position, s.heading, s.level, s.path, s.text",
     "Category": "MATCH (c:Category) RETURN c.name",
     "Alias": "MATCH (x:Alias) RETURN x.alias_key, x.title",
     "HAS_SECTION": "MATCH (a:Article)-[:HAS_SECTION]->(s:Section) RETURN a.title_key, s.section_key",
@@ -61,7 +61,7 @@ _PAGE_OF_ALIASES = """
     RETURN x.alias_key, x.title, a.title_key ORDER BY x.alias_key LIMIT $limit"""
 _SECTIONS_OF = """
     MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section)
-    RETURN s.position, s.heading, s.level, s.text ORDER BY s.position"""
+    RETURN s.position, s.heading, s.level, s.path, s.text ORDER BY s.position"""
 _POSITIONS_OF = """
     MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section) RETURN s.position ORDER BY s.position"""
 _CATEGORIES_OF = "MATCH (:Article {title_key: $key})-[:IN_CATEGORY]->(c:Category) RETURN c.name ORDER BY c.name"
@@ -128,8 +128,8 @@ class LadybugReading:
             }
             yield GraphNode("Article", f"Article:{key}", properties)
         for key, *_ in self._pages(_PAGE_OF_ARTICLES):
-            for position, heading, level, text in self._file.read(_SECTIONS_OF, {"key": key}):
-                properties = {"position": position, "heading": heading, "level": level, "text": text}
+            for position, heading, level, path, text in self._file.read(_SECTIONS_OF, {"key": key}):
+                properties = {"position": position, "heading": heading, "level": level, "path": path, "text": text}
                 yield GraphNode("Section", f"Section:{key}#{position}", properties)
         for (name,) in self._pages(_PAGE_OF_CATEGORIES):
             yield GraphNode("Category", f"Category:{name}", {"name": name})

@@ -105,7 +105,7 @@ class PassageIndex:
             for number, (position, start, end) in enumerate(passages):
                 section = item.article.sections[position]
                 [(passage,)] = self._file.rows(_CREATE, [item.article.key, position, start, end])
-                columns = (item.article.title, section.heading, section.text[start:end])
+                columns = (item.article.title, section.path or section.heading, section.text[start:end])
                 self._file.rows(_CREATE_WORDS, [passage, *map(_indexed, columns)])
                 if item.vectors:
                     self._file.rows(_CREATE_VECTOR, [passage, pack(item.vectors[number])])
@@ -156,15 +156,15 @@ def hits(found: Iterable[FoundPassage], section: Callable[[str, int], Sequence[A
 
     Args:
         found: from this index.
-        section: gives (title, expansion_depth, heading, text, url) of a section by its article's canonical title and
-            its position.
+        section: gives (title, expansion_depth, heading, text, url, path) of a section by its article's canonical title
+            and its position.
     """
     shown = []
     for score, key, position, start, end in found:
         row = section(key, position)
         if row is not None:
-            title, depth, heading, text, url = row
-            shown.append(SearchHit(score, key, title, depth, heading, text, url, text[start:end]))
+            title, depth, heading, text, url, path = row
+            shown.append(SearchHit(score, key, title, depth, heading, text, url, text[start:end], path))
     return shown
 
 

@@ -58,7 +58,7 @@ def passages_of(article: Article) -> list[Passage]:
 def texts_of(article: Article) -> list[str]:
     """Return what stands for each passage of an article in the vector space."""
     return [
-        passage_text(article.title, section.heading, section.text[start:end])
+        passage_text(article.title, section.path or section.heading, section.text[start:end])
         for position, start, end in passages_of(article)
         for section in (article.sections[position],)
     ]

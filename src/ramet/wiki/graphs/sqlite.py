@@ -34,8 +34,8 @@ _SCHEMA = (
         url TEXT NOT NULL DEFAULT '')""",
     """CREATE TABLE sections(
         id INTEGER PRIMARY KEY, article INTEGER NOT NULL REFERENCES articles(id) ON DELETE CASCADE,
-        position INTEGER NOT NULL, heading TEXT NOT NULL, level INTEGER NOT NULL, text TEXT NOT NULL,
-        UNIQUE(article, position))""",
+        position INTEGER NOT NULL, heading TEXT NOT NULL, level INTEGER NOT NULL, path TEXT NOT NULL,
+        text TEXT NOT NULL, UNIQUE(article, position))""",
     "CREATE TABLE categories(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     """CREATE TABLE memberships(
         article INTEGER NOT NULL REFERENCES articles(id) ON DELETE CASCADE,
@@ -75,7 +75,7 @@ _DELETE_UNLINKED = """
     DELETE FROM articles WHERE id = ? AND NOT loaded AND NOT EXISTS (SELECT 1 FROM links WHERE target = articles.id)"""
 
 _DELETE_SECTIONS = "DELETE FROM sections WHERE article = ?"
-_CREATE_SECTION = "INSERT INTO sections(article, position, heading, level, text) VALUES (?, ?, ?, ?, ?)"
+_CREATE_SECTION = "INSERT INTO sections(article, position, heading, level, path, text) VALUES (?, ?, ?, ?, ?, ?)"
 
 _LEAVE_CATEGORIES = "DELETE FROM memberships WHERE article = ? RETURNING category"
 _ADD_CATEGORY = "INSERT INTO categories(name) VALUES (?) ON CONFLICT DO NOTHING"
@@ -262,7 +262,7 @@ class SqliteGraph(SqliteReading):
     def _create_contents(self, number: int, item: EmbeddedArticle) -> None:
         article = item.article
         sections = [
-            (number, position, section.heading, section.level, section.text)
+            (number, position, section.heading, section.level, section.path, section.text)
             for position, section in enumerate(article.sections)
         ]
         self._file.run_many(_CREATE_SECTION, sections)

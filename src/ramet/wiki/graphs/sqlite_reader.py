@@ -34,14 +34,14 @@ _ADJACENT = {
         WHERE near.title_key = ?""",
 }
 _HIT = """
-    SELECT title, expansion_depth, heading, text, url
+    SELECT title, expansion_depth, heading, text, url, path
     FROM articles JOIN sections ON article = articles.id WHERE title_key = ? AND position = ?"""
 
 _ARTICLES = """
     SELECT title_key, title, expansion_depth, description, revision, url, loaded FROM articles ORDER BY title_key"""
 # The order of joining is told (CROSS JOIN), so that rows come sorted without being sorted.
 _SECTIONS = """
-    SELECT title_key, position, heading, level, text, title, expansion_depth, url, sections.id
+    SELECT title_key, position, heading, level, path, text
     FROM articles CROSS JOIN sections ON article = articles.id ORDER BY title_key, position"""
 _CATEGORIES = "SELECT name FROM categories ORDER BY name"
 _ALIASES = """
@@ -114,8 +114,8 @@ class SqliteReading:
                 "url": url,
             }
             yield GraphNode("Article", f"Article:{key}", properties)
-        for key, position, heading, level, text, *_ in self._file.stream(_SECTIONS):
-            properties = {"position": position, "heading": heading, "level": level, "text": text}
+        for key, position, heading, level, path, text in self._file.stream(_SECTIONS):
+            properties = {"position": position, "heading": heading, "level": level, "path": path, "text": text}
             yield GraphNode("Section", f"Section:{key}#{position}", properties)
         for (name,) in self._file.stream(_CATEGORIES):
             yield GraphNode("Category", f"Category:{name}", {"name": name})
@@ -140,9 +140,9 @@ class SqliteReading:
     def _dumped(self) -> Iterator[tuple[str, Sequence[object]]]:
         for *values, loaded in self._file.stream(_ARTICLES):
             yield "Article", [*values, bool(loaded)]
-        for key, position, heading, level, text, *_ in self._file.stream(_SECTIONS):
+        for key, position, *values in self._file.stream(_SECTIONS):
             section = f"{key}#{position}"
-            yield "Section", [section, position, heading, level, text]
+            yield "Section", [section, position, *values]
             yield "HAS_SECTION", [key, section]
         yield from (("Passage", row) for row in self._index.dump())
         yield from (("Category", row) for row in self._file.stream(_CATEGORIES))

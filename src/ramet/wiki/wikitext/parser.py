@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ramet import InvalidKey, title_key
-from ramet.wiki.pages import Article, Markup, Page, Refusal, RefusalReason, Section, split_sections
+from ramet.wiki.pages import Article, HeadingPath, Markup, Page, Refusal, RefusalReason, Section, split_sections
 from ramet.wiki.wikitext.markup import (
     Views,
     read_extensions,
@@ -153,21 +153,22 @@ def _is_disambiguation(page: Page, body: str, site: Site) -> bool:
 def _sections(views: Views, site: Site) -> Iterator[Section]:
     """The lead and the sections that have text, in reading order."""
     text = without_tables(with_labels(without_templates("".join(views.text), site), site))
-    heading, level, at = "", 1, 0  # the heading as wikitext still
+    heading, level, path, at = "", 1, "", 0
+    headings = HeadingPath()
     for line in _HEADING.finditer(text):
         found = _heading(line[0].strip(f" {GONE}"))
         if found is None:
             continue
-        if section := _section(heading, level, text[at : line.start()], views):
-            yield section
-        level, heading, at = *found, line.end()
-    if section := _section(heading, level, text[at:], views):
-        yield section
+        if shown := _shown(text[at : line.start()], views):
+            yield Section(heading, level, shown, path)
+        level, heading, at = found[0], _one_line(views.restore(plain(found[1]))), line.end()
+        path = headings.enter(level, heading)
+    if shown := _shown(text[at:], views):
+        yield Section(heading, level, shown, path)
 
 
-def _section(heading: str, level: int, text: str, views: Views) -> Section | None:
-    shown = "" if text.isspace() else views.restore(plain(text)).strip()
-    return Section(_one_line(views.restore(plain(heading))), level, shown) if shown else None
+def _shown(text: str, views: Views) -> str:
+    return "" if text.isspace() else views.restore(plain(text)).strip()
 
 
 def _heading(line: str) -> tuple[int, str] | None:
