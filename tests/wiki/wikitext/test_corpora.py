@@ -14,6 +14,7 @@ from pathlib import Path
 import mwparserfromhell
 import pytest
 
+from benchmarks.wiki_lost_text import lost_text
 from ramet.model.keys import InvalidKey, title_key
 from ramet.wiki.pages import Article, Refusal, RefusalReason
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page
@@ -25,6 +26,7 @@ from tests.wiki.wikitext.sites import ENGLISH, LATGALIAN
 CORPUS = Path(__file__).parents[3].parent / "shared" / "wiki-corpus"
 SITES = {"ltgwiki": LATGALIAN, "enwiki-a": ENGLISH}
 CPU_SECONDS_PER_PAGE_MAX = 2
+LOST_SHARE_MAX = 0.005
 
 pytestmark = [
     pytest.mark.proof,
@@ -171,3 +173,9 @@ def test_no_markup_is_left_in_the_text(corpus: str) -> None:
                 if markup.search(line):
                     written = [part for part in markup.split(line) if letters(part)]
                     assert any(letters(part) in verbatim for part in written), (case.article.title, line)
+
+
+def test_few_sentences_lose_what_a_template_shows() -> None:
+    lost = lost_text((text for _, text, _ in pages("enwiki-a")), ENGLISH)
+    assert lost.sentences > 15_000
+    assert lost.share <= LOST_SHARE_MAX, lost.templates.most_common(20)

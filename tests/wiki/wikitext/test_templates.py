@@ -77,6 +77,10 @@ def test_what_a_template_shows_is_left_out_if_it_is_not_known(text: str, plain: 
             "{{sortname|Ann|Lee|dab=x}} {{HMS|Hood}} {{nq|w}} {{zh|c=\u5317\u4eac|p=B\u011bij\u012bng}}",
             "Ann Lee HMS Hood w \u5317\u4eac; B\u011bij\u012bng",
         ),
+        (
+            "{{angbr|x}} {{respell|BER|lin}} {{US$|5}} {{hlist|a|b}} {{snds}}c{{' \"}}",
+            "\u27e8x\u27e9 BER-lin US$5 a \u00b7 b \u2013 c'\"",
+        ),
         ("1{{ndash}}2{{snd}}3{{mdash}}4 {{!}} 5{{=}}6", "1\u20132 \u2013 3\u20144 | 5=6"),
     ],
 )
