@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ramet import Client, Task, TaskState, display_key, path_key
 from ramet.cli.errors import CliError
+from ramet.cli.operations import moment_of
 from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, several, short_ids
 from ramet.cli.output import console, prose, relative, styled_state
 from ramet.commands.terminal import counted, emit, plain, table
@@ -40,7 +41,8 @@ class TaskListing(NamedTuple):
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many.")
 @click.option("--after", type=click.IntRange(min=0), default=0, metavar="NUMBER",
               help="Go on behind the page whose last line named this number.")  # fmt: skip
-@click.option("--oldest", is_flag=True, help="The oldest first, not the newest.")
+@click.option("--oldest/--newest", help="The oldest first, or the newest, as without it.")
+@click.option("--since", metavar="WHEN", help="Created at or after: 10:00, 2026-11-25T10:00, 90m, 2h, 3d.")
 @database_options
 @short_ids("tracking_id")
 def tasks(
@@ -55,14 +57,19 @@ def tasks(
     limit: int,
     after: int,
     oldest: bool,
+    since: str | None,
     database: str,
     as_json: bool,
 ) -> None:
     """List tasks of one lineage or all, the newest first; of failed ones the error."""
-    if stale and (states or kind or key or tag or min_depth is not None or after):
+    if stale and (states or kind or key or tag or min_depth is not None or after or since):
         raise CliError("--stale lists claims by their lease: give only a tracking id and --limit with it")
 
+    if since and oldest:
+        raise CliError("--since lists the newest first: leave --oldest out")
+
     async def question(client: Client) -> TaskListing:
+        start = moment_of(since, client.clock.now()) if since else None
         if tracking_id is not None:
             await lineage_of(client, tracking_id)
         if stale:
@@ -78,6 +85,10 @@ def tasks(
             after=after,
             newest=not oldest,
         )
+        if start is not None:
+            # Newest first: a page without a younger task is behind the last of them. Imported ones may be older.
+            young = tuple(task for task in page.tasks if task.created_at >= start)
+            page = page._replace(tasks=young, next_after=page.next_after if young else None)
         return TaskListing(*page, compared(client, kind, key) if key is not None else "")
 
     found = ask(database, question)

@@ -92,3 +92,20 @@ def test_tasks_are_listed_by_their_tag(cli: Cli) -> None:
     assert cli.documents("tasks", "--tag", "green") == []
     assert "a tag" in cli.bad("submit", APP, "node", '{"name": "c"}', "--tag", "x" * 65)
     assert "--stale" in cli.bad("tasks", "--stale", "--tag", "red")
+
+
+def test_tasks_since_a_moment_are_listed_the_newest_first(cli: Cli) -> None:
+    old, _ = cli.submit("node", {"name": "old"})
+    cli.change(f"UPDATE ramet_tasks SET created_at = created_at - 7200 WHERE id = '{old}'")
+    young = [cli.submit("node", {"name": name})[0] for name in "ab"]
+    assert [task["id"] for task in cli.documents("tasks", "--since", "1h")] == young[::-1]
+    assert [task["id"] for task in cli.documents("tasks", "--since", "3h", "--newest")] == [*young[::-1], old]
+    assert "and more" not in cli.good("tasks", "--since", "1h")
+    assert "and more" in cli.good("tasks", "--since", "1h", "--limit", "1")
+
+
+def test_a_since_that_is_no_moment_or_does_not_go_with_the_order_is_refused(cli: Cli) -> None:
+    cli.submit("bare")
+    assert "is no moment" in cli.bad("tasks", "--since", "soon")
+    assert "--oldest" in cli.bad("tasks", "--since", "1h", "--oldest")
+    assert "--stale" in cli.bad("tasks", "--since", "1h", "--stale")

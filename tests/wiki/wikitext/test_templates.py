@@ -68,6 +68,15 @@ def test_what_a_template_shows_is_left_out_if_it_is_not_known(text: str, plain: 
             "at 51\u00b030\u2032N 0\u00b07\u2032W 1.5, -2.5",
         ),
         ("{{val|1234.5|0.2|e=6|u=kg}} {{val|5}}", "1,234.5\u00b10.2\u00d7106 kg 5"),
+        ("{{dts||10|17}} {{dts|2014|February|28}}", "October 17 February 28, 2014"),
+        (
+            "({{circa}} 100) {{circa|1200|1210}} a {{sic}} {{sic|hte}} {{sic|x|y|hide=y}}",
+            "(c. 100) c. 1200\u20131210 a [sic] hte [sic] xy",
+        ),
+        (
+            "{{sortname|Ann|Lee|dab=x}} {{HMS|Hood}} {{nq|w}} {{zh|c=\u5317\u4eac|p=B\u011bij\u012bng}}",
+            "Ann Lee HMS Hood w \u5317\u4eac; B\u011bij\u012bng",
+        ),
         ("1{{ndash}}2{{snd}}3{{mdash}}4 {{!}} 5{{=}}6", "1\u20132 \u2013 3\u20144 | 5=6"),
     ],
 )

@@ -174,10 +174,10 @@ def _fraction(arguments: Arguments, site: Site) -> str:
 def _date(arguments: Arguments, site: Site) -> str:
     """The date alone: an age would be another one every year."""
     year, month, day = (arguments.at(number) for number in (1, 2, 3))
-    if not year.isdecimal():
-        return year
     name = _month(month)
-    if not name:
+    if not year and name:
+        return f"{name} {day}".rstrip()
+    if not name or not year.isdecimal():
         return year
     if not day.isdecimal():
         return f"{name} {year}"
@@ -221,12 +221,32 @@ def _coordinates(arguments: Arguments, site: Site) -> str:
     return shown_.strip()
 
 
+def _circa(arguments: Arguments, site: Site) -> str:
+    years = [text for text in arguments.unnamed if text][:2]
+    return f"c. {_DASH.join(years)}" if years else "c."
+
+
+def _chinese(arguments: Arguments, site: Site) -> str:
+    words = [arguments.named.get(key, "") for key in ("c", "s", "t", "v", "p", "w", "j", "y", "b", "l")]
+    return "; ".join(filter(None, (*arguments.unnamed[:1], *words)))
+
+
+def _sic(arguments: Arguments, site: Site) -> str:
+    """The words that are meant, and that they are as in the source."""
+    hidden = arguments.named.get("hide") or arguments.named.get("nolink") == "hide"
+    words = "".join(text for text in arguments.unnamed[:2])
+    return " ".join(filter(None, (words, "" if hidden else "[sic]")))
+
+
 _KINDS: Mapping[str, Callable[[Arguments, Site], str]] = {
     "quantity": _quantity,
     "value": _value,
     "fraction": _fraction,
     "date": _date,
     "as_of": _as_of,
+    "circa": _circa,
+    "sic": _sic,
+    "chinese": _chinese,
     "coordinates": _coordinates,
 }
 
