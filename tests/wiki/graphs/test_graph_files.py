@@ -66,9 +66,9 @@ def test_a_graph_of_another_schema_is_refused(
     graph_path: Path, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_writer(graph_path, embedder).close()
-    monkeypatch.setattr(graph_file, "SCHEMA_VERSION", 4)
+    monkeypatch.setattr(graph_file, "SCHEMA_VERSION", 5)
     for opening in openings(graph_path, embedder):
-        with pytest.raises(GraphMismatch, match="has graph schema 3, this release reads 4"):
+        with pytest.raises(GraphMismatch, match="has graph schema 4, this release reads 5"):
             opening()
 
 

@@ -12,7 +12,7 @@ from ramet.commands.errors import one_line
 from ramet.wiki.errors import GraphBusy, GraphError, GraphMismatch
 from ramet.wiki.graphs.base import NO_MODEL
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 def new_info(*, model_id: str, dimension: int, language: str) -> dict[str, str]:
