@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Context, SyncContext, TaskState, url_key
+from ramet import App, Context, Limits, SyncContext, TaskState, url_key
 from ramet.engine.worker.loops import declare_limits
 from ramet.fetch import Page, Refused, declare_fetching, fetch, fetch_sync
 from ramet.testing import FakeClock, drain, fresh_client, run_task
@@ -44,6 +44,25 @@ async def test_a_page_is_what_the_server_answered() -> None:
     assert page.content == page.text().encode()
     assert page.links() == [f"{SITE}/a"]
     assert web.server.requests[-1].headers["user-agent"] == SETTINGS.user_agent
+
+
+async def test_a_task_whose_time_is_nearly_over_asks_nobody_and_ends_by_its_attempts_or_its_time() -> None:
+    """Coming back later would not: a task's own time stands still while it waits for a turn."""
+    app = App()
+    declare_fetching(app, SETTINGS)
+
+    @app.task("page", limits=Limits(task_seconds=0.3, max_attempts=3))
+    async def page(ctx: Context, url: str) -> None:
+        await fetch(ctx, url)
+
+    async with fresh_client(app) as client:
+        told = await client.submit("page", SITE)
+        await drain(app, client)
+        task = await client.get(told.id)
+    assert task is not None
+    assert task.state is TaskState.FAILED
+    assert task.snoozes == 0
+    assert "less than 0.5 s is left of the task's time" in (task.error or "")
 
 
 async def test_an_app_that_does_not_say_how_it_fetches_is_told_in_one_line() -> None:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from ramet import App, ClaimLost, TransactionRefused
 from ramet.fetch.addresses import WebError
 from ramet.fetch.client import plain_url
-from ramet.fetch.errors import BusyAnswer, HostBusy, HostTurnLater, Refused
+from ramet.fetch.errors import BusyAnswer, HostBusy, HostTurnLater, Refused, Trouble
 from ramet.fetch.fetcher import LoopFetchers
 from ramet.fetch.host_gate import LOOK_SECONDS, slot_statements
 from ramet.fetch.messages import Request, Response
@@ -136,8 +136,8 @@ class HostPace:
         """
         request = Request(request) if isinstance(request, str) else request
         if ctx.call_seconds < CALL_SECONDS_MIN:
-            # The task's own time is over, which is not a failure: coming back ends it by its deadline.
-            raise HostTurnLater(1.0, self._host_of(request.url))
+            # Coming back later would end it never: a task's own time stands still while it waits for a turn.
+            raise Trouble(f"less than {CALL_SECONDS_MIN:g} s is left of the task's time: {request.url} is not asked")
         visit = _Visit(self, ctx, settings)
         fetcher = self._fetchers.here()
 

@@ -20,7 +20,7 @@ ABSENT = "the shared wiki corpus is not beside this repository"
 SEEDS = ("Anarchism", "Aristotle")
 TEXT_CHARACTERS = 6_000
 HOLE = "Arkadiko bridge"
-"""A title that leads nowhere."""
+"""A title that redirects to a page that is not there."""
 
 
 def write_articles(path: Path) -> Path:
@@ -32,6 +32,7 @@ def write_articles(path: Path) -> Path:
         named = [other for other in titles if len(other) > 1 and f" {other.lower()}" in text.lower()]
         links = [*named, *titles[at + 1 : at + 3], *([HOLE] if title.startswith("Al") else [])]
         lines.append(json.dumps({"title": title, "text": text, "links": links}))
+    lines.append(json.dumps({"title": HOLE, "redirect": "Nowhere"}))
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
