@@ -12,7 +12,7 @@ import pytest
 from ramet.wiki.graphs.registry import open_graph_reader
 from ramet.wiki.runs import RunSettings
 from tests.wiki.made_up_wikis import expand_in_process, settings_for
-from tests.wiki.small_wikipedia import CORPUS, MAIN_PAGE, Reached, as_export, reached, texts
+from tests.wiki.small_wikipedia import CORPUS, MAIN_PAGE, Reached, as_export, reached, records, texts
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
 pytestmark = [
@@ -66,11 +66,17 @@ def of_another_namespace(titles: set[str]) -> set[str]:
     return {title for title in titles if title.startswith(("Vikipedeja:", "Seviškuo:", "Lītuotuojs:"))}
 
 
+def looked_up(counted: Reached) -> Reached:
+    """A file knows its titles: of what is missing, only what it has (a redirect to nowhere) is looked up."""
+    there = {record["title"] for record in records()}
+    return counted._replace(missing={title for title in counted.missing if title in there})
+
+
 @pytest.mark.parametrize("form", [pytest.param("JSON Lines", marks=pytest.mark.nightly), "dump"])
 async def test_from_the_main_page_everything_is_as_counted(tmp_path: Path, form: str) -> None:
     told = await expanded(tmp_path, form, [MAIN_PAGE])
     counted = reached([MAIN_PAGE])
-    assert told._replace(missing=told.missing - of_another_namespace(told.missing)) == counted
+    assert told._replace(missing=told.missing - of_another_namespace(told.missing)) == looked_up(counted)
     assert len(counted.articles) > 400
     assert len(counted.aliases) > 20
     assert len(counted.links) > 1_000
@@ -81,6 +87,6 @@ async def test_from_all_articles_at_once_the_whole_wikipedia_is_as_counted(tmp_p
     seeds = sorted(reached(texts()).articles)
     told = await expanded(tmp_path, "dump", seeds)
     counted = reached(seeds)
-    assert told._replace(missing=told.missing - of_another_namespace(told.missing)) == counted
+    assert told._replace(missing=told.missing - of_another_namespace(told.missing)) == looked_up(counted)
     assert len(counted.articles) > 880
     assert len(counted.links) > 2_500

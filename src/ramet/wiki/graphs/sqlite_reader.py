@@ -160,7 +160,3 @@ class SqliteReading:
 def _neighbor(distance: int, row: Row) -> Neighbor:
     key, title, depth, loaded, url = row
     return Neighbor(distance, key, title, depth, bool(loaded), url)
-
-
-def _listed(keys: Collection[str]) -> str:
-    return json.dumps(sorted(set(keys)))
