@@ -12,14 +12,13 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from ramet import InvalidKey, title_key
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.wiki.commands import terminal
 from ramet.wiki.commands.options import data_option, database_option, graph_of, graph_option
 from ramet.wiki.embedding.registry import NONE
-from ramet.wiki.errors import NotInGraph
-from ramet.wiki.graphs.base import Direction, GraphStore, Neighbor, SearchHit
+from ramet.wiki.graph_access import find_article
+from ramet.wiki.graphs.base import Direction, Neighbor, SearchHit
 from ramet.wiki.graphs.export import Exported, ExportFormat, export_file, export_stream
 from ramet.wiki.graphs.registry import open_graph_reader
 from ramet.wiki.graphs.search import Ranking, SearchResult, search_graph, section_url
@@ -127,23 +126,6 @@ def neighbors(title: str, direction: str, depth: int, limit: int, graph: Path | 
     out.print(_table(found))
     if len(found) == limit:
         click.echo(f"the nearest {counted(limit, 'article')}; there may be more: --limit")
-
-
-def find_article(graph: GraphStore, title: str) -> Neighbor:
-    """The article that a person means by `title`, by whatever name the graph knows it.
-
-    Raises:
-        NotInGraph: it knows none.
-    """
-    try:
-        key = title_key(title)
-    except InvalidKey as error:
-        raise NotInGraph(f"{title!r} is no title: {error}") from error
-    # A wiki may tell titles apart by the case of their first letter.
-    for spelling in (key, " ".join(title.replace("_", " ").split())):
-        if found := graph.find(spelling):
-            return found
-    raise NotInGraph(f"the graph has no article {title!r}; `ramet wiki search --words` finds words in titles")
 
 
 def _table(found: list[Neighbor]) -> Table:

@@ -110,6 +110,23 @@ class SearchHit:
     path: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class GraphSection:
+    """A section of a loaded article.
+
+    Attributes:
+        heading: its own; empty for the lead.
+        level: 1 for the lead, 2 to 6 as MediaWiki counts headings.
+        path: the headings that it is below, and its own; empty for the lead.
+        text: plain text.
+    """
+
+    heading: str
+    level: int
+    path: str
+    text: str
+
+
 class Direction(StrEnum):
     """Which way links are followed."""
 
@@ -229,6 +246,9 @@ class GraphStore(Protocol):
 
     def find(self, title_key: str) -> Neighbor | None:
         """The article of this canonical title, or the one that it is an alias of, at distance 0."""
+
+    def sections(self, title_key: str) -> list[GraphSection]:
+        """The sections of the article of this canonical title, in order; none of one that is not loaded."""
 
     def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
         """Articles within `depth` links, nearest first, then by canonical title; each once, without the article itself.

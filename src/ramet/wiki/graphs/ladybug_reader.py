@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, Neighbor, SearchHit
+from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, GraphSection, Neighbor, SearchHit
 from ramet.wiki.graphs.ladybug_file import LadybugFile
 from ramet.wiki.graphs.passage_index import PassageIndex, hits
 from ramet.wiki.graphs.traversal import walk
@@ -92,6 +92,10 @@ class LadybugReading:
             if rows := self._file.read(query, {"key": title_key}):
                 return Neighbor(0, *rows[0])
         return None
+
+    def sections(self, title_key: str) -> list[GraphSection]:
+        """See `GraphStore.sections`."""
+        return [GraphSection(*row[1:]) for row in self._file.read(_SECTIONS_OF, {"key": title_key})]
 
     def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
         """See `GraphStore.neighbors`."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
+from ramet.wiki.embedding.base import Embedder, Vector
 from ramet.wiki.embedding.registry import open_embedder, spec_of
 from ramet.wiki.errors import GraphError, GraphMismatch
 from ramet.wiki.graphs.base import Direction, GraphStore, SearchHit
@@ -71,22 +72,12 @@ def search_graph(
         GraphMismatch: its vectors come from a model that this release does not have.
         ExtraMissing, DatasetError: the model is not there.
     """
+    model = QueryModel(path, embedder, data_dir)
     with open_graph_reader(path) as graph:
-        semantic = False
-        if not graph.dimension:
-            if ranking is Ranking.VECTORS:
-                raise GraphError(f"{path} has no vectors: search it by words")
-            ranking = Ranking.WORDS
-        asks: list[_Ask] = []
-        if ranking is not Ranking.VECTORS:
-            asks.append(lambda count, among: graph.search_words(text, limit=count, among=among))
-        if ranking is not Ranking.WORDS:
-            by_meaning, semantic = _for_meaning(graph, path, text, embedder, data_dir)
-            asks.append(by_meaning)
-        ask = asks[0] if len(asks) == 1 else _together(asks)
+        ask = ranked(graph, text, model, ranking)
         hits = ask(limit, None)
         followed = [_follow(graph, hit, follow, ask) if follow else [] for hit in hits]
-    return SearchResult(hits, followed, semantic, ranking)
+        return SearchResult(hits, followed, model.semantic, Ranking.WORDS if not graph.dimension else ranking)
 
 
 def section_url(hit: SearchHit) -> str:
@@ -94,11 +85,11 @@ def section_url(hit: SearchHit) -> str:
     return f"{hit.url}#{quote(hit.heading.replace(' ', '_'))}" if hit.url and hit.heading else hit.url
 
 
-_Ask = Callable[[int, Collection[str] | None], list[SearchHit]]
+Ask = Callable[[int, Collection[str] | None], list[SearchHit]]
 """The best so many sections, of all articles or of some."""
 
 
-def _together(asks: Sequence[_Ask]) -> _Ask:
+def _together(asks: Sequence[Ask]) -> Ask:
     def ask(limit: int, among: Collection[str] | None) -> list[SearchHit]:
         return fused([ask_one(max(FUSED, limit), among) for ask_one in asks])[:limit]
 
@@ -125,21 +116,61 @@ def fused(rankings: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
     return sorted(found, key=lambda hit: (-hit.score, hit.title_key, hit.heading, hit.text))
 
 
-def _for_meaning(graph: GraphStore, path: Path, text: str, spec: str | None, data_dir: Path) -> tuple[_Ask, bool]:
-    if spec is None:
-        spec = spec_of(graph.model_id)
-    if spec is None:
-        raise GraphMismatch(f"{path} holds vectors of {graph.model_id}: name that model with --embed")
-    embedder = open_embedder(spec, data_dir)
-    if embedder is None:
-        raise GraphMismatch(f"{path} holds vectors of {graph.model_id}: --embed none cannot ask for them")
-    info = {"embedding_model": graph.model_id, "embedding_dimension": str(graph.dimension)}
-    check_model(path, info, model_id=embedder.model_id, dimension=embedder.dimension)
-    vector = embedder.embed_query(text)
-    return lambda limit, among: graph.search(vector, limit=limit, among=among), embedder.semantic
+class QueryModel:
+    """The model of a graph's vectors, opened when a query needs it."""
+
+    def __init__(self, path: Path, spec: str | None, data_dir: Path) -> None:
+        """`spec` names the model, as `open_embedder` takes it; None for one that comes with ramet."""
+        self._path = path
+        self._spec = spec
+        self._data_dir = data_dir
+        self._opened: Embedder | None = None
+
+    @property
+    def semantic(self) -> bool:
+        """Whether nearness of vectors means nearness of meaning; false before the model is opened."""
+        return self._opened is not None and self._opened.semantic
+
+    def vector(self, graph: GraphStore, text: str) -> Vector:
+        """Return the vector of a query.
+
+        Raises:
+            GraphMismatch: the graph's vectors come from another model, or from one that must be named.
+            ExtraMissing, DatasetError: the model is not there.
+        """
+        if self._opened is None:
+            spec = self._spec or spec_of(graph.model_id)
+            if spec is None:
+                raise GraphMismatch(f"{self._path} holds vectors of {graph.model_id}: name that model with --embed")
+            self._opened = open_embedder(spec, self._data_dir)
+        if self._opened is None:
+            raise GraphMismatch(f"{self._path} holds vectors of {graph.model_id}: --embed none cannot ask for them")
+        info = {"embedding_model": graph.model_id, "embedding_dimension": str(graph.dimension)}
+        check_model(self._path, info, model_id=self._opened.model_id, dimension=self._opened.dimension)
+        return self._opened.embed_query(text)
 
 
-def _follow(graph: GraphStore, hit: SearchHit, count: int, ask: _Ask) -> list[SearchHit]:
+def ranked(graph: GraphStore, text: str, model: QueryModel, ranking: Ranking) -> Ask:
+    """Return what finds the sections of a graph that fit a text, by words alone where the graph has no vectors.
+
+    Raises:
+        GraphError: the graph has no vectors, and they were asked for.
+        GraphMismatch, ExtraMissing, DatasetError: as `QueryModel.vector`.
+    """
+    if not graph.dimension:
+        if ranking is Ranking.VECTORS:
+            raise GraphError("the graph has no vectors: search it by words")
+        ranking = Ranking.WORDS
+    asks: list[Ask] = []
+    if ranking is not Ranking.VECTORS:
+        asks.append(lambda count, among: graph.search_words(text, limit=count, among=among))
+    if ranking is not Ranking.WORDS:
+        vector = model.vector(graph, text)
+        asks.append(lambda count, among: graph.search(vector, limit=count, among=among))
+    return asks[0] if len(asks) == 1 else _together(asks)
+
+
+def _follow(graph: GraphStore, hit: SearchHit, count: int, ask: Ask) -> list[SearchHit]:
     near = graph.neighbors(hit.title_key, direction=Direction.OUT, depth=1, limit=LINKED_MAX)
     best: dict[str, SearchHit] = {}
     for section in ask(count * SECTIONS_PER_ARTICLE_GUESS, [neighbor.title_key for neighbor in near]):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, Neighbor, SearchHit
+from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, GraphSection, Neighbor, SearchHit
 from ramet.wiki.graphs.passage_index import PassageIndex, hits
 from ramet.wiki.graphs.traversal import walk
 from ramet.wiki.sqlite_file import Row, SqliteFile
@@ -43,6 +43,9 @@ _ARTICLES = """
 _SECTIONS = """
     SELECT title_key, position, heading, level, path, text
     FROM articles CROSS JOIN sections ON article = articles.id ORDER BY title_key, position"""
+_SECTIONS_OF = """
+    SELECT heading, level, path, text FROM articles JOIN sections ON article = articles.id
+    WHERE title_key = ? ORDER BY position"""
 _CATEGORIES = "SELECT name FROM categories ORDER BY name"
 _ALIASES = """
     SELECT alias_key, aliases.title, title_key FROM aliases JOIN articles ON articles.id = article
@@ -79,6 +82,10 @@ class SqliteReading:
             if rows := self._file.rows(query, [title_key]):
                 return _neighbor(0, rows[0])
         return None
+
+    def sections(self, title_key: str) -> list[GraphSection]:
+        """See `GraphStore.sections`."""
+        return [GraphSection(*row) for row in self._file.rows(_SECTIONS_OF, [title_key])]
 
     def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
         """See `GraphStore.neighbors`."""

@@ -1,0 +1,131 @@
+"""Asking a graph from Python: what `ramet wiki search` and `neighbors` ask, typed, beside an expansion that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from ramet import InvalidKey, title_key
+from ramet.wiki.errors import NotInGraph
+from ramet.wiki.graphs.base import Direction, GraphSection, GraphStore, Neighbor, SearchHit
+from ramet.wiki.graphs.graph_file import no_graph
+from ramet.wiki.graphs.registry import Graph, open_graph_reader
+from ramet.wiki.graphs.search import QueryModel, Ranking, ranked
+from ramet.wiki.sources.dataset import default_data_dir
+
+__all__ = ["Direction", "GraphReader", "GraphSection", "Neighbor", "Ranking", "SearchHit", "open_graph"]
+
+
+class GraphReader:
+    """A graph to be asked, from :func:`open_graph`. Each call sees the graph as it is at that moment.
+
+    Its methods may be called from any thread. The model of the graph's vectors is loaded at the first search that needs
+    it and kept.
+    """
+
+    def __init__(self, path: Path, *, data_dir: Path, embedder: str | None) -> None:
+        """Use :func:`open_graph`, which checks that there is a graph."""
+        self.path = path
+        self._model = QueryModel(path, embedder, data_dir)
+
+    def search(
+        self, text: str, *, limit: int = 5, ranking: Ranking = Ranking.BOTH, among: Sequence[str] | None = None
+    ) -> list[SearchHit]:
+        """Return the sections that fit a text best, best first, each with the passage that fits.
+
+        Args:
+            text: a question, or words.
+            limit: sections, at most.
+            ranking: by words and meaning, or by one of them. A graph without vectors is searched by words.
+            among: titles of the articles to look into; None: all.
+
+        Raises:
+            GraphError: the graph cannot be read, or has no vectors and they were asked for.
+            GraphMismatch: its vectors come from a model that has to be named to :func:`open_graph`.
+            NotInGraph: it does not have one of `among`.
+            ExtraMissing, DatasetError: the model is not there.
+        """
+        with self._open() as graph:
+            keys = None if among is None else [find_article(graph, title).title_key for title in among]
+            return ranked(graph, text, self._model, ranking)(limit, keys)
+
+    def read(self, title: str, heading: str | None = None) -> list[GraphSection]:
+        """Return the sections of an article, in order; with `heading` those of that heading, or below that path.
+
+        Args:
+            title: of the article, or of a redirect to it.
+            heading: of a section, or the path of it (`Economy > Army`); an empty text for the lead.
+
+        Raises:
+            NotInGraph: there is no such article, or section; or it is known from links only.
+            GraphError: the graph cannot be read.
+        """
+        with self._open() as graph:
+            article = find_article(graph, title)
+            sections = graph.sections(article.title_key)
+        if not article.loaded:
+            raise NotInGraph(f"{article.title!r} is known from links only: it was not loaded")
+        if heading is None:
+            return sections
+        found = [one for one in sections if heading in (one.heading, one.path) or one.path.startswith(f"{heading} > ")]
+        if not found:
+            raise NotInGraph(f"{article.title!r} has no section {heading!r}")
+        return found
+
+    def neighbors(
+        self, title: str, *, direction: Direction = Direction.OUT, depth: int = 1, limit: int = 50
+    ) -> list[Neighbor]:
+        """Return the articles around one, nearest first; those that were not loaded are among them.
+
+        Args:
+            title: of the article, or of a redirect to it.
+            direction: follow its links, the links to it, or both.
+            depth: links to go along, at most.
+            limit: articles, at most.
+
+        Raises:
+            NotInGraph: there is no such article.
+            GraphError: the graph cannot be read.
+        """
+        with self._open() as graph:
+            article = find_article(graph, title)
+            return graph.neighbors(article.title_key, direction=direction, depth=depth, limit=limit)
+
+    def _open(self) -> AbstractContextManager[Graph]:
+        return open_graph_reader(self.path)
+
+
+def open_graph(path: str | Path, *, data_dir: str | Path | None = None, embedder: str | None = None) -> GraphReader:
+    """Open a graph that `ramet wiki expand` made, to be asked.
+
+    Args:
+        path: of the graph file.
+        data_dir: where fetched models are kept; None: where the command line keeps them.
+        embedder: the model of the graph's vectors, as `ramet wiki expand --embed` takes it. A graph of a model that
+            comes with ramet needs none named; a file from somebody else must not choose where queries are sent.
+
+    Raises:
+        GraphError: there is no graph.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise no_graph(place)
+    return GraphReader(place, data_dir=default_data_dir() if data_dir is None else Path(data_dir), embedder=embedder)
+
+
+def find_article(graph: GraphStore, title: str) -> Neighbor:
+    """Return the article that a person means by a title, by whatever name the graph knows it.
+
+    Raises:
+        NotInGraph: it knows none.
+    """
+    try:
+        key = title_key(title)
+    except InvalidKey as error:
+        raise NotInGraph(f"{title!r} is no title: {error}") from error
+    # A wiki may tell titles apart by the case of their first letter.
+    for spelling in (key, " ".join(title.replace("_", " ").split())):
+        if found := graph.find(spelling):
+            return found
+    raise NotInGraph(f"the graph has no article {title!r}; `ramet wiki search --words` finds words in titles")
