@@ -55,6 +55,8 @@ CONCURRENCY = 32
 """Handlers at once."""
 FRONTIER_MAX = 1_000_000
 """Titles that are looked at to see whether a run can go on; with more, it can."""
+START_WAIT_SECONDS_MAX = 600.0
+"""How long a start waits for a server that names the time to come back."""
 WATCH_SECONDS = 0.25
 """Between two looks at how far the run is."""
 
@@ -151,7 +153,8 @@ async def prepare(
 ) -> PreparedRun:
     """Open the source, find the seeds in it, and fetch what the run needs.
 
-    `progress` is told a line now and then while a big file is read.
+    A server that names the time to come back is waited for, as in the middle of a run. `progress` is given a line now
+    and then, while a big file is read or a server waited for.
 
     Raises:
         UnknownSeed: the source has no such article; names the nearest titles.
@@ -163,7 +166,7 @@ async def prepare(
         open_source, settings.source, data_dir, source_options(settings), progress=progress
     )
     try:
-        titles, site = await _resolve(source, seeds), await source.site()
+        titles, site = await _first_answers(source, seeds, progress)
         settings = settings.model_copy(
             update={
                 "language": site.language,
@@ -215,6 +218,33 @@ async def prepare_again(run: Run) -> PreparedRun:
     await source.close()
     embedder = await asyncio.to_thread(open_embedder, settings.embedder, data_dir)
     return PreparedRun(run.run_id, settings, (), run.seeds, name, attribution, embedder)
+
+
+async def _first_answers(
+    source: ArticleSource, seeds: Sequence[str], progress: Callable[[str], None] | None
+) -> tuple[dict[str, str], Site]:
+    """Return the seeds and the site, after the times that the source names.
+
+    Raises:
+        RetryAfter: it named more than `START_WAIT_SECONDS_MAX` together.
+        Transient, UnknownSeed: as `ArticleSource.resolve` and `_resolve`.
+    """
+    waited = 0.0
+    while True:
+        try:
+            return await _resolve(source, seeds), await source.site()
+        except RetryAfter as error:
+            seconds = max(error.seconds, 1.0)
+            waited += seconds
+            if waited > START_WAIT_SECONDS_MAX:
+                raise
+            if progress is not None:
+                progress(f"{source.name} asks to come back in {seconds:.0f} s: waiting (Ctrl-C stops)")
+            await pause(seconds)
+
+
+pause = asyncio.sleep
+"""How a start waits; tests put another in its place."""
 
 
 async def _resolve(source: ArticleSource, seeds: Sequence[str]) -> dict[str, str]:

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from ramet import RetryAfter
 from ramet.cli import main
+from ramet.wiki import expansion
+from ramet.wiki.runs import RunSettings
 from ramet.wiki.sources import mediawiki_calls
 
 pytest.importorskip("httpcore2", reason="the extra [wiki] is not installed")
@@ -51,6 +54,12 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mediawiki_calls, "PAUSE_SECONDS", (0.001, 0.001))
 
 
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that names a minute is not waited for."""
+    monkeypatch.setattr(expansion, "START_WAIT_SECONDS_MAX", 59.0)
+
+
 def refused(folder: Path, source: str) -> str:
     """The line that the command ends with."""
     words = ["wiki", "expand", "One", "--source", source, "--no-embed"]
@@ -62,6 +71,7 @@ def refused(folder: Path, source: str) -> str:
     return line
 
 
+@pytest.mark.usefixtures("no_waiting")
 @pytest.mark.network
 @pytest.mark.parametrize(
     ("status", "body", "headers", "told"),
@@ -82,6 +92,36 @@ def test_a_wiki_that_gives_no_answer_is_told_in_a_line(
     with serving(status, body, **headers) as address:
         line = refused(tmp_path, address)
     assert re.search(told, line), line
+
+
+async def test_a_wiki_that_names_the_time_to_come_back_is_waited_for_before_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paused: list[float] = []
+    told: list[str] = []
+    answers = iter([RetryAfter(2.0, "host:w"), RetryAfter(0.1, "host:w"), {"A": "A"}])
+
+    async def resolve(*_: object) -> object:
+        answer = next(answers)
+        if isinstance(answer, RetryAfter):
+            raise answer
+        return answer
+
+    async def pause(seconds: float) -> None:
+        paused.append(seconds)
+
+    (tmp_path / "world.jsonl").write_text('{"title": "A", "text": "a"}', encoding="utf-8")
+    monkeypatch.setattr(expansion, "_resolve", resolve)
+    monkeypatch.setattr(expansion, "pause", pause)
+    settings = RunSettings(
+        source=str(tmp_path / "world.jsonl"), data_dir=str(tmp_path), graph=str(tmp_path / "g.sqlite"), embedder="none"
+    )
+    assert (await expansion.prepare(["A"], settings, progress=told.append)).titles == ("A",)
+    assert paused == [2.0, 1.0]
+    assert [line for line in told if "come back" in line] == [
+        "world.jsonl asks to come back in 2 s: waiting (Ctrl-C stops)",
+        "world.jsonl asks to come back in 1 s: waiting (Ctrl-C stops)",
+    ]
 
 
 @pytest.mark.network
