@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, Unpack
+from typing import Any, Literal, Protocol, TypeVar, Unpack
 
 from ramet.engine.app.around_handlers import AroundHandlers
 from ramet.engine.app.pipeline import Pipeline
@@ -122,9 +123,6 @@ class App(FlowApp, AroundHandlers):
     Raises:
         ValueError: an argument cannot be; one line says what to give.
     """
-
-    _worker: ClassVar[Callable[..., Runnable]]
-    """The worker class of :meth:`run`, set by :mod:`ramet.engine.worker.worker`, which lies above this module."""
 
     def __init__(
         self,
@@ -416,6 +414,12 @@ class App(FlowApp, AroundHandlers):
             StoreError: the database cannot be opened; one line says what to do.
         """
         return SyncClient(self.client(database, create=create))
+
+    @staticmethod
+    def _worker(*arguments: Any, **options: Any) -> Runnable:
+        """Make a worker, whose module lies above this one and is loaded when something is to be worked on."""
+        worker: Runnable = importlib.import_module("ramet.engine.worker.worker").Worker(*arguments, **options)
+        return worker
 
     def run(self, database: str | Path = DATABASE, **options: Any) -> None:
         """Work in this process until nothing live is left: for scripts. A service runs ``ramet worker``.

@@ -587,6 +587,3 @@ class Worker:
         """No handler can be run any more: this worker ends with the reason."""
         self._broken = error
         self.stop()
-
-
-App._worker = Worker
