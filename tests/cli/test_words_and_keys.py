@@ -85,7 +85,7 @@ def test_the_doctor_names_missing_extras_in_one_line(cli: Cli, monkeypatch: pyte
     monkeypatch.setattr(database, "extras", lambda: found)
     said = cli.good("doctor").splitlines()
     assert [line for line in said if "extra" in line] == [
-        "note: extras that are not installed, if you need them: pip install 'ramet[jobs,wiki]'"
+        "note: extras that are not installed: jobs, wiki; for one that you need: pip install 'ramet[NAME]'"
     ]
     told = [one for one in cli.documents("doctor") if one["check"] == "extras"]
     assert [one["what"] for one in told] == ["the extra jobs lacks selectolax", "the extra wiki lacks ladybug, numpy"]

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from ramet import Client
 from ramet.cli.errors import CliError
 from ramet.cli.options import app_option, ask, database_options, load
-from ramet.cli.output import number
+from ramet.cli.output import console, number, prose
 from ramet.commands.extras import extras
 from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, plain
@@ -119,6 +119,7 @@ def restore(
 
 
 EXTRAS = "extras"
+INSTALL_ONE = "pip install 'ramet[NAME]'"
 
 
 @click.command(short_help="What is wrong with the database, and what to do.")
@@ -137,9 +138,9 @@ def doctor(*, target: str | None, database: str, as_json: bool) -> None:
             emit(finding)
         elif finding.check != EXTRAS:
             click.echo(f"{finding.severity}: {plain(finding.what)}: {plain(finding.do)}")
-    lacking = ",".join(extra.name for extra in extras() if extra.missing)
+    lacking = ", ".join(extra.name for extra in extras() if extra.missing)
     if lacking and not as_json:
-        click.echo(f"note: extras that are not installed, if you need them: pip install 'ramet[{lacking}]'")
+        prose(console(), f"note: extras that are not installed: {lacking}; for one that you need: {INSTALL_ONE}")
     wrong = [finding for finding in found if finding.severity != "note"]
     if not wrong and not as_json:
         click.echo("all is in order")

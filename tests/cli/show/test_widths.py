@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 from rich.cells import cell_len
 
+from ramet.commands.extras import Extra
 from tests.cli.conftest import Cli
 
 WIDTHS = (80, 120)
@@ -23,8 +24,10 @@ Looks = Mapping[str, tuple[str, ...]]
 
 
 @pytest.fixture
-def looks(cli: Cli) -> Looks:
-    """Every command that looks, over a database with long, wide and right-to-left texts."""
+def looks(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Looks:
+    """Every command that looks, without any extra, over a database with long, wide and right-to-left texts."""
+    lacking = [Extra(f"an-extra-{number}", ("its-package",)) for number in range(30)]
+    monkeypatch.setattr("ramet.cli.database.extras", lambda: lacking)
     failed, lineage = cli.submit("fails", {"text": ERROR}, "--key", LONG)
     cli.submit("fails", {"text": WIDE}, "--key", WIDE)
     cli.submit("rejects", {"text": RIGHT_TO_LEFT}, "--tracking-id", "nightly-" + "of-a-long-name-" * 5)
