@@ -1,4 +1,4 @@
-"""Which sentences of real pages lose words, as a template shows them that is not known.
+"""Count the sentences of real pages that lose words, because a template that is not known shows them.
 
     python -m benchmarks.wiki_lost_text FOLDER [--language en] [--most 30]
 
@@ -47,7 +47,7 @@ _NO_WORDS = re.compile(
 
 @dataclass(slots=True)
 class Lost:
-    """What was counted: sentences, those that lose text, and of the templates by casefolded name, in how many."""
+    """Counts of sentences, of those that lose text, and of the latter by the casefolded name of a template."""
 
     sentences: int = 0
     losing: int = 0

@@ -301,7 +301,7 @@ _MODULES = {
     "store.loggers": "own_logger",
     "store.requests": "Statement",
 }
-"""Where the names of ``__all__`` are defined, as above. They are imported when they are first asked for, so that a
+"""Import each name of ``__all__``, by the module that defines it, when it is first asked for, so that a
 command that only looks, or a submitter, does not pay for the worker's half."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

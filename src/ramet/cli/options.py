@@ -95,7 +95,7 @@ def load(target: str) -> App:
 
 
 _SHORT = re.compile(r"[0-9a-f-]{6,35}")
-_IDS_OF = {"tracking_id": ("lineage", "task"), "start_id": ("task", "lineage")}
+_IDS_OF = {"tracking_id": ("lineage", "task")}
 
 
 def short_ids(*names: str) -> Callable[[Command], Command]:

@@ -29,7 +29,7 @@ from ramet.wiki.embedding.registry import (
 from ramet.wiki.errors import GraphBusy, SourceError, UnknownSeed, WikiError
 from ramet.wiki.graphs.base import NO_MODEL
 from ramet.wiki.graphs.graph_file import lock_alone
-from ramet.wiki.graphs.registry import graph_info, open_graph_writer
+from ramet.wiki.graphs.registry import open_graph_reader, open_graph_writer
 from ramet.wiki.pipeline import TARGET, app
 from ramet.wiki.run_resources import source_options
 from ramet.wiki.runs import (
@@ -54,9 +54,9 @@ from ramet.wiki.wikitext.titles import key_of
 CONCURRENCY = 32
 """Handlers at once."""
 FRONTIER_MAX = 1_000_000
-"""Titles that are looked at to see whether a run can go on; with more, it can."""
+"""Look at this many titles, at most, to see whether a run can go on."""
 START_WAIT_SECONDS_MAX = 600.0
-"""How long a start waits for a server that names the time to come back."""
+"""Wait at a start up to so many seconds, together, for a server that names the time to come back."""
 WATCH_SECONDS = 0.25
 """Between two looks at how far the run is."""
 
@@ -200,7 +200,8 @@ def chosen_embedder(spec: str, graph: Path, site: Site) -> str:
     if spec != AUTO:
         return spec
     if graph.exists():
-        known = spec_of(graph_info(graph).model_id)
+        with open_graph_reader(graph) as reader:
+            known = spec_of(reader.model_id)
         if known is not None:
             return known
     return MULTILINGUAL if not site.english and multilingual_installed() else DEFAULT
@@ -244,7 +245,7 @@ async def _first_answers(
 
 
 pause = asyncio.sleep
-"""How a start waits; tests put another in its place."""
+"""Sleep at a start; tests put another in its place."""
 
 
 async def _resolve(source: ArticleSource, seeds: Sequence[str]) -> dict[str, str]:

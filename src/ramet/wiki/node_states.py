@@ -1,4 +1,4 @@
-"""What a run says of its titles at one moment: the state, retries and times that belong on the nodes of its graph.
+"""Read the states, retries and times of a run's titles at one moment: what belongs on the nodes of its graph.
 
 A graph holds what was loaded and no time, so that two runs of one wiki end in equal graphs. What a person asks about
 states is answered from the run's own rows and tasks instead, which are never behind.
@@ -6,7 +6,6 @@ states is answered from the run's own rows and tasks instead, which are never be
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from ramet import Client, Task
@@ -31,7 +30,7 @@ class NodeState(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """What is known of the tasks of a title."""
+    """The claim, the end and the retries of a title's tasks."""
 
     claimed_at: float | None = None
     ended_at: float | None = None
@@ -60,10 +59,10 @@ async def _work(client: Client, run: Run) -> dict[str, _Work]:
     work: dict[str, _Work] = {}
     for one in run.passes:
         async for task in client.all_tasks(tracking_id=one.tracking_id, kind=FETCH):
-            _add(work, [task])
+            _add(work, task)
         for stage in STAGES[1:]:
             async for task in client.all_tasks(tracking_id=one.tracking_id, kind=stage, states=ENDED_BADLY):
-                _add(work, [task])
+                _add(work, task)
     passes = {one.tracking_id for one in run.passes}
     for running in (await client.in_hand()).tasks:
         if running.tracking_id in passes and running.kind in STAGES:
@@ -72,11 +71,8 @@ async def _work(client: Client, run: Run) -> dict[str, _Work]:
     return work
 
 
-def _add(work: dict[str, _Work], tasks: Iterable[Task]) -> None:
-    for task in tasks:
-        before = work.get(task.key, _Work())
-        work[task.key] = _Work(
-            task.finished_at or before.claimed_at,
-            task.finished_at or before.ended_at,
-            before.retries + task.retry_count,
-        )
+def _add(work: dict[str, _Work], task: Task) -> None:
+    before = work.get(task.key, _Work())
+    work[task.key] = _Work(
+        task.finished_at or before.claimed_at, task.finished_at or before.ended_at, before.retries + task.retry_count
+    )

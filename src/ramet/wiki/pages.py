@@ -79,7 +79,7 @@ PATH_LENGTH_MAX = 500
 
 
 class HeadingPath:
-    """Where a reader of headings, one after the other, is."""
+    """The open headings above a place, for a reader that enters them one after the other."""
 
     def __init__(self) -> None:
         """Begin in the lead."""

@@ -5,12 +5,13 @@ Task state is not kept here but in the engine's store. What is: a graph, and ind
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 from urllib.parse import quote
 
 from ramet.commands.errors import one_line
@@ -62,6 +63,19 @@ class SqliteFile:
         except BaseException:
             self._connection.close()
             raise
+
+    @classmethod
+    def snapshot(cls, path: Path, *, failure: type[WikiError]) -> Self:
+        """Open a file in the write-ahead mode as it is now, beside a writer or without one; close it soon."""
+        # Where nothing can be written beside the file, nobody can be writing to it.
+        fixed = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+        file = cls(path, failure=failure, read_only=True, immutable=fixed)
+        try:
+            file.rows("BEGIN")
+        except BaseException:
+            file.close()
+            raise
+        return file
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run one statement; what it returns."""

@@ -328,7 +328,7 @@ def revisions_of(count: int) -> str:
 
 
 def titles_of(count: int) -> str:
-    """What a run knows of `count` titles: (run_id, then title_keys) to (title_key, expansion_depth, wiki_state,
+    """Read `count` titles as a run knows them: (run_id, then title_keys) to (title_key, expansion_depth, wiki_state,
     found_in, alias_of)."""
     members = ", ".join(["?"] * count)
     return f"""

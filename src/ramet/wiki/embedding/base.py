@@ -12,7 +12,7 @@ from typing import Protocol
 Vector = list[float]
 
 PLACE_WEIGHT = 2
-"""How often a passage's place is said. A vector is a mean over words, and said once, the place drowns in the text:
+"""Say a passage's place so often. A vector is a mean over words, and said once, the place drowns in the text:
 sections of one article are then mistaken for each other. Said twice, they are told apart, and what the text says is
 found as before (tests/wiki/embedding/test_search_quality.py)."""
 

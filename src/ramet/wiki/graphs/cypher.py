@@ -14,7 +14,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -62,7 +62,7 @@ _NO_CODE = re.compile(
 
 
 class CypherResult(NamedTuple):
-    """What a query found."""
+    """The rows of a query, under their columns."""
 
     columns: tuple[str, ...]
     rows: list[list[Any]]
@@ -78,9 +78,9 @@ def check_query(text: str) -> str:
         WikiError: it is none; says what to change.
     """
     query = text.strip().removesuffix(";").strip()
-    code = _NO_CODE.sub(" ", query)
     if len(query) > QUERY_CHARACTERS_MAX:
         raise WikiError(f"the query has {len(query):,} characters: at most {QUERY_CHARACTERS_MAX:,} are read")
+    code = _NO_CODE.sub(" ", query)
     if not code.upper().split()[:1] or code.upper().split()[0].partition("(")[0] not in _BEGINNINGS:
         raise WikiError("a query begins with MATCH, OPTIONAL MATCH, UNWIND, WITH or RETURN; a graph is only read")
     if ";" in code:
@@ -145,16 +145,6 @@ class GraphCopy:
         self._connection.close()
         self._database.close()
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
-
 
 @contextmanager
 def copy_of(graph: GraphStore, states: Mapping[str, NodeState]) -> Iterator[GraphCopy]:
@@ -190,7 +180,7 @@ def copy_of(graph: GraphStore, states: Mapping[str, NodeState]) -> Iterator[Grap
             database.close()
         except (RuntimeError, OSError) as error:
             raise GraphError(f"the graph could not be copied for the query: {one_line(error)}") from error
-        with GraphCopy(path) as copy:
+        with closing(GraphCopy(path)) as copy:
             yield copy
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -271,26 +270,20 @@ class LadybugGraph(LadybugReading):
     def remove_articles(self, keys: Collection[str]) -> None:
         """See `GraphStore.remove_articles`."""
         with self._file.transaction():
-            known = list(self._states(keys))
-            left = self._delete_contents(known)
-            targets = self._delete_links(known)
+            known, targets = self._empty(keys)
             for key in known:
                 self._file.read(_FORGET_ARTICLE, {"key": key})
-            self._delete_empty_categories(left)
             self._delete_unlinked([*known, *targets])
         self._unindex(keys)
 
     def exclude_articles(self, keys: Collection[str]) -> None:
         """See `GraphStore.exclude_articles`."""
         with self._file.transaction():
-            known = list(self._states(keys))
-            left = self._delete_contents(known)
-            targets = self._delete_links(known)
+            known, targets = self._empty(keys)
             for key in known:
                 for alias, _ in self._file.read(_ALIASES_OF, {"key": key}):
                     self._file.read(_DELETE_ALIAS, {"key": alias})
                 self._file.read(_DELETE_ARTICLE, {"key": key})
-            self._delete_empty_categories(left)
             self._delete_unlinked(targets)
         self._unindex(keys)
 
@@ -369,6 +362,12 @@ class LadybugGraph(LadybugReading):
             self._file.read(_DELETE_MEMBERSHIPS, {"key": key})
         return left
 
+    def _empty(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Take away what these articles hold and their links; which of them there were, and where they led."""
+        known = list(self._states(keys))
+        self._delete_empty_categories(self._delete_contents(known))
+        return known, self._delete_links(known)
+
     def _delete_empty_categories(self, names: Iterable[str]) -> None:
         for name in names:
             if not self._file.read(_A_MEMBER, {"key": name}):
@@ -445,10 +444,7 @@ def _read_index(path: Path) -> SqliteFile:
     place = index_path(path)
     if not place.exists():
         raise _no_index(path)
-    fixed = not os.access(place.parent, os.W_OK) and not place.with_name(f"{place.name}-wal").exists()
-    file = SqliteFile(place, failure=GraphError, read_only=True, immutable=fixed)
-    file.rows("BEGIN")
-    return file
+    return SqliteFile.snapshot(place, failure=GraphError)
 
 
 def _no_index(path: Path) -> GraphError:

@@ -16,7 +16,7 @@ from ramet.wiki.graphs.base import EmbeddedArticle, SearchHit, vector_digest
 from ramet.wiki.graphs.passages import LETTERS_PER_WORD, UNSPACED, passages_of
 from ramet.wiki.graphs.ranking import nearest, pack, unpack
 from ramet.wiki.sqlite_file import SqliteFile
-from ramet.wiki.wikitext.site import Site
+from ramet.wiki.wikitext.site import is_english
 
 TITLE_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 5.0, 3.0, 1.0
 """A word in a title says more of what a passage is about than one in its text."""
@@ -35,7 +35,7 @@ def definitions(language: str) -> tuple[str, ...]:
         language: code of the texts' language, as wikis have it; empty if it is not known.
     """
     # The one stemmer that SQLite has is of English.
-    stemmer = "porter " if Site("", language=language).english else ""
+    stemmer = "porter " if is_english(language) else ""
     return (
         """CREATE TABLE passages(
             id INTEGER PRIMARY KEY, title_key TEXT NOT NULL, position INTEGER NOT NULL, start INTEGER NOT NULL,

@@ -22,7 +22,7 @@ Graph = LadybugGraph | SqliteGraph
 
 @dataclass(frozen=True, slots=True)
 class GraphInfo:
-    """What a graph is: whose vectors it holds, and how much."""
+    """The model of a graph's vectors, their numbers each, and how much the graph holds."""
 
     model_id: str
     dimension: int
@@ -66,7 +66,7 @@ def graph_is_there(path: Path) -> bool:
 
 
 def graph_info(path: Path) -> GraphInfo:
-    """What the graph at `path` is, as of now.
+    """Return the model and the counts of the graph at `path`, as of now.
 
     Raises:
         GraphError, ExtraMissing: as `open_graph_reader`.

@@ -26,7 +26,7 @@ SECTIONS_PER_ARTICLE_GUESS = 20
 
 
 class Ranking(StrEnum):
-    """By what sections are found."""
+    """Find sections by the words of a query, by its meaning, or by both."""
 
     BOTH = "both"
     """The words of the query and its meaning."""

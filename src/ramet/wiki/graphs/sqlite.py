@@ -142,11 +142,8 @@ class SqliteGraph(SqliteReading):
         """
         if not path.exists():
             raise no_graph(path)
-        # Where nothing can be written beside the file, nobody can be writing to it.
-        fixed = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
-        file = SqliteFile(path, failure=GraphError, read_only=True, immutable=fixed)
+        file = SqliteFile.snapshot(path, failure=GraphError)
         try:
-            file.rows("BEGIN")
             return cls(file, _read_info(file))
         except BaseException:
             file.close()
@@ -204,24 +201,16 @@ class SqliteGraph(SqliteReading):
     def remove_articles(self, keys: Collection[str]) -> None:
         """See `GraphStore.remove_articles`."""
         with self._file.transaction():
-            numbers = [number for _, number, *_ in self._numbers(keys)]
-            self._index.remove(keys)
-            left = self._delete_contents(numbers)
-            targets = self._delete_links(numbers)
-            self._file.run_many(_FORGET_ARTICLE, [(number,) for number in numbers])
-            self._file.run_many(_DELETE_EMPTY, left)
-            self._file.run_many(_DELETE_UNLINKED, [*((number,) for number in numbers), *targets])
+            numbers, left = self._empty(keys)
+            self._file.run_many(_FORGET_ARTICLE, numbers)
+            self._file.run_many(_DELETE_UNLINKED, [*numbers, *left])
 
     def exclude_articles(self, keys: Collection[str]) -> None:
         """See `GraphStore.exclude_articles`."""
         with self._file.transaction():
-            numbers = [number for _, number, *_ in self._numbers(keys)]
-            self._index.remove(keys)
-            left = self._delete_contents(numbers)
-            targets = self._delete_links(numbers)
-            self._file.run_many(_DELETE_ARTICLE, [(number,) for number in numbers])
-            self._file.run_many(_DELETE_EMPTY, left)
-            self._file.run_many(_DELETE_UNLINKED, targets)
+            numbers, left = self._empty(keys)
+            self._file.run_many(_DELETE_ARTICLE, numbers)
+            self._file.run_many(_DELETE_UNLINKED, left)
 
     def close(self) -> None:
         """See `GraphStore.close`."""
@@ -277,6 +266,13 @@ class SqliteGraph(SqliteReading):
             self._file.rows(_DELETE_SECTIONS, [number])
             left.update(self._file.rows(_LEAVE_CATEGORIES, [number]))
         return sorted(left)
+
+    def _empty(self, keys: Collection[str]) -> tuple[list[tuple[int]], list[tuple[Any, ...]]]:
+        """Take away what these articles hold and their links; the numbers of those there were, and where they led."""
+        numbers = [number for _, number, *_ in self._numbers(keys)]
+        self._index.remove(keys)
+        self._file.run_many(_DELETE_EMPTY, self._delete_contents(numbers))
+        return [(number,) for number in numbers], self._delete_links(numbers)
 
     def _delete_links(self, numbers: Iterable[int]) -> list[tuple[Any, ...]]:
         """Take away the links that leave these articles; where they led."""

@@ -363,7 +363,7 @@ async def _links(
         depths = {key: depth for depth, key in sources[start : start + SOURCES_PER_READ]}
         part += sorted(
             Link(depths[key], key, place, *target)
-            for key, place, *target in await _links_of(ctx, [*depths])
+            for key, place, *target in await links_of(ctx, [*depths])
             if key != offered_key or place > offered_place
         )
         while len(part) >= OFFERS_PER_ROUND_MAX:
@@ -373,7 +373,7 @@ async def _links(
         yield part
 
 
-async def _links_of(ctx: Context, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+async def links_of(ctx: Context, keys: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return the recorded links of articles: (source_key, position, target_key, target_title)."""
     return await ctx.read(tables.links_of(len(keys)), (run_of(ctx.tracking_id), *keys)) if keys else []
 
@@ -433,7 +433,7 @@ async def _draw(ctx: Context, graph: GraphStore, depth: int, *, closed: bool) ->
         some = keys[start : start + SOURCES_PER_READ]
         # What earlier passes drew is there; of a closed graph, all but the links to titles that only this pass knows.
         fresh = {key for key in some if rows[key][0] == WikiState.LOADED}
-        outgoing = sorted(await _links_of(ctx, some if closed else sorted(fresh)))
+        outgoing = sorted(await links_of(ctx, some if closed else sorted(fresh)))
         known = await known_among(ctx, {target for _, _, target, _ in outgoing})
         links = to_draw(
             ((rows[source][1], source, target) for source, _, target, _ in outgoing

@@ -34,7 +34,15 @@ from ramet.wiki.runs import (
 from ramet.wiki.sources.base import TITLES_MAX
 from ramet.wiki.tables import WikiState
 from ramet.wiki.tasks.article import app, expansions, wait_for
-from ramet.wiki.tasks.level import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_ended, draw_excluded, known_among, to_draw
+from ramet.wiki.tasks.level import (
+    LEVEL_ATTEMPTS,
+    SOURCES_PER_READ,
+    all_ended,
+    draw_excluded,
+    known_among,
+    links_of,
+    to_draw,
+)
 
 COMPARE = "wiki.compare"
 REDRAW = "wiki.redraw"
@@ -177,11 +185,11 @@ async def _remove(ctx: Context, graph: GraphStore, gone: Mapping[str, str]) -> N
 
 
 async def _draw(ctx: Context, graph: GraphStore, depths: Mapping[str, int], *, closed: bool) -> int:
-    run_id, drawn = run_of(ctx.tracking_id), 0
+    drawn = 0
     keys = sorted(depths)
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
-        recorded = await ctx.read(tables.links_of(len(some)), (run_id, *some))
+        recorded = await links_of(ctx, some)
         known = await known_among(ctx, {target for _, _, target, _ in recorded})
         outgoing = ((depths[source], source, target) for source, _, target, _ in sorted(recorded))
         links = to_draw(outgoing, known, closed=closed)

@@ -42,7 +42,12 @@ class Site:
     @property
     def english(self) -> bool:
         """False where the texts are known to be in another language."""
-        return not self.language or self.language.partition("-")[0] in ENGLISH
+        return is_english(self.language)
+
+
+def is_english(language: str) -> bool:
+    """Return whether texts in the language of this code, empty if it is not known, are read as English."""
+    return not language or language.partition("-")[0] in ENGLISH
 
 
 _CODE = re.compile(r"[a-z]{2,12}(?:-[a-z0-9]{1,12})*")

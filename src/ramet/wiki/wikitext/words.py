@@ -1,4 +1,4 @@
-"""What `words.toml` says: which templates show text, how languages write numbers, which words pictures have."""
+"""Read `words.toml`: the templates that show text, the numbers of languages, the words of pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a template shows.
+    """The text that a template shows.
 
     Attributes:
         arguments: numbers of the argument that is shown: the first of them that has text.
@@ -35,7 +35,7 @@ class Rule:
 
 
 class Digits(NamedTuple):
-    """How a language writes numbers: between groups of three digits, before decimals, least digits to be grouped."""
+    """The marks of numbers: between groups of three digits, before decimals; the least digits to be grouped."""
 
     group: str
     decimal: str
@@ -66,7 +66,7 @@ def _rules(section: str) -> Mapping[str, Rule]:
 
 
 def rule_of(name: str, language: str) -> Rule | None:
-    """The rule of a template by its casefolded name without `_`; None if it is not known to show text."""
+    """Return the rule of a template by its casefolded name without `_`; None if it is not known to show text."""
     parent = language.partition("-")[0]
     prefix = re.match(r"[^-]*-", name)
     for section in (parent, "any") if parent not in ("numbers", "pictures") else ("any",):
@@ -78,20 +78,20 @@ def rule_of(name: str, language: str) -> Rule | None:
 
 
 def digits_of(language: str) -> Digits:
-    """How a language writes numbers; as English where it is not known."""
+    """Return the marks of a language's numbers; those of English where it is not known."""
     numbers = _data()["numbers"]
     return Digits(*numbers.get(language.partition("-")[0], numbers["default"]))
 
 
 @cache
 def framed_words() -> frozenset[str]:
-    """Words, casefolded, that put a picture in a frame, with its caption below it."""
+    """Return the casefolded words that put a picture in a frame, with its caption below it."""
     return frozenset(_data()["pictures"]["framed"].split())
 
 
 @cache
 def picture_option() -> re.Pattern[str]:
-    """What is an option of a picture, and no caption."""
+    """Return the pattern of a picture's options, which no caption matches."""
     pictures = _data()["pictures"]
     words = "|".join(map(re.escape, (*pictures["framed"].split(), *pictures["other"].split())))
     pixels = "|".join(map(re.escape, pictures["pixels"].split()))
