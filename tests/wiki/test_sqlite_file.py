@@ -53,6 +53,27 @@ def test_who_only_reads_makes_and_changes_nothing(tmp_path: Path) -> None:
         reader.close()
 
 
+def test_a_snapshot_is_of_its_opening_and_makes_nothing_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "numbers.sqlite"
+    file = opened(path)
+    file.rows("INSERT INTO numbers VALUES (1)")
+    monkeypatch.setattr("ramet.wiki.sqlite_file.os.access", lambda *_: False)
+    # The writer's log is there: what stands in it only is read as well.
+    reader = SqliteFile.snapshot(path, failure=GraphError)
+    assert reader.rows("SELECT number FROM numbers") == [(1,)]
+    file.rows("INSERT INTO numbers VALUES (2)")
+    assert reader.rows("SELECT number FROM numbers") == [(1,)]
+    reader.close()
+    file.close()
+    assert [one.name for one in tmp_path.iterdir()] == ["numbers.sqlite"]
+    reader = SqliteFile.snapshot(path, failure=GraphError)
+    assert reader.rows("SELECT number FROM numbers") == [(1,), (2,)]
+    assert [one.name for one in tmp_path.iterdir()] == ["numbers.sqlite"]
+    reader.close()
+
+
 def test_rows_can_be_streamed_while_others_are_asked_for(tmp_path: Path) -> None:
     file = opened(tmp_path / "numbers.sqlite")
     file.run_many("INSERT INTO numbers VALUES (?)", ((number,) for number in range(5)))
