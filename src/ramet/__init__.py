@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         KindStateCount,
         LineagePage,
         LiveCounts,
+        ProblemCounts,
         RunningTask,
         TaskCall,
         TaskCalls,
@@ -170,6 +171,7 @@ __all__ = [
     "PayloadTooLarge",
     "Permanent",
     "Pipeline",
+    "ProblemCounts",
     "Queue",
     "QueueBlocked",
     "ReofferResult",
@@ -291,8 +293,8 @@ _MODULES = {
     "model.task.task": "Attempt AttemptLog Block LogLine Task TaskHistory TaskState",
     "model.values": "InvalidText",
     "model.views": (
-        "ActiveClaims Backlog BlockPage BoundedCount KindStateCount LineagePage LiveCounts RunningTask "
-        "TaskCall TaskCalls TaskCheckpoint TreeGroup TreePage TreeTask WaitReason"
+        "ActiveClaims Backlog BlockPage BoundedCount KindStateCount LineagePage LiveCounts ProblemCounts "
+        "RunningTask TaskCall TaskCalls TaskCheckpoint TreeGroup TreePage TreeTask WaitReason"
     ),
     "store.answers": "ReofferResult SpawnResult StatementResult SubmitResult",
     "store.errors": (

@@ -122,7 +122,8 @@ def page_routes(pages: Sequence[Page]) -> list[BaseRoute]:
 def _shown(page: Page) -> Endpoint:
     async def show(request: Request) -> Response:
         visit = visit_of(request)
-        return render(visit, page, await page.view(visit))
+        context = await page.view(visit)
+        return render(visit, page, context, problems=await visit.client.problem_counts())
 
     return show
 
