@@ -52,7 +52,8 @@ def url(context: Context, name: str, /, **parts: Any) -> str:
     """The address of a page by its name; parts that its path does not name become its query, None is left out.
 
     Parts of the path are percent-encoded, slashes too, so any id works: people choose those of lineages. ``.`` and
-    ``..`` mean something in a path however they are written, so they go into the query, and the path stays empty there.
+    ``..`` mean something in a path however they are written, and one that ends like the address of a timeline would
+    lead there: they go into the query, and the path stays empty there.
     """
     return address_of(context["visit"].request, name, **parts)
 
@@ -61,7 +62,7 @@ def address_of(request: Request, name: str, /, **parts: Any) -> str:
     """The same without a template."""
     given = {key: str(value) for key, value in parts.items() if value is not None}
     path = {key: value for key, value in given.items() if f"{{{key}" in _paths(request).get(name, "")}
-    steps = {key: value for key, value in path.items() if value in (".", "..")}
+    steps = {key: value for key, value in path.items() if value in (".", "..") or value.endswith("/timeline")}
     query = {key: value for key, value in given.items() if key not in path} | steps
     encoded = {key: "" if key in steps else quote(value, safe="") for key, value in path.items()}
     made = str(request.app.url_path_for(name, **encoded))
