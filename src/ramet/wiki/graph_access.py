@@ -128,4 +128,4 @@ def find_article(graph: GraphStore, title: str) -> Neighbor:
     for spelling in (key, " ".join(title.replace("_", " ").split())):
         if found := graph.find(spelling):
             return found
-    raise NotInGraph(f"the graph has no article {title!r}; `ramet wiki search --words` finds words in titles")
+    raise NotInGraph(f"the graph has no article {title!r}; a search finds words of titles")

@@ -213,6 +213,7 @@ for command in (
     work_command,
     query.search,
     query.neighbors,
+    query.mcp,
     query.export,
     cypher.query,
 ):
