@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from ramet.model.task.joined import JoinedTask, JoinRound
     from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
     from ramet.model.task.task import Attempt, AttemptLog, Block, LogLine, Task, TaskHistory, TaskState
+    from ramet.model.timeline import SpanKind, Timeline, TimelineLink, TimelineRow, TimelineSpan
     from ramet.model.values import InvalidText
     from ramet.model.views import (
         ActiveClaims,
@@ -184,6 +185,7 @@ __all__ = [
     "Schedule",
     "ScheduleSlot",
     "Setting",
+    "SpanKind",
     "Spawn",
     "SpawnHandle",
     "SpawnResult",
@@ -216,6 +218,10 @@ __all__ = [
     "TaskHistory",
     "TaskOptions",
     "TaskState",
+    "Timeline",
+    "TimelineLink",
+    "TimelineRow",
+    "TimelineSpan",
     "TransactionRefused",
     "Transient",
     "TreeGroup",
@@ -289,6 +295,7 @@ _MODULES = {
     "model.task.joined": "JoinedTask JoinRound",
     "model.task.retry": "ErrorClass Permanent Retry RetryAfter Transient",
     "model.task.task": "Attempt AttemptLog Block LogLine Task TaskHistory TaskState",
+    "model.timeline": "SpanKind Timeline TimelineLink TimelineRow TimelineSpan",
     "model.values": "InvalidText",
     "model.views": (
         "ActiveClaims Backlog BlockPage BoundedCount KindStateCount LineagePage LiveCounts RunningTask "
