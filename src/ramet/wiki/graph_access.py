@@ -48,7 +48,7 @@ class GraphReader:
         """
         with self._open() as graph:
             keys = None if among is None else [find_article(graph, title).title_key for title in among]
-            return ranked(graph, text, self._model, ranking)(limit, keys)
+            return graph.read_hits(ranked(graph, text, self._model, ranking)(limit, keys), limit)
 
     def read(self, title: str, heading: str | None = None) -> list[GraphSection]:
         """Return the sections of an article, in order; with `heading` those of that heading, or below that path.
