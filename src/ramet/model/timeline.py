@@ -15,8 +15,6 @@ TIMELINE_CHILDREN = 8
 """Children of each task below the first level that are among them."""
 SPAN_ATTEMPTS = 20
 """Attempts of one task whose spans are told apart, the newest; those before them are one span."""
-FAILED_LOOKS_MAX = 5_000
-"""So many failed tasks of a lineage are looked at for what failed below its tasks."""
 SLOW_LOOKS_MAX = 20_000
 """So many tasks are looked at for the slowest."""
 SLOWEST = 25

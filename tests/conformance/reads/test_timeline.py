@@ -1,13 +1,14 @@
-"""The timeline of a lineage: what its tasks' time went into, a bounded part of its tree, true counts of failures."""
+"""The tree of a lineage over time: what its tasks' time went into, and true counts of what is below each."""
 
 from __future__ import annotations
 
 import pytest
 
+from ramet.model.money import Charge
 from ramet.model.task import events as ev
 from ramet.model.timeline import TIMELINE_CHILDREN, TIMELINE_ROWS, SpanKind, Timeline, TimelineLink, TimelineRow
-from ramet.model.views import BoundedCount
-from tests.support.world import World, failing
+from ramet.model.views import BoundedCount, TreeTask
+from tests.support.world import LEASE_SECONDS, World, failing
 
 W, R, F, B, J = SpanKind.WAITING, SpanKind.RUNNING, SpanKind.FAILED, SpanKind.BACKING_OFF, SpanKind.JOINED
 
@@ -129,3 +130,38 @@ async def test_attempts_beyond_the_newest_are_one_span(world: World) -> None:
     assert row.spans[0].what == SpanKind.EARLIER
     assert row.spans[0].begin == row.created_at
     assert [span.what for span in row.spans[1:]] == [R, B] * 19 + [R]
+
+
+async def test_a_branch_says_what_is_below_it_until_when_it_ran_and_what_it_cost(world: World) -> None:
+    [root] = await world.submit(world.task("root"), max_cost=1_000)
+    [a, b] = await world.grow(await world.claim_one(), world.task("a"), world.task("b"))
+    claimed = await world.claim_task(a)
+    await world.settle(claimed, ev.Progress(claimed.standing.fence, LEASE_SECONDS), charge=Charge("call", 7))
+    await world.grow(claimed, world.task("a1"), world.task("a2"))
+    await fail(world, "a1")
+
+    async def twig(key: str) -> TreeTask:
+        task = (await world.store.tasks_with_key(key))[0]
+        name = "line" if task.parent_id is None else None
+        page = await world.store.twigs(tracking_id=name, parent_id=task.parent_id, kind="page", state=task.state.value)
+        [found] = [one for one in page.twigs if one.task.id == task.id]
+        return found
+
+    top, branch = await twig("root"), await twig("a")
+    assert (top.task.id, branch.task.id) == (root, a)
+    assert (top.below, top.failed_below, top.until, top.spent) == (BoundedCount(4), BoundedCount(1), None, 7)
+    assert (branch.below, branch.failed_below, branch.until, branch.spent) == (
+        BoundedCount(2),
+        BoundedCount(1),
+        None,
+        7,
+    )
+    world.clock.advance(9)
+    ended = world.clock.now
+    await world.run_all()
+    world.clock.advance(9)
+    assert [((await twig(key)).below.number, (await twig(key)).until) for key in ("root", "a", "b")] == [
+        (4, ended), (2, ended), (0, ended),
+    ]  # fmt: skip
+    assert (await twig("b")).spent == 0
+    assert b == (await twig("b")).task.id

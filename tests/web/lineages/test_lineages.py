@@ -47,3 +47,23 @@ async def test_a_lineage_that_failed_is_red_and_says_how_many_of_how_many() -> N
         assert ">finished<" in rows["good"]
         assert ">running<" in rows["open"]
         assert "<meter" not in page
+
+
+async def test_the_page_of_a_lineage_says_what_failed_first_and_counts_what_is_below_each() -> None:
+    async with fresh_client(App()) as client, visiting(client) as at:
+        await client.submit("root", key="root", tracking_id="line")
+        [root] = await client.claim("root")
+        for number in range(3):
+            root.spawn("child", key=f"{HOSTILE} {number}")
+        await root.complete()
+        first, *_ = await client.claim("child", n=3)
+        await first.fail(f"broken {HOSTILE}", retry=False)
+        page = (await at.get("/lineages/line")).text
+        assert page.index("1 of 4 failed") < page.index("broken &lt;script&gt;") < page.index("Budget")
+        assert "3 below" in page
+        assert "1 failed below" in page
+        only = (await at.get("/lineages/line?only=failed")).text
+        assert (only.count(f'href="/tasks/{first.id}"'), only.count('<li class="in')) == (2, 2)
+        assert (await at.get("/lineages/line?only=slow")).text.count('<li class="in') == 4
+        assert (await at.get("/lineages/line?only=late")).status_code == 400
+        assert "<script>alert" not in page + only

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ramet.model.task.task import TaskState
 from ramet.model.timeline import (
-    FAILED_LOOKS_MAX,
     SLOW_LOOKS_MAX,
     SLOWEST,
     SPAN_ATTEMPTS,
@@ -24,13 +21,11 @@ from ramet.model.timeline import (
     TimelineRow,
     spans_of,
 )
-from ramet.model.views import CHILDREN_MAX, BoundedCount
+from ramet.model.views import CHILDREN_MAX, FAILED_LOOKS_MAX, BoundedCount
 from ramet.store.reads.tasks import TreeCondition, grown_from_lineage
+from ramet.store.reads.tree import Chain, chains, counts_above, failed_chains
 from ramet.store.schema.columns import current
 from ramet.store.session import Session
-
-Chain = tuple[str, ...]
-"""Ids from a root to a task, itself included."""
 
 
 def timeline(
@@ -52,8 +47,8 @@ def timeline(
     """
     if only is not None and only not in TIMELINE_FILTERS:
         raise ValueError(f"{only!r} is not a filter of timelines: give one of {', '.join(TIMELINE_FILTERS)}")
-    failed = _failed_chains(session, tracking_id)
-    below = Counter(above for chain in failed[:FAILED_LOOKS_MAX] for above in chain[:-1])
+    failed = failed_chains(session, tracking_id)
+    below = counts_above(failed[:FAILED_LOOKS_MAX])
     cut = len(failed) > FAILED_LOOKS_MAX
     if only is None:
         part = _first_part(session, tracking_id, parent_id, after)
@@ -153,20 +148,6 @@ def _in_order(level: Sequence[int], children: Mapping[int, Sequence[int]]) -> It
 # --- what a filter keeps
 
 
-def _chains(rows: Sequence[tuple[Any, ...]]) -> list[Chain]:
-    return [(*json.loads(above), task_id) for task_id, above in rows]
-
-
-def _failed_chains(session: Session, tracking_id: str) -> list[Chain]:
-    return _chains(
-        session.rows(
-            "SELECT t.id, t.ancestry_chain FROM ramet_unsuccessful u JOIN ramet_tasks t ON t.seq = u.seq "
-            "WHERE u.tracking_id = ? AND u.state = ? ORDER BY u.seq LIMIT ?",
-            (tracking_id, TaskState.FAILED.value, FAILED_LOOKS_MAX + 1),
-        )
-    )
-
-
 _SLOW = (
     "SELECT t.id, t.ancestry_chain FROM ramet_tasks t JOIN (SELECT s.seq FROM {part} s "
     "ORDER BY COALESCE(s.finished_at, ?) - s.created_at DESC, s.seq LIMIT ?) n ON n.seq = t.seq"
@@ -185,13 +166,13 @@ _BELOW = (
 def _slow_chains(session: Session, tracking_id: str, parent_id: str | None) -> list[Chain]:
     """The tasks of which the time from creation to end was longest, among the first."""
     part, of = (_OF_LINEAGE, tracking_id) if parent_id is None else (_BELOW, parent_id)
-    return _chains(session.rows(_SLOW.format(part=part), (of, SLOW_LOOKS_MAX, session.now, SLOWEST)))
+    return chains(session.rows(_SLOW.format(part=part), (of, SLOW_LOOKS_MAX, session.now, SLOWEST)))
 
 
-def _part_of_chains(session: Session, chains: Sequence[Chain], parent_id: str | None, *, more: bool) -> _Part:
+def _part_of_chains(session: Session, kept: Sequence[Chain], parent_id: str | None, *, more: bool) -> _Part:
     """The tasks of these chains below a parent, level by level, as far as there is room."""
     children: defaultdict[str | None, set[str]] = defaultdict(set)
-    for chain in chains:
+    for chain in kept:
         for above, one in zip((None, *chain[:-1]), chain, strict=True):
             children[above].add(one)
     level, shown = sorted(children[parent_id]), list[str]()
