@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         TaskHistory,
         TaskState,
     )
+    from ramet.model.timeline import SpanKind, Timeline, TimelineLink, TimelineRow, TimelineSpan
     from ramet.model.values import InvalidText
     from ramet.model.views import (
         ActiveClaims,
@@ -194,6 +195,7 @@ __all__ = [
     "Schedule",
     "ScheduleSlot",
     "Setting",
+    "SpanKind",
     "Spawn",
     "SpawnHandle",
     "SpawnResult",
@@ -226,6 +228,10 @@ __all__ = [
     "TaskHistory",
     "TaskOptions",
     "TaskState",
+    "Timeline",
+    "TimelineLink",
+    "TimelineRow",
+    "TimelineSpan",
     "TransactionRefused",
     "Transient",
     "TreeGroup",
@@ -299,6 +305,7 @@ _MODULES = {
     "model.task.joined": "JoinedTask JoinRound",
     "model.task.retry": "ErrorClass Permanent Retry RetryAfter Transient",
     "model.task.task": "Attempt AttemptLog Block LogLine ParentBlockCount Task TaskHistory TaskState",
+    "model.timeline": "SpanKind Timeline TimelineLink TimelineRow TimelineSpan",
     "model.values": "InvalidText",
     "model.views": (
         "ActiveClaims Backlog BlockPage BoundedCount KindStateCount LineagePage LiveCounts RunningTask "

@@ -300,6 +300,7 @@ class SyncClient(Blocking):
     lineage_page = blocking(Client.lineage_page)
     branches = blocking(Client.branches)
     twigs = blocking(Client.twigs)
+    timeline = blocking(Client.timeline)
     checkpoint = blocking(Client.checkpoint)
     deepest = blocking(Client.deepest)
     lineage_counts = blocking(Client.lineage_counts)

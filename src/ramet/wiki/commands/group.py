@@ -243,6 +243,7 @@ for command in (
     work_command,
     query.search,
     query.neighbors,
+    query.mcp,
     query.export,
     cypher.query,
 ):
