@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -30,6 +32,7 @@ def environment() -> Environment:
         "counted": counted, "percent": percent, "shown_key": display_key,
     }  # fmt: skip
     made.globals |= {"url": url, "version": __version__, "page_names": page_names}
+    made.filters["short_names"] = short_names
     return made
 
 
@@ -88,7 +91,8 @@ def url(context: Context, name: str, /, **parts: Any) -> str:
     """The address of a page by its name; parts that its path does not name become its query, None is left out.
 
     Parts of the path are percent-encoded, slashes too, so any id works: people choose those of lineages. ``.`` and
-    ``..`` mean something in a path however they are written, so they go into the query, and the path stays empty there.
+    ``..`` mean something in a path however they are written, and one that ends like the address of a timeline would
+    lead there: they go into the query, and the path stays empty there.
     """
     return address_of(context["visit"].request, name, **parts)
 
@@ -97,7 +101,7 @@ def address_of(request: Request, name: str, /, **parts: Any) -> str:
     """The same without a template."""
     given = {key: str(value) for key, value in parts.items() if value is not None}
     path = {key: value for key, value in given.items() if f"{{{key}" in _paths(request).get(name, "")}
-    steps = {key: value for key, value in path.items() if value in (".", "..")}
+    steps = {key: value for key, value in path.items() if value in (".", "..") or value.endswith("/timeline")}
     query = {key: value for key, value in given.items() if key not in path} | steps
     encoded = {key: "" if key in steps else quote(value, safe="") for key, value in path.items()}
     made = str(request.app.url_path_for(name, **encoded))
@@ -154,3 +158,27 @@ def number(count: float | None) -> str:
 def percent(share: float | None) -> str:
     """A share of one in percent; ``-`` for none."""
     return "-" if share is None else f"{share:.1%}"
+
+
+NAME_CHARACTERS = 40
+"""Of the name of a lineage in a list."""
+NAME_BEGINNING = 12
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Return names for a list: of a long one its beginning, and the part that differs from the names beside it."""
+    alphabetic = sorted(set(names))
+    shared = dict.fromkeys(alphabetic, 0)
+    for one, other in pairwise(alphabetic):
+        common = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+        shared[one], shared[other] = max(shared[one], common), max(shared[other], common)
+    return {name: _short_name(name, shared[name]) for name in alphabetic}
+
+
+def _short_name(name: str, shared: int) -> str:
+    if len(name) <= NAME_CHARACTERS:
+        return name
+    room = NAME_CHARACTERS - NAME_BEGINNING - 1
+    begin = max(NAME_BEGINNING, min(shared, len(name) - room))
+    middle = name[begin : begin + room]
+    return f"{name[:NAME_BEGINNING]}…{middle}{'…' if begin + room < len(name) else ''}"

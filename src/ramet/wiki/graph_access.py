@@ -48,7 +48,7 @@ class GraphReader:
         """
         with self._open() as graph:
             keys = None if among is None else [find_article(graph, title).title_key for title in among]
-            return ranked(graph, text, self._model, ranking)(limit, keys)
+            return graph.read_hits(ranked(graph, text, self._model, ranking)(limit, keys), limit)
 
     def read(self, title: str, heading: str | None = None) -> list[GraphSection]:
         """Return the sections of an article, in order; with `heading` those of that heading, or below that path.
@@ -128,4 +128,4 @@ def find_article(graph: GraphStore, title: str) -> Neighbor:
     for spelling in (key, " ".join(title.replace("_", " ").split())):
         if found := graph.find(spelling):
             return found
-    raise NotInGraph(f"the graph has no article {title!r}; `ramet wiki search --words` finds words in titles")
+    raise NotInGraph(f"the graph has no article {title!r}; a search finds words of titles")

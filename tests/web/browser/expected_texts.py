@@ -38,6 +38,16 @@ async def of_lineage(client: Client, address: str) -> list[str]:
     ]
 
 
+async def of_timeline(client: Client, address: str) -> list[str]:
+    tracking_id = unquote(urlsplit(address).path).removeprefix("/lineages/").removesuffix("/timeline")
+    asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
+    if asked.get("only") == "failed":
+        tasks = (await client.tasks(tracking_id=tracking_id, states=["failed"], limit=3)).tasks
+        return [f"{task.kind} {task.key}" for task in tasks if "parent_id" not in asked]
+    first = (await client.roots(tracking_id))[:3] if "parent_id" not in asked else []
+    return [f"{task.kind} {task.key}" for task in first if "only" not in asked]
+
+
 async def of_tasks(client: Client, address: str) -> list[str]:
     page = await client.tasks(limit=10, newest=True)  # As the page lists them: what began last is what one looks for.
     return [f"{task.kind} {task.key}" for task in page.tasks]
@@ -159,7 +169,7 @@ async def of_api_docs(client: Client, address: str) -> list[str]:
 
 TRUTHS: dict[str, Truth] = {
     "overview": of_overview, "lineages": of_lineages, "lineage": of_lineage, "tasks": of_tasks, "task": of_task,
-    "joined": of_joined,
+    "joined": of_joined, "timeline": of_timeline,
     "paths": of_paths, "resources": of_resources, "queues": of_queues, "workers": of_workers,
     "schedules": of_schedules, "schedule": of_schedule, "alerts": of_alerts, "alert": of_alert, "costs": of_costs,
     "settings": of_settings, "stop-list": of_stop_list, "acts": of_acts, "blocks": of_blocks, "branches": of_branches,

@@ -10,10 +10,9 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, GraphSection, Neighbor, SearchHit
+from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, GraphSection, Neighbor
 from ramet.wiki.graphs.ladybug_file import LadybugFile
-from ramet.wiki.graphs.passage_index import PassageIndex, hits
+from ramet.wiki.graphs.passage_index import PassageIndex, PassageSearch
 from ramet.wiki.graphs.traversal import walk
 from ramet.wiki.sqlite_file import SqliteFile
 
@@ -67,14 +66,14 @@ _POSITIONS_OF = """
 _CATEGORIES_OF = "MATCH (:Article {title_key: $key})-[:IN_CATEGORY]->(c:Category) RETURN c.name ORDER BY c.name"
 
 
-class LadybugReading:
+class LadybugReading(PassageSearch):
     """The questions of a `GraphStore`, put to an open file."""
 
     def __init__(self, file: LadybugFile, info: Mapping[str, str], index: SqliteFile) -> None:
         """Wrap an open file whose GraphInfo is `info`, and the open file of its index."""
+        super().__init__(PassageIndex(index))
         self._file = file
         self._index_file = index
-        self._index = PassageIndex(index)
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
 
@@ -105,15 +104,6 @@ class LadybugReading:
 
         found = walk(title_key, adjacent, direction=direction, depth=depth, limit=limit)
         return [Neighbor(distance, *self._file.read(_ARTICLE, {"key": key})[0]) for distance, key in found]
-
-    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search`."""
-        assert len(vector) == self.dimension > 0
-        return hits(self._index.by_vector(vector, limit=limit, among=among), self._section)
-
-    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search_words`."""
-        return hits(self._index.by_words(text, limit=limit, among=among), self._section)
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
         rows = self._file.read(_SECTION, {"key": title_key, "section": f"{title_key}#{position}"})

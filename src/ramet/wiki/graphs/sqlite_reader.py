@@ -6,9 +6,8 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, GraphSection, Neighbor, SearchHit
-from ramet.wiki.graphs.passage_index import PassageIndex, hits
+from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, GraphSection, Neighbor
+from ramet.wiki.graphs.passage_index import PassageIndex, PassageSearch
 from ramet.wiki.graphs.traversal import walk
 from ramet.wiki.sqlite_file import Row, SqliteFile
 
@@ -58,15 +57,15 @@ _LINKS = """
     JOIN articles far ON far.id = target ORDER BY near.title_key, far.title_key"""
 
 
-class SqliteReading:
+class SqliteReading(PassageSearch):
     """The questions of a `GraphStore`, put to an open file."""
 
     def __init__(self, file: SqliteFile, info: Mapping[str, str]) -> None:
         """Wrap an open file whose graph_info is `info`."""
+        super().__init__(PassageIndex(file))
         self._file = file
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
-        self._index = PassageIndex(file)
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """See `GraphStore.revisions`."""
@@ -95,15 +94,6 @@ class SqliteReading:
 
         found = walk(title_key, adjacent, direction=direction, depth=depth, limit=limit)
         return [_neighbor(distance, self._file.rows(_ARTICLE, [key])[0]) for distance, key in found]
-
-    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search`."""
-        assert len(vector) == self.dimension > 0
-        return hits(self._index.by_vector(vector, limit=limit, among=among), self._section)
-
-    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search_words`."""
-        return hits(self._index.by_words(text, limit=limit, among=among), self._section)
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
         rows = self._file.rows(_HIT, [title_key, position])
