@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from ramet import ProblemCounts
@@ -54,7 +54,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group("Watch", (Entry("alerts", "Alerts"), Entry("workers", "Workers"), Entry("acts", "Audit log"))),
-    Group("Settings", (Entry("settings", "Settings"),)),
+    Group("", (Entry("settings", "Settings"),)),
 )  # fmt: skip
 """In the order of the frame."""
 
@@ -74,9 +74,14 @@ def badges(problems: ProblemCounts | None) -> dict[str, Badge]:
     return {one.page: one for one in found if one.number}
 
 
-def shown(groups: Collection[Group], pages: Collection[str]) -> list[Group]:
-    """Return the groups with those entries whose pages are served; groups without any are left out."""
+def shown(products: Iterable[Entry], pages: Collection[str]) -> list[Group]:
+    """Return the groups with those entries whose pages are served, and the products before the settings.
+
+    Groups without an entry are left out.
+    """
+    *work, settings = GROUPS
     served = [
-        group._replace(entries=tuple(entry for entry in group.entries if entry.page in pages)) for group in groups
+        group._replace(entries=tuple(entry for entry in group.entries if entry.page in pages))
+        for group in (*work, Group("Products", tuple(products)), settings)
     ]
     return [group for group in served if group.entries]

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.requests import Request
@@ -17,14 +17,15 @@ from starlette.responses import HTMLResponse
 
 from ramet import ProblemCounts, __version__, as_usd, display_key
 from ramet.commands.terminal import counted, short_usd, span
-from ramet.web.navigation import GROUPS, badges, shown
+from ramet.web.navigation import Entry, badges, shown
 from ramet.web.page import Page, Visit
 
 
-def environment() -> Environment:
-    """The templates of the dashboard."""
+def environment(others: BaseLoader | None = None) -> Environment:
+    """The templates of the dashboard, and those of products."""
+    loader = ChoiceLoader([PackageLoader("ramet.web"), *([] if others is None else [others])])
     made = Environment(
-        loader=PackageLoader("ramet.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
     made.filters |= {
@@ -40,7 +41,8 @@ def render(
     visit: Visit, page: Page, context: dict[str, Any], status: int = 200, problems: ProblemCounts | None = None
 ) -> HTMLResponse:
     """The whole page; without ``problems`` its frame shows no counts."""
-    frame = {"navigation": shown(GROUPS, _paths(visit.request)), "badges": badges(problems)}
+    products = [Entry(one.first, one.pages.label) for one in visit.request.app.state.products.used]
+    frame = {"navigation": shown(products, _paths(visit.request)), "badges": badges(problems)}
     return HTMLResponse(_rendered(visit, page, {**context, **frame}, "base.html"), status_code=status)
 
 
