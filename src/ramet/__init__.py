@@ -59,7 +59,16 @@ if TYPE_CHECKING:
     from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSettlement, StageCount
     from ramet.model.task.joined import JoinedTask, JoinRound
     from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
-    from ramet.model.task.task import Attempt, AttemptLog, Block, LogLine, Task, TaskHistory, TaskState
+    from ramet.model.task.task import (
+        Attempt,
+        AttemptLog,
+        Block,
+        LogLine,
+        ParentBlockCount,
+        Task,
+        TaskHistory,
+        TaskState,
+    )
     from ramet.model.timeline import SpanKind, Timeline, TimelineLink, TimelineRow, TimelineSpan
     from ramet.model.values import InvalidText
     from ramet.model.views import (
@@ -162,6 +171,7 @@ __all__ = [
     "OutcomeKind",
     "OwnLineageRefused",
     "PRESETS",
+    "ParentBlockCount",
     "PathArguments",
     "PathChain",
     "PathImpact",
@@ -294,7 +304,7 @@ _MODULES = {
     "model.task.binding": "BindResult BoundTask ItemResult ItemSettlement StageCount",
     "model.task.joined": "JoinedTask JoinRound",
     "model.task.retry": "ErrorClass Permanent Retry RetryAfter Transient",
-    "model.task.task": "Attempt AttemptLog Block LogLine Task TaskHistory TaskState",
+    "model.task.task": "Attempt AttemptLog Block LogLine ParentBlockCount Task TaskHistory TaskState",
     "model.timeline": "SpanKind Timeline TimelineLink TimelineRow TimelineSpan",
     "model.values": "InvalidText",
     "model.views": (

@@ -465,6 +465,7 @@ class Store(ABC):
     can_spawn = reads(spawn_verbs.can_spawn)
     next_due_at = reads(task_reads.next_due_at)
     known = reads(key.known)
+    parent_block_counts = reads(history_reads.parent_block_counts)
     edges = reads(spawns.edges)
     join_page = reads(joined.join_page)
     join_totals = reads(joined.join_totals)

@@ -283,6 +283,11 @@ class Reading:
         Store.block_totals,
         "How often spawns of each (kind, reason) were refused in a lineage, beyond stored rows included.",
     )
+    parent_block_counts = of_store(
+        Store.parent_block_counts,
+        """Refusals beyond the rows that lineages keep, which no row names: by parent, kind and reason, the most
+        frequent first (at most 1,000); of one lineage, or of the newest.""",
+    )
 
     # --- lineages and how far they are
 

@@ -160,6 +160,7 @@ class KnownTitle(NamedTuple):
     queue=LOADING,
     limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS, invocation_seconds=RUN_SECONDS),
     probation=False,
+    alert_over=None,
 )
 async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
     """Close a level: offer the links of its articles, draw what can be drawn, and open the next level."""

@@ -118,6 +118,7 @@ async def refresh(ctx: Context, payload: LevelPayload) -> dict[str, int]:
     queue=FETCHING,
     resource=lambda payload: payload.resource or None,
     limits=replace(LIMITS, max_attempts=COMPARE_ATTEMPTS),
+    alert_over=None,
 )
 async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, int]:
     """Compare the revisions of some articles with the source's; what differs is fetched again."""
@@ -149,6 +150,7 @@ async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, 
     queue=LOADING,
     limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS, invocation_seconds=RUN_SECONDS),
     probation=False,
+    alert_over=None,
 )
 async def redraw(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
     """Draw what changed: the links of what was loaded again, new redirects, and nothing of what is gone."""
