@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.requests import Request
@@ -20,10 +20,11 @@ from ramet.model.money import as_usd
 from ramet.web.page import Page, Visit
 
 
-def environment() -> Environment:
-    """The templates of the dashboard."""
+def environment(others: BaseLoader | None = None) -> Environment:
+    """The templates of the dashboard, and those of products."""
+    loader = ChoiceLoader([PackageLoader("ramet.web"), *([] if others is None else [others])])
     made = Environment(
-        loader=PackageLoader("ramet.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
     made.filters |= {
