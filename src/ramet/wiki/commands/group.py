@@ -19,6 +19,7 @@ from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import console, counted, emit, on_terminal, plain
 from ramet.fetch.addresses import host_and_port, is_private_host
 from ramet.wiki.commands import cypher, operations, query, terminal
+from ramet.wiki.commands.ask import ask_command
 from ramet.wiki.commands.demo import demonstrate
 from ramet.wiki.commands.expand import ExpandArguments, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
@@ -242,6 +243,7 @@ for command in (
     operations.exclude,
     work_command,
     query.search,
+    ask_command,
     query.neighbors,
     query.mcp,
     query.export,
