@@ -5,11 +5,12 @@ The ceiling, the books and the kept answers are those of every other task of the
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ramet import App, CostRefused, Permanent, Transient, as_usd
+from ramet import App, Client, CostRefused, Permanent, Transient, as_usd
 from ramet.commands.errors import one_line
 from ramet.commands.extras import need_modules
 from ramet.llm.asking.answer import AccountFault, Answer, ProviderBusy
@@ -87,6 +88,7 @@ async def ask_once(
     # A queue of its own: no other process takes the task.
     queue = f"{kind}:{secrets.token_hex(8)}"
     async with declare_models(App()).client(database) as client, connections:
+        await _end_killed(client, kind)
         await client.submit(
             kind, dict(payload), queue=queue, max_attempts=1, task_seconds=TASK_SECONDS,
             limits={"max_cost": max_cost or 0},
@@ -104,5 +106,18 @@ async def ask_once(
                     words = f"{words}; give the same command again in a while"
                 await claim.fail(Permanent(words))
                 raise LlmError(words) from error
+            except asyncio.CancelledError:
+                # Handed back, it would wait for ever: no other process takes it.
+                await asyncio.shield(claim.fail(Permanent("the command was stopped")))
+                raise
             await claim.complete({"text": answer.text, "cost": answer.cost, "model": answer.model})
             return answer
+
+
+async def _end_killed(client: Client, kind: str) -> None:
+    """End the questions whose process was killed: nothing else would, and what they reserved stays booked."""
+    await client.reclaim()
+    # One that was claimed before and waits again lost its process; a new one was not claimed yet.
+    async for task in client.all_tasks(kind=kind, states=["pending"]):
+        if task.fence:
+            await client.cancel(task.id, by=kind, reason="its process was killed")

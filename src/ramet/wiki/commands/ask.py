@@ -13,6 +13,7 @@ from ramet import as_usd
 from ramet.commands import options as shared
 from ramet.commands.options import check_folder, json_option
 from ramet.commands.terminal import console, emit, plain
+from ramet.commands.worker import quiet_guard
 from ramet.wiki.commands.options import data_option, database_option, graph_option
 from ramet.wiki.embedding.registry import NONE
 from ramet.wiki.graph_access import open_graph
@@ -77,15 +78,16 @@ def ask_command(
     model = dataclasses.replace(Model.of(options["model"]), price=options["price"])
     if options["base_url"] is not None:
         model = dataclasses.replace(model, base_url=options["base_url"], key_variable=None)
-    found = answer_question(
-        open_graph(graph, data_dir=data_dir, embedder=None if embedder == NONE else embedder),
-        question,
-        model=model,
-        max_cost=options["max_cost"],
-        database=database,
-        passages=options["passages"],
-        max_output_tokens=options["max_output_tokens"],
-    )
+    with quiet_guard():
+        found = answer_question(
+            open_graph(graph, data_dir=data_dir, embedder=None if embedder == NONE else embedder),
+            question,
+            model=model,
+            max_cost=options["max_cost"],
+            database=database,
+            passages=options["passages"],
+            max_output_tokens=options["max_output_tokens"],
+        )
     if options["as_json"]:
         emit({"question": question, "known": found.text is not None, **dataclasses.asdict(found)})
     else:
