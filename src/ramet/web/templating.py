@@ -162,7 +162,7 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-NAME_CHARACTERS = 40
+NAME_CHARACTERS = 48
 """Of the name of a lineage in a list."""
 NAME_BEGINNING = 12
 

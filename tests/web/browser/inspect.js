@@ -3,7 +3,7 @@
 (root, origin) => {
   const tags = new Set(
     `html head body meta title link script a header nav ul ol li div span form button input label select option main
-    h1 h2 h3 p section table caption thead tbody tr th td dl dt dd code pre details summary footer img figure svg g
+    h1 h2 h3 p section article table caption thead tbody tr th td dl dt dd code pre details summary footer img figure svg g
     rect line text meter time br strong bdi`.split(/\s+/),
   );
   const attributes = new Set(

@@ -19,6 +19,7 @@ from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import console, counted, emit, on_terminal, plain
 from ramet.fetch.addresses import host_and_port, is_private_host
 from ramet.wiki.commands import cypher, operations, query, terminal
+from ramet.wiki.commands.ask import ask_command
 from ramet.wiki.commands.demo import demonstrate
 from ramet.wiki.commands.expand import ExpandArguments, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
@@ -67,8 +68,8 @@ def wiki() -> None:
     default=BUNDLED,
     show_default="the bundled set",
     metavar="URL|FILE",
-    help="A MediaWiki (its address or api.php), a dump (.xml, .xml.bz2), a file with one article a line (.jsonl), "
-    "or the bundled set of 10,033 articles.",
+    help="A MediaWiki (its address or api.php), a dump (.xml), a file with one article a line (.jsonl), these also as "
+    ".bz2, .xz, .zst and .gz, or the bundled set of 10,033 articles.",
 )
 @click.option(
     "--max-articles", type=click.IntRange(min=1), default=MAX_ARTICLES, show_default=True, help="Articles loaded."
@@ -242,6 +243,7 @@ for command in (
     operations.exclude,
     work_command,
     query.search,
+    ask_command,
     query.neighbors,
     query.mcp,
     query.export,

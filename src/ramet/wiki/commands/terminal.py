@@ -55,12 +55,13 @@ RUN_STYLES = {"running": "blue", "finished": "green", "failed": "red", "cancelle
 
 def meanings_of_blocks(settings: RunSettings) -> dict[str, str]:
     """Return what the guard's reasons mean for a run with these settings, in one line each."""
+    cap = f"the run may load {counted(settings.max_articles, 'article')} (--max-articles)"
     return {
         "in_flight": "another link of the same level came first",
         "done": "the run has that article already",
-        "budget": f"the run may load {counted(settings.max_articles, 'article')} (--max-articles)",
+        "budget": cap,
+        "fan_out": cap,
         "depth": f"farther than {counted(settings.max_depth, 'link')} from the seeds (--max-depth)",
-        "fan_out": "the level has as many links as one pass may follow: `expand` again goes on",
         "deadline": "the time of the pass was over: `expand` again goes on",
         "cancelled": "the run was cancelled",
         "stop_list": "the title is on the deny list (`ramet deny-list list`)",
