@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import pytest
@@ -14,18 +15,20 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page
 
 from ramet.jobs.config.config_file import sample
+from ramet.jobs.dashboard import pages as jobs_pages
 from ramet.jobs.kinds import LISTING
-from ramet.jobs.pages import pages as jobs_pages
 from ramet.jobs.pipeline import app as jobs_app
 from ramet.testing import drain, fresh_client
 from ramet.web import products
 from ramet.web.access import Access
 from ramet.web.application import make_application
 from ramet.web.products import Product
+from ramet.wiki.dashboard import pages as wiki_pages
 from tests.jobs.world.openings import TEXT
 from tests.web.browser.chromium import IN_CHROMIUM, served, visit
 from tests.web.browser.payloads import PAYLOADS
 from tests.web.browser.test_real_runs import AXE, controls_missed
+from tests.web.products.wiki_world import expanded
 from tests.web.world import HOSTILE
 
 pytestmark = IN_CHROMIUM
@@ -61,6 +64,47 @@ async def jobs_served() -> AsyncIterator[str]:
             await drain(jobs_app, client)
             async with served(make_application(client, Access(person="ada"))) as origin:
                 yield origin
+
+
+@asynccontextmanager
+async def wiki_served() -> AsyncIterator[str]:
+    """An expansion of articles with hostile titles and texts."""
+    with (
+        patch.object(products, "installed", lambda: (Product("wiki", wiki_pages()),)),
+        TemporaryDirectory() as folder,
+    ):
+        async with (
+            expanded(Path(folder)) as (client, _),
+            served(make_application(client, Access(person="ada"))) as origin,
+        ):
+            yield origin
+
+
+@pytest.mark.parametrize(("width", "dark"), LOOKS)
+async def test_pages_about_articles_are_sound(chromium: Browser, wiki: str, width: int, dark: bool) -> None:
+    async with visit(chromium, wiki, dark=dark, size=(width, 900)) as seen:
+        for address in ("", "/run", "/search?q=ferries", "/article?title=Seed", "/article?title=Nowhere"):
+            assert await faults(seen.page, f"{wiki}/products/wiki{address}") == []
+            assert await controls_missed(seen) == []
+        assert [fault for fault in seen.faults if "/live/" not in fault] == []
+
+
+async def test_an_article_is_found_and_its_neighbours_are_walked_without_scripts(chromium: Browser, wiki: str) -> None:
+    async with visit(chromium, wiki, script=False) as seen:
+        await seen.page.goto(f"{wiki}/products/wiki")
+        await seen.page.get_by_role("link", name=re.compile("^wiki-seed")).first.click()
+        await seen.page.get_by_label("Words in its articles").fill("Plain article ferries")
+        await seen.page.get_by_role("button", name="Search").click()
+        await seen.page.get_by_role("link", name="Plain article").first.click()
+        await seen.page.get_by_role("link", name="Seed", exact=True).first.click()
+        assert await seen.page.locator("h1").inner_text() == "Seed"
+        assert seen.faults == []
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def wiki() -> AsyncIterator[str]:
+    async with wiki_served() as origin:
+        yield origin
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

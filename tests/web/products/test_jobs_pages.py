@@ -13,9 +13,9 @@ import pytest
 
 from ramet import App, Client
 from ramet.jobs.config.config_file import sample
+from ramet.jobs.dashboard import pages
 from ramet.jobs.kinds import LISTING
 from ramet.jobs.match_status import match_history
-from ramet.jobs.pages import pages
 from ramet.jobs.pipeline import app
 from ramet.testing import drain, fresh_client
 from ramet.web import products
@@ -139,4 +139,4 @@ async def test_addresses_that_are_none_of_the_web_are_no_links(client: Client) -
 
 def test_the_package_names_its_pages() -> None:
     declared = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
-    assert declared[products.GROUP]["jobs"] == f"ramet.jobs.pages:{pages.__name__}"
+    assert declared[products.GROUP]["jobs"] == f"ramet.jobs.dashboard:{pages.__name__}"

@@ -22,7 +22,7 @@ def pages() -> ProductPages:
     """The entry point ``ramet.pages`` of the package."""
     return ProductPages(
         label="Jobs",
-        package="ramet.jobs.pages",
+        package="ramet.jobs.dashboard",
         tables="jobs_",
         app="ramet.jobs.pipeline:app",
         pages=(
