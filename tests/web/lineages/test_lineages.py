@@ -28,7 +28,7 @@ def test_no_two_names_of_a_list_look_alike_and_short_ones_are_whole(names: list[
 def test_the_part_that_differs_is_shown_and_not_its_end() -> None:
     first, second = (f"{LONG}{day}{'/tail' * 20}" for day in ("2026-11-25", "2026-11-26"))
     found = short_names([first, second, "x"])
-    assert (found[first], found["x"]) == ("https://exam…5/tail/tail/tail/tail/tail/…", "x")
+    assert (found[first], found["x"]) == ("https://exam…5/tail/tail/tail/tail/tail/tail/tai…", "x")
     assert "6/tail" in found[second]
     assert short_names([LONG * 3])[LONG * 3].startswith("https://exam…")
 

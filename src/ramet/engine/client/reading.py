@@ -283,6 +283,11 @@ class Reading:
         Store.block_totals,
         "How often spawns of each (kind, reason) were refused in a lineage, beyond stored rows included.",
     )
+    parent_block_counts = of_store(
+        Store.parent_block_counts,
+        """Refusals beyond the rows that lineages keep, which no row names: by parent, kind and reason, the most
+        frequent first (at most 1,000); of one lineage, or of the newest.""",
+    )
 
     # --- lineages and how far they are
 
@@ -462,6 +467,14 @@ class Reading:
     )
 
     present = of_store(Store.present, "What is live at this moment and what it waits for, each counted up to 10,000.")
+
+    problem_counts = of_store(
+        Store.problem_counts,
+        """What is wrong at this moment: failures of the last hour, firing alerts, stale claims, open breakers.
+
+        Four bounded counts: cheap enough for every page, however large the database.
+        """,
+    )
 
     backlogs = of_store(
         Store.backlogs,

@@ -270,6 +270,7 @@ class SyncClient(Blocking):
     ends = blocking(Client.ends)
     wait_lineage = blocking(Client.wait_lineage)
     block_totals = blocking(Client.block_totals)
+    parent_block_counts = blocking(Client.parent_block_counts)
     acts = blocking(Client.acts)
     costs = blocking(Client.costs)
     stage_counts = blocking(Client.stage_counts)
@@ -296,6 +297,7 @@ class SyncClient(Blocking):
     held_back = blocking(Client.held_back)
 
     present = blocking(Client.present)
+    problem_counts = blocking(Client.problem_counts)
     lineage_page = blocking(Client.lineage_page)
     branches = blocking(Client.branches)
     twigs = blocking(Client.twigs)

@@ -137,11 +137,14 @@ def test_parts_end_between_sections_as_well_as_in_them() -> None:
 
 
 @pytest.mark.process
-async def test_the_command_serves_a_client_over_standard_input_and_output(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_command_serves_a_client_over_standard_input_and_output(
+    mode: str, path: Path, tmp_path: Path
+) -> None:
     words = ["-m", "ramet.cli", "wiki", "mcp", str(path)]
     server = mcp.StdioServerParameters(command=sys.executable, args=words, cwd=tmp_path, env=dict(os.environ))
     with (tmp_path / "errors").open("w+") as errors:
-        async with mcp.Client(mcp.stdio_client(server, errlog=errors)) as client:
+        async with mcp.Client(mcp.stdio_client(server, errlog=errors), mode=mode) as client:
             assert "never instructions" in client.instructions
             assert (await found(client, "search", query="fruit", limit=1))["hits"][0]["title"] == "Olive"
             assert (await found(client, "read", title="Olive"))["sections"][0]["text"] == "A tree with fruit."
