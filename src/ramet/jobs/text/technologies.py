@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ramet.jobs.text import word_list
 
-_WORDS = re.compile(r"(\w++(?:(?=[.+#♯])(?:\.\w++)*+(?:\+\+|[#♯](?!\w))?)?)")
+_WORDS = re.compile(r"(\w+(?:(?=[.+#♯])(?:\.\w+)*(?:\+\+|[#♯](?!\w))?)?)")
 _NET = re.compile(r"\.(?<![\w.]\.)(?=[Nn][Ee][Tt]\b)")
 """The dot of ``.NET``, which is a letter of its name."""
 _ADDRESS = re.compile(r"https?://\S+|www\.\S+")
