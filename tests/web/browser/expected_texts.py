@@ -202,7 +202,15 @@ async def of_wiki_article(client: Client, address: str) -> list[str]:
     return [parse_qs(urlsplit(address).query)["title"][0], "Neighbourhood"]
 
 
+async def of_bulk(client: Client, address: str) -> list[str]:
+    asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
+    states = [asked["state"]] if "state" in asked else []
+    tasks = [task async for task in client.all_tasks(states=states, kind=asked.get("kind"))]
+    return [f"{asked['act']} {len(tasks)} task"] if states and "tracking_id" not in asked else ["task"]
+
+
 TRUTHS: dict[str, Truth] = {
+    "bulk": of_bulk,
     "jobs:matches": of_matches, "jobs:opening": of_opening, "jobs:rejected": of_rejected,
     "wiki:runs": of_wiki_runs, "wiki:run": of_wiki_run, "wiki:search": of_wiki_search, "wiki:article": of_wiki_article,
     "overview": of_overview, "lineages": of_lineages, "lineage": of_lineage, "tasks": of_tasks, "task": of_task,
