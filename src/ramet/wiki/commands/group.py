@@ -21,6 +21,7 @@ from ramet.wiki.commands import cypher, operations, query, terminal
 from ramet.wiki.commands.demo import demonstrate
 from ramet.wiki.commands.expand import ExpandArguments, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
+from ramet.wiki.commands.rank import rank
 from ramet.wiki.commands.work import work_command
 from ramet.wiki.embedding.registry import AUTO
 from ramet.wiki.errors import GraphError
@@ -215,6 +216,7 @@ for command in (
     query.neighbors,
     query.export,
     cypher.query,
+    rank,
 ):
     wiki.add_command(command)
 
