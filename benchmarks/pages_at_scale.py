@@ -48,6 +48,8 @@ class Known(NamedTuple):
 
 QUERIES: dict[str, tuple[Query, ...]] = {
     "/lineages": ({}, {"state": "running"}, {"limit": "200"}),
+    "/lineages/{tracking_id:path}": ({}, {"only": "failed"}, {"only": "slow"}),
+    "/lineages/{tracking_id:path}/timeline": ({}, {"only": "failed"}, {"only": "slow"}),
     "/blocks": ({"tracking_id": "large"}, {"tracking_id": "large", "reason": "cycle", "kind": "root"}),
     "/spend": ({"tracking_id": "dear"}, {"tracking_id": "large"}),
     "/tasks": (

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ramet import Client
+from ramet.jobs.match_status import matches
 from ramet.model.money import as_usd
 
 Truth = Callable[[Client, str], Awaitable[list[str]]]
@@ -36,6 +37,16 @@ async def of_lineage(client: Client, address: str) -> list[str]:
         f"{lineage.tasks} of {lineage.max_tasks}",
         *{one.kind for one in counts},
     ]
+
+
+async def of_timeline(client: Client, address: str) -> list[str]:
+    tracking_id = unquote(urlsplit(address).path).removeprefix("/lineages/").removesuffix("/timeline")
+    asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
+    if asked.get("only") == "failed":
+        tasks = (await client.tasks(tracking_id=tracking_id, states=["failed"], limit=3)).tasks
+        return [f"{task.kind} {task.key}" for task in tasks if "parent_id" not in asked]
+    first = (await client.roots(tracking_id))[:3] if "parent_id" not in asked else []
+    return [f"{task.kind} {task.key}" for task in first if "only" not in asked]
 
 
 async def of_tasks(client: Client, address: str) -> list[str]:
@@ -157,9 +168,45 @@ async def of_api_docs(client: Client, address: str) -> list[str]:
     return ["/api/v1/overview"]
 
 
+async def of_matches(client: Client, address: str) -> list[str]:
+    asked = parse_qs(urlsplit(address).query)
+    found = [] if asked else await matches(client, now=client.clock.now())
+    return [one.match.title or "" for one in found[:3]]
+
+
+async def of_opening(client: Client, address: str) -> list[str]:
+    [listing_id] = parse_qs(urlsplit(address).query)["id"]
+    rows = await client.read("SELECT title, company FROM jobs_listings WHERE listing_id = ?", (listing_id,))
+    return [text for text in rows[0] if text]
+
+
+async def of_rejected(client: Client, address: str) -> list[str]:
+    return ["Rejected openings"]
+
+
+async def of_wiki_runs(client: Client, address: str) -> list[str]:
+    return [run_id for (run_id,) in await client.read("SELECT DISTINCT run_id FROM wiki_articles")]
+
+
+async def of_wiki_run(client: Client, address: str) -> list[str]:
+    [run_id] = parse_qs(urlsplit(address).query)["run"]
+    [(titles,)] = await client.read("SELECT COUNT(*) FROM wiki_articles WHERE run_id = ?", (run_id,))
+    return [run_id, f"of {titles} known titles"]
+
+
+async def of_wiki_search(client: Client, address: str) -> list[str]:
+    return ["Search articles"]
+
+
+async def of_wiki_article(client: Client, address: str) -> list[str]:
+    return [parse_qs(urlsplit(address).query)["title"][0], "Neighbourhood"]
+
+
 TRUTHS: dict[str, Truth] = {
+    "jobs:matches": of_matches, "jobs:opening": of_opening, "jobs:rejected": of_rejected,
+    "wiki:runs": of_wiki_runs, "wiki:run": of_wiki_run, "wiki:search": of_wiki_search, "wiki:article": of_wiki_article,
     "overview": of_overview, "lineages": of_lineages, "lineage": of_lineage, "tasks": of_tasks, "task": of_task,
-    "joined": of_joined,
+    "joined": of_joined, "timeline": of_timeline,
     "paths": of_paths, "resources": of_resources, "queues": of_queues, "workers": of_workers,
     "schedules": of_schedules, "schedule": of_schedule, "alerts": of_alerts, "alert": of_alert, "costs": of_costs,
     "settings": of_settings, "stop-list": of_stop_list, "acts": of_acts, "blocks": of_blocks, "branches": of_branches,

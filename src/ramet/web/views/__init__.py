@@ -17,11 +17,13 @@ from ramet.web.views import (
     search,
     submit,
     tasks,
+    timeline,
     work,
 )
 
 PAGES: tuple[Page, ...] = (
     *overview.PAGES,
+    *timeline.PAGES,
     *lineages.PAGES,
     *tasks.PAGES,
     *tasks.EXPLAIN_PAGES,

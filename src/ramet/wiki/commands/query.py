@@ -1,4 +1,4 @@
-"""The commands that ask a graph: `search`, `neighbors` and `export`. They read beside a running expansion."""
+"""The commands that read a graph: `search`, `neighbors`, `mcp` and `export`, beside a running expansion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ramet.wiki.commands import terminal
 from ramet.wiki.commands.options import data_option, database_option, graph_of, graph_option
 from ramet.wiki.embedding.registry import NONE
 from ramet.wiki.errors import WikiError
-from ramet.wiki.graph_access import find_article
+from ramet.wiki.graph_access import find_article, open_graph
 from ramet.wiki.graphs.base import Direction, Neighbor, SearchHit
 from ramet.wiki.graphs.export import Exported, ExportFormat, export_file, export_stream
 from ramet.wiki.graphs.registry import open_graph_reader
@@ -154,6 +154,20 @@ def _table(found: list[Neighbor]) -> Table:
         title = Text(plain(neighbor.title), style="" if neighbor.loaded else "dim")
         table.add_row(str(neighbor.distance), title, plain(neighbor.url) if neighbor.loaded else "not loaded")
     return table
+
+
+@click.command(short_help="Serve a graph to agents, by MCP.")
+@click.argument("graph", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--embed", "embedder", metavar="MODEL", help="The model of its vectors, as `expand` takes it.")
+@data_option
+def mcp(graph: Path, embedder: str | None, data_dir: Path) -> None:
+    """Serve the file GRAPH by the Model Context Protocol on standard input and output, until the input ends.
+
+    Its tools search, read and neighbors only read, and see the graph as it is at each call.
+    """
+    from ramet.wiki.mcp_server import make_server
+
+    make_server(open_graph(graph, data_dir=data_dir, embedder=embedder)).run()
 
 
 @click.command(short_help="Write the graph as GraphML, JSON Lines or CSV.")

@@ -10,10 +10,10 @@ order of arrival.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ramet.wiki.embedding.base import Vector
 from ramet.wiki.pages import Article
@@ -108,6 +108,18 @@ class SearchHit:
     url: str = ""
     passage: str = ""
     path: str = ""
+
+
+class FoundPassage(NamedTuple):
+    """A section that was found by one of its passages, before it is read; `score` is as that of a `SearchHit`."""
+
+    score: float
+    title_key: str
+    position: int
+    """Of the section in its article, from 0."""
+    start: int
+    end: int
+    """The passage is from `start` to `end` in the section's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,17 +300,20 @@ class GraphStore(Protocol):
         `title_key` is an article's, not an alias's. With `by_rank`, those of the highest PageRank first.
         """
 
-    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
+    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """The sections with the passages nearest to `vector` by cosine, best first; ties by title and position.
 
         `among` are the canonical titles of the articles to look into; None: all.
         """
 
-    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
+    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """The sections with the passages that fit the words of `text` best (BM25), best first; ties as for `search`.
 
         A passage has the words of its article's title, of its heading and its own. `among` is as for `search`.
         """
+
+    def read_hits(self, found: Iterable[FoundPassage], limit: int | None = None) -> list[SearchHit]:
+        """What was found with its texts; what the graph has no more is left out. At most `limit`; None: all."""
 
     def nodes(self) -> Iterator[GraphNode]:
         """Every node, articles first, in a fixed order, without holding all of them in memory."""

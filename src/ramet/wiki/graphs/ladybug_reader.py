@@ -10,7 +10,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ramet.wiki.embedding.base import Vector
 from ramet.wiki.graphs.base import (
     Direction,
     GraphCounts,
@@ -18,11 +17,10 @@ from ramet.wiki.graphs.base import (
     GraphNode,
     GraphSection,
     Neighbor,
-    SearchHit,
     rank_properties,
 )
 from ramet.wiki.graphs.ladybug_file import LadybugFile
-from ramet.wiki.graphs.passage_index import PassageIndex, hits
+from ramet.wiki.graphs.passage_index import PassageIndex, PassageSearch
 from ramet.wiki.graphs.traversal import ALL, ranked_first, walk
 from ramet.wiki.sqlite_file import SqliteFile
 
@@ -80,14 +78,14 @@ _POSITIONS_OF = """
 _CATEGORIES_OF = "MATCH (:Article {title_key: $key})-[:IN_CATEGORY]->(c:Category) RETURN c.name ORDER BY c.name"
 
 
-class LadybugReading:
+class LadybugReading(PassageSearch):
     """The questions of a `GraphStore`, put to an open file."""
 
     def __init__(self, file: LadybugFile, info: Mapping[str, str], index: SqliteFile) -> None:
         """Wrap an open file whose GraphInfo is `info`, and the open file of its index."""
+        super().__init__(PassageIndex(index))
         self._file = file
         self._index_file = index
-        self._index = PassageIndex(index)
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
         self._ranked = ["pagerank"] in file.read(_COLUMNS)
@@ -139,15 +137,6 @@ class LadybugReading:
             )
         article = self._with_ranks(_ARTICLE, "a.pagerank")
         return [Neighbor(distance, *self._file.read(article, {"key": key})[0]) for distance, key in found]
-
-    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search`."""
-        assert len(vector) == self.dimension > 0
-        return hits(self._index.by_vector(vector, limit=limit, among=among), self._section)
-
-    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search_words`."""
-        return hits(self._index.by_words(text, limit=limit, among=among), self._section)
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
         rows = self._file.read(_SECTION, {"key": title_key, "section": f"{title_key}#{position}"})

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ramet.wiki.embedding.base import Vector
 from ramet.wiki.graphs.base import (
     Direction,
     GraphCounts,
@@ -14,10 +13,9 @@ from ramet.wiki.graphs.base import (
     GraphNode,
     GraphSection,
     Neighbor,
-    SearchHit,
     rank_properties,
 )
-from ramet.wiki.graphs.passage_index import PassageIndex, hits
+from ramet.wiki.graphs.passage_index import PassageIndex, PassageSearch
 from ramet.wiki.graphs.traversal import ALL, ranked_first, walk
 from ramet.wiki.sqlite_file import Row, SqliteFile
 
@@ -71,15 +69,15 @@ _LINKS = """
     JOIN articles far ON far.id = target ORDER BY near.title_key, far.title_key"""
 
 
-class SqliteReading:
+class SqliteReading(PassageSearch):
     """The questions of a `GraphStore`, put to an open file."""
 
     def __init__(self, file: SqliteFile, info: Mapping[str, str]) -> None:
         """Wrap an open file whose graph_info is `info`."""
+        super().__init__(PassageIndex(file))
         self._file = file
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
-        self._index = PassageIndex(file)
         self._ranked = bool(file.rows(_RANKED))
 
     def _with_ranks(self, query: str, *columns: str) -> str:
@@ -129,15 +127,6 @@ class SqliteReading:
             )
         article = self._with_ranks(_ARTICLE, "pagerank")
         return [_neighbor(distance, self._file.rows(article, [key])[0]) for distance, key in found]
-
-    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search`."""
-        assert len(vector) == self.dimension > 0
-        return hits(self._index.by_vector(vector, limit=limit, among=among), self._section)
-
-    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search_words`."""
-        return hits(self._index.by_words(text, limit=limit, among=among), self._section)
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
         rows = self._file.rows(_HIT, [title_key, position])
