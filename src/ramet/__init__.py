@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         KindStateCount,
         LineagePage,
         LiveCounts,
+        ProblemCounts,
         RunningTask,
         TaskCall,
         TaskCalls,
@@ -181,6 +182,7 @@ __all__ = [
     "PayloadTooLarge",
     "Permanent",
     "Pipeline",
+    "ProblemCounts",
     "Queue",
     "QueueBlocked",
     "ReofferResult",
@@ -308,8 +310,8 @@ _MODULES = {
     "model.timeline": "SpanKind Timeline TimelineLink TimelineRow TimelineSpan",
     "model.values": "InvalidText",
     "model.views": (
-        "ActiveClaims Backlog BlockPage BoundedCount KindStateCount LineagePage LiveCounts RunningTask "
-        "TaskCall TaskCalls TaskCheckpoint TreeGroup TreePage TreeTask WaitReason"
+        "ActiveClaims Backlog BlockPage BoundedCount KindStateCount LineagePage LiveCounts ProblemCounts "
+        "RunningTask TaskCall TaskCalls TaskCheckpoint TreeGroup TreePage TreeTask WaitReason"
     ),
     "store.answers": "ReofferResult SpawnResult StatementResult SubmitResult",
     "store.errors": (

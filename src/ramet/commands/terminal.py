@@ -101,6 +101,15 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def short_usd(nano_dollars: int) -> str:
+    """An amount of money for a glance: cents, or as many digits as a small one needs."""
+    from ramet import NANO_DOLLARS  # Not at the start of every command.
+
+    if abs(nano_dollars) >= NANO_DOLLARS // 10 or not nano_dollars:
+        return f"${nano_dollars / NANO_DOLLARS:,.2f}"
+    return f"${nano_dollars / NANO_DOLLARS:.2g}" if abs(nano_dollars) >= 100_000 else "<$0.0001"
+
+
 def stopping_words(in_hand: int, one: str) -> str:
     """Answer to the first signal; `one` names a unit of work."""
     return f"stopping after the {counted(in_hand, one)} in hand; Ctrl-C again stops now"

@@ -84,6 +84,19 @@ class LiveCounts(NamedTuple):
     """Tasks that wait for other tasks (``waits["tasks"]``), by kind."""
 
 
+class ProblemCounts(NamedTuple):
+    """What is wrong at one moment, for every page at a glance."""
+
+    failed: int
+    """Tasks that failed within the last hour."""
+    alerts_firing: int
+    """At most :data:`COUNT_MAX`."""
+    stale: int
+    """Claims whose lease expired; at most :data:`COUNT_MAX` claims are looked at."""
+    breakers_open: int
+    """At most :data:`COUNT_MAX`."""
+
+
 class LineagePage(NamedTuple):
     """Lineages in an order, and where to go on."""
 

@@ -452,6 +452,7 @@ class Store(ABC):
     history = reads(history_reads.history)
     task_log = reads(history_reads.task_log)
     stale = reads(task_reads.stale)
+    problem_counts = reads(live.problem_counts)
     has_live = reads(task_reads.has_live)
     lineage = reads(task_reads.lineage)
     roots = reads(task_reads.roots)

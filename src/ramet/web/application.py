@@ -127,7 +127,8 @@ def _shown(page: Page) -> Endpoint:
     async def show(request: Request) -> Response:
         visit = visit_of(request)
         await request.app.state.products.look(visit.client)
-        return render(visit, page, await page.view(visit))
+        context = await page.view(visit)
+        return render(visit, page, context, problems=await visit.client.problem_counts())
 
     return show
 

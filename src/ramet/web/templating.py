@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -14,9 +15,9 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from ramet import __version__, display_key
-from ramet.commands.terminal import counted, span
-from ramet.model.money import as_usd
+from ramet import ProblemCounts, __version__, as_usd, display_key
+from ramet.commands.terminal import counted, short_usd, span
+from ramet.web.navigation import Entry, badges, shown
 from ramet.web.page import Page, Visit
 
 
@@ -28,17 +29,21 @@ def environment(others: BaseLoader | None = None) -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     made.filters |= {
-        "moment": moment, "relative": relative, "span": span, "number": number, "dollars": as_usd, "counted": counted,
-        "percent": percent, "shown_key": display_key,
+        "moment": moment, "relative": relative, "span": span, "number": number, "dollars": dollars, "usd": short_usd,
+        "counted": counted, "percent": percent, "shown_key": display_key,
     }  # fmt: skip
     made.globals |= {"url": url, "version": __version__, "page_names": page_names}
     made.filters["short_names"] = short_names
     return made
 
 
-def render(visit: Visit, page: Page, context: dict[str, Any], status: int = 200) -> HTMLResponse:
-    """The whole page."""
-    return HTMLResponse(_rendered(visit, page, context, "base.html"), status_code=status)
+def render(
+    visit: Visit, page: Page, context: dict[str, Any], status: int = 200, problems: ProblemCounts | None = None
+) -> HTMLResponse:
+    """The whole page; without ``problems`` its frame shows no counts."""
+    products = [Entry(one.first, one.pages.label) for one in visit.request.app.state.products.used]
+    frame = {"navigation": shown(products, _paths(visit.request)), "badges": badges(problems)}
+    return HTMLResponse(_rendered(visit, page, {**context, **frame}, "base.html"), status_code=status)
 
 
 def render_live(visit: Visit, page: Page, context: dict[str, Any]) -> str:
@@ -48,7 +53,39 @@ def render_live(visit: Visit, page: Page, context: dict[str, Any]) -> str:
 
 def _rendered(visit: Visit, page: Page, context: dict[str, Any], layout: str) -> str:
     about = {"visit": visit, "page": page, "visitor": visit.visitor, "now": visit.now, "place": visit.client.place}
-    return visit.dashboard.templates.get_template(page.template).render({**about, "layout": layout, **context})
+    template = visit.dashboard.templates.get_template(page.template)
+    return with_labels(template.render({**about, "layout": layout, **context}))
+
+
+_TABLE = re.compile(r"<thead>(.*?)</thead>\s*<tbody>(.*?)</tbody>", re.DOTALL)
+_HEADING = re.compile(r"<th[^>]*>(.*?)</th>", re.DOTALL)
+_CELL = re.compile(r"<(td|th)((?: [^>]*)?)>")
+_TAG = re.compile(r"<[^>]*>")
+
+
+def with_labels(html: str) -> str:
+    """Give every cell of a table the heading of its column as ``data-label``.
+
+    On a narrow screen a row is a card, in which each value stands beside its label; style sheets cannot look it up.
+    What comes from outside is escaped, so tags in ``html`` are those of the templates.
+    """
+    return _TABLE.sub(_labelled_table, html)
+
+
+def _labelled_table(table: re.Match[str]) -> str:
+    labels = [_TAG.sub("", heading).strip() for heading in _HEADING.findall(table[1])]
+    rows = table[2].split("<tr")
+    return f"<thead>{table[1]}</thead><tbody>{rows[0]}{''.join(_labelled_row(row, labels) for row in rows[1:])}</tbody>"
+
+
+def _labelled_row(row: str, labels: list[str]) -> str:
+    rest = iter(labels)
+
+    def labelled(cell: re.Match[str]) -> str:
+        label = "" if "colspan" in cell[2] else next(rest, "")
+        return f'<{cell[1]}{cell[2]} data-label="{label}">' if label else cell[0]
+
+    return f"<tr{_CELL.sub(labelled, row)}"
 
 
 @pass_context
@@ -105,6 +142,14 @@ def relative(context: Context, when: float | None) -> Markup:
         return Markup("now")
     words = f"in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} ago"
     return Markup('<span class="when">{}</span>').format(words)
+
+
+def dollars(nano_dollars: int) -> Markup:
+    """An amount of money for a glance; the exact one is its title."""
+    exact, short = as_usd(nano_dollars), short_usd(nano_dollars)
+    if exact == short:
+        return Markup("{}").format(short)
+    return Markup('<span class="money" title="{}">{}</span>').format(exact, short)
 
 
 def number(count: float | None) -> str:

@@ -10,7 +10,7 @@
     `href src class id name value type rel content charset lang method action role for alt width height datetime title
     scope colspan tabindex maxlength min max high low optimum required placeholder selected hidden autocomplete open
     viewBox preserveAspectRatio x y x1 y1 x2 y2 transform text-anchor data-live data-live-state data-part data-part-place data-keep
-    data-theme data-theme-switch data-asked data-zoom
+    data-theme data-theme-switch data-asked data-zoom popover popovertarget data-label checked
     data-zoom-tools data-zoom-by data-zoom-now`.split(/\s+/),
   );
   const scripts = new Set(["/static/live.js", "/static/timeline.js"]);

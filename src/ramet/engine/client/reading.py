@@ -468,6 +468,14 @@ class Reading:
 
     present = of_store(Store.present, "What is live at this moment and what it waits for, each counted up to 10,000.")
 
+    problem_counts = of_store(
+        Store.problem_counts,
+        """What is wrong at this moment: failures of the last hour, firing alerts, stale claims, open breakers.
+
+        Four bounded counts: cheap enough for every page, however large the database.
+        """,
+    )
+
     backlogs = of_store(
         Store.backlogs,
         """What waits in every queue in which something waits, by name.

@@ -297,6 +297,7 @@ class SyncClient(Blocking):
     held_back = blocking(Client.held_back)
 
     present = blocking(Client.present)
+    problem_counts = blocking(Client.problem_counts)
     lineage_page = blocking(Client.lineage_page)
     branches = blocking(Client.branches)
     twigs = blocking(Client.twigs)

@@ -68,8 +68,8 @@ def wiki() -> None:
     default=BUNDLED,
     show_default="the bundled set",
     metavar="URL|FILE",
-    help="A MediaWiki (its address or api.php), a dump (.xml, .xml.bz2), a file with one article a line (.jsonl), "
-    "or the bundled set of 10,033 articles.",
+    help="A MediaWiki (its address or api.php), a dump (.xml), a file with one article a line (.jsonl), these also as "
+    ".bz2, .xz, .zst and .gz, or the bundled set of 10,033 articles.",
 )
 @click.option(
     "--max-articles", type=click.IntRange(min=1), default=MAX_ARTICLES, show_default=True, help="Articles loaded."
