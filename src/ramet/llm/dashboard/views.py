@@ -45,12 +45,13 @@ async def jobs_page(visit: PageVisit) -> dict[str, Any]:
 
 
 async def _job(visit: PageVisit) -> Job:
+    from ramet.llm.calls import JobGone
     from ramet.llm.errors import LlmError
     from ramet.llm.jobs import find_job
 
     try:
         return await find_job(visit.client, visit.text("name", NAME_CHARACTERS) or "")
-    except LlmError as error:
+    except (LlmError, JobGone) as error:
         raise PageMissing(str(error)) from error
 
 
@@ -67,12 +68,17 @@ async def job_page(visit: PageVisit) -> dict[str, Any]:
     failed = await visit.client.tasks(
         tracking_id=job.job_id, kind=item_kind(job), states=["failed"], limit=FAILURES_LOOKED_AT
     )
-    errors = Counter(str(task.reason or task.error or "unknown").partition(":")[0][:200] for task in failed.tasks)
+    errors = Counter(_kind_of(str(task.reason or task.error or "unknown")) for task in failed.tasks)
     return {
         "job": job, "status": await status_of(visit.client, job, now=visit.now), "rows": rows, "state": state,
         "states": [*STATES], "next_after": next_after, "errors": errors.most_common(), "looked_at": len(failed.tasks),
         "more_errors": failed.next_after is not None,
     }  # fmt: skip
+
+
+def _kind_of(reason: str) -> str:
+    """What failures are counted under: the code, and what it is about, without the rest of the sentence."""
+    return ":".join(reason.split(":")[:2])[:200]
 
 
 async def answer_page(visit: PageVisit) -> dict[str, Any]:
