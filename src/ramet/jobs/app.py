@@ -126,6 +126,15 @@ DEFINITIONS = (
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_text ON jobs_listings (text_hash)",
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_lineage ON jobs_listings (tracking_id, status)",
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_company ON jobs_listings (company_id)",
+    # Texts as boards show them, from the moment that a listing's task is asked for: neither its payload nor its row
+    # has the text once more.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_texts (
+        listing_id        TEXT NOT NULL,
+        mark              TEXT NOT NULL,
+        text              TEXT NOT NULL,
+        PRIMARY KEY (listing_id, mark)
+    )""",
     # How often a listing was read, and what its board showed then.
     """
     CREATE TABLE IF NOT EXISTS jobs_readings (

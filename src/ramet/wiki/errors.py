@@ -15,6 +15,9 @@ WIKI_EXTRA = "'ramet[wiki]'"
 MCP_EXTRA = "'ramet[wiki-mcp]'"
 """The extra that installs the SDK of the Model Context Protocol."""
 
+PARQUET_EXTRA = "'ramet[parquet]'"
+"""The one for exports as Parquet."""
+
 
 class WikiError(UserError):
     """What a user can put right of this pipeline."""

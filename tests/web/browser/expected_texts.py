@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ramet import Client
+from ramet.commands.terminal import short_usd
 from ramet.jobs.match_status import matches
-from ramet.model.money import as_usd
 
 Truth = Callable[[Client, str], Awaitable[list[str]]]
 """Given the address: texts that the page shows."""
@@ -18,8 +18,8 @@ async def of_overview(client: Client, address: str) -> list[str]:
     states = [f"{count.number} {state}" for state, count in present.lineages.items() if count.number]
     reasons = [one.opened_reason or "" for one in await client.resources() if one.opened_at is not None]
     return [
-        f"Active claims\n{present.processing}", f"Workers\n{present.workers_alive}", f"Stale claims\n{present.stale}",
-        f"Alerts firing\n{present.alerts_firing}", f"Breakers open\n{present.breakers_open}", *states, *reasons,
+        f"Active claims\n{present.processing}", f"Workers\n{present.workers_alive}", *states, *reasons,
+        *(alert.subject[:100] for alert in await client.alerts()),
     ]  # fmt: skip
 
 
@@ -111,7 +111,7 @@ async def of_alert(client: Client, address: str) -> list[str]:
 async def of_costs(client: Client, address: str) -> list[str]:
     costs = await client.costs()
     dearest = [lineage.tracking_id for lineage in await client.lineages() if lineage.spent]
-    return [as_usd(costs.total.spent), *dearest]
+    return [short_usd(costs.total.spent), *dearest]
 
 
 async def of_settings(client: Client, address: str) -> list[str]:

@@ -126,6 +126,7 @@ def test_an_export_has_every_node_and_edge_once_in_a_fixed_order(
     linked: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ladybug_reader, "PAGE_ROWS", 2)
+    monkeypatch.setattr(ladybug_reader, "ARTICLES_TOGETHER", 2)
     nodes, edges = list(linked.nodes()), list(linked.edges())
     labels = [node.label for node in nodes]
     assert labels == sorted(labels, key=["Article", "Section", "Category", "Alias"].index)

@@ -21,8 +21,8 @@ from ramet.jobs.companies.identity import NAME_PREFIX
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.kinds import RESCORE, RESCORING, ListingPayload, RescorePayload
 from ramet.jobs.matching.stop_list import stopped
-from ramet.jobs.posting import Posting, unpacked
-from ramet.jobs.records import json_of
+from ramet.jobs.posting import Posting, unpacked, unpacked_part
+from ramet.jobs.records import OF_TEXT, TEXT, json_of
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.tasks.employers import Employer, employer_of, is_named_only
 from ramet.jobs.text.company_names import company_name_key
@@ -40,13 +40,13 @@ REASONS_SHOWN = 3
 STOPPED_BEFORE = "a stop list named it: it is read when its board shows it again"
 
 _COLUMNS = (
-    "l.listing_id, l.url, l.source_id, l.company_id, l.company, l.title, l.location, l.description, l.requirements, "
+    f"l.listing_id, l.url, l.source_id, l.company_id, l.company, l.title, l.location, {TEXT}, l.requirements, "
     "l.posted_at, l.facts, l.status, l.reason, l.filter_result, l.score, l.tracking_id, l.task_id, l.first_seen_at, "
     "r.read_at, m.adjustments, m.explanation, m.method, m.saved_at"
 )
-_NAMES = tuple(name.partition(".")[2] for name in _COLUMNS.split(", "))
+_NAMES = tuple(name.partition(".")[2] for name in _COLUMNS.replace(TEXT, "l.description").split(", "))
 _STORED = f"""
-    SELECT {_COLUMNS} FROM jobs_listings l LEFT JOIN jobs_readings r ON r.listing_id = l.listing_id
+    SELECT {_COLUMNS} FROM jobs_listings l LEFT JOIN jobs_readings r ON r.listing_id = l.listing_id {OF_TEXT}
     LEFT JOIN jobs_matches m ON m.listing_id = l.listing_id
     WHERE l.listing_id > ? AND l.status IN ('matched', 'skipped', 'filtered', 'unscored') AND l.same_as IS NULL
         AND l.closed_at IS NULL AND l.facts IS NOT NULL AND NOT {records.DECIDED.format("l")}"""  # noqa: S608
@@ -252,7 +252,8 @@ def _read(stored: Mapping[str, Any]) -> tuple[Posting, Reading]:
         description=unpacked(stored["description"] or ""), posted_at=stored["posted_at"], **fields,
     )  # fmt: skip
     try:
-        return posting, Reading.from_json({**facts, "requirements": unpacked(stored["requirements"] or "")})
+        requirements = unpacked_part(stored["requirements"] or "", posting.description)
+        return posting, Reading.from_json({**facts, "requirements": requirements})
     except ValueError:
         return posting, read_posting(posting)
 

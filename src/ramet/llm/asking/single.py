@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ramet import App, Client, CostRefused, Permanent, Transient, as_usd
@@ -22,6 +22,8 @@ from ramet.llm.errors import LLM_EXTRA, LLM_MODULES, LlmError
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.requests import Request
 
+WAIT_SECONDS_MAX = 30.0
+"""Time that a busy provider is waited for, altogether; a person is there, and may ask again."""
 TASK_SECONDS = 900.0
 """A question whose process was killed ends after this time at the latest."""
 
@@ -89,16 +91,21 @@ async def ask_once(
     queue = f"{kind}:{secrets.token_hex(8)}"
     async with declare_models(App()).client(database) as client, connections:
         await _end_killed(client, kind)
-        await client.submit(
+        task = await client.submit(
             kind, dict(payload), queue=queue, max_attempts=1, task_seconds=TASK_SECONDS,
             limits={"max_cost": max_cost or 0},
         )  # fmt: skip
-        [claim] = await client.claim(kind, queues=[queue])
-        async with claim:
+        claims = await client.claim(kind, queues=[queue])
+        if not claims:
+            await client.cancel(task.id, by=kind, reason="nothing may begin now")
+            raise LlmError("the database lets no task begin now: `ramet status` says what is blocked or paused")
+        async with claims[0] as claim:
             try:
-                answer = await ask(
-                    claim, model, list(messages), schema=schema, max_output_tokens=max_output_tokens, cache="all",
-                    repairs=repairs,
+                answer = await _patiently(
+                    lambda: ask(
+                        claim, model, list(messages), schema=schema, max_output_tokens=max_output_tokens, cache="all",
+                        repairs=repairs,
+                    )
                 )  # fmt: skip
             except (AccountFault, CostRefused, Permanent, ProviderBusy, Transient) as error:
                 words = one_line(error)
@@ -112,6 +119,19 @@ async def ask_once(
                 raise
             await claim.complete({"text": answer.text, "cost": answer.cost, "model": answer.model})
             return answer
+
+
+async def _patiently(asking: Callable[[], Awaitable[Answer[Any]]]) -> Answer[Any]:
+    """Ask again after each wait that a busy provider names, for `WAIT_SECONDS_MAX` altogether."""
+    waited = 0.0
+    while True:
+        try:
+            return await asking()
+        except ProviderBusy as busy:
+            waited += busy.seconds
+            if waited > WAIT_SECONDS_MAX:
+                raise
+            await asyncio.sleep(busy.seconds)
 
 
 async def _end_killed(client: Client, kind: str) -> None:

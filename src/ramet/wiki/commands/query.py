@@ -19,7 +19,7 @@ from ramet.wiki.commands.options import data_option, database_option, graph_of, 
 from ramet.wiki.embedding.registry import NONE
 from ramet.wiki.graph_access import find_article, open_graph
 from ramet.wiki.graphs.base import Direction, Neighbor, SearchHit
-from ramet.wiki.graphs.export import Exported, ExportFormat, export_file, export_stream
+from ramet.wiki.graphs.export import FOLDERS, Exported, ExportFormat, export_file, export_stream
 from ramet.wiki.graphs.registry import open_graph_reader
 from ramet.wiki.graphs.search import Ranking, SearchResult, search_graph, section_url
 from ramet.wiki.runs import find_run
@@ -153,28 +153,31 @@ def mcp(graph: Path, embedder: str | None, data_dir: Path) -> None:
     make_server(open_graph(graph, data_dir=data_dir, embedder=embedder)).run()
 
 
-@click.command(short_help="Write the graph as GraphML, JSON Lines or CSV.")
-@click.argument("form", metavar="graphml|jsonl|csv", type=click.Choice([form.value for form in ExportFormat]))
+@click.command(short_help="Write the graph as GraphML, JSON Lines, CSV or Parquet.")
+@click.argument("form", metavar="graphml|jsonl|csv|parquet", type=click.Choice([form.value for form in ExportFormat]))
 @click.option(
     "--out",
     metavar="FILE|DIR|-",
-    help="Where to: a file, for csv a folder, - for standard output.  [default: named as the graph]",
+    help="Where to: a file, for csv and parquet a folder, - for standard output.  [default: named as the graph]",
 )
 @graph_option
 @database_option
 @json_option
 def export(form: str, out: str | None, graph: Path | None, database: str, as_json: bool) -> None:
-    """Write every node and edge, without vectors. What was there is replaced when all is written."""
+    """Write every node and edge; as Parquet, the passages with their vectors, too.
+
+    What was there is replaced when all is written. Parquet needs the extra `parquet`.
+    """
     chosen = ExportFormat(form)
-    if out == STANDARD_OUTPUT and (chosen is ExportFormat.CSV or as_json):
-        reason = "csv is two files: give a folder" if chosen is ExportFormat.CSV else "--json is for what is told of it"
+    if out == STANDARD_OUTPUT and (chosen in FOLDERS or as_json):
+        reason = f"{form} is several files: give a folder" if chosen in FOLDERS else "--json is for what is told of it"
         raise click.BadParameter(f"- is not possible here, {reason}", param_hint="--out")
     place = graph_of(graph, database)
     with open_graph_reader(place) as reader:
         if out == STANDARD_OUTPUT:
             _tell(export_stream(reader, _standard_output(), chosen), "standard output")
             return
-        path = Path(out) if out else Path(f"{place.stem}-csv" if chosen is ExportFormat.CSV else f"{place.stem}.{form}")
+        path = Path(out) if out else Path(f"{place.stem}-{form}" if chosen in FOLDERS else f"{place.stem}.{form}")
         exported = export_file(reader, path, chosen)
     if as_json:
         emit({**dataclasses.asdict(exported), "paths": [str(written) for written in exported.paths]})

@@ -122,6 +122,17 @@ class FoundPassage(NamedTuple):
     """The passage is from `start` to `end` in the section's text."""
 
 
+class GraphPassage(NamedTuple):
+    """A passage of the index, without its text; fields as of a `FoundPassage`."""
+
+    title_key: str
+    position: int
+    start: int
+    end: int
+    vector: bytes | None
+    """Little-endian 32-bit numbers; None in a graph without vectors."""
+
+
 @dataclass(frozen=True, slots=True)
 class GraphSection:
     """A section of a loaded article.
@@ -288,6 +299,12 @@ class GraphStore(Protocol):
 
     def edges(self) -> Iterator[GraphEdge]:
         """Every edge, in a fixed order, without holding all of them in memory."""
+
+    def passages(self) -> Iterator[GraphPassage]:
+        """Every passage of the index, by canonical title and place, without holding all of them in memory.
+
+        It may have some of a section that the graph lacks, after a crash.
+        """
 
     def dump(self) -> list[str]:
         """Every node and edge, one line each, sorted: equal graphs have equal dumps.

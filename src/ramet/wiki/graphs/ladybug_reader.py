@@ -1,12 +1,13 @@
 """Asking a graph in LadybugDB.
 
-Statements name one key each where a graph may be large: the database finds a key that a statement names by its
-index, but walks through a whole table to join it with a list of keys along an edge.
+Statements name one key each where a graph may be large, or a range of keys: the database finds a key that a statement
+names by its index, but walks through a whole table to join it with a list of keys along an edge.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from ramet.wiki.sqlite_file import SqliteFile
 
 PAGE_ROWS = 500
 """Rows that an export fetches together."""
+ARTICLES_TOGETHER = 2_000
+"""Articles whose sections or edges an export fetches together: each query walks over the keys of all articles."""
 
 _SECTION = """
     MATCH (a:Article {title_key: $key})-[:HAS_SECTION]->(s:Section {section_key: $section})
@@ -61,9 +64,17 @@ _PAGE_OF_ALIASES = """
 _SECTIONS_OF = """
     MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section)
     RETURN s.position, s.heading, s.level, s.path, s.text ORDER BY s.position"""
-_POSITIONS_OF = """
-    MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section) RETURN s.position ORDER BY s.position"""
-_CATEGORIES_OF = "MATCH (:Article {title_key: $key})-[:IN_CATEGORY]->(c:Category) RETURN c.name ORDER BY c.name"
+_PAGE_OF_KEYS = "MATCH (a:Article) WHERE a.title_key > $after RETURN a.title_key ORDER BY a.title_key LIMIT $limit"
+_WITHIN = "WHERE a.title_key >= $first AND a.title_key <= $last RETURN a.title_key"
+_SECTIONS_WITHIN = f"""
+    MATCH (a:Article)-[:HAS_SECTION]->(s:Section) {_WITHIN}, s.position, s.heading, s.level, s.path, s.text
+    ORDER BY a.title_key, s.position"""
+_EDGES_WITHIN = {
+    "HAS_SECTION": (f"MATCH (a:Article)-[:HAS_SECTION]->(s:Section) {_WITHIN}, s.position", "Section:{key}#{near}"),
+    "IN_CATEGORY": (f"MATCH (a:Article)-[:IN_CATEGORY]->(c:Category) {_WITHIN}, c.name", "Category:{near}"),
+    "LINKS_TO": (f"MATCH (a:Article)-[:LINKS_TO]->(b:Article) {_WITHIN}, b.title_key", "Article:{near}"),
+}
+"""By label, the edges that leave articles, and how the node at their other end is called."""
 
 
 class LadybugReading(PassageSearch):
@@ -121,8 +132,8 @@ class LadybugReading(PassageSearch):
                 "url": url,
             }
             yield GraphNode("Article", f"Article:{key}", properties)
-        for key, *_ in self._pages(_PAGE_OF_ARTICLES):
-            for position, heading, level, path, text in self._file.read(_SECTIONS_OF, {"key": key}):
+        for part in self._ranges():
+            for key, position, heading, level, path, text in self._file.read(_SECTIONS_WITHIN, part):
                 properties = {"position": position, "heading": heading, "level": level, "path": path, "text": text}
                 yield GraphNode("Section", f"Section:{key}#{position}", properties)
         for (name,) in self._pages(_PAGE_OF_CATEGORIES):
@@ -132,16 +143,22 @@ class LadybugReading(PassageSearch):
 
     def edges(self) -> Iterator[GraphEdge]:
         """See `GraphStore.edges`."""
-        for key in (row[0] for row in self._pages(_PAGE_OF_ARTICLES)):
-            node = f"Article:{key}"
-            for (position,) in self._file.read(_POSITIONS_OF, {"key": key}):
-                yield GraphEdge("HAS_SECTION", node, f"Section:{key}#{position}")
-            for (name,) in self._file.read(_CATEGORIES_OF, {"key": key}):
-                yield GraphEdge("IN_CATEGORY", node, f"Category:{name}")
-            for target in sorted(near for (near,) in self._file.read(_ADJACENT[Direction.OUT], {"key": key})):
-                yield GraphEdge("LINKS_TO", node, f"Article:{target}")
+        for part in self._ranges():
+            edges: dict[str, list[GraphEdge]] = defaultdict(list)
+            for label, (query, target) in _EDGES_WITHIN.items():
+                for key, near in sorted(self._file.read(query, part)):
+                    edges[key].append(GraphEdge(label, f"Article:{key}", target.format(key=key, near=near)))
+            for key in sorted(edges):
+                yield from edges[key]
         for key, _, target in self._pages(_PAGE_OF_ALIASES):
             yield GraphEdge("ALIAS_OF", f"Alias:{key}", f"Article:{target}")
+
+    def _ranges(self) -> Iterator[dict[str, str]]:
+        """First and last key of so many articles together, as parameters."""
+        after = ""
+        while rows := self._file.read(_PAGE_OF_KEYS, {"after": after, "limit": ARTICLES_TOGETHER}):
+            after = rows[-1][0]
+            yield {"first": rows[0][0], "last": after}
 
     def _pages(self, query: str) -> Iterator[Any]:
         """The rows of a query that goes on `$after` a key, which is the first column."""

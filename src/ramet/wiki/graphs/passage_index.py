@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import EmbeddedArticle, FoundPassage, SearchHit, vector_digest
+from ramet.wiki.graphs.base import EmbeddedArticle, FoundPassage, GraphPassage, SearchHit, vector_digest
 from ramet.wiki.graphs.passages import LETTERS_PER_WORD, UNSPACED, passages_of
 from ramet.wiki.graphs.ranking import nearest, pack, unpack
 from ramet.wiki.sqlite_file import SqliteFile
@@ -135,6 +135,10 @@ class PassageIndex:
 
         return _by_section(ranked, limit)
 
+    def all(self) -> Iterator[GraphPassage]:
+        """See `GraphStore.passages`."""
+        return starmap(GraphPassage, self._file.stream(_ALL))
+
     def dump(self) -> Iterator[list[object]]:
         """Yield every passage, with a digest of its vector if it has one."""
         for *place, embedding in self._file.stream(_ALL):
@@ -158,6 +162,10 @@ class PassageSearch:
     def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """See `GraphStore.search_words`."""
         return self._index.by_words(text, limit=limit, among=among)
+
+    def passages(self) -> Iterator[GraphPassage]:
+        """See `GraphStore.passages`."""
+        return self._index.all()
 
     def read_hits(self, found: Iterable[FoundPassage], limit: int | None = None) -> list[SearchHit]:
         """See `GraphStore.read_hits`."""
