@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ramet import Client
+from ramet.commands.terminal import short_usd
 from ramet.jobs.match_status import matches
-from ramet.model.money import as_usd
 
 Truth = Callable[[Client, str], Awaitable[list[str]]]
 """Given the address: texts that the page shows."""
@@ -18,8 +18,8 @@ async def of_overview(client: Client, address: str) -> list[str]:
     states = [f"{count.number} {state}" for state, count in present.lineages.items() if count.number]
     reasons = [one.opened_reason or "" for one in await client.resources() if one.opened_at is not None]
     return [
-        f"Active claims\n{present.processing}", f"Workers\n{present.workers_alive}", f"Stale claims\n{present.stale}",
-        f"Alerts firing\n{present.alerts_firing}", f"Breakers open\n{present.breakers_open}", *states, *reasons,
+        f"Active claims\n{present.processing}", f"Workers\n{present.workers_alive}", *states, *reasons,
+        *(alert.subject[:100] for alert in await client.alerts()),
     ]  # fmt: skip
 
 
@@ -111,7 +111,7 @@ async def of_alert(client: Client, address: str) -> list[str]:
 async def of_costs(client: Client, address: str) -> list[str]:
     costs = await client.costs()
     dearest = [lineage.tracking_id for lineage in await client.lineages() if lineage.spent]
-    return [as_usd(costs.total.spent), *dearest]
+    return [short_usd(costs.total.spent), *dearest]
 
 
 async def of_settings(client: Client, address: str) -> list[str]:
@@ -202,7 +202,24 @@ async def of_wiki_article(client: Client, address: str) -> list[str]:
     return [parse_qs(urlsplit(address).query)["title"][0], "Neighbourhood"]
 
 
+async def of_llm_jobs(client: Client, address: str) -> list[str]:
+    names = await client.read("SELECT DISTINCT job_id FROM llm_answers")
+    return [job_id.removeprefix("llm-") for (job_id,) in names]
+
+
+async def of_llm_job(client: Client, address: str) -> list[str]:
+    [name] = parse_qs(urlsplit(address).query)["name"]
+    lineage = await client.lineage(f"llm-{name}")
+    assert lineage is not None
+    return [name, lineage.tracking_id, "Errors by kind"]
+
+
+async def of_llm_answer(client: Client, address: str) -> list[str]:
+    return ["Prompt", *parse_qs(urlsplit(address).query)["task"]]
+
+
 TRUTHS: dict[str, Truth] = {
+    "llm:jobs": of_llm_jobs, "llm:job": of_llm_job, "llm:answer": of_llm_answer,
     "jobs:matches": of_matches, "jobs:opening": of_opening, "jobs:rejected": of_rejected,
     "wiki:runs": of_wiki_runs, "wiki:run": of_wiki_run, "wiki:search": of_wiki_search, "wiki:article": of_wiki_article,
     "overview": of_overview, "lineages": of_lineages, "lineage": of_lineage, "tasks": of_tasks, "task": of_task,
