@@ -15,7 +15,7 @@ from ramet.cli import main
 from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs.base import ArticleRank, Direction, EmbeddedArticle, GraphLink
 from ramet.wiki.graphs.cypher import copy_of
-from ramet.wiki.graphs.export import ExportFormat, export_stream
+from ramet.wiki.graphs.export import ExportFormat, export_file, export_stream
 from ramet.wiki.graphs.rank import rank_articles
 from ramet.wiki.graphs.registry import Graph, open_graph_reader, open_graph_writer
 from ramet.wiki.pages import Article
@@ -137,3 +137,13 @@ def test_a_graph_that_is_being_written_and_one_that_is_not_there_are_refused(lin
     assert both.exit_code == 2
     assert "not both" in both.stderr
     assert linked.counts().articles == 7
+
+
+def test_ranks_are_columns_of_a_parquet_export(linked: Graph, graph_path: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra [parquet] is not installed")
+    linked.set_ranks(rank_articles(linked))
+    with open_graph_reader(graph_path) as reader:
+        export_file(reader, tmp_path / "tables", ExportFormat.PARQUET)
+    rows = parquet.read_table(tmp_path / "tables" / "nodes.parquet").to_pylist()
+    assert sum(row["pagerank"] for row in rows if row["label"] == "Article") == pytest.approx(1)
+    assert {row["community"] for row in rows if row["label"] == "Article"} == {1, 2}
