@@ -211,6 +211,24 @@ async def of_bulk(client: Client, address: str) -> list[str]:
 
 TRUTHS: dict[str, Truth] = {
     "bulk": of_bulk,
+async def of_llm_jobs(client: Client, address: str) -> list[str]:
+    names = await client.read("SELECT DISTINCT job_id FROM llm_answers")
+    return [job_id.removeprefix("llm-") for (job_id,) in names]
+
+
+async def of_llm_job(client: Client, address: str) -> list[str]:
+    [name] = parse_qs(urlsplit(address).query)["name"]
+    lineage = await client.lineage(f"llm-{name}")
+    assert lineage is not None
+    return [name, lineage.tracking_id, "Errors by kind"]
+
+
+async def of_llm_answer(client: Client, address: str) -> list[str]:
+    return ["Prompt", *parse_qs(urlsplit(address).query)["task"]]
+
+
+TRUTHS: dict[str, Truth] = {
+    "llm:jobs": of_llm_jobs, "llm:job": of_llm_job, "llm:answer": of_llm_answer,
     "jobs:matches": of_matches, "jobs:opening": of_opening, "jobs:rejected": of_rejected,
     "wiki:runs": of_wiki_runs, "wiki:run": of_wiki_run, "wiki:search": of_wiki_search, "wiki:article": of_wiki_article,
     "overview": of_overview, "lineages": of_lineages, "lineage": of_lineage, "tasks": of_tasks, "task": of_task,

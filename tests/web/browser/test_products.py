@@ -18,6 +18,7 @@ from ramet.jobs.config.config_file import sample
 from ramet.jobs.dashboard import pages as jobs_pages
 from ramet.jobs.kinds import LISTING
 from ramet.jobs.pipeline import app as jobs_app
+from ramet.llm.dashboard import pages as llm_pages
 from ramet.testing import drain, fresh_client
 from ramet.web import products
 from ramet.web.access import Access
@@ -28,6 +29,7 @@ from tests.jobs.world.openings import TEXT
 from tests.web.browser.chromium import IN_CHROMIUM, served, visit
 from tests.web.browser.payloads import PAYLOADS
 from tests.web.browser.test_real_runs import AXE, controls_missed
+from tests.web.products.llm_world import answered
 from tests.web.products.wiki_world import expanded
 from tests.web.world import HOSTILE
 
@@ -99,6 +101,37 @@ async def test_an_article_is_found_and_its_neighbours_are_walked_without_scripts
         await seen.page.get_by_role("link", name="Seed", exact=True).first.click()
         assert await seen.page.locator("h1").inner_text() == "Seed"
         assert seen.faults == []
+
+
+@asynccontextmanager
+async def llm_served() -> AsyncIterator[str]:
+    """A job of hostile prompts, one of which failed."""
+    with (
+        patch.object(products, "installed", lambda: (Product("llm", llm_pages()),)),
+        TemporaryDirectory() as folder,
+    ):
+        async with (
+            answered(Path(folder)) as client,
+            served(make_application(client, Access(person="ada"))) as origin,
+        ):
+            yield origin
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def llm() -> AsyncIterator[str]:
+    async with llm_served() as origin:
+        yield origin
+
+
+@pytest.mark.parametrize(("width", "dark"), LOOKS)
+async def test_pages_about_jobs_of_questions_are_sound(chromium: Browser, llm: str, width: int, dark: bool) -> None:
+    async with visit(chromium, llm, dark=dark, size=(width, 900)) as seen:
+        await seen.page.goto(f"{llm}/products/llm/job?name=birds&state=failed")
+        [answer] = await seen.page.locator("#live a[href*='/answer?']").evaluate_all("(all) => all.map((a) => a.href)")
+        for address in (f"{llm}/products/llm", f"{llm}/products/llm/job?name=birds", answer):
+            assert await faults(seen.page, address) == []
+            assert await controls_missed(seen) == []
+        assert [fault for fault in seen.faults if "/live/" not in fault] == []
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
