@@ -17,6 +17,7 @@ from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.wiki.commands import terminal
 from ramet.wiki.commands.options import data_option, database_option, graph_of, graph_option
 from ramet.wiki.embedding.registry import NONE
+from ramet.wiki.errors import WikiError
 from ramet.wiki.graph_access import find_article, open_graph
 from ramet.wiki.graphs.base import Direction, Neighbor, SearchHit
 from ramet.wiki.graphs.export import FOLDERS, Exported, ExportFormat, export_file, export_stream
@@ -107,6 +108,13 @@ def _show_found(found: SearchResult, *, asked_for_words: bool) -> None:
     "--depth", type=click.IntRange(1, DEPTH_MAX), default=1, show_default=True, help="Links to go along, at most."
 )
 @click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Articles, at most.")
+@click.option(
+    "--sort",
+    type=click.Choice(["distance", "rank"]),
+    default="distance",
+    show_default=True,
+    help="The nearest first, or those of the highest PageRank (`ramet wiki rank`).",
+)
 @graph_option
 @database_option
 @json_option
@@ -114,7 +122,15 @@ def neighbors(title: str, direction: str, depth: int, limit: int, graph: Path | 
     """The articles around TITLE, which may be a redirect's: nearest first. Works while the graph grows."""
     with open_graph_reader(graph_of(graph, options["database"])) as reader:
         article = find_article(reader, title)
-        found = reader.neighbors(article.title_key, direction=Direction(direction), depth=depth, limit=limit)
+        found = reader.neighbors(
+            article.title_key,
+            direction=Direction(direction),
+            depth=depth,
+            limit=limit,
+            by_rank=options["sort"] == "rank",
+        )
+    if options["sort"] == "rank" and found and all(one.pagerank is None for one in found):
+        raise WikiError("this graph was not ranked yet: give the command `ramet wiki rank` first")
     if options["as_json"]:
         for neighbor in found:
             emit(dataclasses.asdict(neighbor))
@@ -125,7 +141,8 @@ def neighbors(title: str, direction: str, depth: int, limit: int, graph: Path | 
         click.echo({"in": "nothing links to it", "out": "it links to nothing"}.get(direction, "it has no links"))
     out.print(_table(found))
     if len(found) == limit:
-        click.echo(f"the nearest {counted(limit, 'article')}; there may be more: --limit")
+        which = "the highest" if options["sort"] == "rank" else "the nearest"
+        click.echo(f"{which} {counted(limit, 'article')}; there may be more: --limit")
 
 
 def _table(found: list[Neighbor]) -> Table:

@@ -168,6 +168,23 @@ class Neighbor:
     expansion_depth: int
     loaded: bool
     url: str
+    pagerank: float | None = None
+    """As `ArticleRank`; None before `ramet wiki rank`, and for what came later."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleRank:
+    """The place of an article among the links of its graph.
+
+    Attributes:
+        title_key: canonical title of the article.
+        pagerank: its share of all PageRank: all together are 1.
+        community: number of the group of articles that link to each other more than to others; the largest is 1.
+    """
+
+    title_key: str
+    pagerank: float
+    community: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +278,19 @@ class GraphStore(Protocol):
             GraphError: nothing was written.
         """
 
+    def set_ranks(self, ranks: Sequence[ArticleRank]) -> None:
+        """Write the ranks of articles as their properties, in one transaction; what the graph does not have is skipped.
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def article_keys(self) -> list[str]:
+        """The canonical title of every article, loaded or not."""
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """Every link, as the canonical titles of the article that has it and of its target, in any order."""
+
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """The revision of each of these articles that is loaded."""
 
@@ -273,10 +303,12 @@ class GraphStore(Protocol):
     def sections(self, title_key: str) -> list[GraphSection]:
         """The sections of the article of this canonical title, in order; none of one that is not loaded."""
 
-    def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
+    def neighbors(
+        self, title_key: str, *, direction: Direction, depth: int, limit: int, by_rank: bool = False
+    ) -> list[Neighbor]:
         """Articles within `depth` links, nearest first, then by canonical title; each once, without the article itself.
 
-        `title_key` is an article's, not an alias's.
+        `title_key` is an article's, not an alias's. With `by_rank`, those of the highest PageRank first.
         """
 
     def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
@@ -314,6 +346,11 @@ class GraphStore(Protocol):
 
     def close(self) -> None:
         """Release the graph; further calls do nothing."""
+
+
+def rank_properties(pagerank: float | None, community: int | None) -> dict[str, int | float]:
+    """The properties of an article that was ranked; none of one that was not."""
+    return {} if pagerank is None or community is None else {"pagerank": pagerank, "community": community}
 
 
 def vector_digest(vector: Sequence[float]) -> str:

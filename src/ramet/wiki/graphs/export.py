@@ -30,6 +30,8 @@ PROPERTIES = {
     "loaded": "boolean",
     "revision": "string",
     "url": "string",
+    "pagerank": "double",
+    "community": "int",
     "position": "int",
     "heading": "string",
     "level": "int",

@@ -11,10 +11,18 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, GraphSection, Neighbor
+from ramet.wiki.graphs.base import (
+    Direction,
+    GraphCounts,
+    GraphEdge,
+    GraphNode,
+    GraphSection,
+    Neighbor,
+    rank_properties,
+)
 from ramet.wiki.graphs.ladybug_file import LadybugFile
 from ramet.wiki.graphs.passage_index import PassageIndex, PassageSearch
-from ramet.wiki.graphs.traversal import walk
+from ramet.wiki.graphs.traversal import ALL, ranked_first, walk
 from ramet.wiki.sqlite_file import SqliteFile
 
 PAGE_ROWS = 500
@@ -35,7 +43,7 @@ _COUNTS = {
 }
 _DUMPS = {
     "Article": "MATCH (a:Article) RETURN a.title_key, a.title, a.expansion_depth, a.description, a.revision, "
-    "a.url, a.loaded",
+    "a.url, a.loaded, %s",
     "Section": "MATCH (s:Section) RETURN s.section_key, s.position, s.heading, s.level, s.path, s.text",
     "Category": "MATCH (c:Category) RETURN c.name",
     "Alias": "MATCH (x:Alias) RETURN x.alias_key, x.title",
@@ -46,15 +54,19 @@ _DUMPS = {
 }
 
 _REVISIONS = "UNWIND $keys AS key MATCH (a:Article {title_key: key}) WHERE a.loaded RETURN a.title_key, a.revision"
-_NEIGHBOR = "a.title_key, a.title, a.expansion_depth, a.loaded, a.url"
+_COLUMNS = "CALL table_info('Article') RETURN name"
+# A graph has the properties of ranks from its first ranking on. `%s` is what is read instead until then.
+_NEIGHBOR = "a.title_key, a.title, a.expansion_depth, a.loaded, a.url, %s"
 _ARTICLE = f"MATCH (a:Article {{title_key: $key}}) RETURN {_NEIGHBOR}"
 _ARTICLE_OF_ALIAS = f"MATCH (:Alias {{alias_key: $key}})-[:ALIAS_OF]->(a:Article) RETURN {_NEIGHBOR}"
+_RANKS = "UNWIND $keys AS key MATCH (a:Article {title_key: key}) RETURN a.title_key, %s"
+_KEYS = "MATCH (a:Article) RETURN a.title_key"
 _ADJACENT = {
     Direction.OUT: "MATCH (:Article {title_key: $key})-[:LINKS_TO]->(b:Article) RETURN b.title_key",
     Direction.IN: "MATCH (:Article {title_key: $key})<-[:LINKS_TO]-(b:Article) RETURN b.title_key",
 }
 
-_WHOLE_ARTICLE = "a.title_key, a.title, a.expansion_depth, a.description, a.loaded, a.revision, a.url"
+_WHOLE_ARTICLE = "a.title_key, a.title, a.expansion_depth, a.description, a.loaded, a.revision, a.url, %s"
 _PAGE_OF_ARTICLES = f"""
     MATCH (a:Article) WHERE a.title_key > $after RETURN {_WHOLE_ARTICLE} ORDER BY a.title_key LIMIT $limit"""
 _PAGE_OF_CATEGORIES = "MATCH (c:Category) WHERE c.name > $after RETURN c.name ORDER BY c.name LIMIT $limit"
@@ -87,6 +99,11 @@ class LadybugReading(PassageSearch):
         self._index_file = index
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
+        self._ranked = ["pagerank"] in file.read(_COLUMNS)
+
+    def _with_ranks(self, query: str, *columns: str) -> str:
+        """Return a query that reads these properties of ranks, or nulls where the graph was never ranked."""
+        return query % ", ".join(columns if self._ranked else ["NULL"] * len(columns))
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """See `GraphStore.revisions`."""
@@ -99,7 +116,7 @@ class LadybugReading(PassageSearch):
     def find(self, title_key: str) -> Neighbor | None:
         """See `GraphStore.find`."""
         for query in (_ARTICLE, _ARTICLE_OF_ALIAS):
-            if rows := self._file.read(query, {"key": title_key}):
+            if rows := self._file.read(self._with_ranks(query, "a.pagerank"), {"key": title_key}):
                 return Neighbor(0, *rows[0])
         return None
 
@@ -107,14 +124,30 @@ class LadybugReading(PassageSearch):
         """See `GraphStore.sections`."""
         return [GraphSection(*row[1:]) for row in self._file.read(_SECTIONS_OF, {"key": title_key})]
 
-    def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
+    def article_keys(self) -> list[str]:
+        """See `GraphStore.article_keys`."""
+        return [key for (key,) in self._file.stream(_KEYS)]
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """See `GraphStore.links`."""
+        return ((source, target) for source, target in self._file.stream(_DUMPS["LINKS_TO"]))
+
+    def neighbors(
+        self, title_key: str, *, direction: Direction, depth: int, limit: int, by_rank: bool = False
+    ) -> list[Neighbor]:
         """See `GraphStore.neighbors`."""
 
         def adjacent(key: str, way: Direction) -> Iterator[str]:
             return (near for (near,) in self._file.read(_ADJACENT[way], {"key": key}))
 
-        found = walk(title_key, adjacent, direction=direction, depth=depth, limit=limit)
-        return [Neighbor(distance, *self._file.read(_ARTICLE, {"key": key})[0]) for distance, key in found]
+        found = walk(title_key, adjacent, direction=direction, depth=depth, limit=ALL if by_rank else limit)
+        if by_rank and found:
+            keys = {"keys": [key for _, key in found]}
+            found = ranked_first(
+                found, dict(self._file.read(self._with_ranks(_RANKS, "a.pagerank"), keys)), limit=limit
+            )
+        article = self._with_ranks(_ARTICLE, "a.pagerank")
+        return [Neighbor(distance, *self._file.read(article, {"key": key})[0]) for distance, key in found]
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
         rows = self._file.read(_SECTION, {"key": title_key, "section": f"{title_key}#{position}"})
@@ -122,7 +155,8 @@ class LadybugReading(PassageSearch):
 
     def nodes(self) -> Iterator[GraphNode]:
         """See `GraphStore.nodes`."""
-        for key, title, depth, description, loaded, revision, url in self._pages(_PAGE_OF_ARTICLES):
+        articles = self._with_ranks(_PAGE_OF_ARTICLES, "a.pagerank", "a.community")
+        for key, title, depth, description, loaded, revision, url, *rank in self._pages(articles):
             properties = {
                 "title": title,
                 "expansion_depth": depth,
@@ -130,6 +164,7 @@ class LadybugReading(PassageSearch):
                 "loaded": loaded,
                 "revision": revision,
                 "url": url,
+                **rank_properties(*rank),
             }
             yield GraphNode("Article", f"Article:{key}", properties)
         for part in self._ranges():
@@ -169,7 +204,13 @@ class LadybugReading(PassageSearch):
 
     def dump(self) -> list[str]:
         """See `GraphStore.dump`."""
-        lines = [_line(name, row) for name, query in _DUMPS.items() for row in self._file.read(query)]
+        lines = []
+        for name, query in _DUMPS.items():
+            if name == "Article":
+                rows = self._file.read(self._with_ranks(query, "a.pagerank", "a.community"))
+                lines += [_line(name, [*row[:-2], *rank_properties(*row[-2:]).values()]) for row in rows]
+            else:
+                lines += [_line(name, row) for row in self._file.read(query)]
         return sorted([*lines, *(_line("Passage", row) for row in self._index.dump())])
 
     def close(self) -> None:

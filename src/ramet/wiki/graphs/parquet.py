@@ -100,7 +100,7 @@ def export_parquet(graph: GraphStore, folder: Path, properties: dict[str, str]) 
         ExtraMissing: pyarrow is not installed.
     """
     arrow = import_extra("pyarrow", PARQUET_EXTRA)
-    types = {"string": arrow.string(), "int": arrow.int32(), "boolean": arrow.bool_()}
+    types = {"string": arrow.string(), "int": arrow.int32(), "boolean": arrow.bool_(), "double": arrow.float64()}
     text, number = types["string"], types["int"]
     of_nodes = [("id", text), ("label", text), *((name, types[kind]) for name, kind in properties.items())]
     of_passages = [("article", text), ("section", text), ("start", number), ("end", number), ("text", text)]
