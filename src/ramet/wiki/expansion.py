@@ -45,6 +45,7 @@ from ramet.wiki.runs import (
     list_runs,
     naming_text,
     run_id_of,
+    settings_of,
 )
 from ramet.wiki.sources.base import ArticleSource
 from ramet.wiki.sources.registry import open_source
@@ -323,14 +324,12 @@ async def continued(client: Client, prepared: PreparedRun) -> PreparedRun:
             raise WikiError(f"{prepared.run_id} reads {now} since a refresh: give that as --source")
         return prepared
     for run_id, passes in (await list_runs(client)).items():
-        run = await find_run(client, run_id) if len(passes) > 1 else None
-        if run is not None and run.seeds == prepared.titles and _same_name(run.settings, prepared.settings):
+        newest = await settings_of(client, passes[-1].tracking_id) if len(passes) > 1 else None
+        if newest is None or newest.run is None or newest.seeds != prepared.titles:
+            continue
+        if naming_text(newest.run) == naming_text(prepared.settings):
             return replace(prepared, run_id=run_id)
     return prepared
-
-
-def _same_name(settings: RunSettings, others: RunSettings) -> bool:
-    return naming_text(settings) == naming_text(others)
 
 
 async def submit(client: Client, prepared: PreparedRun) -> bool:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from ramet import Alert
 from ramet.cli import main
-from ramet.wiki.commands.terminal import LineView, meanings_of_blocks, show_status, summary
+from ramet.wiki.commands.terminal import JsonView, LineView, meanings_of_blocks, show_status, summary
 from ramet.wiki.errors import SourceError
 from ramet.wiki.runs import find_run
 from ramet.wiki.sources.registry import open_source
@@ -132,6 +132,11 @@ async def test_progress_says_what_it_waits_for(tmp_path: Path, capsys: pytest.Ca
     view = LineView()
     view.look(replace(calm, paused=(PausedHost("host:wiki.example", 2e9, "429 Too Many Requests"),)))
     assert "host:wiki.example is not asked for another" in capsys.readouterr().out
+    machine = JsonView()
+    for status in (calm, calm, replace(calm, waiting={"there is no file 'x'": 3}), calm):
+        machine.look(status)
+    told = [json.loads(line)["waiting"] for line in capsys.readouterr().out.splitlines()]
+    assert told == [{}, {"there is no file 'x'": 3}, {}]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ramet.cli import main
+from ramet.wiki.runs import find_run
+from ramet.wiki.tasks.article import app
+from ramet.wiki.tasks.refresh import begin_refresh, with_source
 from tests.wiki.made_up_wikis import graph_of
 from tests.wiki.sources.export_files import HEAD, export, page
 from tests.wiki.test_refresh import AFTERWARDS, PAGES, SEEDS, write
@@ -69,6 +73,27 @@ def test_the_command_with_the_former_file_is_told_which_one_the_run_reads(tmp_pa
     before = statuses(tmp_path)
     assert f"reads {second} since a refresh: give that as --source" in refused(expand(tmp_path, first))
     assert statuses(tmp_path) == before
+
+
+async def begin(folder: Path, source: Path) -> None:
+    """Begin the newest run's refresh with this file, as a process does that is killed right afterwards."""
+    async with app.client(folder / "wiki.db") as client:
+        run_now = await find_run(client)
+        assert await begin_refresh(client, run_now, await with_source(client, run_now, str(source)))
+
+
+def test_what_was_interrupted_goes_on_and_another_file_comes_after_it(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "may.jsonl", PAGES), write(tmp_path / "june.jsonl", AFTERWARDS)
+    third = write(tmp_path / "july.jsonl", PAGES)
+    events(expand(tmp_path, first, "--json"))
+    asyncio.run(begin(tmp_path, second))
+    assert "1 loaded again, 1 gone" in run(tmp_path, "refresh", "--source", str(second)).output
+    assert [one["sort"] for one in statuses(tmp_path)["passes"]] == ["expand", "refresh"], "the same one"
+    asyncio.run(begin(tmp_path, first))
+    assert run(tmp_path, "refresh", "--source", str(third)).exit_code == 0
+    told = statuses(tmp_path)
+    assert [one["state"] for one in told["passes"]] == ["finished"] * 4
+    assert (told["source"], told["state"]) == (str(third), "finished")
 
 
 def dump_of(path: Path, *, site: str = "Insulae", base: str = "https://isles.example/wiki/Hub") -> Path:

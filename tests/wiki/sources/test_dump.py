@@ -244,6 +244,7 @@ DAMAGED: dict[str, tuple[str | bytes, str]] = {
     "no UTF-8": (b"<mediawiki>\xff</mediawiki>", "not well-formed"),
     "7-Zip": (b"7z\xbc\xaf\x27\x1c....", "is packed by 7-Zip"),
     "zip": (b"PK\x03\x04....", "is packed by zip"),
+    "ZIM": (b"ZIM\x04....", "is packed by ZIM"),
 }
 
 

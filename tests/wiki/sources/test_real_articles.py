@@ -49,7 +49,7 @@ def test_the_demonstration_shows_everything_it_promises(tmp_path: Path) -> None:
     shown = wiki("demo", "--folder", str(tmp_path / "demo")).output
     assert "500 articles of at most 500" in shown
     for heading in (
-        "Where it stands",
+        "How far it is",
         "Who led to whom",
         "Two links that were not followed",
         "Nearest in meaning",

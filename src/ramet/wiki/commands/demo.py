@@ -80,7 +80,7 @@ async def _demonstrate(wanted: ExpandArguments, before: Path | None) -> int:
 
 async def _show(client: Client, out: Console, status: RunStatus, wanted: ExpandArguments) -> None:
     graph, data_dir = Path(wanted.settings.graph), Path(wanted.settings.data_dir)
-    _title(out, "Where it stands")
+    _title(out, "How far it is")
     out.print(terminal.show_status(status, client.place, graph_of_run(graph)))
     _title(out, "Who led to whom (a part)")
     rows = await client.read(tables.ARTICLES, (status.run.run_id,))

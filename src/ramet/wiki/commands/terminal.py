@@ -21,10 +21,10 @@ from rich.tree import Tree
 from ramet.commands.options import short_path
 from ramet.commands.terminal import (
     STOPPING_NOW,
-    ProgressEvents,
     ProgressLines,
     columns,
     counted,
+    emit,
     plain,
     span,
     stopping_words,
@@ -151,8 +151,7 @@ class LineView:
 
     def look(self, status: RunStatus) -> None:
         """See `View`."""
-        held_up = sorted({*status.waiting, *(f"{one.name}: {one.reason}" for one in status.paused)})
-        if self._lines.is_due((status.loaded, status.level, held_up)):
+        if self._lines.is_due((status.loaded, status.level, _missing(status))):
             click.echo(summary(status))
 
     def stopping(self, articles: int, /, *, again: bool) -> None:
@@ -163,8 +162,25 @@ class LineView:
         """See `View`."""
 
 
-class JsonView(ProgressEvents, LineView):
-    """A JSON line per look that found something new."""
+class JsonView(LineView):
+    """A JSON line per look that found something new: other numbers, or something else that it waits for."""
+
+    def __init__(self) -> None:
+        self._lines = ProgressLines(seconds=0.0)
+
+    def begin(self, status: RunStatus, *, resumed: bool) -> None:
+        """See `View`."""
+        emit({"event": "begin", "resumed": resumed, **status.as_json()})
+
+    def look(self, status: RunStatus) -> None:
+        """See `View`."""
+        if self._lines.is_due((dict(status.states), _missing(status))):
+            emit({"event": "progress", **status.as_json()})
+
+
+def _missing(status: RunStatus) -> list[str]:
+    """What a run waits for, without how long."""
+    return sorted({*status.waiting, *(f"{one.name}: {one.reason}" for one in status.paused)})
 
 
 def _over(status: RunStatus) -> str:

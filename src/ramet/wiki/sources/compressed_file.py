@@ -37,6 +37,7 @@ _PIECE_BYTES = 1024 * 1024
 _FOREIGN = {
     b"7z\xbc\xaf\x27\x1c": "7-Zip",
     b"PK\x03\x04": "zip",
+    b"ZIM\x04": "ZIM",
 }
 _ZSTD_STARTS = (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + number, 0x2A, 0x4D, 0x18]) for number in range(16)))
 """Of a frame, and of one that is skipped, with which files of many frames begin."""
