@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import hashlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from rich.text import Text
 
-from ramet import Client, LineageState, TaskOptions, Worker, as_usd
+from ramet import Client, TaskOptions, Worker, as_usd
 from ramet.commands import options as shared
 from ramet.commands.options import check_folder, json_option
 from ramet.commands.terminal import console, counted, emit, plain, table
@@ -139,9 +140,7 @@ async def _begin(client: Client, wanted: Wanted) -> str | None:
 
     known = {key for (key,) in await client.read(KNOWN)}
     parts = [
-        part
-        for part in await asyncio.to_thread(_all_parts, wanted.path)
-        if part.content_key(wanted.model) not in known
+        part for part in await asyncio.to_thread(_all_parts, wanted.path) if part.content_key(wanted.model) not in known
     ]
     if not parts:
         return None
@@ -150,7 +149,10 @@ async def _begin(client: Client, wanted: Wanted) -> str | None:
     told = model_as_json(wanted.model)
     tracking_id = f"{_lineage_name(wanted)}.{await _newest(client, wanted) + 1}"
     await client.submit_many(
-        [(KIND, ExtractPayload(title_key=key, graph=str(wanted.path), model=told), TaskOptions(key=key)) for key in keys],
+        [
+            (KIND, ExtractPayload(title_key=key, graph=str(wanted.path), model=told), TaskOptions(key=key))
+            for key in keys
+        ],
         one_lineage=True,
         tracking_id=tracking_id,
         limits={"max_cost": wanted.max_cost or 0, "max_tasks": len(keys) + 1, "max_fan_out": len(keys) + 1},
@@ -185,15 +187,20 @@ def _show_estimate(wanted: Wanted, parts: list[Part]) -> None:
         wanted.model, [part.messages for part in parts], schema=FORM, max_output_tokens=OUTPUT_TOKENS,
         likely_output_tokens=LIKELY_OUTPUT_TOKENS,
     )  # fmt: skip
-    words = f"{counted(len(parts), 'section')} to ask {plain(wanted.model.name)} about: about {as_usd(likely)}, at most {as_usd(most)}"
+    sections = counted(len(parts), "section")
+    words = f"{sections} for {plain(wanted.model.name)}: about {as_usd(likely)}, at most {as_usd(most)}"
     if most and wanted.max_cost is None:
         raise WikiError(f"{words}; say with --max-cost how many dollars it may cost")
     if wanted.max_cost is not None and largest > wanted.max_cost:
-        raise WikiError(f"--max-cost {as_usd(wanted.max_cost)} is too low: one section reserves up to {as_usd(largest)}")
+        raise WikiError(
+            f"--max-cost {as_usd(wanted.max_cost)} is too low: one section reserves up to {as_usd(largest)}"
+        )
     ceiling = "" if wanted.max_cost is None else f"; ends at {as_usd(wanted.max_cost)}"
     click.echo(f"{words}{ceiling}", err=True)
-    if most and not wanted.confirmed and not click.confirm("Ask?", err=True):
-        raise WikiError("nothing was asked: give --yes, or answer y")
+    if not most or wanted.confirmed:
+        return
+    if not sys.stdin.isatty() or not click.confirm("Ask?", err=True):
+        raise WikiError("nothing was asked: give --yes if that is all right")
 
 
 async def _work(client: Client, wanted: Wanted, tracking_id: str) -> list[int]:
@@ -256,7 +263,7 @@ def _replace(path: Path, findings: list[Any]) -> tuple[int, int]:
         return counts.entities, counts.relations
 
 
-def _show_written(told: dict[str, Any], refusals: list[tuple[Part, str]], *, ended: LineageState | None) -> None:
+def _show_written(told: dict[str, Any], refusals: list[tuple[Part, str]], *, ended: str | None) -> None:
     click.echo(
         f"{counted(told['entities'], 'entity', 'entities')} and {counted(told['relations'], 'relation')} "
         f"of {counted(told['sections'], 'section')} · {as_usd(told['cost'])}"
@@ -266,8 +273,8 @@ def _show_written(told: dict[str, Any], refusals: list[tuple[Part, str]], *, end
         click.echo(plain(f"no answer that can be used for {place}: {reason}"), err=True)
     if told["not_asked"]:
         click.echo(
-            f"{counted(told['not_asked'], 'section')} not asked ({ended or 'not begun'}): give the command again, with a "
-            f"larger --max-cost if that was the reason: ramet explain wiki.extract --lineage {told['lineage']}",
+            f"{counted(told['not_asked'], 'section')} not asked, as the lineage {told['lineage']} ended as {ended}: "
+            "give the command again, with more for --max-cost if that was used up",
             err=True,
         )
 

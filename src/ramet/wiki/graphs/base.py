@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from ramet.wiki.embedding.base import Vector
+from ramet.wiki.graphs.entities import Entity, Mention, Relation
 from ramet.wiki.pages import Article
 
 NO_MODEL = "none"

@@ -42,7 +42,8 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
     "Category": {"name": "STRING PRIMARY KEY"},
     "Alias": {"alias_key": "STRING PRIMARY KEY", "title": "STRING"},
     "Entity": {
-        "entity_key": "STRING PRIMARY KEY", "name": "STRING", "kind": "STRING", "aliases": "STRING", "article": "STRING",
+        "entity_key": "STRING PRIMARY KEY", "name": "STRING", "kind": "STRING", "aliases": "STRING",
+        "article": "STRING",
     },
 }  # fmt: skip
 _EDGES = {

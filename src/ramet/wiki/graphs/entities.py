@@ -174,8 +174,10 @@ class EntityIndex:
     def _mentions(self, entity_key: str | None = None) -> Iterator[Mention]:
         keys = [] if entity_key is None else [entity_key]
         statement = _MENTIONS % ("WHERE entity_key = ?" if keys else "")
-        for *values, aliases, article in self._file.stream(statement, keys) if self._there else ():
-            yield Mention(*values, tuple(json.loads(aliases)), article)
+        for key, title_key, position, name, kind, aliases, article in (
+            self._file.stream(statement, keys) if self._there else ()
+        ):
+            yield Mention(key, title_key, position, name, kind, tuple(json.loads(aliases)), article)
 
 
 def _entity(mentions: Sequence[Mention]) -> Entity:
@@ -202,9 +204,7 @@ def name_key(name: str) -> str:
     return unicodedata.normalize("NFC", " ".join(unicodedata.normalize("NFC", name).split()).casefold())
 
 
-def merge(
-    findings: Iterable[SectionFinding], articles: Mapping[str, str]
-) -> tuple[list[Mention], list[Relation]]:
+def merge(findings: Iterable[SectionFinding], articles: Mapping[str, str]) -> tuple[list[Mention], list[Relation]]:
     """Return who is who over all sections, whatever order they come in.
 
     Equal names are one entity. A name that is an alias of another entity is that entity; a mere alias that two entities
@@ -219,7 +219,9 @@ def merge(
     for finding in listed:
         for entity in finding.entities:
             groups.add(name_key(entity.name))
-    pairs = {(name_key(alias), name_key(one.name)) for found in listed for one in found.entities for alias in one.aliases}
+    pairs = {
+        (name_key(alias), name_key(one.name)) for found in listed for one in found.entities for alias in one.aliases
+    }
     for alias, name in sorted(pairs):
         groups.join(alias, name)
     mentions: list[Mention] = []

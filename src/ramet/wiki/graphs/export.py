@@ -157,7 +157,9 @@ def _graphml(graph: GraphStore, out: TextIO) -> Exported:
         exported.nodes += 1
     for edge in graph.edges():
         ends = f"source={attribute(edge.source_id)} target={attribute(edge.target_id)}"
-        values = "".join(data(f"edge_{name}", value) for name, value in {"label": edge.label, **edge.properties}.items())
+        values = "".join(
+            data(f"edge_{name}", value) for name, value in {"label": edge.label, **edge.properties}.items()
+        )
         out.write(f"<edge {ends}>{values}</edge>\n")
         exported.edges += 1
     out.write("</graph>\n</graphml>\n")

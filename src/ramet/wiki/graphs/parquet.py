@@ -83,7 +83,9 @@ class RowGroups:
         return arrow.FixedSizeListArray.from_arrays(numbers, type=kind, mask=missing)
 
 
-def export_parquet(graph: GraphStore, folder: Path, properties: dict[str, str], edge_properties: Sequence[str]) -> tuple[int, int, list[Path]]:
+def export_parquet(
+    graph: GraphStore, folder: Path, properties: dict[str, str], edge_properties: Sequence[str]
+) -> tuple[int, int, list[Path]]:
     """Write `FILES` into a folder that is there; what is there is replaced once everything is written.
 
     Args:

@@ -13,7 +13,16 @@ from itertools import islice, starmap
 from typing import Any
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import EmbeddedArticle, FoundPassage, GraphPassage, SearchHit, vector_digest
+from ramet.wiki.graphs.base import (
+    EmbeddedArticle,
+    FoundPassage,
+    GraphEdge,
+    GraphNode,
+    GraphPassage,
+    SearchHit,
+    vector_digest,
+)
+from ramet.wiki.graphs.entities import Entity, EntityIndex, Mention, Relation
 from ramet.wiki.graphs.passages import LETTERS_PER_WORD, UNSPACED, passages_of
 from ramet.wiki.graphs.ranking import nearest, pack, unpack
 from ramet.wiki.sqlite_file import SqliteFile

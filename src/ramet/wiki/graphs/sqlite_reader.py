@@ -91,7 +91,11 @@ class SqliteReading(PassageSearch):
     def counts(self) -> GraphCounts:
         """See `GraphStore.counts`."""
         entities, relations = self._index.entities.counts()
-        return GraphCounts(**{name: self._file.rows(query)[0][0] for name, query in _COUNTS.items()}, entities=entities, relations=relations)
+        return GraphCounts(
+            **{name: self._file.rows(query)[0][0] for name, query in _COUNTS.items()},
+            entities=entities,
+            relations=relations,
+        )
 
     def find(self, title_key: str) -> Neighbor | None:
         """See `GraphStore.find`."""
