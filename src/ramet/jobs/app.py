@@ -58,6 +58,12 @@ DEFINITIONS = (
         updated_at        DOUBLE PRECISION NOT NULL
     )""",
     "CREATE INDEX IF NOT EXISTS jobs_companies_by_name ON jobs_companies (name_key)",
+    # What a company's tier hangs on beside its row, as JSON: a change of the profile rates it again.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_company_signals (
+        company_id        TEXT PRIMARY KEY,
+        signals           TEXT NOT NULL
+    )""",
     """
     CREATE TABLE IF NOT EXISTS jobs_sources (
         source_id         TEXT PRIMARY KEY,
