@@ -87,3 +87,14 @@ async def test_without_scripts_it_shows_everything_and_its_links_lead_on(chromiu
         await seen.page.get_by_role("link", name="lineage", exact=True).click()
         assert "Lineage line" in await seen.page.title()
         assert seen.faults == []
+
+
+async def test_the_slowest_branch_is_three_clicks_away(chromium: Browser, origin: str) -> None:
+    async with visit(chromium, origin, script=False) as seen:
+        await seen.page.goto(origin)
+        await seen.page.get_by_role("link", name="Lineages", exact=True).click()
+        await seen.page.locator("#live").get_by_role("link", name="line", exact=True).first.click()
+        await seen.page.get_by_role("link", name="slow only").click()
+        slowest = await seen.page.locator(".flat li").all_inner_texts()
+        assert len(slowest) == 3
+        assert "9 s" in slowest[0]
