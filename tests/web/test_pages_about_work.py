@@ -168,7 +168,7 @@ async def test_a_failed_task_tells_why_and_what_would_help_with_its_story(made: 
     assert '<details><summary>Traceback</summary><pre tabindex="0">Traceback (most recent call last):' in text
     assert "raise Permanent(text)" in text
     listed = (await at.get("/tasks?state=failed")).text
-    assert '<td class="why" data-label="Why">Permanent: &lt;script&gt;' in listed
+    assert '<td class="why error-line" data-label="Why">Permanent: &lt;script&gt;' in listed
 
 
 async def test_a_task_in_line_leads_to_the_one_before_it(made: World, at: httpx.AsyncClient) -> None:

@@ -453,6 +453,7 @@ class Store(ABC):
     task_log = reads(history_reads.task_log)
     stale = reads(task_reads.stale)
     problem_counts = reads(live.problem_counts)
+    state_counts = reads(live.state_counts)
     has_live = reads(task_reads.has_live)
     lineage = reads(task_reads.lineage)
     roots = reads(task_reads.roots)

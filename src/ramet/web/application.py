@@ -25,6 +25,7 @@ from ramet.web.templating import environment, render, render_live
 from ramet.web.tokens import required_scope
 from ramet.web.views import PAGES, ROUTERS
 from ramet.web.views.action import action_routes
+from ramet.web.views.bulk import bulk_routes
 
 VERSION = "/v1"
 
@@ -92,7 +93,11 @@ def make_application(
     api = make_api(routers)
     made = Starlette(
         routes=[
-            *([*page_routes([*PAGES, *products_of.pages_of(products)]), *action_routes()] if pages else ()),
+            *(
+                [*page_routes([*PAGES, *products_of.pages_of(products)]), *action_routes(), *bulk_routes()]
+                if pages
+                else ()
+            ),
             *products_of.forms_of(products),
             *mounts(api),
             *(extension_routes() if extensions else ()),

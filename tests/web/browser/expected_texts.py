@@ -202,6 +202,13 @@ async def of_wiki_article(client: Client, address: str) -> list[str]:
     return [parse_qs(urlsplit(address).query)["title"][0], "Neighbourhood"]
 
 
+async def of_bulk(client: Client, address: str) -> list[str]:
+    asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
+    states = [asked["state"]] if "state" in asked else []
+    tasks = [task async for task in client.all_tasks(states=states, kind=asked.get("kind"))]
+    return [f"{asked['act']} {len(tasks)} task"] if states and "tracking_id" not in asked else ["task"]
+
+
 async def of_llm_jobs(client: Client, address: str) -> list[str]:
     names = await client.read("SELECT DISTINCT job_id FROM llm_answers")
     return [job_id.removeprefix("llm-") for (job_id,) in names]
@@ -219,6 +226,7 @@ async def of_llm_answer(client: Client, address: str) -> list[str]:
 
 
 TRUTHS: dict[str, Truth] = {
+    "bulk": of_bulk,
     "llm:jobs": of_llm_jobs, "llm:job": of_llm_job, "llm:answer": of_llm_answer,
     "jobs:matches": of_matches, "jobs:opening": of_opening, "jobs:rejected": of_rejected,
     "wiki:runs": of_wiki_runs, "wiki:run": of_wiki_run, "wiki:search": of_wiki_search, "wiki:article": of_wiki_article,

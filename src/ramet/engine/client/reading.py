@@ -468,6 +468,11 @@ class Reading:
 
     present = of_store(Store.present, "What is live at this moment and what it waits for, each counted up to 10,000.")
 
+    state_counts = of_store(
+        Store.state_counts,
+        "How many tasks of all lineages are in each state but success, each counted up to 10,000.",
+    )
+
     problem_counts = of_store(
         Store.problem_counts,
         """What is wrong at this moment: failures of the last hour, firing alerts, stale claims, open breakers.

@@ -298,6 +298,7 @@ class SyncClient(Blocking):
 
     present = blocking(Client.present)
     problem_counts = blocking(Client.problem_counts)
+    state_counts = blocking(Client.state_counts)
     lineage_page = blocking(Client.lineage_page)
     branches = blocking(Client.branches)
     twigs = blocking(Client.twigs)

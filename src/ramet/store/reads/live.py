@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import LineageState
-from ramet.model.task.task import Wait
+from ramet.model.task.task import LIVE, TaskState, Wait
 from ramet.model.views import CLAIMABLE, COUNT_MAX, BoundedCount, LiveCounts, ProblemCounts
 from ramet.store.reads.tasks import next_due_at
 from ramet.store.rows.tallies import ended_since
@@ -102,6 +102,16 @@ def problem_counts(session: Session) -> ProblemCounts:
         stale=_claim_counts(session)[1],
         breakers_open=opened,
     )
+
+
+def state_counts(session: Session) -> dict[str, BoundedCount]:
+    """Return how many tasks are in each state but success, which no index counts; each up to a bound."""
+    tables = {state: "ramet_live" if state in LIVE else "ramet_unsuccessful" for state in TaskState}
+    return {
+        state.value: counted(session, f"SELECT 1 FROM {table} WHERE state = ?", (state.value,))
+        for state, table in tables.items()
+        if state is not TaskState.SUCCESS
+    }
 
 
 def _alerts_and_breakers(session: Session) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from ramet.web.views import (
     administration,
     alerts,
     api_docs,
+    bulk,
     costs,
     flow,
     lineages,
@@ -27,6 +28,7 @@ PAGES: tuple[Page, ...] = (
     *lineages.PAGES,
     *tasks.PAGES,
     *tasks.EXPLAIN_PAGES,
+    bulk.PAGE,
     *search.PAGES,
     *costs.PAGES,
     *api_docs.PAGES,
@@ -50,6 +52,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     search.router,
     submit.router,
     tasks.router,
+    timeline.router,
     work.router,
 )
 """In the order of the document."""
