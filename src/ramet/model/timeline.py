@@ -114,6 +114,8 @@ class Life(NamedTuple):
     claimed_at: float | None
     """Of the claim that it is under."""
     wait: str | None
+    came_after: bool = False
+    """It was created to wait for other tasks first."""
 
 
 def spans_of(life: Life, attempts: Iterable[Ran], *, cut: bool, now: float) -> tuple[TimelineSpan, ...]:
@@ -129,7 +131,8 @@ def spans_of(life: Life, attempts: Iterable[Ran], *, cut: bool, now: float) -> t
 
 
 def _divided(life: Life, attempts: Iterable[Ran], *, cut: bool, now: float) -> Iterator[TimelineSpan]:
-    at, until = life.created_at, SpanKind.EARLIER if cut else _first_wait(life)
+    first = SpanKind.JOINED if life.came_after else SpanKind.WAITING
+    at, until = life.created_at, SpanKind.EARLIER if cut else first
     for one in attempts:
         yield TimelineSpan(until, at, one.claimed_at)
         failed = one.outcome in ("error", "lost")
@@ -142,10 +145,6 @@ def _divided(life: Life, attempts: Iterable[Ran], *, cut: bool, now: float) -> I
         yield TimelineSpan(SpanKind.JOINED if life.wait == Wait.TASKS else until, at, now)
     elif life.finished_at is not None:
         yield TimelineSpan(until, at, life.finished_at)
-
-
-def _first_wait(life: Life) -> SpanKind:
-    return SpanKind.JOINED if life.wait == Wait.TASKS else SpanKind.WAITING
 
 
 def _wait_after(attempt: Ran) -> SpanKind:

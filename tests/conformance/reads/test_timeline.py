@@ -6,6 +6,7 @@ import pytest
 
 from ramet.model.money import Charge
 from ramet.model.task import events as ev
+from ramet.model.task.task import After
 from ramet.model.timeline import TIMELINE_CHILDREN, TIMELINE_ROWS, SpanKind, Timeline, TimelineLink, TimelineRow
 from ramet.model.views import BoundedCount, TreeTask
 from tests.support.world import LEASE_SECONDS, World, failing
@@ -165,3 +166,20 @@ async def test_a_branch_says_what_is_below_it_until_when_it_ran_and_what_it_cost
     ]  # fmt: skip
     assert (await twig("b")).spent == 0
     assert b == (await twig("b")).task.id
+
+
+async def test_a_task_that_comes_after_another_waits_for_it_from_the_start(world: World) -> None:
+    first = world.task("first")
+    _, second = await world.submit(first, world.task("second", after=After((("page", "first"),))))
+    world.clock.advance(3)
+    claimed = await world.claim_one()
+    world.clock.advance(4)
+    await world.settle(claimed)
+    await world.sweep()
+    world.clock.advance(1)
+    claimed = await world.claim_one()
+    world.clock.advance(2)
+    await world.settle(claimed)
+    found = await world.store.timeline("line")
+    assert [(row.key, shape(row)) for row in found.rows] == [("first", [(W, 3), (R, 4)]), ("second", [(J, 8), (R, 2)])]
+    assert found.links == (TimelineLink(second, first.id),)

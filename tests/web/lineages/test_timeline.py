@@ -46,6 +46,12 @@ async def at(client: Client) -> AsyncIterator[httpx.AsyncClient]:
 
 async def test_unknown_lineages_tasks_and_filters_are_refused(client: Client, at: httpx.AsyncClient) -> None:
     other = await client.submit("parent", key="x", tracking_id="other")
+    for query, status in (
+        ("tracking_id=nothing", 404),
+        (f"tracking_id=line&parent_id={other.id}", 404),
+        ("tracking_id=line&only=late", 422),
+    ):
+        assert (await at.get(f"/api/v1/timeline?{query}")).status_code == status, query
     for address, status in (
         ("/lineages/nothing/timeline", 404),
         ("/lineages/line/timeline?parent_id=nothing", 404),
@@ -62,6 +68,9 @@ async def test_failures_and_joins_are_drawn_and_links_lead_on(client: Client, at
     assert "1 failed below" in page
     assert f"waits for {CHILDREN - 2} tasks" in page
     assert 'class="joined"' in page
+    told = (await at.get("/api/v1/timeline?tracking_id=line")).json()
+    assert (told["rows"][0]["id"], told["rows"][0]["waits_for"], told["failed"]["number"]) == (root.id, CHILDREN - 2, 1)
+    assert told["rows"][0]["spans"][-1]["what"] == "joined"
     below = f"/lineages/line/timeline?parent_id={root.id}"
     assert below in links(page)
     found = (await at.get(below)).text

@@ -19,7 +19,9 @@ from ramet.llm.asking.later import declare_models
 from ramet.llm.asking.model import Model, connections
 from ramet.llm.calls import KEYS
 from ramet.llm.errors import LLM_EXTRA, LLM_MODULES, LlmError
-from ramet.llm.pricing.prices import reserve_amount
+from ramet.llm.pricing.prices import cost_of, reserve_amount
+from ramet.llm.pricing.tokens import likely_tokens
+from ramet.llm.providers.base import TokenUsage
 from ramet.llm.requests import Request
 
 WAIT_SECONDS_MAX = 30.0
@@ -60,6 +62,29 @@ def check_ceiling(
             f"--max-cost {as_usd(max_cost)} is too low: this question reserves up to {as_usd(most)}; "
             "give more, or a lower --max-output-tokens"
         )
+
+
+def cost_of_all(
+    model: Model,
+    conversations: Sequence[Sequence[Message]],
+    *,
+    schema: Schema | None,
+    max_output_tokens: int,
+    likely_output_tokens: int,
+) -> tuple[int, int, int]:
+    """Return what asking all of these costs, in nano-dollars: about, at most, and the most that one of them reserves.
+
+    Repairs of answers that do not fit are not counted.
+    """
+    price = model.priced()
+    likely = most = largest = 0
+    for messages in conversations:
+        _, json_schema, _ = checked_model(model, schema, messages, max_output_tokens)
+        asked = Request.of(model.name, messages, max_output_tokens, {}, json_schema)
+        amount = reserve_amount(asked, price)
+        usage = TokenUsage(likely_tokens(asked), 0, min(likely_output_tokens, max_output_tokens))
+        likely, most, largest = likely + cost_of(usage, price), most + amount, max(largest, amount)
+    return likely, most, largest
 
 
 async def ask_once(

@@ -214,16 +214,17 @@ def _rows(
     found = session.rows(
         f"SELECT t.seq, t.id, t.parent_id, t.kind, t.key, {current('state')}, t.spawn_depth, t.created_at, "
         f"t.finished_at, {current('attempts')}, l.claimed_at, l.wait, "
-        "(SELECT w.remaining FROM ramet_waits w WHERE w.seq = t.seq AND w.waiting = 1) "
+        "(SELECT w.remaining FROM ramet_waits w WHERE w.seq = t.seq AND w.waiting = 1), "
+        "COALESCE((SELECT 1 FROM ramet_awaited a WHERE a.seq = t.seq AND a.round = 0 LIMIT 1), 0) "
         f"FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq WHERE t.seq {listed}",
         (values,),
     )
     attempts = session.look_up(_ATTEMPTS, [(row[0],) for row in found])
     made: dict[int, TimelineRow] = {}
     for row, rows in zip(found, attempts, strict=True):
-        seq, task_id, parent, kind, key, state, depth, created, finished, tries, claimed, wait, waits_for = row
+        seq, task_id, parent, kind, key, state, depth, created, finished, tries, claimed, wait, waits_for, after = row
         ran = [Ran(*one) for one in reversed(rows[:SPAN_ATTEMPTS])]
-        life = Life(state, created, finished, claimed, wait)
+        life = Life(state, created, finished, claimed, wait, after == 1)
         spans = spans_of(life, ran, cut=len(rows) > SPAN_ATTEMPTS, now=session.now)
         made[seq] = TimelineRow(
             task_id, parent, kind, key, state, depth, created, finished, tries, spans,

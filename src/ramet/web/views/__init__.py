@@ -52,6 +52,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     search.router,
     submit.router,
     tasks.router,
+    timeline.router,
     work.router,
 )
 """In the order of the document."""

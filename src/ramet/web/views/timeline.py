@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from ramet import SpanKind, Timeline, TimelineRow, TimelineSpan, TreeGroup
+from fastapi import APIRouter
+
+from ramet import Client, SpanKind, Timeline, TimelineRow, TimelineSpan, TreeGroup
 from ramet.commands.terminal import span as duration
 from ramet.model.timeline import SLOW_LOOKS_MAX, SLOWEST, TIMELINE_FILTERS
-from ramet.web.page import NotFound, Page, Visit
+from ramet.web.answer import AsObject, stored_lineage
+from ramet.web.page import After, ClientDep, NotFound, OptionalText, Page, Text, Visit
 from ramet.web.views.lineages import load_lineage
 from ramet.web.views.task_time import WORDS
 from ramet.web.views.tasks import NUMBER_MAX
@@ -130,19 +133,47 @@ def _lines(found: Timeline, rows: Sequence[TimelineRow], axis: Axis) -> Mapping[
     }
 
 
+TimelineAnswer = Annotated[Timeline, AsObject()]
+router = APIRouter(tags=["lineages"])
+
+
+async def load_timeline(
+    client: Client, tracking_id: str, *, parent_id: str | None, only: str | None, after: int
+) -> tuple[Timeline, tuple[str, ...]]:
+    """A part of a lineage's timeline, and the ids of the tasks above it, from the root on.
+
+    Raises:
+        NotFound: there is no such lineage, or no such task in it.
+    """
+    await stored_lineage(client, tracking_id)
+    above: tuple[str, ...] = ()
+    if parent_id is not None:
+        top = await client.get(parent_id)
+        if top is None or top.tracking_id != tracking_id:
+            raise NotFound(f"no task {parent_id} in lineage {tracking_id}: see the top of its timeline")
+        above = top.ancestry_chain
+    return await client.timeline(tracking_id, parent_id=parent_id, only=only, after=after), above
+
+
+@router.get("/timeline")
+async def read_timeline(
+    client: ClientDep,
+    *,
+    tracking_id: Text,
+    parent_id: OptionalText = None,
+    only: Literal["failed", "slow"] | None = None,
+    after: After = 0,
+) -> TimelineAnswer:
+    """When the first tasks of a lineage (or below one task) ran, and what they waited for: at most 100."""
+    return (await load_timeline(client, tracking_id, parent_id=parent_id, only=only, after=after))[0]
+
+
 async def timeline_page(visit: Visit) -> dict[str, Any]:
     """The roots of a lineage, or what grew from one of its tasks, over time."""
     tracking_id, parent_id = visit.id("tracking_id"), visit.text("parent_id")
     line = await load_lineage(visit.client, tracking_id)
     only, after = visit.word("only", TIMELINE_FILTERS), visit.number("after", 0, 0, NUMBER_MAX)
-    found = await visit.client.timeline(tracking_id, parent_id=parent_id, only=only, after=after)
-    if parent_id is not None:
-        top = await visit.client.get(parent_id)
-        if top is None or top.tracking_id != tracking_id:
-            raise NotFound(f"no task {parent_id} in lineage {tracking_id}: see the top of its timeline")
-        above = top.ancestry_chain
-    else:
-        above = ()
+    found, above = await load_timeline(visit.client, tracking_id, parent_id=parent_id, only=only, after=after)
     groups: tuple[TreeGroup, ...] = ()
     if found.next_after is not None:
         of: dict[str, str] = {"tracking_id": tracking_id} if parent_id is None else {"parent_id": parent_id}
