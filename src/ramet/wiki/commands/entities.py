@@ -16,8 +16,8 @@ from rich.text import Text
 from ramet import Client, TaskOptions, Worker, as_usd
 from ramet.commands import options as shared
 from ramet.commands.options import check_folder, json_option
-from ramet.commands.terminal import console, counted, emit, plain, table
-from ramet.commands.worker import quiet_guard, run_worker
+from ramet.commands.terminal import ProgressLines, console, counted, emit, plain, table
+from ramet.commands.worker import look_on, quiet_guard, run_watched, tell_stopping
 from ramet.wiki.commands.options import database_option, graph_of, graph_option
 from ramet.wiki.errors import NotInGraph, WikiError
 from ramet.wiki.graphs.entities import Entity, SectionFinding, merge, name_key, names_of_articles
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 CONCURRENCY = 8
 LIKELY_OUTPUT_TOKENS = 400
 """Of an answer, for the estimate: measured on leads and sections of the English Wikipedia it is less."""
+LOOK_SECONDS = 1.0
+"""Between two looks at how far it is."""
 SHOWN = 50
 
 
@@ -101,9 +103,9 @@ async def _extract(wanted: Wanted, database: str) -> int:
             live = await _begin(client, wanted)
         elif not wanted.as_json:
             click.echo(f"going on with {live}, under the ceiling that it began with", err=True)
-        stopped = await _work(client, wanted, live) if live is not None else []
+        stopped = await _work(client, wanted, live) if live is not None else 0
         if stopped:
-            return 128 + stopped[0]
+            return 128 + stopped
         return await _write(client, wanted, live)
 
 
@@ -206,14 +208,29 @@ def _confirm(wanted: Wanted, bill: Bill) -> None:
         raise WikiError("nothing was asked: give --yes if that is all right")
 
 
-async def _work(client: Client, wanted: Wanted, tracking_id: str) -> list[int]:
+async def _work(client: Client, wanted: Wanted, tracking_id: str) -> int:
+    """Work until the extraction has ended; the signal that stopped it before, or 0."""
     from ramet.wiki.tasks.extraction import KIND, app
+
+    lines = ProgressLines()
+
+    async def look() -> None:
+        lineage = await client.lineage(tracking_id)
+        if lineage is None or wanted.as_json:
+            return
+        left = f"{counted(lineage.live, 'article')} to go · {as_usd(lineage.spent)}"
+        state = ""
+        if lineage.paused_at is not None:
+            reason = plain(lineage.paused_reason or "by a person")
+            state = f" · paused ({reason}): `ramet lineage resume {tracking_id}` goes on"
+        if lines.is_due(left + state):
+            click.echo(left + state, err=True)
 
     worker = Worker(
         app, client, target="ramet.wiki.tasks.extraction:app", kinds=[KIND], concurrency=wanted.concurrency,
         until_ended=tracking_id,
     )  # fmt: skip
-    return await run_worker(worker)
+    return await run_watched(worker, look_on(look, LOOK_SECONDS), tell_stopping)
 
 
 async def _write(client: Client, wanted: Wanted, tracking_id: str | None) -> int:
