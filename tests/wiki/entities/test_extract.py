@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from ramet import App
 from ramet.cli import main
+from ramet.wiki import open_graph
 from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs.base import EmbeddedArticle, GraphAlias
 from ramet.wiki.graphs.passages import texts_of
@@ -150,6 +151,8 @@ def test_entities_are_nodes_of_exports_and_cypher_and_are_shown_by_name(graph: P
     assert {
         "source": "Alan Turing", "kind": "is before", "target": "Joan Clarke", "section": "Alan Turing",
     } in shown["relations"]  # fmt: skip
+    [asked_in_python] = open_graph(graph).entities("joan  CLARKE")
+    assert (asked_in_python.name, asked_in_python.sections) == ("Joan Clarke", (("Alan Turing", 0),))
     assert "Joan Clarke" in cli.invoke(main, ["wiki", "entities", "clarke", "--graph", str(graph)]).stdout
     pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
     query = "MATCH (:Entity {name: 'Alan Turing'})-[r:RELATES]->(b:Entity) RETURN b.name, r.kind, r.section"

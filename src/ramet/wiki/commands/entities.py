@@ -20,7 +20,8 @@ from ramet.commands.terminal import ProgressLines, console, counted, emit, plain
 from ramet.commands.worker import look_on, quiet_guard, run_watched, tell_stopping
 from ramet.wiki.commands.options import database_option, graph_of, graph_option
 from ramet.wiki.errors import NotInGraph, WikiError
-from ramet.wiki.graphs.entities import Entity, SectionFinding, merge, name_key, names_of_articles
+from ramet.wiki.graph_access import entities_called
+from ramet.wiki.graphs.entities import Entity, SectionFinding, merge, names_of_articles
 from ramet.wiki.graphs.registry import Graph, open_graph_reader, open_graph_writer
 from ramet.wiki.runs import find_run
 from ramet.wiki.tasks.article import app as wiki_app
@@ -322,23 +323,11 @@ def entities_command(name: str, limit: int, graph: Path | None, database: str, a
     with open_graph_reader(graph_of(graph, database)) as reader:
         if not reader.counts().entities:
             raise NotInGraph("this graph has no entities: give the command `ramet wiki extract` first")
-        found = _called(reader, name)[:limit]
+        found = entities_called(reader, name)[:limit]
         if not found:
             raise NotInGraph(f"no entity is called {name!r}")
         for entity in found:
             _show_entity(reader, entity, as_json=as_json)
-
-
-def _called(reader: Graph, name: str) -> list[Entity]:
-    wanted = name_key(name)
-    exact, partly = [], []
-    for entity in reader.entities():
-        names = [name_key(one) for one in (entity.name, *entity.aliases)]
-        if wanted in (*names, entity.entity_key):
-            exact.append(entity)
-        elif any(wanted in one for one in names):
-            partly.append(entity)
-    return exact or partly
 
 
 def _show_entity(reader: Graph, entity: Entity, *, as_json: bool) -> None:
