@@ -48,6 +48,8 @@ class Known(NamedTuple):
 
 QUERIES: dict[str, tuple[Query, ...]] = {
     "/lineages": ({}, {"state": "running"}, {"limit": "200"}),
+    "/lineages/{tracking_id:path}": ({}, {"only": "failed"}, {"only": "slow"}),
+    "/lineages/{tracking_id:path}/timeline": ({}, {"only": "failed"}, {"only": "slow"}),
     "/blocks": ({"tracking_id": "large"}, {"tracking_id": "large", "reason": "cycle", "kind": "root"}),
     "/spend": ({"tracking_id": "dear"}, {"tracking_id": "large"}),
     "/tasks": (
@@ -92,6 +94,7 @@ QUERIES: dict[str, tuple[Query, ...]] = {
     "/alerts": ({}, {"state": "firing"}, {"tracking_id": "large"}),
     "/costs": ({}, {"tracking_id": "dear"}),
     "/task": ({"task_id": "large"}, {"task_id": "large/3/7"}),
+    "/timeline": ({"tracking_id": "large"}, {"tracking_id": "large", "only": "slow"}),
     "/lineage": ({"tracking_id": "large"},),
     "/calls": ({"task_id": "large/3/7"}, {"task_id": "dear/1"}),
     "/search": ({"q": "large/3/7"}, {"q": "large"}, {"q": "line"}, {"q": "nothing"}),

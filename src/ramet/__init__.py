@@ -59,7 +59,17 @@ if TYPE_CHECKING:
     from ramet.model.task.binding import BindResult, BoundTask, ItemResult, ItemSettlement, StageCount
     from ramet.model.task.joined import JoinedTask, JoinRound
     from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
-    from ramet.model.task.task import Attempt, AttemptLog, Block, LogLine, Task, TaskHistory, TaskState
+    from ramet.model.task.task import (
+        Attempt,
+        AttemptLog,
+        Block,
+        LogLine,
+        ParentBlockCount,
+        Task,
+        TaskHistory,
+        TaskState,
+    )
+    from ramet.model.timeline import SpanKind, Timeline, TimelineLink, TimelineRow, TimelineSpan
     from ramet.model.values import InvalidText
     from ramet.model.views import (
         ActiveClaims,
@@ -69,6 +79,7 @@ if TYPE_CHECKING:
         KindStateCount,
         LineagePage,
         LiveCounts,
+        ProblemCounts,
         RunningTask,
         TaskCall,
         TaskCalls,
@@ -161,6 +172,7 @@ __all__ = [
     "OutcomeKind",
     "OwnLineageRefused",
     "PRESETS",
+    "ParentBlockCount",
     "PathArguments",
     "PathChain",
     "PathImpact",
@@ -170,6 +182,7 @@ __all__ = [
     "PayloadTooLarge",
     "Permanent",
     "Pipeline",
+    "ProblemCounts",
     "Queue",
     "QueueBlocked",
     "ReofferResult",
@@ -184,6 +197,7 @@ __all__ = [
     "Schedule",
     "ScheduleSlot",
     "Setting",
+    "SpanKind",
     "Spawn",
     "SpawnHandle",
     "SpawnResult",
@@ -216,6 +230,10 @@ __all__ = [
     "TaskHistory",
     "TaskOptions",
     "TaskState",
+    "Timeline",
+    "TimelineLink",
+    "TimelineRow",
+    "TimelineSpan",
     "TransactionRefused",
     "Transient",
     "TreeGroup",
@@ -288,11 +306,12 @@ _MODULES = {
     "model.task.binding": "BindResult BoundTask ItemResult ItemSettlement StageCount",
     "model.task.joined": "JoinedTask JoinRound",
     "model.task.retry": "ErrorClass Permanent Retry RetryAfter Transient",
-    "model.task.task": "Attempt AttemptLog Block LogLine Task TaskHistory TaskState",
+    "model.task.task": "Attempt AttemptLog Block LogLine ParentBlockCount Task TaskHistory TaskState",
+    "model.timeline": "SpanKind Timeline TimelineLink TimelineRow TimelineSpan",
     "model.values": "InvalidText",
     "model.views": (
-        "ActiveClaims Backlog BlockPage BoundedCount KindStateCount LineagePage LiveCounts RunningTask "
-        "TaskCall TaskCalls TaskCheckpoint TreeGroup TreePage TreeTask WaitReason"
+        "ActiveClaims Backlog BlockPage BoundedCount KindStateCount LineagePage LiveCounts ProblemCounts "
+        "RunningTask TaskCall TaskCalls TaskCheckpoint TreeGroup TreePage TreeTask WaitReason"
     ),
     "store.answers": "ReofferResult SpawnResult StatementResult SubmitResult",
     "store.errors": (

@@ -260,7 +260,7 @@ def without_json(found: click.Command, name: str = "") -> Iterator[str]:
 
 
 def test_the_page_about_operating_says_which_commands_have_no_json() -> None:
-    said = re.search(r"All commands but (.*?) take\s+`--json`", text_of(DOCS / "guides" / "operations.md"))
+    said = re.search(r"All commands but (.*?) take\s+`--json`", text_of(DOCS / "guides" / "operations.md"), re.DOTALL)
     assert said is not None
     named = {word for word in re.findall(r"`([^`]+)`", said[1]) if word != "work"}
     assert named | {"wiki work", "llm work", "jobs work"} == set(without_json(command_line))

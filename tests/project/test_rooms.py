@@ -36,7 +36,6 @@ SHORT: dict[str, str] = {
     "src/ramet/testing/plugin.py": "a `conftest.py` names it",
     "src/ramet/testing/postgres_server/guard.py": "a program of its own",
     "src/ramet/web/views/costs.py": "a subject of the dashboard that is small",
-    "src/ramet/wiki/graphs/traversal.py": "a leaf that the readers of both graph stores use",
     "src/ramet/wiki/pipeline.py": "the app that `ramet worker` is given by name",
 }
 """File under src, shorter than the least -> the reason. An entry that is no longer needed fails."""

@@ -52,7 +52,7 @@ async def read(api: httpx.AsyncClient, address: str, **parameters: Any) -> Any:
 
 async def test_every_question_about_work_has_an_answer(made: World, api: httpx.AsyncClient) -> None:
     told = await read(api, "/overview")
-    assert sum(minute["good"] + minute["bad"] for minute in told["minutes"]) == 36
+    assert sum(minute["good"] + minute["bad"] for minute in told["spans"]) == 36
     assert 36 / 5 <= told["ended_per_minute"] <= 36 / 4, "what has just ended counts"
     assert told["failed"] == {"permanent_error": 1}
     assert sum(told["depths"]) == 39

@@ -241,9 +241,7 @@ async def test_lineages_are_found_by_name_and_listed_by_what_they_used(client: C
         page = await shown(visitor, "/lineages", prefix="night 1")
         listed = (await visitor.get("/api/v1/lineages?order=fullest&limit=1")).json()["lineages"]
     assert [one["tracking_id"] for one in listed] == ["night 1"]
-    bars = re.findall(r'<meter[^>]*value="([\d.]+)" aria-label="([^"]+)"', page)
-    assert ("4", "4 of 100,000") in bars
-    assert any(" of 10" in words or " of " in words for value, words in bars if value == "0"), "depth has a bar"
+    assert "<meter" not in page, "a bar of next to nothing"
 
 
 async def test_a_lineage_says_what_was_put_off_and_why(on_file: Client) -> None:

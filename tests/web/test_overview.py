@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from ramet import Client
+from ramet import App, Client, Context, Permanent
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram
 from ramet.store.requests import ClaimRequest
+from ramet.testing import drain, fresh_client
 from ramet.web.views.overview import HEIGHT, WIDTH, bars, quantile, stacked
 from tests.web.in_process_client import visiting
 from tests.web.world import database_of, world
@@ -66,8 +67,8 @@ async def _compare(client: Client, told: dict[str, Any]) -> None:
     ended = dict(await rows(client, "SELECT state, COUNT(*) FROM ramet_tasks WHERE state IS NOT NULL GROUP BY state"))
     assert ended["cancelled"] == 1
     assert told["failed_share"] == pytest.approx(ended["failed"] / sum(ended.values()))
-    assert sum(minute["good"] for minute in told["minutes"]) == sum(ended.get(state, 0) for state in ENDED[:3])
-    assert sum(minute["bad"] for minute in told["minutes"]) == ended["failed"] + ended["cancelled"]
+    assert sum(minute["good"] for minute in told["spans"]) == sum(ended.get(state, 0) for state in ENDED[:3])
+    assert sum(minute["bad"] for minute in told["spans"]) == ended["failed"] + ended["cancelled"]
     assert sum(ended.values()) / 5 <= told["ended_per_minute"] <= sum(ended.values()) / 4
 
     for kind in told["kinds"]:
@@ -113,3 +114,53 @@ def test_a_quantile_is_the_end_of_the_bucket_in_which_it_lies() -> None:
     assert quantile(histogram(b0=50, b5=50), 0.5) == BUCKETS_SECONDS[0]
     assert quantile(histogram(b0=50, b5=50), 0.51) == BUCKETS_SECONDS[5]
     assert quantile(histogram(b16=1), 0.95) == BUCKETS_SECONDS[-1], "beyond the last only its begin is known"
+
+
+app = App()
+
+
+@app.task("fails", key=str)
+async def fails(ctx: Context, payload: str) -> None:
+    raise Permanent("no such place")
+
+
+@app.task("works", key=str)
+async def works(ctx: Context, payload: str) -> None:
+    """Ends well."""
+
+
+async def test_what_is_wrong_comes_first_with_a_way_to_it() -> None:
+    async with fresh_client(app) as client, visiting(client) as visitor:
+        await client.submit("works", "1")
+        await drain(app, client)
+        assert "Nothing: no failure in the last hour" in (await visitor.get("/")).text
+        await client.submit("fails", "1")
+        await drain(app, client)
+        await client.submit("unserved", "1")
+        text = (await visitor.get("/")).text
+    wrong, rest = text.partition('<h2 id="wrong">')[2].split('<ul class="cards">')
+    assert '<a href="/tasks?kind=fails&amp;state=failed"><bdi>fails</bdi></a>: 1 of 1 (100.0%)' in wrong
+    assert "permanent_error 1" in wrong
+    assert "no worker serves kind <bdi>unserved</bdi>" in wrong
+    assert rest.index('<tr id="k-fails"') < rest.index('<tr id="k-works"'), "most failures first"
+
+
+@pytest.mark.parametrize(("window", "found"), [("1h", 1), ("24h", 2), ("7d", 3)])
+async def test_a_longer_window_shows_what_ended_longer_ago(window: str, found: int) -> None:
+    async with fresh_client(app) as client, visiting(client) as visitor:
+        for hours in (2 * 24, 5, 0):
+            await client.submit("fails", f"{hours}")
+            await drain(app, client)
+            client.clock.advance(hours * 3_600.0)  # type: ignore[attr-defined]
+            await client.store.sweep()
+        told = (await visitor.get("/api/v1/overview", params={"window": window})).json()
+        page = (await visitor.get("/", params={"window": window})).text
+    assert sum(span["bad"] for span in told["spans"]) == told["ended"]["failed"] == found
+    assert [kind["reasons"] for kind in told["kinds"]] == [{"permanent_error": found}]
+    assert f"{found} of {found} (100.0%)" in page
+
+
+async def test_a_window_that_there_is_not_is_refused_with_one_line() -> None:
+    async with fresh_client(app) as client, visiting(client) as visitor:
+        assert (await visitor.get("/?window=1y")).status_code == 400
+        assert (await visitor.get("/api/v1/overview?window=1y")).status_code == 422

@@ -17,6 +17,7 @@ from ramet.wiki.tasks import level
 from ramet.wiki.tasks.article import app
 from tests.wiki.made_up_wikis import expand_in_process, graph_of, settings_for, what_is_left
 from tests.wiki.test_expansion import break_once
+from tests.wiki.test_refresh import refresh_in_process
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
 
@@ -110,6 +111,28 @@ async def test_redirects_are_no_articles(tmp_path: Path) -> None:
     articles, states, _ = await loaded(tmp_path)
     assert articles == states[WikiState.PROCESSED] == 4
     assert states[WikiState.ALIAS] >= 3
+
+
+@pytest.mark.parametrize("depth", [1, 3, 4, 5, 12])
+async def test_the_room_for_levels_is_none_for_articles(tmp_path: Path, depth: int) -> None:
+    source = world(tmp_path / "world.jsonl", GOOD, {})
+    for articles in (5, 6):
+        await expand_in_process(tmp_path, settings(tmp_path, source, articles, max_depth=depth), seeds=SEEDS)
+        assert (await loaded(tmp_path))[0] == articles
+
+
+async def test_a_deep_run_that_goes_on_after_a_refresh_keeps_its_cap(tmp_path: Path) -> None:
+    chain = {f"Deep {number}": {"text": "On.", "links": [f"Deep {number + 1}"]} for number in range(10)}
+    source = world(tmp_path / "world.jsonl", ["Deep 0"], chain)
+    wanted = settings(tmp_path, source, 11, max_depth=12)
+    await expand_in_process(tmp_path, wanted, seeds=SEEDS)
+    world(source, ["Deep 0", *GOOD], chain)
+    await refresh_in_process(tmp_path)
+    for articles in (11, 13):
+        await expand_in_process(tmp_path, wanted.model_copy(update={"max_articles": articles}), seeds=SEEDS)
+        assert (await loaded(tmp_path))[0] == articles
+    refused = {(row[1], row[2]) for row in what_is_left(tmp_path)["blocks"] if row[2] in ("budget", "fan_out")}
+    assert {title for title, _ in refused} == set(GOOD)
 
 
 async def test_rounds_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

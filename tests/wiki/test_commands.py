@@ -88,7 +88,7 @@ def refusal(result: Result) -> str:
 def test_expand_ends_with_the_status(expanded: tuple[Place, Path, str]) -> None:
     _, _, output = expanded
     assert "finished · 20 articles of at most 20" in output
-    assert "spawns refused, by reason" in output
+    assert "links not followed, by reason" in output
     assert "not_found" in output
     assert "ramet retry" not in output
 
@@ -182,7 +182,7 @@ def test_a_seed_is_found_without_regard_to_case_and_given_twice_it_is_one(place:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "there is no source"), ("{}", "must be a text"), ("[", "not JSON"), ("", "holds no article")],
+    [(None, "there is no file"), ("{}", "must be a text"), ("[", "not JSON"), ("", "holds no article")],
 )
 def test_a_file_that_is_no_source_is_refused(place: Place, text: str | None, said: str) -> None:
     path = place.folder / "mine.jsonl"

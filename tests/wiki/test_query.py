@@ -254,7 +254,7 @@ def test_an_export_that_fails_leaves_what_was_there(
 
 
 def test_what_cannot_be_exported_so_is_refused(path: Path, tmp_path: Path) -> None:
-    assert "csv is two files" in refusal(run(path, "export", "csv", "--out", "-"))
+    assert "csv is several files" in refusal(run(path, "export", "csv", "--out", "-"))
     (tmp_path / "file").write_text("")
     assert "cannot write" in refusal(run(path, "export", "jsonl", "--out", str(tmp_path / "file" / "below")))
     assert "there is no graph at" in refusal(run(tmp_path / "none.sqlite", "export", "jsonl"))

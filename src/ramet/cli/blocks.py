@@ -10,7 +10,8 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, BlockReason, Client, ReofferResult, StopEntry, display_key
+from ramet import Block, BlockReason, Client, ParentBlockCount, ReofferResult, StopEntry, display_key
+from ramet.cli.explain import print_unnamed
 from ramet.cli.options import (
     KEY_HELP,
     ask,
@@ -117,6 +118,7 @@ def _accept_former_names(
 
 FETCHED_MAX = 100_000
 LINEAGES_MAX = 1_000
+UNNAMED_MAX = 1_000
 DETAIL_FROM_WIDTH = 120
 """Narrower terminals have no room for the guard's own words; `ramet explain KIND KEY` shows them."""
 
@@ -129,6 +131,8 @@ class RefusedSpawns(NamedTuple):
     """Refusals by reason, beyond the stored rows included."""
     keys: str = ""
     """The canonical forms of the key that were looked up."""
+    unnamed: tuple[ParentBlockCount, ...] = ()
+    """Refusals that no row names, by the task that asked."""
 
 
 class ListByDefault(click.Group):
@@ -186,11 +190,11 @@ def listed(
 
     found = ask(database, question)
     if as_json:
-        for block in found.blocks:
-            emit(block)
+        for line in (*found.blocks, *found.unnamed):
+            emit(line)
         return
     screen = console()
-    if not found.blocks:
+    if not (found.blocks or found.unnamed):
         what = f": {plain(found.keys)}" if found.keys else " like that" if filters or reasons else ""
         screen.print(f"no refused spawns{what}", highlight=False)
         return
@@ -210,6 +214,7 @@ async def refused(
     else:
         lineages = await client.lineages(limit=LINEAGES_MAX)
     found: list[Block] = []
+    unnamed: list[ParentBlockCount] = []
     times: Counter[str] = Counter()
     for lineage in lineages:
         if not lineage.blocks:
@@ -223,7 +228,10 @@ async def refused(
         found += part[: FETCHED_MAX - len(found)]
         times += await _times(client, lineage.tracking_id, part, filters, reasons)
     key = filters.get("key")
-    return RefusedSpawns(found, times, "" if key is None else compared(client, filters.get("kind"), key))
+    if key is None or not found:
+        unnamed = await client.parent_block_counts(tracking_id, kind=filters.get("kind"), limit=UNNAMED_MAX)
+    shown = tuple(one for one in unnamed if not reasons or one.reason in reasons)
+    return RefusedSpawns(found, times, "" if key is None else compared(client, filters.get("kind"), key), shown)
 
 
 def _place(block: Block) -> tuple[str, str, str]:
@@ -247,6 +255,10 @@ async def _times(
 
 def _print(screen: Console, found: RefusedSpawns, limit: int, tracking_id: str | None) -> None:
     blocks = found.blocks
+    if not blocks:
+        screen.print(f"no stored row names such a refusal{f': {plain(found.keys)}' if found.keys else ''}")
+        print_unnamed(screen, found.unnamed)
+        return
     # What was refused most often is what one looks for.
     screen.print(block_table(screen, sorted(blocks, key=lambda block: -block.count)[:limit]))
     if len(blocks) > limit:
@@ -255,6 +267,7 @@ def _print(screen: Console, found: RefusedSpawns, limit: int, tracking_id: str |
         )
     screen.print()
     screen.print(totals(found))
+    print_unnamed(screen, found.unnamed)
     where = "" if tracking_id is None else f" --lineage {plain(tracking_id)}"
     tip = f"one of them in full: ramet explain {quoted(blocks[0].kind)} {quoted(display_key(blocks[0].key))}{where}"
     prose(screen, Text(f"\n{tip}", style="dim"))

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import AttemptLog, Block, Cause, Client, Explanation, KeyExplanation, PathTask, display_key
+from ramet import AttemptLog, Block, Cause, Client, Explanation, KeyExplanation, ParentBlockCount, PathTask, display_key
 from ramet.cli.errors import CliError
 from ramet.cli.options import ask, compared, database_options, lineage_of, short_ids
 from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state
@@ -167,6 +167,7 @@ def _explain_key(kind: str, key: str, tracking_id: str | None, database: str, as
     _print_holders(screen, known)
     for block, cause in zip(known.blocks, known.why, strict=True):
         _print_block(screen, block, cause)
+    print_unnamed(screen, known.unnamed)
     if known.more:
         prose(screen, Text("\nthere may be more: --lineage TRACKING_ID looks at all of one lineage", style="dim"))
 
@@ -180,7 +181,9 @@ def _print_holders(screen: Console, known: KeyExplanation) -> None:
         if holder.held_until is not None:
             prose(screen, f"held until {moment(holder.held_until)}", 2)
     if not known.tasks:
-        prose(screen, "no task has this identity" + (": every spawn of it was refused" if known.blocks else ""))
+        ending = "; if it was wanted, it is among those below" if known.unnamed else ""
+        ending = ": every spawn of it was refused" if known.blocks else ending
+        prose(screen, f"no task has this identity{ending}")
         return
     for task in known.tasks:
         prose(screen, Text.assemble("held by task ", task.id, " ", styled_state(task.state)))
@@ -209,6 +212,20 @@ def _print_block(screen: Console, block: Block, cause: Cause) -> None:
 
 SHOWN_MAX = 20
 """Refused spawns on one screen; `ramet blocks` lists all."""
+
+
+def print_unnamed(screen: Console, found: Sequence[ParentBlockCount]) -> None:
+    """Refusals that no stored row names, by the task that asked."""
+    if not found:
+        return
+    prose(screen, "\nrefused beyond the rows that a lineage keeps (at most as many as its max_tasks), without keys:")
+    made = table(">refused", "reason", "kind", "*by task", "*lineage")
+    for one in found[:SHOWN_MAX]:
+        parent = f"{plain(one.parent_kind)} {plain(display_key(one.parent_key))}"
+        made.add_row(number(one.times), one.reason, plain(one.kind), parent, plain(one.tracking_id))
+    screen.print(made)
+    if len(found) > SHOWN_MAX:
+        screen.print(Text(f"... and {counted(len(found) - SHOWN_MAX, 'more task')}: --json"))
 
 
 def print_refused(screen: Console, found: Explanation) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -31,16 +29,13 @@ from ramet.cli.errors import CliError
 from ramet.cli.options import Seconds, ask, compared, database_options, lineage_of, operator_options, several, short_ids
 from ramet.cli.output import console, moment
 from ramet.commands.options import person
-from ramet.commands.terminal import counted, emit, plain, table
+from ramet.commands.terminal import counted, emit, plain, read_moment, table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILTERS = ("states", "kind", "error", "since", "lineage_prefix", "path", "queue")
 LINES_MAX = 5
 KINDS_MAX = 10
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)(?:\s+ago)?")
-_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
-_TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})")
 
 
 def filter_options(command: Command) -> Command:
@@ -131,22 +126,15 @@ def _print_bulk_result(selection: BulkSelection, result: BulkResult) -> None:
 
 
 def moment_of(text: str, now: float) -> float:
-    """Unix seconds of what somebody wrote: a span back from now, a time of this day, a date with or without a time.
+    """Unix seconds of what somebody wrote; see :func:`ramet.commands.terminal.read_moment`.
 
     Raises:
-        CliError: it is none of these.
+        CliError: it is no moment.
     """
-    if span := _SPAN.fullmatch(text.strip()):
-        return now - float(span[1]) * _SECONDS[span[2]]
-    here = datetime.fromtimestamp(now).astimezone()
     try:
-        if time := _TIME_OF_DAY.fullmatch(text.strip()):
-            at = here.replace(hour=int(time[1]), minute=int(time[2]), second=0, microsecond=0)
-            return (at if at <= here else at - timedelta(days=1)).timestamp()
-        return datetime.fromisoformat(text.strip()).timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise CliError(f"{text!r} is no moment: give 10:00, 2026-11-25T10:00, or a span back from now, as 90m, 2h or "
-                       "3d") from None  # fmt: skip
+        return read_moment(text, now)
+    except ValueError as error:
+        raise CliError(str(error)) from None
 
 
 BATCH = 1_000

@@ -47,7 +47,7 @@ def import_extra(module: str, package: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
+        if error.name not in (module, module.partition(".")[0]):
             raise
         raise ExtraMissing(f"this needs the package '{module}': install it with `pip install {package}`") from error
 

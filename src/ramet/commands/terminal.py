@@ -14,6 +14,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -99,6 +100,39 @@ def span(seconds: float) -> str:
 def counted(count: int, one: str, many: str | None = None) -> str:
     """`1 article`, `2 articles`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)(?:\s+ago)?")
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
+_TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})")
+
+
+def read_moment(text: str, now: float) -> float:
+    """Unix seconds of what somebody wrote: a span back from now, a time of this day, a date with or without a time.
+
+    Raises:
+        ValueError: it is none of these; says what to give.
+    """
+    if span := _SPAN.fullmatch(text.strip()):
+        return now - float(span[1]) * _SECONDS[span[2]]
+    here = datetime.fromtimestamp(now).astimezone()
+    try:
+        if time := _TIME_OF_DAY.fullmatch(text.strip()):
+            at = here.replace(hour=int(time[1]), minute=int(time[2]), second=0, microsecond=0)
+            return (at if at <= here else at - timedelta(days=1)).timestamp()
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(f"{text!r} is no moment: give 10:00, 2026-11-25T10:00, or a span back from now, as 90m, 2h or "
+                         "3d") from None  # fmt: skip
+
+
+def short_usd(nano_dollars: int) -> str:
+    """An amount of money for a glance: cents, or as many digits as a small one needs."""
+    from ramet import NANO_DOLLARS  # Not at the start of every command.
+
+    if abs(nano_dollars) >= NANO_DOLLARS // 10 or not nano_dollars:
+        return f"${nano_dollars / NANO_DOLLARS:,.2f}"
+    return f"${nano_dollars / NANO_DOLLARS:.2g}" if abs(nano_dollars) >= 100_000 else "<$0.0001"
 
 
 def stopping_words(in_hand: int, one: str) -> str:

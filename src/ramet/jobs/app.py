@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ramet import App, Client, Limits, Retry, Task, Worker, new_id
+from ramet import App, Client, Limits, Retry, Task, Worker, llm, new_id
 from ramet.fetch.client import WebClient
 from ramet.fetch.fetcher import Fetcher, LoopFetchers
 from ramet.fetch.host_map import HostMap
@@ -58,6 +58,12 @@ DEFINITIONS = (
         updated_at        DOUBLE PRECISION NOT NULL
     )""",
     "CREATE INDEX IF NOT EXISTS jobs_companies_by_name ON jobs_companies (name_key)",
+    # What a company's tier hangs on beside its row, as JSON: a change of the profile rates it again.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_company_signals (
+        company_id        TEXT PRIMARY KEY,
+        signals           TEXT NOT NULL
+    )""",
     """
     CREATE TABLE IF NOT EXISTS jobs_sources (
         source_id         TEXT PRIMARY KEY,
@@ -126,6 +132,15 @@ DEFINITIONS = (
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_text ON jobs_listings (text_hash)",
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_lineage ON jobs_listings (tracking_id, status)",
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_company ON jobs_listings (company_id)",
+    # Texts as boards show them, from the moment that a listing's task is asked for: neither its payload nor its row
+    # has the text once more.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_texts (
+        listing_id        TEXT NOT NULL,
+        mark              TEXT NOT NULL,
+        text              TEXT NOT NULL,
+        PRIMARY KEY (listing_id, mark)
+    )""",
     # How often a listing was read, and what its board showed then.
     """
     CREATE TABLE IF NOT EXISTS jobs_readings (
@@ -189,16 +204,6 @@ DEFINITIONS = (
         made_at           DOUBLE PRECISION NOT NULL,
         sent_at           DOUBLE PRECISION
     )""",
-    # What models answered: the same question is not paid for twice.
-    """
-    CREATE TABLE IF NOT EXISTS jobs_model_answers (
-        request_key       TEXT PRIMARY KEY,
-        step              TEXT NOT NULL,
-        model             TEXT NOT NULL,
-        answer            TEXT NOT NULL,
-        cost              BIGINT NOT NULL,
-        answered_at       DOUBLE PRECISION NOT NULL
-    )""",
     "CREATE INDEX IF NOT EXISTS jobs_matches_by_lineage ON jobs_matches (tracking_id)",
     "CREATE INDEX IF NOT EXISTS jobs_matches_by_score ON jobs_matches (match_score)",
 )
@@ -260,6 +265,7 @@ app = App(
     # What was read of a company is not in its row, and every listing of it wants that: it is looked at again.
     import_held_seconds={COMPANY: 0.0},
 )
+llm.declare_models(app)
 app.resource(f"{SOURCE_RESOURCE}*", breaker_failures=FAILED_RUNS_MAX)
 hosts.declare(app)
 

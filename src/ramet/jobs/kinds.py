@@ -142,6 +142,8 @@ class ListingPayload(_Payload):
     """Number of the reading, from 1: one that its board changed, or that could not be read, is read again."""
     shown: str | None = None
     """A mark of what its board's list showed."""
+    has_text: bool = False
+    """The text is in the table of texts, under this mark, and not in the posting."""
 
     @field_serializer("posting", mode="wrap")
     def _packed(self, posting: Posting | None, serialized: SerializerFunctionWrapHandler) -> Any:

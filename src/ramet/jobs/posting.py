@@ -127,6 +127,8 @@ def clean(text: str) -> str:
 
 PACKED = "z1:"
 """Beginning of a packed text."""
+PACKED_PART = "z2:"
+"""Beginning of a packed part of another text."""
 UNPACKED_BYTES_MAX = 1_000_000
 """No text that is stored has more."""
 PACKED_CHARACTERS_MIN = 300
@@ -148,14 +150,45 @@ def unpacked(text: str) -> str:
     """
     if not text.startswith(PACKED):
         return text
+    return _unpacked(text, zlib.decompressobj())
+
+
+def packed_part(part: str, whole: str) -> str:
+    """Return a text as it is stored beside another one that it is taken from: :func:`unpacked_part` takes it back."""
+    if len(part) < PACKED_CHARACTERS_MIN and not part.startswith((PACKED, PACKED_PART)):
+        return part
+    packing = zlib.compressobj(6, zdict=_dictionary(whole))
+    content = packing.compress(part.encode(errors="replace")) + packing.flush()
+    return PACKED_PART + base64.b64encode(content).decode()
+
+
+def unpacked_part(text: str, whole: str) -> str:
+    """Return the text of what :func:`packed_part` or an older version stored.
+
+    Raises:
+        ValueError: the row is damaged.
+    """
+    if not text.startswith(PACKED_PART):
+        return unpacked(text)
+    return _unpacked(text, zlib.decompressobj(zdict=_dictionary(whole)))
+
+
+def _dictionary(whole: str) -> bytes:
+    return whole.encode(errors="replace")[:_DICTIONARY_BYTES]
+
+
+def _unpacked(text: str, unpacking: zlib._Decompress) -> str:
     try:
-        unpacking = zlib.decompressobj()
         found = unpacking.decompress(base64.b64decode(text[len(PACKED) :], validate=True), UNPACKED_BYTES_MAX)
     except zlib.error as error:
         raise ValueError(f"a stored text is damaged: {error}") from error
     if not unpacking.eof:
         raise ValueError(f"a stored text is cut off, or has over {UNPACKED_BYTES_MAX} bytes")
     return found.decode()
+
+
+_DICTIONARY_BYTES = 32_768
+"""As far back as the compression looks."""
 
 
 def fitting(posting: Posting, characters_max: int) -> Posting:

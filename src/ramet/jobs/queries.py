@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from ramet import Client
 from ramet.jobs.kinds import RUN, SOURCE_RESOURCE
 from ramet.jobs.posting import unpacked
-from ramet.jobs.records import VERDICTS
+from ramet.jobs.records import OF_TEXT, TEXT, VERDICTS
 
 LIKE_ESCAPE = "!"
 AT_MOST = 10_000
@@ -176,13 +176,13 @@ async def former_verdicts(client: Client, listing_id: str, limit: int) -> tuple[
 
 # --- matches --------------------------------------------------------------------------------------------------------
 
-_MATCH = """
+_MATCH = f"""
     SELECT m.listing_id, m.match_score, m.static_score, m.application_priority, m.adjustments, m.matched_skills,
         m.missing_skills, m.intake, m.explanation, m.method, m.saved_at, m.tracking_id, l.url, l.title, l.company,
         l.location, l.posted_at, l.salary_min, l.salary_max, l.salary_currency, l.closed_at, l.source_id, c.tier,
-        c.website, l.description, l.fingerprint, l.text_hash
+        c.website, {TEXT}, l.fingerprint, l.text_hash
     FROM jobs_matches m JOIN jobs_listings l ON l.listing_id = m.listing_id
-    LEFT JOIN jobs_companies c ON c.company_id = l.company_id"""
+    LEFT JOIN jobs_companies c ON c.company_id = l.company_id {OF_TEXT}"""  # noqa: S608 -- of constants
 MATCHES = f"{_MATCH} ORDER BY m.match_score DESC, m.listing_id LIMIT ?"
 MATCH_BY_ID = f"{_MATCH} WHERE m.listing_id = ?"
 

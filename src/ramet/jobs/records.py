@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ramet import Client, Context
 from ramet.jobs.boards.instruction import Instruction
+from ramet.jobs.text.company_names import company_name_key
 
 AT_ONCE = 400
 """Parameters of one statement; SQLite takes 32,766, older ones 999."""
@@ -107,10 +108,25 @@ COMPANY_BY_NAME = f"""
     ORDER BY website IS NULL, company_id LIMIT 1"""  # noqa: S608
 
 
+COMPANIES_OF = f"""
+    SELECT {_columns(CompanyRow)} FROM jobs_companies WHERE company_id = ? OR name_key = ?
+    ORDER BY CASE company_id WHEN ? THEN 0 ELSE 1 END, website IS NULL, company_id LIMIT 2"""  # noqa: S608
+
+
 async def company_by_id(client: Client, company_id: str) -> CompanyRow | None:
     """The company of this id, or None."""
     rows = await client.read(COMPANY_BY_ID, (company_id,))
     return CompanyRow.of(rows[0]) if rows else None
+
+
+async def companies_of(client: Client, company_id: str, name_key: str) -> tuple[CompanyRow | None, CompanyRow | None]:
+    """What `company_by_id` and, where that has no website, `company_by_name` find: by one question."""
+    if not name_key:
+        return await company_by_id(client, company_id), None
+    rows = [CompanyRow.of(row) for row in await client.read(COMPANIES_OF, (company_id, name_key, company_id))]
+    by_id = next((row for row in rows if row.company_id == company_id), None)
+    named = [row for row in rows if company_name_key(row.name) == name_key]
+    return by_id, min(named, key=lambda row: (row.website is None, row.company_id), default=None)
 
 
 async def company_by_name(client: Client, name_key: str) -> CompanyRow | None:
@@ -273,6 +289,20 @@ SAVE_FAILED_READING = """
         runs_left = CASE jobs_readings.failed WHEN 0 THEN 0 WHEN 1 THEN 1 WHEN 2 THEN 3 WHEN 3 THEN 7 ELSE 15 END
     WHERE jobs_readings.number <= excluded.number"""
 """It is read again by the next run that its board shows it to, then by every second, fourth, eighth, sixteenth one."""
+KEEP_TEXT = "INSERT INTO jobs_texts (listing_id, mark, text) VALUES (?, ?, ?) ON CONFLICT (listing_id, mark) DO NOTHING"
+"""A text that a board shows; its mark is that of all that the board shows of the listing."""
+DROP_OLD_TEXTS = """
+    DELETE FROM jobs_texts WHERE listing_id = ? AND mark <> ? AND EXISTS (
+        SELECT 1 FROM jobs_listings l WHERE l.listing_id = jobs_texts.listing_id AND l.task_id = ?)"""
+TEXT_AT = "text:"
+"""Beginning of a description that is the mark of its text."""
+TEXT = "COALESCE(t.text, l.description)"
+OF_TEXT = f"LEFT JOIN jobs_texts t ON t.listing_id = l.listing_id AND l.description = '{TEXT_AT}' || t.mark"
+"""The text of a listing `l`, as :data:`TEXT`."""
+OFFERED = """
+    SELECT (SELECT text FROM jobs_texts WHERE listing_id = ? AND mark = ?),
+        (SELECT MIN(listing_id) FROM jobs_listings WHERE source_id = ? AND external_id = ? AND listing_id <> ?)"""
+"""The text of a listing, and another listing with the board's own number of it."""
 SAME_IN_SOURCE = "SELECT listing_id FROM jobs_listings WHERE source_id = ? AND external_id = ?"
 CLOSE_UNSEEN = """
     UPDATE jobs_listings SET closed_at = ?

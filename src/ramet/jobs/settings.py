@@ -394,8 +394,8 @@ PREFIX = "jobs."
 
 REFUSING = ("profile", "stop", "filter")
 """Sections by which openings are refused or left unscored."""
-JUDGING = (*REFUSING, "match")
-"""Sections that the verdicts on listings hang on."""
+JUDGING = (*REFUSING, "match", "company")
+"""Sections that the verdicts on listings hang on; the last by the tiers and sizes of companies."""
 
 
 class JobsSettings(BaseModel):

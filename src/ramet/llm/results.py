@@ -64,6 +64,31 @@ async def output_rows(client: Client, job: Job, *, prompt: bool = False) -> Asyn
         yield _output(row, await items.get(row.key), shared=shared, job=job)
 
 
+Item = tuple[Task, OutputRow]
+"""The task of a question and its result, whose ``id`` is the model; the prompt is among its own columns."""
+
+
+def item_kind(job: Job) -> str:
+    """The kind of a job's questions."""
+    return BATCH_ITEM if job.settings.mode is Mode.BATCH else ITEM
+
+
+async def item_page(
+    client: Client, job: Job, *, states: Sequence[str] = (), limit: int, after: int = 0
+) -> tuple[list[Item], int | None]:
+    """Return a page of a job's questions in these states (or all), and where the next page begins."""
+    page = await client.tasks(tracking_id=job.job_id, kind=item_kind(job), states=states, limit=limit, after=after)
+    return await _Items(client, job, prompt=True).of(page.tasks), page.next_after
+
+
+async def item_of(client: Client, job: Job, task_id: str) -> Item | None:
+    """Return one of a job's questions; None for a task that is none of them."""
+    task = await client.get(task_id)
+    if task is None or task.tracking_id != job.job_id or task.kind != item_kind(job):
+        return None
+    return (await _Items(client, job, prompt=True).of([task]))[0]
+
+
 def _output(row: IndexedRow, item: OutputRow, *, shared: bool, job: Job) -> OutputRow:
     price = job.settings.prices.get(item.id)
     own = {own_name(name): value for name, value in row.columns.items()}
@@ -80,7 +105,7 @@ class _Items:
 
     def __init__(self, client: Client, job: Job, *, prompt: bool) -> None:
         self._client, self._job, self._prompt = client, job, prompt
-        self._kind = BATCH_ITEM if job.settings.mode is Mode.BATCH else ITEM
+        self._kind = item_kind(job)
         self._after: int | None = 0
         """Start of the next page."""
         self._kept: OrderedDict[str, OutputRow] = OrderedDict()
@@ -104,6 +129,11 @@ class _Items:
             await self._read_again(key)
         self._kept.move_to_end(key)
         return self._kept[key]
+
+    async def of(self, tasks: Sequence[Task]) -> list[Item]:
+        """What became of these."""
+        await self._keep(tasks)
+        return [(task, self._kept[task.key]) for task in tasks]
 
     async def _read(self) -> None:
         page = await self._client.tasks(

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from ramet import Client, TaskState
+from ramet.llm.calls import JobGone
 from ramet.llm.items import PROCESSING, SUBMITTING
 from ramet.llm.jobs import Job, find_job
 from ramet.llm.providers.base import Mode
@@ -272,14 +273,16 @@ async def _rates(client: Client, job: Job, now: float) -> tuple[float, float] | 
 
 async def list_jobs(client: Client, *, limit: int = 50, deleted: bool = False) -> list[Job]:
     """Jobs, newest first; deleted ones only when asked for."""
-
     gone = {row[0] for row in await client.read("SELECT job_id FROM llm_jobs WHERE deleted_at IS NOT NULL")}
     found = []
     for lineage in await client.lineages(limit=JOBS_MAX):
         name = lineage.tracking_id
         if not name.startswith(PREFIX) or "#" in name or "@" in name or (name in gone and not deleted):
             continue
-        found.append(await find_job(client, name))
+        try:
+            found.append(await find_job(client, name))
+        except JobGone:  # Somebody's lineage of such a name, or one that is being pruned.
+            continue
         if len(found) == limit:
             break
     return found

@@ -13,6 +13,9 @@ from ramet.model.paths import DEFAULT_QUEUE, path_of
 from ramet.model.task.task import LIVE, TERMINAL, Task, TaskState
 from ramet.model.values import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, Json, check_text
 
+TASK_IDS_MAX = 1_000
+"""So many tasks are named one by one."""
+
 
 class BulkAction(StrEnum):
     """What is done to each of many tasks."""
@@ -59,6 +62,10 @@ class TaskFilter:
     """Ended at or after this moment, Unix seconds; live tasks: created."""
     lineage_prefix: str | None = None
     """How the tracking id begins."""
+    tracking_id: str | None = None
+    """Of this lineage."""
+    task_ids: Sequence[str] = ()
+    """Of these tasks only, at most 1,000."""
     path: Sequence[str] = ()
     """At this path or below it, in its queue."""
     queue: str | None = None
@@ -71,7 +78,11 @@ class TaskFilter:
         object.__setattr__(self, "path", path_of(self.path))
         if self.path and self.queue is None:
             object.__setattr__(self, "queue", DEFAULT_QUEUE)
+        object.__setattr__(self, "task_ids", tuple(dict.fromkeys(self.task_ids)))
+        if len(self.task_ids) > TASK_IDS_MAX:
+            raise ValueError(f"{len(self.task_ids)} tasks: name at most {TASK_IDS_MAX}, or filter them")
         bounds = {
+            "tracking_id": NAME_BYTES_MAX,
             "queue": NAME_BYTES_MAX,
             "kind": NAME_BYTES_MAX,
             "error": REASON_CHARACTERS_MAX,
@@ -93,13 +104,15 @@ class TaskFilter:
         return states or _MEANT[act]
 
     def matches(self, task: Task) -> bool:
-        """Whether a task is meant, beyond its kind and state."""
+        """Whether a task is meant, beyond its state."""
         moment = task.created_at if task.finished_at is None else task.finished_at
         text = self.error and f"{task.error or ''}\n{task.reason or ''}".casefold()
         return (
             (self.since is None or moment >= self.since)
             and (not self.error or self.error.casefold() in str(text))
             and task.tracking_id.startswith(self.lineage_prefix or "")
+            and self.tracking_id in (None, task.tracking_id)
+            and self.kind in (None, task.kind)
             and task.path[: len(self.path)] == self.path
             and self.queue in (None, task.queue)
         )
@@ -108,7 +121,8 @@ class TaskFilter:
         """The filter as JSON, for the record."""
         given = {
             "kind": self.kind, "error": self.error, "since": self.since, "lineage_prefix": self.lineage_prefix,
-            "path": list(self.path), "queue": self.queue,
+            "path": list(self.path), "queue": self.queue, "tracking_id": self.tracking_id,
+            "task_ids": list(self.task_ids),
         }  # fmt: skip
         return {"states": sorted(self.wanted(act)), **{name: value for name, value in given.items() if value}}
 

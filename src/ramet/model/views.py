@@ -20,10 +20,14 @@ BRANCH_LOOKS_MAX = 5_000
 """So many roots or children are looked at for branches, and for a page of twigs."""
 LINEAGE_LOOKS_MAX = 20_000
 """So many tasks of a lineage are looked at for its counts."""
+FAILED_LOOKS_MAX = 5_000
+"""So many failed tasks of a lineage are looked at for what failed below its tasks."""
 CHILDREN_MAX = 1_000
 """So many children of one task are counted."""
 BELOW_LOOKS_MAX = 50_000
 """So many tasks below those of one page of twigs are counted together."""
+BELOW_ONE_MAX = 20_000
+"""So many below one of them."""
 BLOCK_LOOKS_MAX = 5_000
 """So many refused spawns are looked at for a page of them."""
 DELAYS_MAX = 100
@@ -80,6 +84,19 @@ class LiveCounts(NamedTuple):
     """Tasks that wait for other tasks (``waits["tasks"]``), by kind."""
 
 
+class ProblemCounts(NamedTuple):
+    """What is wrong at one moment, for every page at a glance."""
+
+    failed: int
+    """Tasks that failed within the last hour."""
+    alerts_firing: int
+    """At most :data:`COUNT_MAX`."""
+    stale: int
+    """Claims whose lease expired; at most :data:`COUNT_MAX` claims are looked at."""
+    breakers_open: int
+    """At most :data:`COUNT_MAX`."""
+
+
 class LineagePage(NamedTuple):
     """Lineages in an order, and where to go on."""
 
@@ -118,6 +135,12 @@ class TreeTask(NamedTuple):
     """Everything that grew from it: children, their children, and so on."""
     waits_for: int | None = None
     """Number of tasks that it waits for since its last join; None while it waits for none."""
+    failed_below: BoundedCount = BoundedCount(0)
+    """Failed tasks among all that grew from it; the first 5,000 of the lineage are looked at."""
+    until: float | None = None
+    """Unix seconds: the last end of it and of what grew from it, as far as that is counted; None while any is live."""
+    spent: int = 0
+    """Nano-dollars that it and what grew from it spent, as far as that is counted."""
 
 
 class TreePage(NamedTuple):

@@ -24,7 +24,7 @@ from ramet.store.maintenance import monitor, notification_outbox, path_followup
 from ramet.store.maintenance import monitor as alert_verbs
 from ramet.store.maintenance import prune as prune_verbs
 from ramet.store.processes.registry import ProcessRegistry
-from ramet.store.reads import details, flow, joined, live, path_reach, tree
+from ramet.store.reads import details, flow, joined, live, path_reach, timeline, tree
 from ramet.store.reads import handler_waits as handler_wait_reads
 from ramet.store.reads import history as history_reads
 from ramet.store.reads import history as key
@@ -452,6 +452,8 @@ class Store(ABC):
     history = reads(history_reads.history)
     task_log = reads(history_reads.task_log)
     stale = reads(task_reads.stale)
+    problem_counts = reads(live.problem_counts)
+    state_counts = reads(live.state_counts)
     has_live = reads(task_reads.has_live)
     lineage = reads(task_reads.lineage)
     roots = reads(task_reads.roots)
@@ -465,6 +467,7 @@ class Store(ABC):
     can_spawn = reads(spawn_verbs.can_spawn)
     next_due_at = reads(task_reads.next_due_at)
     known = reads(key.known)
+    parent_block_counts = reads(history_reads.parent_block_counts)
     edges = reads(spawns.edges)
     join_page = reads(joined.join_page)
     join_totals = reads(joined.join_totals)
@@ -480,6 +483,7 @@ class Store(ABC):
     lineage_page = reads(lineage_reads.lineage_page)
     branches = reads(tree.branches)
     twigs = reads(tree.twigs)
+    timeline = reads(timeline.timeline)
     checkpoint = reads(tree.checkpoint)
     deepest = reads(tree.deepest)
     lineage_counts = reads(tree.lineage_counts)

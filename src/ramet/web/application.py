@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ramet import Client, StoreError, __version__
+from ramet.web import products as products_of
 from ramet.web.access import COOKIE, Access
 from ramet.web.errors import ERROR, PROBLEMS, add_handlers, led_on, refused, refused_by_api, unavailable
 from ramet.web.guard import Guard
@@ -24,6 +25,7 @@ from ramet.web.templating import environment, render, render_live
 from ramet.web.tokens import required_scope
 from ramet.web.views import PAGES, ROUTERS
 from ramet.web.views.action import action_routes
+from ramet.web.views.bulk import bulk_routes
 
 VERSION = "/v1"
 
@@ -86,11 +88,17 @@ def make_application(
         routers: what the API has besides its own.
         pages: False serves the API, and what extensions add, without pages and logins.
     """
-    templates = environment()
+    products = products_of.installed() if pages and extensions else ()
+    templates = environment(products_of.loader(products))
     api = make_api(routers)
     made = Starlette(
         routes=[
-            *([*page_routes(PAGES), *action_routes()] if pages else ()),
+            *(
+                [*page_routes([*PAGES, *products_of.pages_of(products)]), *action_routes(), *bulk_routes()]
+                if pages
+                else ()
+            ),
+            *products_of.forms_of(products),
             *mounts(api),
             *(extension_routes() if extensions else ()),
         ],
@@ -105,6 +113,7 @@ def make_application(
         },
     )
     made.state.dashboard = api.state.dashboard = Dashboard(client, access, templates)
+    made.state.products = products_of.UsedProducts(products)
     made.state.api = api
     return made
 
@@ -122,7 +131,9 @@ def page_routes(pages: Sequence[Page]) -> list[BaseRoute]:
 def _shown(page: Page) -> Endpoint:
     async def show(request: Request) -> Response:
         visit = visit_of(request)
-        return render(visit, page, await page.view(visit))
+        await request.app.state.products.look(visit.client)
+        context = await page.view(visit)
+        return render(visit, page, context, problems=await visit.client.problem_counts())
 
     return show
 

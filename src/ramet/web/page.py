@@ -131,6 +131,11 @@ class Visit:
         return self.client.clock.now()
 
     @property
+    def by(self) -> str:
+        """The name under which the visitor's acts are recorded."""
+        return self.visitor.by
+
+    @property
     def path(self) -> Mapping[str, str]:
         """The named parts of the address."""
         return self.request.path_params

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
         Neighbor,
         Ranking,
         SearchHit,
+        WikiAnswer,
         open_graph,
     )
 
-__all__ = ["Direction", "GraphReader", "GraphSection", "Neighbor", "Ranking", "SearchHit", "open_graph"]
+__all__ = ["Direction", "GraphReader", "GraphSection", "Neighbor", "Ranking", "SearchHit", "WikiAnswer", "open_graph"]
 
 
 def __getattr__(name: str) -> object:

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -40,14 +40,19 @@ from ramet.wiki.runs import (
     Run,
     RunSettings,
     find_run,
+    is_refresh,
     limits_of,
+    list_runs,
+    naming_text,
     run_id_of,
+    settings_of,
 )
 from ramet.wiki.sources.base import ArticleSource
 from ramet.wiki.sources.registry import open_source
 from ramet.wiki.status import RunStatus, status_of
 from ramet.wiki.tasks.article import expansions
 from ramet.wiki.tasks.level import Sieve
+from ramet.wiki.tasks.refresh import refreshed
 from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import key_of
 
@@ -298,12 +303,33 @@ async def expand(
     client: Client, prepared: PreparedRun, view: View, *, concurrency: int = CONCURRENCY
 ) -> tuple[RunStatus, int]:
     """Submit the run, or go on with it, and work on it until it has ended; as `work_through`."""
+    prepared = await continued(client, prepared)
     resumed = not await submit(client, prepared)
 
     async def begin(client: Client, run: Run) -> bool:
         return resumed and await go_on(client, run, prepared)
 
     return await work_through(client, prepared.run_id, view, begin=begin, resumed=resumed, concurrency=concurrency)
+
+
+async def continued(client: Client, prepared: PreparedRun) -> PreparedRun:
+    """Return it under the name of the run that it goes on with: one that a refresh led to a newer file keeps its name.
+
+    Raises:
+        WikiError: the run of this name reads another file since a refresh.
+    """
+    if await client.lineage(prepared.run_id) is not None:
+        now = (await find_run(client, prepared.run_id)).settings.source
+        if now != prepared.settings.source:
+            raise WikiError(f"{prepared.run_id} reads {now} since a refresh: give that as --source")
+        return prepared
+    for run_id, passes in (await list_runs(client)).items():
+        newest = await settings_of(client, passes[-1].tracking_id) if len(passes) > 1 else None
+        if newest is None or newest.run is None or newest.seeds != prepared.titles:
+            continue
+        if naming_text(newest.run) == naming_text(prepared.settings):
+            return replace(prepared, run_id=run_id)
+    return prepared
 
 
 async def submit(client: Client, prepared: PreparedRun) -> bool:
@@ -329,10 +355,11 @@ async def go_on(client: Client, run: Run, prepared: PreparedRun) -> bool:
     if run.newest.state == LineageState.CANCELLED:
         return False
     [(held,)] = await client.read(tables.HELD, (run.run_id,))
-    if not await client.read(tables.UNFINISHED, (run.run_id,)) and (
-        held >= prepared.settings.max_articles or not await _has_frontier(client, run, prepared)
-    ):
-        return False
+    if not await client.read(tables.UNFINISHED, (run.run_id,)):
+        # At the cap, too, what changed articles newly link to is offered once, and refused with its reason.
+        full = held >= prepared.settings.max_articles and not await _has_new_links(client, run)
+        if full or not await _has_frontier(client, run, prepared):
+            return False
     submitted = await client.submit_many(
         [(LEVEL, LevelPayload(level=0, run=prepared.settings, seeds=run.seeds, resource=prepared.resource))],
         one_lineage=True,
@@ -341,6 +368,14 @@ async def go_on(client: Client, run: Run, prepared: PreparedRun) -> bool:
         may_raise=True,
     )
     return submitted[0].created
+
+
+async def _has_new_links(client: Client, run: Run) -> bool:
+    """Return whether the newest pass is a refresh that found changed articles: their links were offered by none."""
+    if not await is_refresh(client, run.newest.tracking_id):
+        return False
+    found = await refreshed(client, run.newest.tracking_id)
+    return found is not None and found.loaded > 0
 
 
 async def _has_frontier(client: Client, run: Run, prepared: PreparedRun) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ramet import InvalidKey, title_key
 from ramet.wiki.errors import NotInGraph
@@ -12,9 +13,13 @@ from ramet.wiki.graphs.base import Direction, GraphSection, GraphStore, Neighbor
 from ramet.wiki.graphs.graph_file import no_graph
 from ramet.wiki.graphs.registry import Graph, open_graph_reader
 from ramet.wiki.graphs.search import QueryModel, Ranking, ranked
+from ramet.wiki.question_answers import PASSAGES, WikiAnswer, answer_question
 from ramet.wiki.sources.dataset import default_data_dir
 
-__all__ = ["Direction", "GraphReader", "GraphSection", "Neighbor", "Ranking", "SearchHit", "open_graph"]
+if TYPE_CHECKING:
+    from ramet.llm import Model
+
+__all__ = ["Direction", "GraphReader", "GraphSection", "Neighbor", "Ranking", "SearchHit", "WikiAnswer", "open_graph"]
 
 
 class GraphReader:
@@ -48,7 +53,7 @@ class GraphReader:
         """
         with self._open() as graph:
             keys = None if among is None else [find_article(graph, title).title_key for title in among]
-            return ranked(graph, text, self._model, ranking)(limit, keys)
+            return graph.read_hits(ranked(graph, text, self._model, ranking)(limit, keys), limit)
 
     def read(self, title: str, heading: str | None = None) -> list[GraphSection]:
         """Return the sections of an article, in order; with `heading` those of that heading, or below that path.
@@ -92,6 +97,28 @@ class GraphReader:
             article = find_article(graph, title)
             return graph.neighbors(article.title_key, direction=direction, depth=depth, limit=limit)
 
+    def ask(
+        self, question: str, *, model: Model | str, max_cost: int | None, database: str | Path, passages: int = PASSAGES
+    ) -> WikiAnswer:
+        """Answer a question by a model from the passages that fit it best, with citations that were checked.
+
+        Blocks, and runs an event loop of its own.
+
+        Args:
+            question: in any language that the graph's search reads.
+            model: as for :func:`ramet.llm.ask`.
+            max_cost: nano-dollars, at most; None for a model that costs nothing.
+            database: where the question's task, its cost and the answer are kept; made if it is not there.
+            passages: that the model is given, at most.
+
+        Raises:
+            UserError: the graph cannot be searched, the model not asked, the ceiling is too low, or there is no answer.
+            StoreError: the database cannot be used.
+        """
+        return answer_question(
+            self, question, model=model, max_cost=max_cost, database=str(database), passages=passages
+        )
+
     def _open(self) -> AbstractContextManager[Graph]:
         return open_graph_reader(self.path)
 
@@ -128,4 +155,4 @@ def find_article(graph: GraphStore, title: str) -> Neighbor:
     for spelling in (key, " ".join(title.replace("_", " ").split())):
         if found := graph.find(spelling):
             return found
-    raise NotInGraph(f"the graph has no article {title!r}; `ramet wiki search --words` finds words in titles")
+    raise NotInGraph(f"the graph has no article {title!r}; a search finds words of titles")

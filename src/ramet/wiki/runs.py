@@ -155,11 +155,15 @@ class Run:
 
 def run_id_of(seed_keys: Sequence[str], settings: RunSettings) -> str:
     """The name of the run with these seeds (in any order) and settings: readable, and the same every time."""
-    unused = {name for name in ADDED if getattr(settings, name) == RunSettings.model_fields[name].default}
-    told = settings.model_dump_json(exclude=LEFT_OUT_OF_NAMES | unused)
-    digest = hashlib.sha256("\n".join([*sorted(seed_keys), told]).encode()).hexdigest()[:8]
+    digest = hashlib.sha256("\n".join([*sorted(seed_keys), naming_text(settings)]).encode()).hexdigest()[:8]
     slug = _OUTSIDE_SLUG.sub("-", min(seed_keys).lower()).strip("-")[:24]
     return f"{PREFIX}{slug}-{digest}" if slug else f"{PREFIX}{digest}"
+
+
+def naming_text(settings: RunSettings) -> str:
+    """Return those of the settings that name a run, as text."""
+    unused = {name for name in ADDED if getattr(settings, name) == RunSettings.model_fields[name].default}
+    return settings.model_dump_json(exclude=LEFT_OUT_OF_NAMES | unused)
 
 
 def tracking_id_of(run_id: str, number: int) -> str:

@@ -302,6 +302,26 @@ def reason_of(error: str | None) -> str:
     return (error or "unknown").partition(":")[0]
 
 
+class FailedTitle(NamedTuple):
+    """A title that could not be loaded."""
+
+    title_key: str
+    title: str
+    expansion_depth: int
+    reason: str
+    """As `RunStatus.failures` counts it, and `retry --failed-for` takes it."""
+    detail: str
+    """What the stage that refused it said."""
+
+
+async def failed_titles(client: Client, run_id: str) -> list[FailedTitle]:
+    """Return all failed titles of a run, by canonical title."""
+    return [
+        FailedTitle(key, title, depth, reason_of(error), (error or "").partition(":")[2].strip())
+        for key, title, depth, error in sorted(await client.read(tables.FAILURES, (run_id,)))
+    ]
+
+
 def graph_of_run(path: Path) -> GraphInfo | None:
     """What the graph of a run is and holds; None when it is not there yet.
 

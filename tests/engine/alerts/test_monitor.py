@@ -171,6 +171,24 @@ async def test_a_kind_sets_its_own_threshold(opened: Callable[[App], Client]) ->
     assert set(await run(stubborn(6), client, ("poll", 1))) == {"possible_loop", "possible_cycle"}
 
 
+@pytest.mark.parametrize(("alert_over", "patterns"), [(None, set()), ("default", {"budget", "deep_spawn"})])
+async def test_a_kind_that_is_never_alerted_about_may_grow_deep_and_use_up_its_lineage(
+    opened: Callable[[App], Client], alert_over: Any, patterns: set[str]
+) -> None:
+    app, found = App(limits=Limits(max_tasks=12, max_spawn_depth=20)), set[str]()
+
+    @app.task("step", key=str, alert_over=alert_over)
+    async def step(ctx: Context, number: int) -> None:
+        if number == 11:
+            found.update(alert.pattern for alert in await client.check_alerts())
+        else:
+            ctx.spawn("step", number + 1)
+
+    client = opened(app)
+    await run(app, client, ("step", 0))
+    assert found == patterns
+
+
 # --- the part of the maintenance loop
 
 

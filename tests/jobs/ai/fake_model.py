@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ramet import App, Client, Context, Limits
-from ramet.jobs.ai.model import asking
+from ramet import App, Client, Context, Limits, llm
 from ramet.jobs.app import DEFINITIONS
 from ramet.jobs.settings import ModelSettings
+from ramet.llm.asking.model import connections
 from ramet.llm.providers.base import Answer, AnswerState, Provider, Submission, TokenUsage
 from ramet.llm.requests import Request
 from ramet.testing import drain
@@ -63,13 +63,13 @@ class Model:
 def speaking(*said: Said) -> Iterator[Model]:
     """A model in the place of the provider."""
     model = Model(list(said))
-    opener, providers = asking.opener, asking._providers
-    asking.opener = lambda settings: cast(Provider, model)
-    asking._providers = type(providers)()
+    opener, opened = connections.opener, connections._open
+    connections.opener = lambda _: cast(Provider, model)
+    connections._open = type(opened)()
     try:
         yield model
     finally:
-        asking.opener, asking._providers = opener, providers
+        connections.opener, connections._open = opener, opened
 
 
 Doing = Callable[[Context], Awaitable[Any]]
@@ -77,7 +77,7 @@ Doing = Callable[[Context], Awaitable[Any]]
 
 def app_doing(doing: Doing) -> App:
     """An app of one kind, whose handler is the test's."""
-    app = App(tables=DEFINITIONS)
+    app = llm.declare_models(App(tables=DEFINITIONS))
 
     @app.task("do")
     async def do(ctx: Context) -> Any:

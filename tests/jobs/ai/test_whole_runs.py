@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ramet import Task
-from ramet.jobs.ai.model import asking
 from ramet.jobs.app import LIMITS
 from ramet.jobs.kinds import COMPANY
+from ramet.llm.asking.model import connections
 from tests.jobs.running.conftest import EAGER, Desk, desk
 from tests.jobs.world.openings import Opening
 from tests.llm.providers.foreign_servers import AiMock, LlMock, without_aimock, without_llmock
@@ -71,7 +71,7 @@ async def paid(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Des
     link = f'<a href="{board.url}">Open positions</a>'
     desk.world.company("Acme", SITE, culture="We like to work here, most days.", careers=link)
     yield desk
-    await asking.close()
+    await connections.close()
 
 
 async def look(desk: Desk, base_url: str, **limits: Any) -> tuple[Task, set[str]]:

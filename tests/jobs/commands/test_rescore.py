@@ -61,6 +61,18 @@ def test_init_judges_again_what_is_stored(place: Place, world: World) -> None:
     assert "is below 100" in shown.stdout
 
 
+def test_a_setting_of_companies_judges_again_too_and_says_how_many_are_rated_otherwise(
+    place: Place, world: World
+) -> None:
+    world.company("Acme", "https://acme.example/", about="{name} builds ships in Python. " * 8)
+    place.run("init", "--sample")
+    assert place.run("company", "add", "https://acme.example/").exit_code == 0
+    assert place.run("run", "--all").exit_code == 0
+    told = place.ramet("settings", "set", "jobs.company.tier_s", "0")
+    assert "1 company rated otherwise" in told.stdout, told.output
+    assert "rated" not in place.run("rescore").stdout
+
+
 def test_rescore_without_a_database_is_one_line(place: Place) -> None:
     assert "ramet jobs init" in refusal(place.run("rescore"))
     assert place.files() == set()

@@ -9,7 +9,17 @@ import zlib
 import pytest
 
 from ramet.jobs.kinds import ListingPayload
-from ramet.jobs.posting import BYTES_MAX, PACKED, Posting, fitting, packed, unpacked
+from ramet.jobs.posting import (
+    BYTES_MAX,
+    PACKED,
+    PACKED_PART,
+    Posting,
+    fitting,
+    packed,
+    packed_part,
+    unpacked,
+    unpacked_part,
+)
 
 URL = "https://acme.example/jobs/1"
 
@@ -69,3 +79,25 @@ def test_what_only_looks_packed_is_a_text_and_no_bomb_is_unpacked() -> None:
         posting = ListingPayload.model_validate({"url": URL, "posting": {"url": URL, "description": text}}).posting
         assert posting is not None
         assert posting.description == text
+
+
+WHOLE = "\n".join(f"- {number} years of baking bread number {number * 7} in an oven of stone" for number in range(200))
+
+
+@pytest.mark.parametrize(
+    "part", ["", "short", WHOLE[400:9_000], WHOLE, "Nothing of it. " * 400, PACKED, PACKED_PART * 90]
+)
+def test_a_part_of_a_text_is_stored_by_what_it_has_of_it(part: str) -> None:
+    stored = packed_part(part, WHOLE)
+    assert unpacked_part(stored, WHOLE) == part
+    assert len(stored) <= max(len(part), 60)
+    if part == WHOLE[400:9_000]:
+        assert len(stored) < len(packed(part))
+    if not part.startswith(PACKED_PART):
+        assert unpacked_part(packed(part), WHOLE) == part, "what an older version stored"
+
+
+def test_a_part_of_another_text_is_damaged_and_says_so() -> None:
+    stored = packed_part(WHOLE[:5_000], WHOLE)
+    with pytest.raises(ValueError, match="a stored text is damaged"):
+        unpacked_part(stored, "Another text. " * 500)

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs import records
+from ramet.jobs import pipeline, records
 from ramet.jobs.commands.why import find_listings, why_of
 from ramet.jobs.kinds import LISTING
+from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.posting import PlaceFields, Posting, shown_mark
+from ramet.jobs.records import OF_TEXT, TEXT
+from ramet.testing import drain
 from tests.jobs.running.conftest import EAGER, Desk
 from tests.jobs.world.faults import trouble
 from tests.jobs.world.messages import Reply
@@ -65,6 +68,37 @@ async def test_a_change_on_the_board_is_read_and_judged_once_with_the_former_ver
     assert await desk.listings() == {"Java Developer": "skipped", "Staff Python Engineer": "matched"}
     assert (await tasks(desk), len(await desk.rows("jobs_verdicts", "listing_id"))) == (4, 2)
     assert len(await desk.rows("jobs_matches", "listing_id")) == 1
+
+
+@EITHER
+async def test_a_text_is_stored_once_and_that_of_a_former_reading_goes(desk: Desk) -> None:
+    url = await shows(desk, FIRST, OTHER)
+    assert [count for (count,) in await desk.rows("jobs_texts", "COUNT(*)")] == [2]
+    for task in (await desk.client.tasks(kind=LISTING)).tasks:
+        assert isinstance(task.payload, dict)
+        assert "description" not in task.payload["posting"] or not task.payload["posting"]["description"]
+    desk.clock.advance(3_600.0)
+    await shows(desk, SECOND, OTHER)
+    texts = dict(await desk.rows("jobs_texts", "listing_id, text"))
+    assert len(texts) == 2
+    assert texts[listing_key(url)] == SECOND.text.strip()
+    [stored] = [text for _, text in await desk.rows(f"jobs_listings l {OF_TEXT}", f"l.url, {TEXT}", f"l.url = '{url}'")]
+    assert stored == texts[listing_key(url)]
+
+
+async def test_a_retry_of_a_former_reading_ends_without_touching_the_later_one(desk: Desk) -> None:
+    await desk.set(match__min_score=70, match__preferred_office_min_score=70)
+    await shows(desk, FIRST, OTHER)
+    [former] = [task for task in (await desk.client.tasks(kind=LISTING)).tasks if task.key.endswith("/1")]
+    desk.clock.advance(3_600.0)
+    await shows(desk, SECOND, OTHER)
+    before = await desk.rows("jobs_listings", "*")
+    await desk.client.revive([former.id], reason="a test")
+    await drain(pipeline.app, desk.client)
+    task = await desk.client.get(former.id)
+    assert task is not None
+    assert (task.state, task.reason) == ("skipped", "its board shows it otherwise since it was asked for")
+    assert await desk.rows("jobs_listings", "*") == before
 
 
 async def test_a_change_that_a_title_rule_refuses_ends_the_match(desk: Desk) -> None:

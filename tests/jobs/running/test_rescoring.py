@@ -8,14 +8,17 @@ from ramet.jobs import pipeline
 from ramet.jobs.commands.why import find_listings, why_of
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.kinds import COMPANY, LISTING, RESCORE, RescorePayload
+from ramet.jobs.tasks import company
 from ramet.jobs.tasks.match_status import MARK
 from ramet.jobs.tasks.rescore import Rescoring
 from ramet.testing import drain
 from tests.jobs.running.conftest import EAGER, Desk
 from tests.jobs.world.openings import Opening
 from tests.jobs.world.pages import posting_page
+from tests.support.backends import BACKENDS
 
 pytestmark = pytest.mark.network
+EITHER = pytest.mark.parametrize("backend", sorted(BACKENDS), indirect=True)
 
 URL = "https://careers.acme.example/jobs/1"
 CLERK = Opening("1", "Senior Office Clerk", text="We keep the books of harbours, and look for a person who does. " * 5)
@@ -33,6 +36,7 @@ async def rescore(desk: Desk, cause: str = "a test") -> object:
     return root.result
 
 
+@EITHER
 async def test_a_lowered_threshold_makes_matches_of_what_was_skipped_without_fetching(desk: Desk) -> None:
     await desk.set(**STRICT)
     put_up(desk, CLERK)
@@ -52,6 +56,7 @@ async def test_a_lowered_threshold_makes_matches_of_what_was_skipped_without_fet
     assert len(await desk.rows("jobs_verdicts", "listing_id")) == 1
 
 
+@EITHER
 async def test_a_match_that_fits_no_more_goes_and_one_that_a_person_marked_stays(desk: Desk) -> None:
     await desk.set(**EAGER)
     other = "https://careers.acme.example/jobs/2"
@@ -156,3 +161,43 @@ async def test_a_further_look_at_a_company_is_made_when_a_person_wants_it(desk: 
     looked = await desk.company(again="now")
     assert (looked.state, looked.id == first.id) == ("success", False)
     assert len(await desk.rows("jobs_companies", "company_id")) == 1
+
+
+@EITHER
+async def test_companies_are_rated_by_the_settings_of_now_without_a_look_at_them(desk: Desk) -> None:
+    await desk.set(**EAGER, match__base=0, match__size_points={"large": 7, "medium": 3}, match__tier_points={})
+    desk.world.company("Acme", "https://acme.example/", about="We are 12,000 employees. {name} builds in Python. " * 5)
+    put_up(desk, Opening("1", "Senior Python Engineer"))
+    await desk.run(LISTING, {"url": URL})
+    before = await desk.one("jobs_companies", "tier, company_size_category, priority_score")
+    [(points,)] = await desk.rows("jobs_matches", "static_score")
+    asked = len(desk.world.requests)
+    await desk.set(company__size_large=50_000, company__tier_s=0, company__technology_points={"required": 31})
+    rescoring = Rescoring(desk.client, await settings_in_force(desk.client))
+    [change], _, _ = await rescoring.next("")
+    assert [one.company_id for one in await rescoring.ratings()] == ["acme.example"]
+    assert any("a large company" in reason for reason in change.reasons)
+    assert await desk.one("jobs_companies", "tier, company_size_category, priority_score") == before
+    told = {"judged": 1, "changed": {"still matched, scored otherwise": 1}, "companies": 1}
+    assert await rescore(desk, "one") == told
+    assert await desk.one("jobs_companies", "tier, company_size_category") == ("S", "medium")
+    assert await desk.rows("jobs_matches", "static_score") == [(points - 4,)]
+    assert await rescore(desk, "two") == {"judged": 1, "changed": {}}
+    assert len(desk.world.requests) == asked
+    await desk.set(
+        company__size_large=10_000, company__tier_s=150, company__technology_points={"required": 20, "ok": 5}
+    )
+    assert await rescore(desk, "three") == told
+    assert await desk.one("jobs_companies", "company_size_category") == ("large",)
+    assert await desk.rows("jobs_matches", "static_score") == [(points,)]
+
+
+@EITHER
+async def test_a_record_of_an_older_version_keeps_its_tier(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(company, "KEEP_SIGNALS", "DELETE FROM jobs_company_signals WHERE company_id = ? AND '' = ?")
+    desk.world.company("Acme", "https://acme.example/")
+    await desk.company()
+    before = await desk.one("jobs_companies", "tier, priority_score")
+    await desk.set(company__tier_s=0)
+    assert await rescore(desk) == {"judged": 0, "changed": {}}
+    assert await desk.one("jobs_companies", "tier, priority_score") == before

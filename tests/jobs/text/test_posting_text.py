@@ -220,3 +220,23 @@ def test_lines_that_lost_their_breaks_are_apart_again() -> None:
 def test_a_heading_with_its_qualifier_ends_what_stands_before_it() -> None:
     text = "Basic Qualifications: 7 years in sales experience Preferred Qualifications:10 years of sales experience"
     assert read_posting(POSTING.model_copy(update={"description": text})).years_min == 7
+
+
+@pytest.mark.parametrize(
+    "text", ["", TEXT, "0 years of experience. " + TEXT, "Work in Go, Rust or C#. Remote in the US only."]
+)
+def test_what_is_stored_of_a_reading_leaves_out_what_is_not_told(text: str) -> None:
+    posting = Posting(
+        url="https://acme.example/jobs/1", title="Engineer", location="Portland; Remote", description=text
+    )
+    reading = read_posting(posting)
+    told = json.loads(json.dumps(reading.as_facts()))
+    assert Reading.from_json({**told, "requirements": reading.requirements}) == reading
+    assert not [name for name, value in told.items() if value is None or value is False or value == []]
+
+
+def test_a_reading_of_an_older_version_that_lacks_a_field_is_none() -> None:
+    told = read_posting(POSTING).as_json()
+    del told["technologies"]
+    with pytest.raises(ValueError, match="no reading of a posting"):
+        Reading.from_json(told)

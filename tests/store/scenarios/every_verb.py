@@ -109,6 +109,8 @@ async def watch(world: World, parent_id: str) -> None:
     for name, parent in (("line", None), (None, parent_id)):
         await world.store.branches(tracking_id=name, parent_id=parent)
         await world.store.twigs(tracking_id=name, parent_id=parent, kind="page", state="success")
+        for only in (None, "failed", "slow"):
+            await world.store.timeline("line", parent_id=parent, only=only)
     await world.store.checkpoint(parent_id)
     await world.store.deepest(["line"])
     await world.store.lineage_counts("line")

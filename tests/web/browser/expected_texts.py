@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ramet import Client
-from ramet.model.money import as_usd
+from ramet.commands.terminal import short_usd
+from ramet.jobs.match_status import matches
 
 Truth = Callable[[Client, str], Awaitable[list[str]]]
 """Given the address: texts that the page shows."""
@@ -17,8 +18,8 @@ async def of_overview(client: Client, address: str) -> list[str]:
     states = [f"{count.number} {state}" for state, count in present.lineages.items() if count.number]
     reasons = [one.opened_reason or "" for one in await client.resources() if one.opened_at is not None]
     return [
-        f"Active claims\n{present.processing}", f"Workers\n{present.workers_alive}", f"Stale claims\n{present.stale}",
-        f"Alerts firing\n{present.alerts_firing}", f"Breakers open\n{present.breakers_open}", *states, *reasons,
+        f"Active claims\n{present.processing}", f"Workers\n{present.workers_alive}", *states, *reasons,
+        *(alert.subject[:100] for alert in await client.alerts()),
     ]  # fmt: skip
 
 
@@ -36,6 +37,16 @@ async def of_lineage(client: Client, address: str) -> list[str]:
         f"{lineage.tasks} of {lineage.max_tasks}",
         *{one.kind for one in counts},
     ]
+
+
+async def of_timeline(client: Client, address: str) -> list[str]:
+    tracking_id = unquote(urlsplit(address).path).removeprefix("/lineages/").removesuffix("/timeline")
+    asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
+    if asked.get("only") == "failed":
+        tasks = (await client.tasks(tracking_id=tracking_id, states=["failed"], limit=3)).tasks
+        return [f"{task.kind} {task.key}" for task in tasks if "parent_id" not in asked]
+    first = (await client.roots(tracking_id))[:3] if "parent_id" not in asked else []
+    return [f"{task.kind} {task.key}" for task in first if "only" not in asked]
 
 
 async def of_tasks(client: Client, address: str) -> list[str]:
@@ -100,7 +111,7 @@ async def of_alert(client: Client, address: str) -> list[str]:
 async def of_costs(client: Client, address: str) -> list[str]:
     costs = await client.costs()
     dearest = [lineage.tracking_id for lineage in await client.lineages() if lineage.spent]
-    return [as_usd(costs.total.spent), *dearest]
+    return [short_usd(costs.total.spent), *dearest]
 
 
 async def of_settings(client: Client, address: str) -> list[str]:
@@ -157,9 +168,70 @@ async def of_api_docs(client: Client, address: str) -> list[str]:
     return ["/api/v1/overview"]
 
 
+async def of_matches(client: Client, address: str) -> list[str]:
+    asked = parse_qs(urlsplit(address).query)
+    found = [] if asked else await matches(client, now=client.clock.now())
+    return [one.match.title or "" for one in found[:3]]
+
+
+async def of_opening(client: Client, address: str) -> list[str]:
+    [listing_id] = parse_qs(urlsplit(address).query)["id"]
+    rows = await client.read("SELECT title, company FROM jobs_listings WHERE listing_id = ?", (listing_id,))
+    return [text for text in rows[0] if text]
+
+
+async def of_rejected(client: Client, address: str) -> list[str]:
+    return ["Rejected openings"]
+
+
+async def of_wiki_runs(client: Client, address: str) -> list[str]:
+    return [run_id for (run_id,) in await client.read("SELECT DISTINCT run_id FROM wiki_articles")]
+
+
+async def of_wiki_run(client: Client, address: str) -> list[str]:
+    [run_id] = parse_qs(urlsplit(address).query)["run"]
+    [(titles,)] = await client.read("SELECT COUNT(*) FROM wiki_articles WHERE run_id = ?", (run_id,))
+    return [run_id, f"of {titles} known titles"]
+
+
+async def of_wiki_search(client: Client, address: str) -> list[str]:
+    return ["Search articles"]
+
+
+async def of_wiki_article(client: Client, address: str) -> list[str]:
+    return [parse_qs(urlsplit(address).query)["title"][0], "Neighbourhood"]
+
+
+async def of_bulk(client: Client, address: str) -> list[str]:
+    asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
+    states = [asked["state"]] if "state" in asked else []
+    tasks = [task async for task in client.all_tasks(states=states, kind=asked.get("kind"))]
+    return [f"{asked['act']} {len(tasks)} task"] if states and "tracking_id" not in asked else ["task"]
+
+
+async def of_llm_jobs(client: Client, address: str) -> list[str]:
+    names = await client.read("SELECT DISTINCT job_id FROM llm_answers")
+    return [job_id.removeprefix("llm-") for (job_id,) in names]
+
+
+async def of_llm_job(client: Client, address: str) -> list[str]:
+    [name] = parse_qs(urlsplit(address).query)["name"]
+    lineage = await client.lineage(f"llm-{name}")
+    assert lineage is not None
+    return [name, lineage.tracking_id, "Errors by kind"]
+
+
+async def of_llm_answer(client: Client, address: str) -> list[str]:
+    return ["Prompt", *parse_qs(urlsplit(address).query)["task"]]
+
+
 TRUTHS: dict[str, Truth] = {
+    "bulk": of_bulk,
+    "llm:jobs": of_llm_jobs, "llm:job": of_llm_job, "llm:answer": of_llm_answer,
+    "jobs:matches": of_matches, "jobs:opening": of_opening, "jobs:rejected": of_rejected,
+    "wiki:runs": of_wiki_runs, "wiki:run": of_wiki_run, "wiki:search": of_wiki_search, "wiki:article": of_wiki_article,
     "overview": of_overview, "lineages": of_lineages, "lineage": of_lineage, "tasks": of_tasks, "task": of_task,
-    "joined": of_joined,
+    "joined": of_joined, "timeline": of_timeline,
     "paths": of_paths, "resources": of_resources, "queues": of_queues, "workers": of_workers,
     "schedules": of_schedules, "schedule": of_schedule, "alerts": of_alerts, "alert": of_alert, "costs": of_costs,
     "settings": of_settings, "stop-list": of_stop_list, "acts": of_acts, "blocks": of_blocks, "branches": of_branches,

@@ -143,7 +143,8 @@ def details(made: world.Hostile) -> Sequence[str]:
     """Pages about one thing, where all payloads come together."""
     everywhere = {"tracking_id": "all of them"}
     return (
-        f"/tasks/{made.failed}", "/lineages/all%20of%20them", f"/blocks?{urlencode(everywhere)}",
+        f"/tasks/{made.failed}", "/lineages/all%20of%20them", "/lineages/all%20of%20them/timeline",
+        f"/blocks?{urlencode(everywhere)}",
         f"/spend?{urlencode(everywhere)}", f"/branches?{urlencode(everywhere)}",
         f"/twigs?{urlencode({**everywhere, 'kind': 'fails', 'state': 'failed'})}",
         f"/alerts/{made.alerts[0]}", "/schedule?name=s0", f"/explain?{urlencode({'kind': 'fails', 'key': ALL[:500]})}",
@@ -170,6 +171,8 @@ def of_each(made: world.Hostile) -> Iterator[tuple[str, str | None]]:
         lineage = {"tracking_id": text}
         yield f"/tasks/{task_id}", f"echo {text}"
         yield f"/lineages/?{urlencode(lineage)}", f"Lineage {text}"
+        yield f"/lineages//timeline?{urlencode(lineage)}", f"Timeline of {text}"
+        yield f"/lineages//timeline?{urlencode({**lineage, 'parent_id': task_id, 'only': 'slow'})}", None
         for address in ("/blocks", "/spend", "/branches", "/parts/branches", "/parts/spend", "/acts", "/alerts"):
             yield f"{address}?{urlencode(lineage)}", None
         yield f"/branches?{urlencode({'parent_id': task_id})}", None

@@ -1,11 +1,14 @@
-"""Draws the README's pictures of the dashboard: ``python -m tests.web.runs.pictures``, or ``make pictures``."""
+"""Draws the README's pictures of the dashboard: ``python -m tests.web.runs.pictures [NAME...]``, or
+``make pictures``.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,17 +41,23 @@ PICTURES = (
     Picture("lineage", lambda made, waiting: f"/lineages/{made.documents[0]}", opened=2),
     Picture("task", lambda made, waiting: f"/tasks/{waiting}", (1280, 720)),
     Picture("narrow", lambda made, waiting: "/alerts", NARROW),
+    Picture("lineages", lambda made, waiting: "/lineages", (1280, 560)),
+    Picture("timeline", lambda made, waiting: "/lineages/edition-spring/timeline"),
+    Picture("timeline-narrow", lambda made, waiting: "/lineages/edition-spring/timeline", NARROW),
+    Picture("jobs", lambda made, waiting: "/products/jobs", (1280, 640)),
+    Picture("article", lambda made, waiting: f"/products/wiki/article?run={made.wiki}&title=Aristotle"),
+    Picture("models", lambda made, waiting: "/products/llm/job?name=birds"),
 )
 
 
-async def draw(folder: Path) -> None:
-    """Make the runs and draw every picture twice."""
+async def draw(folder: Path, names: Collection[str] = ()) -> None:
+    """Make the runs and draw every picture twice; with ``names`` only these."""
     with tempfile.TemporaryDirectory(prefix="pictures-") as place:
         made = await make(Path(place))
         async with opened(made) as client, served(make_application(client, Access(person="ada"))) as origin:
             waiting = await _waiting(client)
             async with browser() as chromium:
-                for picture in PICTURES:
+                for picture in [one for one in PICTURES if not names or one.name in names]:
                     for dark in (False, True):
                         async with visit(chromium, origin, dark=dark, size=picture.size) as seen:
                             await seen.page.goto(origin + picture.address(made, waiting))
@@ -67,7 +76,8 @@ async def _waiting(client: Client) -> str:
 
 async def _prepare(page: Page, opened: int) -> None:
     """Open branches; the folder of the database is nobody's business."""
-    await page.wait_for_selector(".pulse.on")
+    if await page.query_selector(".pulse"):
+        await page.wait_for_selector(".pulse.on")
     for number in range(opened):
         # The page's policy forbids to wait for an expression, and an open branch is no longer what the selector finds.
         shut = await page.query_selector_all("#tree details[data-part]:not([open])")
@@ -89,4 +99,4 @@ async def _lossless(page: Page) -> bytes:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    asyncio.run(draw(FOLDER))
+    asyncio.run(draw(FOLDER, sys.argv[1:]))

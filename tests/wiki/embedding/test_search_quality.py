@@ -73,7 +73,9 @@ def mean_reciprocal_rank(path: Path, model: MiniLmEmbedder, sample: Sequence[Pla
         graph.load_articles(batch)
     with open_graph_reader(path) as graph:
         hits = [
-            fused([graph.search_words(query, limit=len(sample)), graph.search(vector, limit=len(sample))])
+            graph.read_hits(
+                fused([graph.search_words(query, limit=len(sample)), graph.search(vector, limit=len(sample))])
+            )
             for query, vector in zip(queries, model.embed(queries), strict=True)
         ]
     ranks = [rank_of(place, found) for place, found in zip(sample, hits, strict=True)]

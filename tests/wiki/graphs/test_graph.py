@@ -107,7 +107,7 @@ def test_articles_of_any_size_are_loaded_in_bounded_memory(
     graph.load_articles(embedded(pages, 0))
     graph.load_articles(embedded(pages[1:], 0))
     assert (graph.counts().articles, graph.counts().sections) == (3, 24)
-    found = graph.search_words("text", limit=30)
+    found = graph.read_hits(graph.search_words("text", limit=30))
     assert {(hit.title_key, hit.heading) for hit in found} == {(key, f"H{n}") for key in "ABC" for n in range(1, 9)}
 
 
@@ -122,7 +122,7 @@ def test_search_ranks_by_exact_cosine(
         for item in items
         for position, vector in enumerate(item.vectors)
     )
-    hits = graph.search(query, limit=4)
+    hits = graph.read_hits(graph.search(query, limit=4))
     assert [hit.title_key for hit in hits] == [key for _, key, _ in expected[:4]]
     assert all(
         math.isclose(hit.score, -score, abs_tol=1e-5) for hit, (score, *_) in zip(hits, expected[:4], strict=True)
@@ -133,7 +133,7 @@ def test_search_ranks_by_exact_cosine(
 def test_text_of_any_kind_comes_back_as_it_went_in(graph: Graph, embedded: Embed) -> None:
     title = 'O\'Brien "x" \\ $rows {a: 1} ünï 漢字 🏝'
     graph.load_articles(embedded([article_from_text(title, title, categories=[title])], 0))
-    (hit,) = graph.search([1.0] + [0.0] * 15, limit=10)
+    (hit,) = graph.read_hits(graph.search([1.0] + [0.0] * 15, limit=10))
     assert (hit.title, hit.text) == (title, title)
 
 

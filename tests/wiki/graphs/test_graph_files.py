@@ -134,7 +134,7 @@ def test_a_graph_without_vectors_holds_everything_else(graph_path: Path, article
     with open_graph_writer(graph_path, model_id=NO_MODEL, dimension=0) as graph:
         graph.load_articles([EmbeddedArticle(article, 0, ()) for article in articles])
         assert (graph.model_id, graph.dimension) == (NO_MODEL, 0)
-        assert graph.search_words("pier", limit=1)[0].heading == "Harbour"
+        assert graph.read_hits(graph.search_words("pier", limit=1))[0].heading == "Harbour"
         assert graph.counts().sections == 8
         assert (
             'Section ["Ollo Island#2", 2, "Harbour", 3, "Empty > Harbour", "A stone pier, rebuilt twice."]'

@@ -9,7 +9,7 @@ import pytest
 
 from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs import ladybug_reader
-from ramet.wiki.graphs.base import Direction, EmbeddedArticle, GraphAlias, GraphLink, Neighbor
+from ramet.wiki.graphs.base import Direction, EmbeddedArticle, FoundPassage, GraphAlias, GraphLink, Neighbor
 from ramet.wiki.graphs.registry import Graph
 from ramet.wiki.pages import Article
 from tests.wiki.article_texts import article_from_text
@@ -60,13 +60,13 @@ def test_links_are_followed_backwards(linked: Graph) -> None:
 
 def test_words_are_found_whole_in_title_heading_and_text(linked: Graph, embedded: Embed) -> None:
     linked.load_articles(embedded([article_from_text("Straße", "Ölfarbe\n== Été ==\nLAMP")], 1))
-    hits = linked.search_words("Lamp, oil lamp ISLAND", limit=9)
+    hits = linked.read_hits(linked.search_words("Lamp, oil lamp ISLAND", limit=9))
     assert (hits[0].title_key, hits[0].heading) == ("Lamp", "")
     assert {hit.title_key for hit in hits} == {"Lamp", "Ollo Island", "Sound of Brae", "Tarn", "Lighthouse", "Straße"}
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    [fog] = linked.search_words("ollo fog", limit=1)
+    [fog] = linked.read_hits(linked.search_words("ollo fog", limit=1))
     assert (fog.heading, fog.passage) == ("Climate", "Windy, with fog in spring.")
-    assert [hit.heading for hit in linked.search_words("STRASSE ete", limit=5)] == ["Été", ""]
+    assert [hit.heading for hit in linked.read_hits(linked.search_words("STRASSE ete", limit=5))] == ["Été", ""]
     assert linked.search_words("amp", limit=5) == []
     assert linked.search_words("lamps burn", limit=1)[0].title_key == "Lamp", "words are stemmed"
 
@@ -91,17 +91,27 @@ def test_scripts_without_spaces_are_found_by_pairs_of_letters(linked: Graph, emb
     assert [hit.title_key for hit in linked.search_words("日本の首都", limit=1)] == ["東京"]
     assert [hit.title_key for hit in linked.search_words("古い都", limit=1)] == ["京都"]
     assert [hit.title_key for hit in linked.search_words("เอเชีย", limit=1)] == ["ไทย"]
-    assert linked.search_words("日本", limit=1)[0].passage == pages[0][1]
+    assert linked.read_hits(linked.search_words("日本", limit=1))[0].passage == pages[0][1]
 
 
 def test_of_a_long_section_the_passage_that_fits_is_found_and_shown(linked: Graph, embedded: Embed) -> None:
     filler = " ".join(f"Sentence number {number} says nothing of use at all here." for number in range(100))
     long = f"{filler} The heron nests in the old mill. {filler}"
     linked.load_articles(embedded([article_from_text("Long", f"== Birds ==\n{long}\n== See also ==\nThe heron")], 1))
-    found = linked.search_words("a nest of herons", limit=5)
+    found = linked.read_hits(linked.search_words("a nest of herons", limit=5))
     assert [(hit.heading, hit.text) for hit in found if hit.title_key == "Long"] == [("Birds", long)]
     assert "heron" in found[0].passage
     assert len(found[0].passage) < len(long) / 5
+
+
+def test_only_the_sections_that_are_shown_are_read_and_what_the_graph_lacks_is_left_out(linked: Graph) -> None:
+    found = linked.search_words("lamp light island", limit=9)
+    gone = FoundPassage(99.0, "Gone", 0, 0, 4)
+    hits = linked.read_hits(iter([gone, *found]), 2)
+    assert [(hit.title_key, hit.score) for hit in hits] == [(one.title_key, one.score) for one in found[:2]]
+    rest = iter(found)
+    linked.read_hits(rest, 2)
+    assert list(rest) == found[2:]
 
 
 def test_only_the_articles_that_are_named_are_looked_into(linked: Graph, embedder: HashingEmbedder) -> None:
@@ -116,6 +126,7 @@ def test_an_export_has_every_node_and_edge_once_in_a_fixed_order(
     linked: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ladybug_reader, "PAGE_ROWS", 2)
+    monkeypatch.setattr(ladybug_reader, "ARTICLES_TOGETHER", 2)
     nodes, edges = list(linked.nodes()), list(linked.edges())
     labels = [node.label for node in nodes]
     assert labels == sorted(labels, key=["Article", "Section", "Category", "Alias"].index)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.wiki.graphs.base import SearchHit
+from ramet.wiki.graphs.base import FoundPassage
 from ramet.wiki.graphs.passages import OVERLAP, WORDS, cut, is_navigation, passages_of
 from ramet.wiki.graphs.search import fused
 from ramet.wiki.pages import Article, Section
@@ -99,13 +99,13 @@ def test_headings_of_navigation_are_told_by_language() -> None:
     assert all(len(headings) == len(set(headings)) >= 3 for headings in told.values())
 
 
-def hit(key: str, score: float, passage: str = "") -> SearchHit:
-    return SearchHit(score, key, key, 0, "", f"text of {key}", "", passage)
+def found_at(key: str, score: float, start: int = 0) -> FoundPassage:
+    return FoundPassage(score, key, 0, start, start + 9)
 
 
 def test_two_rankings_become_one_by_shares_of_their_best() -> None:
-    words = [hit("a", 10.0, "words"), hit("b", 5.0, "words"), hit("c", 1.0, "words")]
-    vectors = [hit("b", 0.8, "vector"), hit("d", 0.4, "vector"), hit("a", -0.2, "vector")]
+    words = [found_at("a", 10.0, 1), found_at("b", 5.0, 1), found_at("c", 1.0, 1)]
+    vectors = [found_at("b", 0.8, 2), found_at("d", 0.4, 2), found_at("a", -0.2, 2)]
     found = fused([words, vectors])
     assert [(one.title_key, round(one.score, 3)) for one in found] == [
         ("b", 0.75),
@@ -113,13 +113,13 @@ def test_two_rankings_become_one_by_shares_of_their_best() -> None:
         ("d", 0.25),
         ("c", 0.05),
     ]
-    assert [one.passage for one in found] == ["vector", "words", "vector", "words"]
+    assert [one.start for one in found] == [2, 1, 2, 1]
 
 
 def test_an_empty_ranking_and_one_without_a_best_change_no_order() -> None:
-    words = [hit("a", 2.0), hit("b", 1.0)]
+    words = [found_at("a", 2.0), found_at("b", 1.0)]
     assert [one.title_key for one in fused([words, []])] == ["a", "b"]
-    assert [one.title_key for one in fused([words, [hit("b", 0.0)]])] == ["a", "b"]
+    assert [one.title_key for one in fused([words, [found_at("b", 0.0)]])] == ["a", "b"]
     assert fused([[], []]) == []
 
 

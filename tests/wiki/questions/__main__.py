@@ -70,9 +70,10 @@ def answer(folder: Path, name: str, embedder: Embedder, *, language: str) -> lis
 def search_with(path: Path, question: str, embedder: Embedder) -> list[SearchHit]:
     """Return the first twenty sections by the default ranking."""
     with open_graph_reader(path) as graph:
-        return fused([
+        found = fused([
             graph.search_words(question, limit=FUSED), graph.search(embedder.embed_query(question), limit=FUSED)
-        ])[:20]  # fmt: skip
+        ])  # fmt: skip
+        return graph.read_hits(found, 20)
 
 
 def summary(answers: list[dict[str, Any]]) -> str:

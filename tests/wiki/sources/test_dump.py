@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
+import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +19,8 @@ from ramet.wiki.sources.dump import open_dump
 from ramet.wiki.sources.page_source import PageFileSource
 from ramet.wiki.sources.registry import open_source
 from tests.wiki.sources.export_files import HEAD, HEADLESS, TAIL, Revision, export, page
+
+zstd: Any = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 ISLES = [
     page("Ollo", "An isle. [[Brae]] [[Genus:Isles]] [[Imago:Ollo.png|thumb]]"),
@@ -179,10 +185,15 @@ async def test_a_wiki_may_tell_titles_apart_by_their_first_letter(tmp_path: Path
 async def test_a_dump_is_the_same_however_it_is_packed(tmp_path: Path) -> None:
     plain = export(tmp_path / "isles.xml", ISLES).read_bytes()
     middle = len(plain) // 2
+    halves = plain[:middle], plain[middle:]
     packings = {
         "whole.xml.bz2": bz2.compress(plain),
-        "streams.xml.bz2": bz2.compress(plain[:middle]) + bz2.compress(plain[middle:]),
+        "streams.xml.bz2": b"".join(map(bz2.compress, halves)),
         "isles.xml.gz": gzip.compress(plain),
+        "whole.xml.xz": lzma.compress(plain),
+        "streams.xml.xz": (b"\0" * 8).join(map(lzma.compress, halves)) + b"\0" * 4,
+        "whole.xml.zst": zstd.compress(plain),
+        "frames.xml.zst": b"".join((b"\x5e\x2a\x4d\x18\x02\0\0\0ab", *map(zstd.compress, halves))),
         "marked.xml": b"\xef\xbb\xbf" + plain,
     }
     titles = ["Ollo", "Brae", "Double", "Loop A", "Out", "Program"]
@@ -198,11 +209,21 @@ async def test_a_dump_is_the_same_however_it_is_packed(tmp_path: Path) -> None:
 LONG = "<mediawiki>" + page("Ollo", "x" * 3_000_000)
 
 
+GREEDY = lzma.compress(LONG.encode(), filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 29}])
+_COMPRESSOR = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: 30})
+GREEDY_ZSTD = _COMPRESSOR.compress(LONG.encode()) + _COMPRESSOR.flush()
+
 DAMAGED: dict[str, tuple[str | bytes, str]] = {
     "cut off": (f"<mediawiki>{page('Ollo', 'x')}<page><title>Br", "after 1 pages, the last of them 'Ollo'"),
     "not closed": ("<mediawiki><page><title>A</page>", "mismatched tag"),
     "bzip2 cut off": (bz2.compress(LONG.encode())[:-20], "is cut off or damaged near byte"),
     "gzip cut off": (gzip.compress(LONG.encode())[:-20], "is cut off or damaged near byte"),
+    "xz cut off": (lzma.compress(LONG.encode())[:-20], "is cut off or damaged near byte"),
+    "xz with too large a dictionary": (GREEDY, "is cut off or damaged near byte"),
+    "no xz": (b"\xfd7zXZ\x00" + b"\x00" * 40, "is cut off or damaged near byte"),
+    "Zstandard cut off": (zstd.compress(LONG.encode())[:-20], "is cut off or damaged near byte"),
+    "Zstandard with too large a window": (GREEDY_ZSTD, "too much memory"),
+    "no Zstandard": (b"\x28\xb5\x2f\xfd" + b"\x07" * 40, "is cut off or damaged near byte"),
     "no bzip2": (b"BZh9" + b"\x00" * 40, "is cut off or damaged near byte"),
     "a web page": ("<html><body/></html>", "before any page: it begins with <html>"),
     "no page": ("<mediawiki></mediawiki>", "holds no article: none of its 0 pages"),
@@ -223,6 +244,7 @@ DAMAGED: dict[str, tuple[str | bytes, str]] = {
     "no UTF-8": (b"<mediawiki>\xff</mediawiki>", "not well-formed"),
     "7-Zip": (b"7z\xbc\xaf\x27\x1c....", "is packed by 7-Zip"),
     "zip": (b"PK\x03\x04....", "is packed by zip"),
+    "ZIM": (b"ZIM\x04....", "is packed by ZIM"),
 }
 
 
@@ -254,14 +276,14 @@ async def test_a_page_that_is_too_large_is_refused_and_the_others_are_there(
         assert isinstance(await ask(source, title), Page)
 
 
-@pytest.mark.parametrize("packer", ["bz2", "gzip"])
+@pytest.mark.parametrize("packer", [bz2, gzip, lzma, zstd], ids=["bz2", "gzip", "xz", "zst"])
 def test_a_file_that_unfolds_without_end_is_cut_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packer: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packer: Any
 ) -> None:
     monkeypatch.setattr(compressed_file, "UNFOLDED_FREE_BYTES", 1_000_000)
     path = tmp_path / "bomb.xml"
     blanks = b"<mediawiki>" + b" " * 30_000_000
-    path.write_bytes(bz2.compress(blanks) if packer == "bz2" else gzip.compress(blanks))
+    path.write_bytes(packer.compress(blanks))
     with pytest.raises(SourceError, match="unfolds to more than 200 times its size"):
         open_dump(path, tmp_path)
 

@@ -48,7 +48,13 @@ def test_real_articles_are_expanded_attributed_and_found_by_meaning(tmp_path: Pa
 def test_the_demonstration_shows_everything_it_promises(tmp_path: Path) -> None:
     shown = wiki("demo", "--folder", str(tmp_path / "demo")).output
     assert "500 articles of at most 500" in shown
-    for heading in ("Where it stands", "Who led to whom", "Two refused spawns", "Nearest in meaning", "Try next"):
+    for heading in (
+        "How far it is",
+        "Who led to whom",
+        "Two links that were not followed",
+        "Nearest in meaning",
+        "Try next",
+    ):
         assert heading in shown
     assert "times: done" in shown
     assert "times: budget" in shown

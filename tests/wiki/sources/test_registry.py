@@ -41,7 +41,7 @@ async def test_an_address_is_a_wiki(tmp_path: Path) -> None:
 def test_what_is_nothing_is_refused_with_what_could_be_given(tmp_path: Path, spec: str) -> None:
     with pytest.raises(SourceError) as refused:
         open_source(spec or str(tmp_path / "x"), tmp_path)
-    assert "give a file, the address of a wiki with its https://, or 'wheel'" in str(refused.value)
+    assert "give a dump (.xml, also packed), a file with one article a line (.jsonl), the address" in str(refused.value)
 
 
 def test_the_state_of_a_source_changes_with_its_file_alone(tmp_path: Path) -> None:

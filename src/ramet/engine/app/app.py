@@ -217,7 +217,8 @@ class App(FlowApp, AroundHandlers):
             resource: what its tasks share with others (a host, a provider), as a name or from the payload; a rate, a
                 limit or a breaker of it (:meth:`resource`) holds them back. None where a payload has none.
             alert_over: the monitor tells when a task of a lineage is wanted more often than so many times, instead of
-                the setting ``monitor.demands_max``; None: never.
+                the setting ``monitor.demands_max``; None: never, nor when such tasks grow deep, or use up the tasks
+                and the depth of their lineage.
             process: run each call in a process that runs nothing else meanwhile, so that it can be killed alone: past
                 its limit, cancelled, or when it brings its process down.
             memory_bytes_max: with ``process``, address space that a call may take beyond what its process has.

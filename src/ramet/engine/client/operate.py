@@ -105,25 +105,32 @@ class Operating:
             raise ValueError("give at, a moment in Unix seconds, or delay_seconds of at least 0")
         return await self.store.reschedule(task_id, at=at, delay_seconds=seconds or 0.0, by=by, reason=reason)
 
-    async def bulk_select(self, act: BulkAction | str, wanted: TaskFilter) -> BulkSelection:
+    async def bulk_select(
+        self, act: BulkAction | str, wanted: TaskFilter, *, limit: int | None = None
+    ) -> BulkSelection:
         """The tasks that a bulk act would be about, counted; nothing is done yet.
 
         Args:
             act: ``retry`` for new attempts, ``cancel``, or ``exclude``.
             wanted: which tasks.
+            limit: at most so many, those that were created first; None for all.
 
         Raises:
             ValueError: there is no such act, or it leads nowhere from a state that is named.
         """
         act = BulkAction(act)
-        query = TaskQuery(states=wanted.wanted(act), kind=wanted.kind, limit=BATCH)
-        found: list[tuple[str, str, str]] = []
-        after: int | None = 0
-        while after is not None:
+        states = wanted.wanted(act)
+        query = TaskQuery(states=states, kind=wanted.kind, tracking_id=wanted.tracking_id, limit=BATCH)
+        found: list[Task] = []
+        if wanted.task_ids:
+            named = [await self.store.get(task_id) for task_id in wanted.task_ids]
+            found += [task for task in named if task is not None and task.state in states and wanted.matches(task)]
+        after: int | None = None if wanted.task_ids else 0
+        while after is not None and (limit is None or len(found) < limit):
             page = await self.store.tasks(query._replace(after=after))
-            found += [(task.id, task.kind, task.state) for task in page.tasks if wanted.matches(task)]
+            found += [task for task in page.tasks if wanted.matches(task)]
             after = page.next_after
-        return BulkSelection.of(act, wanted, found)
+        return BulkSelection.of(act, wanted, [(task.id, task.kind, task.state) for task in found[:limit]])
 
     async def bulk_run(
         self,

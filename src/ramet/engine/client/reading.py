@@ -283,6 +283,11 @@ class Reading:
         Store.block_totals,
         "How often spawns of each (kind, reason) were refused in a lineage, beyond stored rows included.",
     )
+    parent_block_counts = of_store(
+        Store.parent_block_counts,
+        """Refusals beyond the rows that lineages keep, which no row names: by parent, kind and reason, the most
+        frequent first (at most 1,000); of one lineage, or of the newest.""",
+    )
 
     # --- lineages and how far they are
 
@@ -371,6 +376,22 @@ class Reading:
             after=after,
         )
 
+    timeline = of_store(
+        Store.timeline,
+        """When the first tasks of a lineage ran, and what they waited for: at most 100, each before what grew from it.
+
+        Args:
+            tracking_id: the lineage.
+            parent_id: show what grew from this task of it, instead of its roots.
+            only: ``failed`` keeps failed tasks (of the first 5,000) and those that they grew from; ``slow`` the 25 of
+                the first 20,000 whose time from creation to end was longest, and those that they grew from.
+            after: :attr:`ramet.Timeline.next_after` of the page before this one; not with ``only``.
+
+        Raises:
+            ValueError: there is no such filter.
+        """,
+    )
+
     async def edges(self, tracking_id: str, task_ids: Iterable[str]) -> dict[str, list[str]]:
         """Ids of the existing tasks that these tasks of a lineage asked for with ``keep_edge``, by asking task."""
         return await self.store.edges(tracking_id, list(task_ids))
@@ -446,6 +467,19 @@ class Reading:
     )
 
     present = of_store(Store.present, "What is live at this moment and what it waits for, each counted up to 10,000.")
+
+    state_counts = of_store(
+        Store.state_counts,
+        "How many tasks of all lineages are in each state but success, each counted up to 10,000.",
+    )
+
+    problem_counts = of_store(
+        Store.problem_counts,
+        """What is wrong at this moment: failures of the last hour, firing alerts, stale claims, open breakers.
+
+        Four bounded counts: cheap enough for every page, however large the database.
+        """,
+    )
 
     backlogs = of_store(
         Store.backlogs,

@@ -15,7 +15,7 @@ from ramet.engine.explain.blocks import refusals
 from ramet.model.causes import Cause
 from ramet.model.keys import InvalidKey, json_key, text_key, title_key, url_key
 from ramet.model.lineage.guard import GlobalHolder
-from ramet.model.task.task import Block, Task
+from ramet.model.task.task import Block, ParentBlockCount, Task
 from ramet.store.store import Store
 
 if TYPE_CHECKING:
@@ -124,13 +124,16 @@ class KeyExplanation(NamedTuple):
     """The holder's lineage was pruned; it holds the key all the same."""
     more: bool
     """There may be more than was looked at: name the lineage."""
+    unnamed: tuple[ParentBlockCount, ...] = ()
+    """Where nothing names the key: refusals of this kind beyond the rows that lineages keep, of which it may be one."""
 
 
 async def explain_key(
     store: Store, kind: str, keys: Iterable[str], tracking_id: str | None = None
 ) -> KeyExplanation | None:
-    """What is known of a kind and the first of these keys of which anything is; None when nothing is."""
-    for spelling in keys:
+    """What is known of a kind and the first of these keys of which anything is; None when nothing can be."""
+    spelled = list(keys)
+    for spelling in spelled:
         known = await store.known(kind, spelling, tracking_id, limit=SHOWN_MAX)
         if known.tasks or known.blocks or known.holder is not None:
             lineages = {}
@@ -141,4 +144,5 @@ async def explain_key(
             why = await refusals(store, known.blocks, lineages)
             pruned = known.holder is not None and await store.get(known.holder.id) is None
             return KeyExplanation(kind, spelling, known.tasks, known.blocks, why, known.holder, pruned, known.more)
-    return None
+    unnamed = await store.parent_block_counts(tracking_id, kind=kind, limit=SHOWN_MAX)
+    return KeyExplanation(kind, spelled[0], (), (), (), None, False, False, tuple(unnamed)) if unnamed else None

@@ -19,6 +19,7 @@ from ramet.jobs.commands.terminal import NO_PROFILE, database_option
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.pipeline import app
 from ramet.jobs.tasks.rescore import STORED_COUNT, Change, Rescoring, rescore_all
+from ramet.jobs.tasks.tiers import ratings_of
 
 AT_ONCE_MAX = 5_000
 """Stored listings that are judged again by themselves after a change of settings; some milliseconds each."""
@@ -55,10 +56,13 @@ async def _show(database: str, *, as_json: bool) -> None:
                 else:
                     out.print(Text(line_of(change)), soft_wrap=True)
         if as_json:
-            emit({"event": "end", "judged": judged, "changed": dict(sorted(totals.items())), "written": False})
+            rated = len(await rescoring.ratings())
+            told = {"judged": judged, "changed": dict(sorted(totals.items())), "companies": rated}
+            emit({"event": "end", **told, "written": False})
             return
-        click.echo(summary(judged, totals))
-        if totals:
+        rated = len(await rescoring.ratings())
+        click.echo(summary(judged, totals, rated))
+        if totals or rated:
             click.echo("nothing is written: --apply writes it")
         if not settings.profile.given:
             click.echo(NO_PROFILE)
@@ -71,7 +75,7 @@ async def _apply(database: str, *, as_json: bool) -> None:
         if as_json:
             emit({"event": "end", **told, "written": True})
         else:
-            click.echo(summary(told["judged"], told["changed"]))
+            click.echo(summary(told["judged"], told["changed"], told.get("companies", 0)))
 
 
 def line_of(change: Change) -> str:
@@ -82,13 +86,20 @@ def line_of(change: Change) -> str:
     return f"{change.move}{points}: {title} · {company}: {reasons}"
 
 
-def summary(judged: int, changed: Mapping[str, int]) -> str:
-    """Return a line that says how many were judged, and how many of them changed in which way."""
+def summary(judged: int, changed: Mapping[str, int], rated: int = 0) -> str:
+    """Return a line that says how many were judged, and how many of them changed in which way.
+
+    Args:
+        judged: listings.
+        changed: of these, by what they were and are.
+        rated: companies whose tier, points or size changed.
+    """
     total = sum(changed.values())
+    told = f"; {counted(rated, 'company', 'companies')} rated otherwise" if rated else ""
     if not total:
-        return f"{counted(judged, 'listing')} judged again, no verdict is another"
+        return f"{counted(judged, 'listing')} judged again, no verdict is another{told}"
     parts = ", ".join(f"{count:,} {move}" for move, count in sorted(changed.items()))
-    return f"{counted(judged, 'listing')} judged again, {total:,} changed: {parts}"
+    return f"{counted(judged, 'listing')} judged again, {total:,} changed: {parts}{told}"
 
 
 async def rescored(client: Client, cause: str = CAUSE) -> str | None:
@@ -98,13 +109,14 @@ async def rescored(client: Client, cause: str = CAUSE) -> str | None:
         None where nothing is stored, or no verdict is another.
     """
     [(stored,)] = await client.read(STORED_COUNT)
-    if not stored:
+    if not stored and not await ratings_of(client, await settings_in_force(client)):
         return None
     if stored > AT_ONCE_MAX:
         return f"{stored:,} listings keep their verdicts: `ramet jobs rescore` shows what would change"
     with quiet_guard():
         told: dict[str, Any] = await rescore_all(client, cause)
-    return summary(told["judged"], told["changed"]) if told["changed"] else None
+    rated = told.get("companies", 0)
+    return summary(told["judged"], told["changed"], rated) if told["changed"] or rated else None
 
 
 async def after_setting(database: str) -> str | None:

@@ -7,7 +7,6 @@ never make two listings one, they only warn.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from hashlib import blake2b, sha256
 from urllib.parse import urlsplit, urlunsplit
 
@@ -66,8 +65,8 @@ def fingerprint(company: str | None, title: str, location: str | None) -> str:
 def text_hash(text: str, text_min: int = _DEFAULTS.near_text_min) -> int:
     """A number of 64 bits, signed, of which nearly equal texts share most bits.
 
-    Every three words that follow each other vote on each bit. The votes are counted side by side in one large
-    integer, which makes this quick.
+    Every three words that follow each other vote on each bit. Their bits stand side by side in one large integer,
+    which makes this quick.
 
     Returns:
         0 for a text of at most ``text_min`` characters: it says too little.
@@ -77,18 +76,21 @@ def text_hash(text: str, text_min: int = _DEFAULTS.near_text_min) -> int:
     words = _WORD.findall(text[:_CHARACTERS_MAX].casefold())[:_WORDS_MAX]
     if len(words) < 3:
         return 0
-    votes = 0
-    one, two = _lanes(words[0]), _lanes(words[1])
-    for word in words[2:]:
-        three = _lanes(word)
-        votes += one[2] ^ two[1] ^ three[0]
-        one, two = two, three
-    half = (len(words) - 2) / 2
-    counted = votes.to_bytes(2 * 64, "little")
+    # 64 bits a word side by side in one integer; of every three words the first is turned by two bits, the second by
+    # one.
+    lanes = len(words) - 2
+    one = int.from_bytes(b"".join(map(_MARKS.__getitem__, words)), "little")
+    two = _turned(one, len(words))
+    drawn = (_turned(two, len(words)) ^ two >> 64 ^ one >> 128) & ((1 << 64 * lanes) - 1)
+    rows = drawn.to_bytes(8 * lanes, "little")
+    ones = int.from_bytes(b"\x01" * lanes, "little")
+    half = lanes / 2
     bits = 0
-    for lane in range(64):
-        if int.from_bytes(counted[2 * lane : 2 * lane + 2], "little") > half:
-            bits |= 1 << lane
+    for byte in range(8):
+        column = int.from_bytes(rows[byte::8], "little")
+        for bit in range(8):
+            if (column >> bit & ones).bit_count() > half:
+                bits |= 1 << 8 * byte + bit
     return bits - (1 << 64) if bits >> 63 else bits
 
 
@@ -107,16 +109,25 @@ _WORDS_MAX = 50_000
 _ALL_BITS = (1 << 64) - 1
 
 
-@lru_cache(maxsize=16_384)
-def _lanes(word: str) -> tuple[int, int, int]:
-    """64 random bits of a word, each at the foot of a lane of 16; the same moved by one lane and by two."""
-    drawn = int.from_bytes(blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "little")
-    spread = 0
-    for lane in range(64):
-        spread |= (drawn >> lane & 1) << 16 * lane
-    whole = 16 * 64
-    moved = tuple((spread << 16 * by | spread >> whole - 16 * by) & ((1 << whole) - 1) for by in (1, 2))
-    return spread, moved[0], moved[1]
+class _Marks(dict[str, bytes]):
+    """64 random bits of a word."""
+
+    def __missing__(self, word: str) -> bytes:
+        if len(self) >= _MARKS_REMEMBERED:
+            self.clear()
+        found = self[word] = blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
+        return found
+
+
+_MARKS_REMEMBERED = 50_000
+_MARKS = _Marks()
+
+
+def _turned(lanes: int, count: int) -> int:
+    """Turn every lane of 64 bits left by one."""
+    lowest = int.from_bytes(b"\x01\0\0\0\0\0\0\0" * count, "little")
+    last = lanes & lowest << 63
+    return (lanes ^ last) << 1 | last >> 63
 
 
 def _words(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 LINE = " ¶ "
 """Stands for the end of a line in a folded text, so that no phrase is found across two lines."""
 
-_HYPHENS = str.maketrans(dict.fromkeys("-_\u2010\u2011\u2012\u2013\u2014\u2015", " ") | {"\u2019": "'", "\u00ad": ""})
+_SPELLED = {**dict.fromkeys("-_\u2010\u2011\u2012\u2013\u2014\u2015", " "), "\u2019": "'", "\u00ad": ""}
 """Hyphens and dashes; the curly apostrophe; hyphens that only show where a line is broken."""
 _CLAUSE_ENDS = ".;!?¶•|,()"
 _UNSPACED_FROM = "\u2e80"
@@ -20,9 +20,11 @@ _UNSPACED_FROM = "\u2e80"
 
 def fold(text: str) -> str:
     """A text in the spelling in which it is searched."""
-    # Not the other way round: most texts are ASCII, and replacing is quicker than a table.
+    # Character by character, and not by a table: that looks up every character of the text.
     lowered = text.casefold()
-    lowered = lowered.replace("-", " ").replace("_", " ") if lowered.isascii() else lowered.translate(_HYPHENS)
+    for character, spelled in _SPELLED.items():
+        if character in lowered:
+            lowered = lowered.replace(character, spelled)
     return " ".join(lowered.replace("\n", LINE).split())
 
 

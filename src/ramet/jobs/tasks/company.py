@@ -24,6 +24,7 @@ from ramet.jobs.records import CompanyRow, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.tasks.keys import company_of, key_of_company, source_id_of, task_priority
 from ramet.jobs.tasks.pages import page
+from ramet.jobs.tasks.tiers import KEEP_SIGNALS, NO_PROFILE, signals_of
 from ramet.jobs.text.company_names import company_name_key
 from ramet.jobs.text.markup import text_of
 
@@ -32,7 +33,6 @@ HELD_SECONDS_MAX = 366 * DAY
 """Longest time for which a company that was looked at stays looked at; how long it really is, the setting says."""
 PAGE_CHARACTERS_MIN = 200
 """A page with less text than this says nothing."""
-NO_PROFILE = "there is no profile, so companies get no priority: make one with `ramet jobs init`"
 
 
 @app.task(
@@ -216,6 +216,7 @@ async def _board(pages: Sequence[WebPage], name: str | None) -> DetectedBoard | 
 def _save(ctx: Context, looked: CompanyFindings, now: float) -> None:
     facts, board, priority = looked.facts, looked.board, looked.priority
     company_id = company_of(ctx.key)
+    ctx.write(KEEP_SIGNALS, (company_id, signals_of(facts)))
     name = facts.name or company_id
     ctx.write(
         records.SAVE_COMPANY,

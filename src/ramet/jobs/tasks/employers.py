@@ -58,12 +58,10 @@ async def employer_of(client: Client, payload: ListingPayload, posting: Posting)
     if name is None and website is None:
         return Employer(None, None, None, None)
     company_id = company_id_of(website, name)
-    row = await records.company_by_id(client, company_id)
-    if (row is None or row.website is None) and name is not None:
-        named = await records.company_by_name(client, company_name_key(name))
-        # A record of the name alone must not hide the company whose address this posting tells.
-        if named is not None and (named.website is not None or website is None):
-            row = named
+    row, named = await records.companies_of(client, company_id, company_name_key(name))
+    # A record of the name alone must not hide the company whose address this posting tells.
+    if (row is None or row.website is None) and named is not None and (named.website is not None or website is None):
+        row = named
     return Employer(row.company_id if row else company_id, name, website or (row.website if row else None), row)
 
 

@@ -22,8 +22,8 @@ from ramet.jobs.matching.duplicates import fingerprint, text_hash
 from ramet.jobs.matching.filter import judge
 from ramet.jobs.matching.score import Score, quality_of, score_of
 from ramet.jobs.matching.stop_list import stopped
-from ramet.jobs.posting import Posting, fitting, packed
-from ramet.jobs.records import json_of, lineage_fields
+from ramet.jobs.posting import Posting, fitting, packed, packed_part, unpacked
+from ramet.jobs.records import TEXT_AT, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings, MatchSettings
 from ramet.jobs.tasks.employers import (
     Employer,
@@ -73,8 +73,7 @@ def save_listing(
         location=posting.location, posted_at=posting.posted_at, requirements=reading.requirements,
         settings=settings.listing,
     )  # fmt: skip
-    facts = reading.as_json()
-    facts.pop("requirements", None)
+    facts = reading.as_facts()
     facts["posting"] = posting.model_dump(mode="json", include=FIELDS, exclude_defaults=True)
     analysis = verdict.told.get("analysis")
     methods = {**gathered.methods, "score": analysis["method"] if analysis else "rules"}
@@ -90,9 +89,11 @@ def save_listing(
         records.END_UNREAD if verdict.status == "unknown" else records.END_LISTING,
         (
             company_id or payload.company_id, posting.company, posting.title or None, posting.location,
-            packed(posting.description) or None, packed(reading.requirements) or None, posting.posted_at,
+            f"{TEXT_AT}{payload.shown}" if payload.has_text else packed(posting.description) or None,
+            packed_part(reading.requirements, posting.description) or None, posting.posted_at,
             salary.minimum if salary else None, salary.maximum if salary else None,
-            salary.currency if salary else None, json_of(facts), json_of(methods), verdict.status, quality.value,
+            salary.currency if salary else None, json_of(facts), _methods_column(methods), verdict.status,
+            quality.value,
             json_of(verdict.filter_result) if verdict.filter_result else None, verdict.reason, same_as, told,
             gathered.fingerprint, text_hash(posting.description, settings.listing.near_text_min), listing_id,
             ctx.id,
@@ -102,8 +103,15 @@ def save_listing(
         ctx.write(records.SAVE_FAILED_READING, (listing_id, payload.reading, payload.shown))
         return
     ctx.write(records.SAVE_READING, (listing_id, payload.reading, payload.shown, ctx.now))
+    if payload.reading > 1 and payload.shown is not None:
+        ctx.write(records.DROP_OLD_TEXTS, (listing_id, payload.shown, ctx.id))
     if verdict.status != "matched":
         ctx.write(records.DROP_MATCH, (listing_id, ctx.id))
+
+
+def _methods_column(methods: Mapping[str, str]) -> str | None:
+    """What made each field; None where rules made them all."""
+    return json_of(methods) if set(methods.values()) - {"rules"} else None
 
 
 def save_match(
@@ -128,9 +136,12 @@ listing = app.pipeline(
 async def scrape(ctx: Context, payload: ListingPayload) -> Any:
     """Have the whole posting and read it; the record exists from here on."""
     settings = await settings_in_force(ctx.client)
-    known = payload.posting or _read_there(ctx, payload, settings)
+    offered, same_id = await _offered(ctx, payload)
+    if offered is None and payload.posting is not None:
+        return ctx.skip("its board shows it otherwise since it was asked for")
+    known = offered or _read_there(ctx, payload, settings)
     posting = known or Posting(url=payload.url)
-    same = await _begin(ctx, payload, posting)
+    same = await _begin(ctx, payload, posting, same_id)
     if same is not None:
         return same
     stop = stopped(posting.title, posting.url, posting.company, settings.stop)
@@ -155,7 +166,7 @@ async def scrape(ctx: Context, payload: ListingPayload) -> Any:
                 settings=settings,
             )
     reading, methods = await extracted(ctx, posting, read_posting(posting), settings)
-    if posting is payload.posting and payload.reading == 1 and not (settings.model.reads or settings.model.judges):
+    if posting is offered and payload.reading == 1 and not (settings.model.reads or settings.model.judges):
         dropped = await _dropped_at_once(ctx, payload, ReadPosting(posting, reading, methods), settings)
         if dropped is not None:
             return dropped
@@ -163,7 +174,7 @@ async def scrape(ctx: Context, payload: ListingPayload) -> Any:
         "reading": reading.as_json(),
         "methods": methods,
         # What the payload has need not be kept twice.
-        "posting": None if posting is payload.posting else posting.model_dump(mode="json", exclude_defaults=True),
+        "posting": None if posting is offered else posting.model_dump(mode="json", exclude_defaults=True),
     }
 
 
@@ -171,7 +182,7 @@ async def scrape(ctx: Context, payload: ListingPayload) -> Any:
 async def filter_(ctx: Context, payload: ListingPayload) -> Any:
     """Drop what a person refuses, with every reason."""
     settings = await settings_in_force(ctx.client)
-    gathered = _gathered(ctx, payload)
+    gathered = await _gathered(ctx, payload)
     result = judge(gathered.posting, gathered.reading, settings, ctx.now)
     found = result.as_json()
     if not result.passed:
@@ -185,7 +196,7 @@ async def filter_(ctx: Context, payload: ListingPayload) -> Any:
 async def analyze(ctx: Context, payload: ListingPayload) -> Any:
     """Say how well it fits, after the look at its company."""
     settings = await settings_in_force(ctx.client)
-    gathered = _gathered(ctx, payload)
+    gathered = await _gathered(ctx, payload)
     employer = await employer_of(ctx.client, payload, gathered.posting)
     if employer.awaited:
         wait = wait_for_look(ctx, employer)
@@ -206,7 +217,7 @@ async def analyze(ctx: Context, payload: ListingPayload) -> Any:
 async def save(ctx: Context, payload: ListingPayload) -> Any:
     """Keep the listing, and the match when it is one; judge it again where the settings are others by now."""
     settings = await settings_in_force(ctx.client)
-    gathered = _gathered(ctx, payload)
+    gathered = await _gathered(ctx, payload)
     match = ctx.state["match_result"]
     case = Case(
         gathered.posting, gathered.reading, match["company_id"], None, match.get("company_note"), match["analysis"]
@@ -262,10 +273,25 @@ def _note_employer(ctx: Context, payload: ListingPayload, employer: Employer) ->
         ctx.write(records.NAME_COMPANY, (employer.company_id, listing_id_of(payload), ctx.id))
 
 
-async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Outcome | None:
+async def _offered(ctx: Context, payload: ListingPayload) -> tuple[Posting | None, str | None]:
+    """The posting as its board told it, and another listing that has its number there.
+
+    Returns:
+        No posting where the board told none, or where a later reading has replaced its text.
+    """
+    posting, number = payload.posting, payload.posting.external_id if payload.posting is not None else None
+    if not payload.has_text and (number is None or payload.source_id is None):
+        return posting, None
+    listing_id = listing_id_of(payload)
+    [(text, same)] = await ctx.read(records.OFFERED, (listing_id, payload.shown, payload.source_id, number, listing_id))
+    if posting is not None and payload.has_text:
+        posting = None if text is None else posting.model_copy(update={"description": unpacked(text)})
+    return posting, same
+
+
+async def _begin(ctx: Context, payload: ListingPayload, posting: Posting, same: str | None) -> Outcome | None:
     """The record, before anything was read; an end when the board's own number says that we have this one."""
     now, number = ctx.now, posting.external_id
-    same = await _same_in_source(ctx, payload, number)
     if same is None:
         company_id = named_company_id(payload, posting)
         lineage = lineage_fields(ctx)
@@ -334,9 +360,11 @@ async def _instruction(ctx: Context, payload: ListingPayload) -> Instruction | N
     return None if source is None else source.instruction
 
 
-def _gathered(ctx: Context, payload: ListingPayload) -> ReadPosting:
+async def _gathered(ctx: Context, payload: ListingPayload) -> ReadPosting:
     """What the stages before have gathered."""
     kept = ctx.state["job_data"]
-    posting = payload.posting if kept["posting"] is None else Posting.model_validate(kept["posting"])
+    offered = (await _offered(ctx, payload))[0] if kept["posting"] is None else None
+    # Without its text: a later reading has replaced it, and keeps this one from writing.
+    posting = offered or payload.posting if kept["posting"] is None else Posting.model_validate(kept["posting"])
     assert posting is not None, "a posting that was not fetched came with the task"
     return ReadPosting(posting, Reading.from_json(kept["reading"]), kept["methods"])

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ramet import Client, Context, Statement, TransactionRefused, new_id
@@ -21,10 +21,12 @@ from ramet.jobs.companies.identity import NAME_PREFIX
 from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.kinds import RESCORE, RESCORING, ListingPayload, RescorePayload
 from ramet.jobs.matching.stop_list import stopped
-from ramet.jobs.posting import Posting, unpacked
-from ramet.jobs.records import json_of
+from ramet.jobs.posting import Posting, unpacked, unpacked_part
+from ramet.jobs.records import OF_TEXT, TEXT, json_of
 from ramet.jobs.settings import JobsSettings
+from ramet.jobs.tasks import tiers
 from ramet.jobs.tasks.employers import Employer, employer_of, is_named_only
+from ramet.jobs.tasks.tiers import Rating, ratings_of
 from ramet.jobs.text.company_names import company_name_key
 from ramet.jobs.text.posting_text import Reading, read_posting
 from ramet.jobs.verdicts import Case, Verdict, match_row, verdict_of
@@ -40,13 +42,13 @@ REASONS_SHOWN = 3
 STOPPED_BEFORE = "a stop list named it: it is read when its board shows it again"
 
 _COLUMNS = (
-    "l.listing_id, l.url, l.source_id, l.company_id, l.company, l.title, l.location, l.description, l.requirements, "
+    f"l.listing_id, l.url, l.source_id, l.company_id, l.company, l.title, l.location, {TEXT}, l.requirements, "
     "l.posted_at, l.facts, l.status, l.reason, l.filter_result, l.score, l.tracking_id, l.task_id, l.first_seen_at, "
     "r.read_at, m.adjustments, m.explanation, m.method, m.saved_at"
 )
-_NAMES = tuple(name.partition(".")[2] for name in _COLUMNS.split(", "))
+_NAMES = tuple(name.partition(".")[2] for name in _COLUMNS.replace(TEXT, "l.description").split(", "))
 _STORED = f"""
-    SELECT {_COLUMNS} FROM jobs_listings l LEFT JOIN jobs_readings r ON r.listing_id = l.listing_id
+    SELECT {_COLUMNS} FROM jobs_listings l LEFT JOIN jobs_readings r ON r.listing_id = l.listing_id {OF_TEXT}
     LEFT JOIN jobs_matches m ON m.listing_id = l.listing_id
     WHERE l.listing_id > ? AND l.status IN ('matched', 'skipped', 'filtered', 'unscored') AND l.same_as IS NULL
         AND l.closed_at IS NULL AND l.facts IS NOT NULL AND NOT {records.DECIDED.format("l")}"""  # noqa: S608
@@ -111,6 +113,15 @@ class Rescoring:
         self._client = client
         self._settings = settings
         self._company_ids = company_ids
+        self._ratings: dict[str, Rating] | None = None
+        """By company: what is rated otherwise now, written or not."""
+
+    async def ratings(self) -> list[Rating]:
+        """Return the companies that are rated otherwise by the settings of now; none for one company's listings."""
+        if self._ratings is None:
+            found = [] if self._company_ids else await ratings_of(self._client, self._settings)
+            self._ratings = {one.company_id: one for one in found}
+        return list(self._ratings.values())
 
     async def next(self, after: str, count: int = AT_ONCE) -> tuple[list[Change], str | None, int]:
         """Judge the listings behind an id.
@@ -119,6 +130,7 @@ class Rescoring:
             Those whose verdict is another now; the id to go on behind, None at the end; how many were judged.
         """
         more = self._company_ids or ()
+        await self.ratings()
         rows = await self._client.read(STORED_OF_COMPANY if more else STORED, (after, *more, count))
         stored = [dict(zip(_NAMES, row, strict=True)) for row in rows]
         read = [_read(one) for one in stored]
@@ -128,7 +140,9 @@ class Rescoring:
 
     async def _employer_of(self, stored: Mapping[str, Any], posting: Posting) -> Employer:
         known = None if is_named_only(stored["company_id"]) else stored["company_id"]
-        return await employer_of(self._client, ListingPayload(url=stored["url"], company_id=known), posting)
+        found = await employer_of(self._client, ListingPayload(url=stored["url"], company_id=known), posting)
+        rating = (self._ratings or {}).get(found.known.company_id) if found.known is not None else None
+        return found if rating is None or found.known is None else replace(found, known=rating.of(found.known))
 
     def _changes(
         self,
@@ -195,6 +209,10 @@ async def rescore(ctx: Context, payload: RescorePayload) -> Any:
     after: str | None = ctx.state.get("after", "")
     done = Counter(ctx.state.get("changed", {}))
     judged = ctx.state.get("judged", 0)
+    ratings = await rescoring.ratings()
+    for begin in range(0, len(ratings), AT_ONCE):
+        await ctx.transaction(list(tiers.statements_of(ratings[begin : begin + AT_ONCE])))
+    rated = ctx.state.get("companies", 0) or len(ratings)
     while after is not None:
         changes, reached, count = await rescoring.next(after)
         for _ in range(TRIES):
@@ -207,8 +225,11 @@ async def rescore(ctx: Context, payload: RescorePayload) -> Any:
         done.update(change.move for change in changes)
         judged, after = judged + count, reached
         if after is not None:
-            await ctx.checkpoint("rescore", {"after": after, "changed": dict(done), "judged": judged})
-    return {"judged": judged, "changed": dict(sorted(done.items()))}
+            await ctx.checkpoint(
+                "rescore", {"after": after, "changed": dict(done), "judged": judged, "companies": rated}
+            )
+    companies = {"companies": rated} if rated else {}
+    return {"judged": judged, "changed": dict(sorted(done.items())), **companies}
 
 
 async def _written(ctx: Context, changes: Sequence[Change], settings: JobsSettings, cause: str) -> bool:
@@ -252,7 +273,8 @@ def _read(stored: Mapping[str, Any]) -> tuple[Posting, Reading]:
         description=unpacked(stored["description"] or ""), posted_at=stored["posted_at"], **fields,
     )  # fmt: skip
     try:
-        return posting, Reading.from_json({**facts, "requirements": unpacked(stored["requirements"] or "")})
+        requirements = unpacked_part(stored["requirements"] or "", posting.description)
+        return posting, Reading.from_json({**facts, "requirements": requirements})
     except ValueError:
         return posting, read_posting(posting)
 

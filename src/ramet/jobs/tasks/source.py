@@ -26,7 +26,7 @@ from ramet.jobs.errors import WrongShape
 from ramet.jobs.kinds import LISTING, QUEUE, SCRAPE_SOURCE, SOURCE_RESOURCE, ListingPayload, SourcePayload
 from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.stop_list import stopped, title_refusal
-from ramet.jobs.posting import Posting, fitting, shown_mark
+from ramet.jobs.posting import Posting, fitting, packed, shown_mark
 from ramet.jobs.records import ACTIVE, DISABLED, SourceRow, json_of, lineage_fields
 from ramet.jobs.settings import REFUSING, JobsSettings
 from ramet.jobs.tasks.keys import FULL, key_of_source, task_priority
@@ -291,16 +291,20 @@ class Run:
             posting = posting.model_copy(update={"company": source.company_name})
         # A company's feed can have openings of others.
         own = not posting.company or not source.company_name or same_company(posting.company, source.company_name)
+        text = posting.description
         payload = ListingPayload(
-            url=posting.url, source_id=source.source_id, company_id=source.company_id if own else None, posting=posting,
-            reading=self._readings.get(key, 1), shown=shown,
+            url=posting.url, source_id=source.source_id, company_id=source.company_id if own else None,
+            posting=posting.model_copy(update={"description": ""}) if text else posting,
+            reading=self._readings.get(key, 1), shown=shown, has_text=bool(text),
         )  # fmt: skip
         try:
             self._ctx.spawn(LISTING, payload, priority=self._priority)
         except PayloadTooLarge:
             return "its board says more of it than can be kept"
+        if text:
+            self._ctx.write(records.KEEP_TEXT, (key, shown, packed(text)))
         self._waiting += 1
-        self._bytes += len(posting.description)
+        self._bytes += len(text)
         return None
 
     async def _checkpoint(self) -> None:

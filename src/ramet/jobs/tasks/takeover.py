@@ -19,7 +19,7 @@ from ramet.jobs.detection.addresses import board_of_url
 from ramet.jobs.detection.findings import GENERIC, Confidence
 from ramet.jobs.kinds import SOURCE_DISCOVERY, DiscoveryPayload
 from ramet.jobs.matching.duplicates import fingerprint, listing_key, text_hash
-from ramet.jobs.posting import fitting, packed
+from ramet.jobs.posting import fitting, packed, packed_part
 from ramet.jobs.records import DISABLED, PENDING, json_of, lineage_fields
 from ramet.jobs.settings import JobsSettings
 from ramet.jobs.takeover import CompanyRecord, MatchRecord, Records, SourceRecord
@@ -114,15 +114,15 @@ def _source(ctx: Context, one: SourceRecord) -> Statement | None:
 def _match(ctx: Context, one: MatchRecord, settings: JobsSettings) -> list[Statement]:
     posting = fitting(one.posting, settings.listing.text_max)
     reading = read_posting(posting)
-    facts = reading.as_json()
-    facts.pop("requirements", None)
+    facts = reading.as_facts()
     salary, listing_id = reading.salary, listing_key(posting.url)
     at = min(one.at or ctx.now, ctx.now)
     added = Statement(
         ADD_LISTING,
         (
             listing_id, posting.url, one.company_id, posting.company, posting.title or None, posting.location,
-            packed(posting.description) or None, packed(reading.requirements) or None, posting.posted_at,
+            packed(posting.description) or None, packed_part(reading.requirements, posting.description) or None,
+            posting.posted_at,
             salary.minimum if salary else None, salary.maximum if salary else None,
             salary.currency if salary else None, json_of(facts), json_of({"score": IMPORTED}),
             fingerprint(posting.company, posting.title, posting.location) or None,

@@ -42,7 +42,7 @@ _LONG_NUMBER = re.compile(r"&#(?:\d{8,}|[xX][0-9a-fA-F]{7,});?")
 """Of no character; the standard library would make a number of it, however long it is."""
 _UNSEEN = [0x0, 0xAD, 0x200B, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 """NUL, soft hyphens, marks of no width, and those that turn the direction of what follows."""
-_CHARACTERS = {**dict.fromkeys(_UNSEEN, ""), 0x2010: "-", 0x2011: "-"}
+_UNSEEN_CHARACTERS = re.compile("[" + "".join(map(chr, _UNSEEN)) + "]")
 
 
 def text_of(html: str) -> str:
@@ -78,7 +78,8 @@ def folded(text: str) -> str:
     """The text with single spaces, without empty lines, unseen characters and marks that turn its direction. The
     hyphens of typesetters are those of a keyboard."""
     if not text.isascii() or "\0" in text:
-        text = text.translate(_CHARACTERS)
+        # Not by a table: that looks every character up, and most texts have none of these.
+        text = _UNSEEN_CHARACTERS.sub("", text).replace("\u2010", "-").replace("\u2011", "-")
     lines = (" ".join(line.split()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)
 

@@ -56,12 +56,12 @@ _GLUED = re.compile(r"(?<=[a-z])(?=US-|USA-)")
 class Place:
     """A place, as far as it is told."""
 
-    city: str | None
-    region: str | None
+    city: str | None = None
+    region: str | None = None
     """Of a state or province its code (``OR``), else as written."""
-    country: str | None
+    country: str | None = None
     """ISO 3166 code of two letters."""
-    utc_offset: float | None
+    utc_offset: float | None = None
     """Hours, in winter."""
 
 

@@ -76,13 +76,22 @@ class Reading:
             "salary": None if self.salary is None else shallow(self.salary),
         }
 
+    def as_facts(self) -> dict[str, Any]:
+        """The same without the requirements and without what is not told: what is stored with a listing."""
+        value = self.as_json()
+        del value["requirements"]
+        value["places"] = [_told(place) for place in value["places"]]
+        return _told(value) | {"form": _SPARSE}
+
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Reading:
-        """The reading that :meth:`as_json` told of.
+        """The reading that :meth:`as_json` or :meth:`as_facts` told of.
 
         Raises:
             ValueError: it is none.
         """
+        if value.get("form") == _SPARSE:
+            value = _UNTOLD | value
         try:
             # Readings that an older version stored lack the fields that came later.
             told = {
@@ -100,6 +109,19 @@ class Reading:
         except (KeyError, TypeError) as error:
             raise ValueError(f"no reading of a posting: {error!r}") from error
         return cls(**told)
+
+
+_SPARSE = 2
+"""Marks a reading that leaves out what is not told; one of an older version lacks what was not known then."""
+_UNTOLD: dict[str, Any] = {
+    **dict.fromkeys(field.name for field in fields(Reading)), "places": (), "technologies": (),
+    "required_technologies": (), "fields_of_work": (), "is_management": False, "commission_only": False,
+    "alternatives": (), "work_from": (), "requirements": "",
+}  # fmt: skip
+
+
+def _told(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if one is not None and one is not False and one not in ((), [])}
 
 
 def read_posting(posting: Posting) -> Reading:

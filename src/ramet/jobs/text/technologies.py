@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ramet.jobs.text import word_list
 
-_WORDS = re.compile(r"(\w+(?:\.\w+)*(?:\+\+|[#♯](?!\w))?)")
+_WORDS = re.compile(r"(\w+(?:(?=[.+#♯])(?:\.\w+)*(?:\+\+|[#♯](?!\w))?)?)")
 _NET = re.compile(r"\.(?<![\w.]\.)(?=[Nn][Ee][Tt]\b)")
 """The dot of ``.NET``, which is a letter of its name."""
 _ADDRESS = re.compile(r"https?://\S+|www\.\S+")
@@ -212,26 +212,28 @@ def _split(text: str) -> list[str]:
 
 def _hits(parts: list[str]) -> Iterator[_Hit]:
     """Every name in the text, the longest at each word."""
-    names = _NAMES
-    lower = [word.lower() for word in parts[1::2]]
+    names = _FIRST_WORDS
+    words = parts[1::2]
     last = -1
-    for word in [place for place, word in enumerate(lower) if word in names]:
+    for word in [place for place, written in enumerate(words) if names[written] is not None]:
         place = 2 * word + 1
         if place <= last:
             continue
-        for name in names[lower[word]]:
-            if _stands_at(parts, lower, word, name):
+        begun = names[words[word]]
+        assert begun is not None, "chosen above"
+        for name in begun.at(words[word + 1].lower() if word + 1 < len(words) else ""):
+            if _stands_at(parts, words, word, name):
                 last = place + 2 * len(name.tail)
                 yield _Hit(place, last, name.canonical, name.mark == "?")
                 break
 
 
-def _stands_at(parts: list[str], lower: list[str], word: int, name: _Name) -> bool:
+def _stands_at(parts: list[str], written: list[str], word: int, name: _Name) -> bool:
     """Whether a name stands at a word, in the way that its mark asks for."""
     words = len(name.tail)
     place = 2 * word + 1
     if words:
-        if lower[word + 1 : word + 1 + words] != name.tail:
+        if [one.lower() for one in written[word + 1 : word + 1 + words]] != name.tail:
             return False
         for step, joint in enumerate(name.joints):
             between = parts[place + 2 * step + 1]
@@ -340,4 +342,36 @@ def _name(plain: str, mark: str, canonical: str) -> _Name:
 _SECTIONS = word_list("technologies")
 FIELDS = frozenset(_SECTIONS.pop("fields of work"))
 """Canonical names of what is not a product: fields and ways of work, protocols, kinds of tools."""
+
+
+class _Begun:
+    """The names that one word begins."""
+
+    def __init__(self, names: list[_Name]) -> None:
+        self._alone = [name for name in names if not name.tail]
+        self._by_second: dict[str, list[_Name]] = {}
+        for name in names:
+            if name.tail:
+                self._by_second.setdefault(name.tail[0], []).append(name)
+        for longer in self._by_second.values():
+            longer.extend(self._alone)
+
+    def at(self, second: str) -> list[_Name]:
+        """Names that can stand there, longest first, by the word that follows in lower case."""
+        return self._by_second.get(second, self._alone)
+
+
+class _FirstWords(dict[str, _Begun | None]):
+    """The names that a word begins, by the word as a text writes it: of a few texts most words have been seen."""
+
+    def __missing__(self, word: str) -> _Begun | None:
+        if len(self) >= _WORDS_REMEMBERED:
+            self.clear()
+        names = _NAMES.get(word.lower())
+        found = self[word] = None if names is None else _Begun(names)
+        return found
+
+
+_WORDS_REMEMBERED = 50_000
+_FIRST_WORDS = _FirstWords()
 _NAMES, _SPELLINGS = _table(chain.from_iterable((*_SECTIONS.values(), *word_list("programs").values())))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ramet import Permanent, RetryAfter
+from ramet import Permanent, RetryAfter, Transient
 from ramet.llm.providers.base import TokenUsage
 
 Value = TypeVar("Value")
@@ -70,6 +70,10 @@ class AnswerInvalid(AnswerError):
 
 class TooManyRounds(AnswerError):
     """The model still calls tools after as many rounds as were allowed."""
+
+
+class AnswerLost(Transient):
+    """The provider may have answered, and the answer never came: booked in full; the next attempt asks again."""
 
 
 class AccountFault(RetryAfter):

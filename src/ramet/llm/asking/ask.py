@@ -121,14 +121,14 @@ async def ask(
     ctx: Handler, model: Model | str, messages: str | Sequence[Message], *, schema: type[Value],
     tools: Sequence[Callable[..., Any]] = ..., spawns: Sequence[Kind] = ..., max_output_tokens: int = ...,
     parameters: Mapping[str, Any] | None = ..., cache: Cache | None = ..., name: str | None = ..., repairs: int = ...,
-    rounds: int = ...,
+    rounds: int = ..., pause: bool = ...,
 ) -> Answer[Value]: ...  # fmt: skip
 @overload
 async def ask(
     ctx: Handler, model: Model | str, messages: str | Sequence[Message], *, schema: Mapping[str, Any] | None = ...,
     tools: Sequence[Callable[..., Any]] = ..., spawns: Sequence[Kind] = ..., max_output_tokens: int = ...,
     parameters: Mapping[str, Any] | None = ..., cache: Cache | None = ..., name: str | None = ..., repairs: int = ...,
-    rounds: int = ...,
+    rounds: int = ..., pause: bool = ...,
 ) -> Answer[Any]: ...  # fmt: skip
 async def ask(
     ctx: Handler,
@@ -144,6 +144,7 @@ async def ask(
     name: str | None = None,
     repairs: int = REPAIRS,
     rounds: int = ROUNDS,
+    pause: bool = True,
 ) -> Answer[Any]:
     """Ask a model in a handler, and pay once, whatever is killed when.
 
@@ -167,17 +168,18 @@ async def ask(
         name: another call than that of the same question without it, or with another name.
         repairs: how often an answer that does not fit is asked for again, with the error.
         rounds: how often the model may call tools before the answer.
+        pause: False leaves the lineage running at a fault of the account, for handlers that go on without an answer.
 
     Raises:
         CostRefused: a ceiling has no room. A handler that lets it through is put off, or fails with ``cost``.
         ProviderBusy, AccountFault: put off; the latter pauses the lineage with the provider's words.
-        Transient: tried again, by the kind's rule.
+        AnswerLost, Transient: tried again, by the kind's rule.
         AnswerError: there is no answer that could be used: refused, cut off, invalid, or too many rounds.
         NotInstalled, ValueError: the app has no table for answers; an argument is not valid.
     """
     asked = _conversation(
         cast(Context, ctx), model, messages, schema=schema, tools=tools, spawns=spawns,
-        max_output_tokens=max_output_tokens, parameters=parameters, cache=cache, name=name,
+        max_output_tokens=max_output_tokens, parameters=parameters, cache=cache, name=name, pauses=pause,
     )  # fmt: skip
     return await _answered(asked, tools, spawns, repairs, rounds)
 
@@ -219,7 +221,7 @@ def _incomplete(asked: Conversation, exchange: Exchange) -> Exception:
 def _conversation(
     ctx: Context, model: Model | str, messages: str | Sequence[Message], *, schema: Schema | None,
     tools: Sequence[Callable[..., Any]], spawns: Sequence[Kind], max_output_tokens: int,
-    parameters: Mapping[str, Any] | None, cache: Cache | None, name: str | None,
+    parameters: Mapping[str, Any] | None, cache: Cache | None, name: str | None, pauses: bool,
 ) -> Conversation:  # fmt: skip
     if cache not in (None, "lineage", "all"):
         raise ValueError(f"cache is {cache!r}: give 'lineage', 'all' or None")
@@ -229,7 +231,7 @@ def _conversation(
     if declared := [tool.declaration for tool in tools_of(tools, spawns).values()]:
         sent["tools"] = declared
     return Conversation(
-        Desk(ctx, chosen, chosen.priced(), cache), told, sent, json_schema, check, max_output_tokens, name
+        Desk(ctx, chosen, chosen.priced(), cache, pauses), told, sent, json_schema, check, max_output_tokens, name
     )
 
 

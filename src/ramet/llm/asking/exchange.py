@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ramet import ClaimLost, Context, Permanent, Reservation, StoreError, TransactionRefused, Transient, own_logger
-from ramet.llm.asking.answer import AccountFault, ProviderBusy, RequestRefused
+from ramet.llm.asking.answer import AccountFault, AnswerLost, ProviderBusy, RequestRefused
 from ramet.llm.asking.model import Model, connections
 from ramet.llm.calls import BUSY_SECONDS, account_fault, learn_rates, pause, take_turn
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, ProviderError, Refused, TooBusy
@@ -81,6 +81,8 @@ class Desk:
     model: Model
     price: Price
     cache: Cache | None
+    pauses: bool = True
+    """False: a fault of the account pauses nothing."""
 
     @property
     def scope(self) -> str:
@@ -187,7 +189,7 @@ class Desk:
             )
         except Ambiguous as error:
             await reservation.settle(reservation.amount)
-            raise Transient(f"it may have been answered, and is booked in full: {error}") from error
+            raise AnswerLost(f"it may have been answered, and is booked in full: {error}") from error
         except ProviderError as error:
             await reservation.settle(0)
             raise await self._translated(error) from error
@@ -195,7 +197,7 @@ class Desk:
         answer = sent.answer
         if answer is None:
             await reservation.settle(reservation.amount)
-            raise Transient(f"{place} took the request on and did not answer it")
+            raise AnswerLost(f"{place} took the request on and did not answer it")
         if answer.state in (AnswerState.SUCCEEDED, AnswerState.INCOMPLETE):
             return answer
         await reservation.settle(cost_of(answer.usage, self.price) if answer.usage_known else reservation.amount)
@@ -215,7 +217,8 @@ class Desk:
             await self.ctx.adapt(self.model.resource("requests"), remaining=0, reset_seconds=seconds)
             return ProviderBusy(str(error), seconds, self.model.place)
         if isinstance(error, NotAllowed):
-            await pause(self.ctx, str(error))
+            if self.pauses:
+                await pause(self.ctx, str(error))
             return AccountFault(str(error), self.model.place)
         return RequestRefused(str(error)) if isinstance(error, Refused) else Transient(str(error))
 

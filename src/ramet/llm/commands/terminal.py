@@ -13,8 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from ramet import NANO_DOLLARS, as_usd
-from ramet.commands.terminal import ProgressLines, columns, console, counted, emit, on_terminal, plain
+from ramet import as_usd
+from ramet.commands.terminal import ProgressLines, columns, console, counted, emit, on_terminal, plain, short_usd
 from ramet.llm.app import NO_CEILING
 from ramet.llm.pricing.mode_choice import span
 from ramet.llm.status import ItemState, JobStatus, JobWait
@@ -26,20 +26,13 @@ STYLES = {
 }  # fmt: skip
 
 
-def short(nano_dollars: int) -> str:
-    """An amount for a glance: cents, or as many digits as a small one needs."""
-    if abs(nano_dollars) >= NANO_DOLLARS // 10 or not nano_dollars:
-        return f"${nano_dollars / NANO_DOLLARS:,.2f}"
-    return f"${nano_dollars / NANO_DOLLARS:.2g}" if abs(nano_dollars) >= 100_000 else "<$0.0001"
-
-
 def money(status: JobStatus) -> str:
     """Spent, reserved and limit, in few words."""
     lineage = status.job.lineage
-    told = f"{short(lineage.spent)} spent"
+    told = f"{short_usd(lineage.spent)} spent"
     if lineage.reserved:
-        told += f" + {short(lineage.reserved)} reserved"
-    return told if costs_nothing(status) else f"{told} of {short(lineage.max_cost or 0)}"
+        told += f" + {short_usd(lineage.reserved)} reserved"
+    return told if costs_nothing(status) else f"{told} of {short_usd(lineage.max_cost or 0)}"
 
 
 def costs_nothing(status: JobStatus) -> bool:
@@ -169,8 +162,8 @@ def show_jobs(found: Sequence[JobStatus]) -> Table:
     for one in found:
         table.add_row(
             Text(plain(one.job.name)), Text(one.state, style=STYLES.get(one.state, "")),
-            f"{one.done:,}/{one.total:,}", f"{one.items[ItemState.FAILED]:,}", short(one.job.lineage.spent),
-            "-" if costs_nothing(one) else short(one.job.lineage.max_cost or 0), span(one.elapsed_seconds),
+            f"{one.done:,}/{one.total:,}", f"{one.items[ItemState.FAILED]:,}", short_usd(one.job.lineage.spent),
+            "-" if costs_nothing(one) else short_usd(one.job.lineage.max_cost or 0), span(one.elapsed_seconds),
             Text(plain(one.job.settings.source)),
         )  # fmt: skip
     return table

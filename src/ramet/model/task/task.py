@@ -388,6 +388,19 @@ class BlockCount(NamedTuple):
     times: int
 
 
+class ParentBlockCount(NamedTuple):
+    """Refusals to one parent beyond the rows that its lineage may have: counted, without their keys."""
+
+    tracking_id: str
+    kind: str
+    """Of what was refused."""
+    reason: str
+    times: int
+    parent_id: str
+    parent_kind: str
+    parent_key: str
+
+
 @dataclass(frozen=True, slots=True)
 class TransitionRecord:
     """A stored change of state that no attempt tells: cancel, revive, expiry and their like."""

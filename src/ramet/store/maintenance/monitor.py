@@ -26,7 +26,7 @@ from ramet.model.alerts.rules import (
 )
 from ramet.model.money import ALL_DAYS, day_of
 from ramet.store.answers import MonitorStepResult
-from ramet.store.maintenance.monitor_facts import budgets, current_findings, grown, shares
+from ramet.store.maintenance.monitor_facts import ALERTED, budgets, current_findings, grown, shares
 from ramet.store.maintenance.notification_outbox import Outbox
 from ramet.store.rows.blocks import BLOCK_KEY, demands_of
 from ramet.store.rows.lineages import LINEAGE_LIST, lineage_of
@@ -268,7 +268,8 @@ def gather(session: Session, limits: MonitorLimits, *, force: bool = False) -> M
     end = min(newest, last + WINDOW)
     rows = session.rows(
         "SELECT t.seq, t.tracking_id, t.key, t.id, t.kind, t.spawn_depth FROM ramet_tasks t "
-        "WHERE t.seq > ? AND t.seq <= ? AND (t.spawn_depth > ? OR ((SELECT COUNT(*) FROM ramet_identities i "
+        f"WHERE t.seq > ? AND t.seq <= ? AND {ALERTED} AND (t.spawn_depth > ? OR ("
+        "(SELECT COUNT(*) FROM ramet_identities i "
         # What was handed on is no further demand: a pipeline of many stages is not judged task by task.
         "WHERE i.key = t.key AND i.tracking_id = t.tracking_id) > ? AND (SELECT COUNT(*) FROM ramet_identities i "
         "JOIN ramet_tasks c ON c.seq = i.seq LEFT JOIN ramet_tasks p ON p.id = c.parent_id WHERE i.key = t.key "

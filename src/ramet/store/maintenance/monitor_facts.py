@@ -39,6 +39,8 @@ COUNTED_MAX = 10_000
 LINEAGES_MAX = 2_000
 """Open lineages with the soonest deadlines that one look reads."""
 NAMES_MAX = 500
+ALERTED = "NOT EXISTS (SELECT 1 FROM ramet_alert_thresholds h WHERE h.kind = t.kind AND h.demands IS NULL)"
+"""Of a task `t` whose kind does not declare that it is never alerted about."""
 
 
 def current_findings(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
@@ -212,12 +214,13 @@ def budgets(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
 def grown(session: Session, first: int, last: int, limits: MonitorLimits) -> list[AlertFinding]:
     """Lineages that spawned tasks of this window brought near to their limit of tasks or depth.
 
-    Who submits roots knows how many there are, and may have set the limit to just that: it is no sign of growth.
+    Who submits roots knows how many there are, and may have set the limit to just that: it is no sign of growth. Nor
+    is it one of kinds that are never alerted about.
     """
     rows: list[tuple[Any, ...]] = session.rows(
         "SELECT t.tracking_id, MAX(t.spawn_depth), MAX(g.tasks), MAX(g.max_tasks), MAX(g.max_spawn_depth) "
         "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id WHERE t.seq > ? AND t.seq <= ? "
-        "AND t.spawn_depth > 0 AND g.live > 0 AND ((g.max_tasks >= ? AND g.tasks >= ? * g.max_tasks) "
+        f"AND t.spawn_depth > 0 AND {ALERTED} AND g.live > 0 AND ((g.max_tasks >= ? AND g.tasks >= ? * g.max_tasks) "
         "OR (g.max_spawn_depth >= ? AND t.spawn_depth >= ? * g.max_spawn_depth)) GROUP BY t.tracking_id LIMIT ?",
         (first, last, limits.budget_of_min, limits.budget_share, limits.budget_of_min, limits.budget_share, NAMES_MAX),
     )

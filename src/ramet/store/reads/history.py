@@ -9,7 +9,17 @@ from typing import Any
 
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.reasons import restored
-from ramet.model.task.task import Attempt, AttemptLog, Block, BlockCount, LogLine, Task, TaskHistory, TransitionRecord
+from ramet.model.task.task import (
+    Attempt,
+    AttemptLog,
+    Block,
+    BlockCount,
+    LogLine,
+    ParentBlockCount,
+    Task,
+    TaskHistory,
+    TransitionRecord,
+)
 from ramet.store.answers import KeyRecord
 from ramet.store.reads.tasks import LIMIT_MAX, get, tasks_of
 from ramet.store.rows.blocks import BLOCK_LIST, block_of
@@ -125,6 +135,27 @@ def known(session: Session, kind: str, key: str, tracking_id: str | None = None,
     blocks = _blocks(session, kind, key, lineages, most + 1)
     holder = holders(session, [(kind, key)]).get((kind, key))
     return KeyRecord(newest_first, tuple(blocks[:most]), holder, more or cut or len(blocks) > most)
+
+
+def parent_block_counts(
+    session: Session, tracking_id: str | None = None, *, kind: str | None = None, limit: int = 100
+) -> list[ParentBlockCount]:
+    """Return the refusals that no row names, by parent, kind and reason, the most frequent first; at most 1,000.
+
+    Args:
+        tracking_id: of one lineage; None: of the newest 1,000 of each state.
+        kind: of what was refused; None: any.
+    """
+    lineages = [tracking_id] if tracking_id is not None else _with_blocks(session, ())[0]
+    listed, values = session.members(lineages)
+    of_kind = "" if kind is None else " AND c.kind = ?"
+    rows = session.rows(
+        "SELECT c.tracking_id, c.kind, c.reason, c.count, c.parent_id, t.kind, t.key FROM ramet_block_counts c "
+        f"JOIN ramet_tasks t ON t.id = c.parent_id WHERE c.tracking_id {listed}{of_kind} "
+        "ORDER BY c.count DESC, c.tracking_id, c.parent_id, c.kind, c.reason LIMIT ?",
+        (values, *(() if kind is None else (kind,)), max(1, min(limit, LIMIT_MAX))),
+    )
+    return [ParentBlockCount(*row) for row in rows]
 
 
 def _within(session: Session, kind: str, key: str, tracking_id: str) -> list[tuple[int, str]]:

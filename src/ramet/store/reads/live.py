@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import LineageState
-from ramet.model.task.task import Wait
-from ramet.model.views import CLAIMABLE, COUNT_MAX, BoundedCount, LiveCounts
+from ramet.model.task.task import LIVE, TaskState, Wait
+from ramet.model.views import CLAIMABLE, COUNT_MAX, BoundedCount, LiveCounts, ProblemCounts
 from ramet.store.reads.tasks import next_due_at
+from ramet.store.rows.tallies import ended_since
 from ramet.store.rows.workers import workers
 from ramet.store.session import Row, Session
 
@@ -19,6 +20,8 @@ CLASSES_MAX = 100
 """So many classes (a queue, a kind, a rank) are compared for the task that waits for longest."""
 RESOURCES_MAX = 20
 """So many resources are, those that are due for a look for longest."""
+RECENT_SECONDS = 3_600.0
+"""How long a failure counts as recent."""
 FIRST_IN_LINE = 100
 """Of each so many: turns are fair, so the oldest is not always the first."""
 
@@ -67,8 +70,7 @@ def present(session: Session) -> LiveCounts:
     """Return what is live and what it waits for, counted up to a bound."""
     processing, stale, lease_until, claimed_at = _claim_counts(session)
     waiting = _oldest(session)
-    firing = counted(session, "SELECT 1 FROM ramet_alerts WHERE state = 'firing'")
-    opened = counted(session, "SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL")
+    firing, opened = _alerts_and_breakers(session)
     return LiveCounts(
         at=session.now,
         processing=processing,
@@ -84,11 +86,39 @@ def present(session: Session) -> LiveCounts:
             for state in LineageState
         },
         workers_alive=sum(worker.alive for worker in workers(session)),
-        alerts_firing=firing.number,
-        breakers_open=opened.number,
+        alerts_firing=firing,
+        breakers_open=opened,
         next_due_at=next_due_at(session),
         joined=_joined(session),
     )
+
+
+def problem_counts(session: Session) -> ProblemCounts:
+    """Return what is wrong now: four bounded counts, cheap enough for every page."""
+    firing, opened = _alerts_and_breakers(session)
+    return ProblemCounts(
+        failed=ended_since(session, "failed", session.now - RECENT_SECONDS),
+        alerts_firing=firing,
+        stale=_claim_counts(session)[1],
+        breakers_open=opened,
+    )
+
+
+def state_counts(session: Session) -> dict[str, BoundedCount]:
+    """Return how many tasks are in each state but success, which no index counts; each up to a bound."""
+    tables = {state: "ramet_live" if state in LIVE else "ramet_unsuccessful" for state in TaskState}
+    return {
+        state.value: counted(session, f"SELECT 1 FROM {table} WHERE state = ?", (state.value,))
+        for state, table in tables.items()
+        if state is not TaskState.SUCCESS
+    }
+
+
+def _alerts_and_breakers(session: Session) -> tuple[int, int]:
+    """How many alerts fire, and how many breakers are open."""
+    firing = counted(session, "SELECT 1 FROM ramet_alerts WHERE state = 'firing'")
+    opened = counted(session, "SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL")
+    return firing.number, opened.number
 
 
 def _claim_counts(session: Session) -> Row:

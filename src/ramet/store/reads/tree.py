@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from ramet.model.reasons import restored
@@ -10,9 +12,11 @@ from ramet.model.task.task import UNSUCCESSFUL, TaskState
 from ramet.model.values import read_json
 from ramet.model.views import (
     BELOW_LOOKS_MAX,
+    BELOW_ONE_MAX,
     BRANCH_LOOKS_MAX,
     CHILDREN_MAX,
     DELAYS_MAX,
+    FAILED_LOOKS_MAX,
     LINEAGE_LOOKS_MAX,
     BoundedCount,
     KindStateCount,
@@ -23,6 +27,7 @@ from ramet.model.views import (
     WaitReason,
 )
 from ramet.store.reads.tasks import FROM_TASKS, LIMIT_MAX, TASK_LIST, TreeCondition, grown_from_lineage, task_of
+from ramet.store.rows.money import SPENT
 from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Row, Session
 
@@ -94,21 +99,46 @@ def twigs(
 
 def _tree_tasks(session: Session, seqs: list[int]) -> tuple[TreeTask, ...]:
     listed, values = session.members(seqs)
-    deepest = min(CHILDREN_MAX, BELOW_LOOKS_MAX // max(1, len(seqs)))
     rows = session.rows(
         "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id LIMIT ?) c), "
-        "(WITH RECURSIVE below (id) AS (SELECT c.id FROM ramet_tasks c WHERE c.parent_id = t.id "
-        "UNION ALL SELECT c.id FROM below b JOIN ramet_tasks c ON c.parent_id = b.id) "
-        "SELECT COUNT(*) FROM (SELECT 1 FROM below LIMIT ?) b), "
         "(SELECT w.remaining FROM ramet_waits w WHERE w.seq = t.seq AND w.waiting = 1), "
         f"{TASK_LIST} {FROM_TASKS} WHERE t.seq {listed} ORDER BY t.seq",
-        (CHILDREN_MAX + 1, deepest + 1, values),
+        (CHILDREN_MAX + 1, values),
     )
-    return tuple(
-        TreeTask(
-            task_of(tuple(task)), _bounded_count(children, CHILDREN_MAX), _below(below, deepest, children), waits_for
-        )
-        for children, below, waits_for, *task in rows
+    if not rows:
+        return ()
+    tasks = [task_of(tuple(task)) for _, _, *task in rows]
+    [(spent,)] = session.rows("SELECT spent FROM ramet_lineages WHERE tracking_id = ?", (tasks[0].tracking_id,))
+    most = max(1, min(BELOW_ONE_MAX, BELOW_LOOKS_MAX // len(rows)))
+    below = session.look_up(_below(most, with_money=spent > 0), [(row[2],) for row in rows])
+    failed = failed_chains(session, tasks[0].tracking_id)
+    failures, cut = counts_above(failed[:FAILED_LOOKS_MAX]), len(failed) > FAILED_LOOKS_MAX
+    found: list[TreeTask] = []
+    for task, (children, waits_for, *_), [(number, until, money)] in zip(tasks, rows, below, strict=True):
+        found.append(
+            TreeTask(
+                task, _bounded_count(children, CHILDREN_MAX), _grown(number - 1, most, children), waits_for,
+                BoundedCount(failures.get(task.id, 0), cut), until, int(money or 0),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _grown(number: int, most: int, children: int) -> BoundedCount:
+    """Where the counting stopped, there are at least as many as children."""
+    return BoundedCount(number) if number <= most else BoundedCount(max(most, min(children, CHILDREN_MAX)), True)
+
+
+def _below(most: int, *, with_money: bool) -> str:
+    """A SELECT for the number of a task: how many it and those below it are, their last end, what they spent."""
+    of_it = "SELECT SUM({SPENT}) FROM ramet_reservations r WHERE r.tracking_id = b.tracking_id AND r.seq = b.seq"
+    columns = "c.id, c.seq, c.tracking_id, c.finished_at"
+    return (
+        "SELECT COUNT(*), CASE WHEN COUNT(b.finished_at) = COUNT(*) THEN MAX(b.finished_at) END, "
+        f"{f'SUM(({of_it}))'.format(SPENT=SPENT) if with_money else '0'} "
+        f"FROM (WITH RECURSIVE below (id, seq, tracking_id, finished_at) AS (SELECT {columns} FROM ramet_tasks c "
+        f"WHERE c.seq = ? UNION ALL SELECT {columns} FROM below b JOIN ramet_tasks c ON c.parent_id = b.id) "
+        f"SELECT * FROM below LIMIT {most + 2}) b"
     )
 
 
@@ -116,9 +146,29 @@ def _bounded_count(number: int, most: int) -> BoundedCount:
     return BoundedCount(min(number, most), number > most)
 
 
-def _below(number: int, most: int, children: int) -> BoundedCount:
-    """Where the counting stopped, there are at least as many as children."""
-    return BoundedCount(number) if number <= most else BoundedCount(max(most, min(children, CHILDREN_MAX)), True)
+Chain = tuple[str, ...]
+"""Ids from a root to a task, itself included."""
+
+
+def chains(rows: Sequence[Row]) -> list[Chain]:
+    """Return the chains of tasks from rows of their id and ``ancestry_chain``."""
+    return [(*json.loads(ancestors), task_id) for task_id, ancestors in rows]
+
+
+def failed_chains(session: Session, tracking_id: str) -> list[Chain]:
+    """Return the chains of the first failed tasks of a lineage, one more than :data:`FAILED_LOOKS_MAX` at most."""
+    return chains(
+        session.rows(
+            "SELECT t.id, t.ancestry_chain FROM ramet_unsuccessful u JOIN ramet_tasks t ON t.seq = u.seq "
+            "WHERE u.tracking_id = ? AND u.state = ? ORDER BY u.seq LIMIT ?",
+            (tracking_id, TaskState.FAILED.value, FAILED_LOOKS_MAX + 1),
+        )
+    )
+
+
+def counts_above(some: Iterable[Chain]) -> Counter[str]:
+    """Count by task how many of these chains end below it."""
+    return Counter(one for chain in some for one in chain[:-1])
 
 
 # --- one task, one number

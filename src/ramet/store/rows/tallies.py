@@ -272,6 +272,12 @@ def tallies(session: Session, since: float | None = None, *, kinds: bool = True)
     )
 
 
+def ended_since(session: Session, state: str, since: float) -> int:
+    """Return how many tasks ended in this state in the spans that end after a moment (Unix seconds)."""
+    found = _read(session, f"ended_{state} FROM ramet_tallies", since)
+    return sum(int(count) for _, _, count in found)
+
+
 def _in_time(item: tuple[tuple[Moment, *tuple[str, ...]], object]) -> tuple[object, ...]:
     (seconds, at), *names = item[0]
     return (at, seconds, *names)

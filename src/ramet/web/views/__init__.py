@@ -8,6 +8,7 @@ from ramet.web.views import (
     administration,
     alerts,
     api_docs,
+    bulk,
     costs,
     flow,
     lineages,
@@ -17,14 +18,17 @@ from ramet.web.views import (
     search,
     submit,
     tasks,
+    timeline,
     work,
 )
 
 PAGES: tuple[Page, ...] = (
     *overview.PAGES,
+    *timeline.PAGES,
     *lineages.PAGES,
     *tasks.PAGES,
     *tasks.EXPLAIN_PAGES,
+    bulk.PAGE,
     *search.PAGES,
     *costs.PAGES,
     *api_docs.PAGES,
@@ -48,6 +52,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     search.router,
     submit.router,
     tasks.router,
+    timeline.router,
     work.router,
 )
 """In the order of the document."""

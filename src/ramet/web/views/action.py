@@ -218,7 +218,7 @@ async def asked(request: Request) -> Response:
         _require_admin(visit)
         return await _form(visit, action, given, given)
     except (BadInput, NotFound) as error:
-        return _refusal(visit, action, given, error)
+        return await _refusal(visit, action, given, error)
 
 
 async def acted(request: Request) -> Response:
@@ -234,7 +234,7 @@ async def acted(request: Request) -> Response:
             raise BadInput(f"reason: give at most {REASON_CHARACTERS_MAX} characters, and no NUL")
         done = await perform(visit.client, action, read_fields(action, given), Person(visit.visitor.by, reason))
     except (BadInput, NotFound) as error:
-        return _refusal(visit, action, given, error, form)
+        return await _refusal(visit, action, given, error, form)
     visit.dashboard.flashes.tell(visit.visitor.csrf, done.message)
     return RedirectResponse(back_to(form.get("back", "")), status_code=303)
 
@@ -274,7 +274,8 @@ async def _form(visit: Visit, action: Action, given: Mapping[str, str], fixed: M
     words = action.about
     if not missing(action, given):
         words = await question(visit.client, action, read_fields(action, given))
-    return render(visit, PAGE, _context(visit, action, given, fixed, words=words))
+    context = _context(visit, action, given, fixed, words=words)
+    return render(visit, PAGE, context, problems=await visit.client.problem_counts())
 
 
 def _context(
@@ -305,7 +306,7 @@ def _input(action: Action, name: str, field: FieldInfo, given: Mapping[str, str]
     return Input(name, field.title or name, field.description or "", value, is_fixed, field.is_required(), choices)
 
 
-def _refusal(
+async def _refusal(
     visit: Visit, action: Action, given: Mapping[str, str], error: Exception, form: Mapping[str, str] | None = None
 ) -> Response:
     status = 403 if isinstance(error, _Forbidden) else 404 if isinstance(error, NotFound) else 400
@@ -316,4 +317,4 @@ def _refusal(
         visit, action, given, {}, line=one_line(error), reason=form.get("reason", "")[:REASON_CHARACTERS_MAX],
         back=form.get("back"),
     )  # fmt: skip
-    return render(visit, PAGE, context, status)
+    return render(visit, PAGE, context, status, await visit.client.problem_counts())

@@ -11,6 +11,7 @@ from ramet import BlockPage, Client, Lineage, WaitReason
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
+from ramet.model.timeline import TIMELINE_FILTERS
 from ramet.model.views import LINEAGE_ORDERS
 from ramet.web.answer import Answer, AsObject, stored_lineage
 from ramet.web.page import BadInput, ClientDep, Cursor, Id, Limit, OptionalText, Page, Text, Visit
@@ -274,6 +275,8 @@ async def list_blocks(
 
 
 ACTS_MAX = 20
+FAILED_MAX = 5
+"""Failed tasks on the page of a lineage, the newest."""
 DELAYS_MAX = 10
 
 
@@ -303,8 +306,13 @@ async def lineage_page(visit: Visit) -> dict[str, Any]:
     """One lineage: what it used, what is in it, what was refused, what people did."""
     tracking_id = visit.id("tracking_id")
     found = await load_detail(visit.client, tracking_id)
+    only = visit.word("only", TIMELINE_FILTERS)
+    failed = await visit.client.tasks(tracking_id=tracking_id, states=["failed"], newest=True, limit=FAILED_MAX)
     return {
         "one": found,
+        "only": only,
+        "failed": failed.tasks,
+        "filtered": None if only is None else await visit.client.timeline(tracking_id, only=only),
         "level": await tasks.load_level(visit.client, tracking_id=tracking_id),
         "delays": found.delays[:DELAYS_MAX],
         "acts": await visit.client.acts(tracking_id, limit=ACTS_MAX),

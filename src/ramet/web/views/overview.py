@@ -1,10 +1,11 @@
-"""Overview: running and waiting tasks, the ends of the last hour; from tallies and bounded reads only."""
+"""Overview: what is wrong, what runs and waits, and what ended in an hour, a day or a week; from tallies only."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter
 
@@ -18,8 +19,30 @@ from ramet.web.answer import Answer, AsObject, BoundedCountAnswer
 from ramet.web.page import ClientDep, Page, Visit
 from ramet.web.views.lineages import LineageAnswer, lineage_answers
 
-WINDOW_SECONDS = 3_600.0
 MINUTE_SECONDS = 60.0
+RATE_MINUTES = 5
+
+
+class Window(NamedTuple):
+    """A time that is looked back over."""
+
+    words: str
+    spans: int
+    """Bars of its chart."""
+    span_seconds: float
+
+
+WindowName = Literal["1h", "24h", "7d"]
+WINDOWS: dict[str, Window] = {
+    "1h": Window("the last hour", 60, MINUTE_SECONDS),
+    "24h": Window("the last 24 hours", 24, 3_600.0),
+    "7d": Window("the last 7 days", 28, 6 * 3_600.0),
+}
+"""Tallies keep minutes for 3 hours and hours for 8 days."""
+ALERTS_MAX = 5
+FAILING_MAX = 5
+REASONS_MAX = 3
+"""Of one kind, those that were most frequent."""
 GOOD = ("success", "filtered", "skipped")
 BAD = ("failed", "cancelled")
 KINDS_MAX = 100
@@ -37,8 +60,8 @@ WAITS = {
 }
 
 
-class Minute(Answer):
-    """Tasks that ended in one minute."""
+class EndSpan(Answer):
+    """Tasks that ended in one span of the window: a minute, an hour or six hours."""
 
     at: float
     good: int
@@ -48,16 +71,18 @@ class Minute(Answer):
 
 
 class KindAnswer(Answer):
-    """Activity of a kind in the last hour."""
+    """Activity of a kind in the window."""
 
     kind: str
     live: int
     """Pending or processing now."""
     created: int
     ended: dict[str, int]
-    """Tasks that ended in the last hour, by state."""
+    """Tasks that ended, by state."""
     failed_share: float | None
     """Of those that ended; null when none did."""
+    reasons: dict[str, int]
+    """Why tasks of the kind failed: the most frequent reasons."""
     waited_p50_seconds: float | None
     """From when an attempt was due to its claim; the upper end of the bucket in which the quantile lies."""
     waited_p95_seconds: float | None
@@ -89,6 +114,7 @@ class OverviewAnswer(Answer):
     """Everything at a glance."""
 
     at: float
+    window: WindowName
     ended_per_minute: float
     """Mean of the present minute and the four before it."""
     waiting: BoundedCountAnswer
@@ -100,7 +126,14 @@ class OverviewAnswer(Answer):
     stale: int
     oldest_claimed_at: float | None
     failed_share: float | None
-    """Of the tasks that ended in the last hour; null when none did."""
+    """Of the tasks that ended in the window; null when none did."""
+    ended: dict[str, int]
+    """Tasks that ended in the window, by state."""
+    waited_p50_seconds: float | None
+    """From when an attempt was due to its claim, over all kinds; the upper end of its bucket."""
+    waited_p95_seconds: float | None
+    ran_p50_seconds: float | None
+    ran_p95_seconds: float | None
     workers_alive: int
     alerts_firing: int
     breakers_open: int
@@ -108,10 +141,10 @@ class OverviewAnswer(Answer):
     """Nano-dollars."""
     day_ceiling: int | None
     next_due_at: float | None
-    minutes: list[Minute]
-    """The last hour, the oldest first."""
+    spans: list[EndSpan]
+    """The window, the oldest span first."""
     depths: list[int]
-    """Tasks created in the last hour by spawn depth 0 to 10, then deeper."""
+    """Tasks created in the window by spawn depth 0 to 10, then deeper."""
     kinds: list[KindAnswer]
     waits: dict[str, BoundedCountAnswer]
     """Pending tasks by what they wait for; empty for nothing but a worker."""
@@ -121,24 +154,26 @@ class OverviewAnswer(Answer):
     paused: list[PausedAnswer]
     breakers: list[BreakerAnswer]
     failed: dict[str, int]
-    """Why tasks failed in the last hour."""
+    """Why tasks failed in the window."""
     refused: dict[str, int]
-    """Spawns that the guard refused in the last hour, by reason."""
+    """Spawns that the guard refused in the window, by reason."""
     newest: list[LineageAnswer]
     """Running and paused lineages first, then the newest."""
 
 
-async def load_overview(client: Client) -> OverviewAnswer:
+async def load_overview(client: Client, window: WindowName = "1h") -> OverviewAnswer:
     """Look at everything once."""
     present, spent = await client.present(), await client.costs(limit=1)
-    begin = (present.at // MINUTE_SECONDS - 59) * MINUTE_SECONDS
+    _, spans, seconds = WINDOWS[window]
+    begin = (present.at // seconds - (spans - 1)) * seconds
     # A span belongs to the answer when it ends after the moment asked for.
-    hour, ever = await client.tallies(begin), await client.tallies()
+    recent, ever = await client.tallies(begin), await client.tallies()
     unserved, queues = await client.unserved(), await client.queues()
     breakers = [one for one in await client.resources(limit=20) if one.opened_at is not None]
     return OverviewAnswer(
+        window=window,
         **_now(present, spent.day),
-        **_of_hour(hour, ever, begin, present.at),
+        **_of_window(recent, ever, WINDOWS[window], begin, present.at),
         unserved=list(unserved[:50]),
         paused=[one for one in queues if one.paused_at is not None][:50],
         breakers=[BreakerAnswer.model_validate(one) for one in breakers],
@@ -156,60 +191,82 @@ def _now(present: LiveCounts, day: Ceiling) -> dict[str, Any]:
     }
 
 
-def _of_hour(hour: Tallies, ever: Tallies, begin: float, now: float) -> dict[str, Any]:
-    minutes = [begin + number * MINUTE_SECONDS for number in range(60)]
-    good, bad = dict.fromkeys(minutes, 0), dict.fromkeys(minutes, 0)
-    for row in hour.rows:
-        if row.at in good:
-            good[row.at] += _count(row, GOOD)
-            bad[row.at] += _count(row, BAD)
-    made = [Minute(at=at, good=good[at], bad=bad[at]) for at in minutes]
-    of_kinds = _by_kind(hour)
+def _of_window(recent: Tallies, ever: Tallies, window: Window, begin: float, now: float) -> dict[str, Any]:
+    of_kinds = _by_kind(recent)
     total = Tallies(tuple(of_kinds.values()), ()).total()
-    reasons: dict[str, int] = {}
-    for reason in hour.reasons:
-        if reason.what == "failed":
-            reasons[reason.reason] = reasons.get(reason.reason, 0) + reason.count
+    failed = [reason for reason in recent.reasons if reason.what == "failed"]
+    reasons: dict[str, Counter[str]] = {}
+    for one in failed:
+        reasons.setdefault(one.kind, Counter())[one.reason] += one.count
     return {
-        "minutes": made,
-        "ended_per_minute": sum(one.good + one.bad for one in made[-5:]) * MINUTE_SECONDS / max(now - made[-5].at, 1.0),
+        "spans": _spans(recent, window, begin),
+        "ended_per_minute": _ended_per_minute(recent, now),
         "failed_share": failed_share(total),
+        "ended": dict(total.ended),
         "depths": list(total.depths),
-        "kinds": _kinds(of_kinds, ever),
-        "failed": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:20]),
-        "refused": dict(sorted(hour.refused().items(), key=lambda item: (-item[1], item[0]))),
+        "kinds": _kinds(of_kinds, ever, reasons),
+        "failed": dict(_most(sum(reasons.values(), Counter()), 20)),
+        "refused": dict(_most(recent.refused())),
+        **_quantiles(total),
     }
 
 
-def _kinds(hour: Mapping[str, Tally], ever: Tallies) -> list[KindAnswer]:
+def _spans(recent: Tallies, window: Window, begin: float) -> list[EndSpan]:
+    at = [begin + number * window.span_seconds for number in range(window.spans)]
+    good, bad = dict.fromkeys(at, 0), dict.fromkeys(at, 0)
+    for row in recent.rows:
+        span = row.at // window.span_seconds * window.span_seconds
+        if span in good:
+            good[span] += _count(row, GOOD)
+            bad[span] += _count(row, BAD)
+    return [EndSpan(at=span, good=good[span], bad=bad[span]) for span in at]
+
+
+def _ended_per_minute(recent: Tallies, now: float) -> float:
+    begin = (now // MINUTE_SECONDS - (RATE_MINUTES - 1)) * MINUTE_SECONDS
+    ended = sum(sum(row.ended.values()) for row in recent.rows if row.at >= begin)
+    return ended * MINUTE_SECONDS / max(now - begin, 1.0)
+
+
+def _most(counts: Mapping[str, int], most: int | None = None) -> list[tuple[str, int]]:
+    """The most frequent first."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+
+
+def _kinds(recent: Mapping[str, Tally], ever: Tallies, reasons: Mapping[str, Mapping[str, int]]) -> list[KindAnswer]:
+    """The kinds that are busy: those that failed most come first, then those with most live tasks."""
     live = {row.kind: row.live for row in ever.rows}
     nothing = Tallies((), ()).total()
-    busy = sorted(
-        {*hour, *(kind for kind, count in live.items() if count)}, key=lambda kind: (-live.get(kind, 0), kind)
-    )
-    return [_kind(hour.get(kind, nothing), kind, live.get(kind, 0)) for kind in busy[:KINDS_MAX]]
+    tallies = {kind: recent.get(kind, nothing) for kind in {*recent, *(kind for kind, count in live.items() if count)}}
+    busy = sorted(tallies, key=lambda kind: (-tallies[kind].ended.get("failed", 0), -live.get(kind, 0), kind))
+    return [
+        KindAnswer(
+            kind=kind,
+            live=live.get(kind, 0),
+            created=tallies[kind].created,
+            ended=dict(tallies[kind].ended),
+            failed_share=failed_share(tallies[kind]),
+            reasons=dict(_most(reasons.get(kind, {}), REASONS_MAX)),
+            **_quantiles(tallies[kind]),
+        )
+        for kind in busy[:KINDS_MAX]
+    ]
 
 
-def _by_kind(hour: Tallies) -> dict[str, Tally]:
-    """Add up each kind over the whole hour. An hour may have thousands of rows: each is read once."""
+def _quantiles(total: Tally) -> dict[str, float | None]:
+    return {
+        f"{name}_p{share:.0%}_seconds".replace("%", ""): quantile(histogram, share)
+        for name, histogram in (("waited", total.waited), ("ran", total.ran))
+        for share in (0.5, 0.95)
+    }
+
+
+def _by_kind(recent: Tallies) -> dict[str, Tally]:
+    """Add up each kind over the whole window, which may have thousands of rows: each is read once."""
     rows: dict[str, list[Tally]] = {}
-    for row in hour.rows:
+    for row in recent.rows:
         rows.setdefault(row.kind, []).append(row)
     return {kind: Tallies(tuple(some), ()).total() for kind, some in rows.items()}
-
-
-def _kind(total: Tally, kind: str, live: int) -> KindAnswer:
-    return KindAnswer(
-        kind=kind,
-        live=live,
-        created=total.created,
-        ended=dict(total.ended),
-        failed_share=failed_share(total),
-        waited_p50_seconds=quantile(total.waited, 0.5),
-        waited_p95_seconds=quantile(total.waited, 0.95),
-        ran_p50_seconds=quantile(total.ran, 0.5),
-        ran_p95_seconds=quantile(total.ran, 0.95),
-    )
 
 
 def _count(row: Tally, states: Sequence[str]) -> int:
@@ -304,19 +361,25 @@ router = APIRouter(tags=["overview"])
 
 
 @router.get("/overview")
-async def read_overview(client: ClientDep) -> OverviewAnswer:
-    """Running and waiting tasks, and the ends of the last hour."""
-    return await load_overview(client)
+async def read_overview(client: ClientDep, *, window: WindowName = "1h") -> OverviewAnswer:
+    """Running and waiting tasks, and the ends of the last hour, 24 hours or 7 days."""
+    return await load_overview(client, window)
 
 
 async def overview_page(visit: Visit) -> dict[str, Any]:
-    """Everything at a glance."""
-    one = await load_overview(visit.client)
+    """What is wrong, then everything at a glance."""
+    window: Any = visit.word("window", WINDOWS) or "1h"
+    one = await load_overview(visit.client, window)
     deepest = max((depth for depth, count in enumerate(one.depths) if count), default=0)
+    failing = [kind for kind in one.kinds if kind.ended.get("failed")]
     return {
         "one": one,
         "waits": WAITS,
-        "ends": stacked([(minute.at, minute.good, minute.bad) for minute in one.minutes]),
+        "windows": WINDOWS,
+        "alerts": await visit.client.alerts(limit=ALERTS_MAX),
+        "failing": failing[:FAILING_MAX],
+        "more_failing": max(len(failing) - FAILING_MAX, 0),
+        "ends": stacked([(span.at, span.good, span.bad) for span in one.spans]),
         "depths": bars([(_depth(at), count) for at, count in enumerate(one.depths[: deepest + 1])]),
     }
 

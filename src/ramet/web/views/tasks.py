@@ -396,10 +396,24 @@ def query_of(visit: Visit) -> TaskQuery:
     )
 
 
+ORDERS = ("newest", "oldest")
+BULK_ACTS = {"failed": ("retry", "exclude"), "cancelled": ("retry",), "skipped": ("retry",), "filtered": ("retry",),
+             "pending": ("cancel", "exclude"), "processing": ("cancel",)}  # fmt: skip
+"""What can be done to all tasks of a state."""
+
+
 async def tasks_page(visit: Visit) -> dict[str, Any]:
     """Tasks by state, kind, key, depth, tag and lineage, the newest first."""
-    asked = query_of(visit)._replace(newest=True)
-    return {"page_of_tasks": await load_tasks(visit.client, asked), "asked": asked, "states": STATES}
+    asked = query_of(visit)._replace(newest=visit.word("order", ORDERS) != "oldest")
+    narrowed = asked.kind or asked.key or asked.tracking_id or asked.min_depth or asked.tag
+    return {
+        "page_of_tasks": await load_tasks(visit.client, asked),
+        "asked": asked,
+        "states": STATES,
+        "counts": {} if narrowed else await visit.client.state_counts(),
+        # Only what a bulk act can be filtered by.
+        "bulk_acts": () if asked.key or asked.tag or asked.min_depth else BULK_ACTS.get(asked.state or "", ()),
+    }
 
 
 def _pretty(value: Any) -> JsonText | None:

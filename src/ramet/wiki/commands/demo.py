@@ -21,7 +21,7 @@ from ramet.wiki.commands.expand import ExpandArguments, work
 from ramet.wiki.errors import WikiError
 from ramet.wiki.graphs.search import search_graph
 from ramet.wiki.pipeline import app
-from ramet.wiki.runs import FETCH, MAX_ARTICLES, MAX_DEPTH, RunSettings, run_of
+from ramet.wiki.runs import FETCH, MAX_ARTICLES, MAX_DEPTH, Run, RunSettings, run_of
 from ramet.wiki.sources import dataset
 from ramet.wiki.sources.registry import BUNDLED
 from ramet.wiki.status import RunStatus, graph_of_run
@@ -80,14 +80,14 @@ async def _demonstrate(wanted: ExpandArguments, before: Path | None) -> int:
 
 async def _show(client: Client, out: Console, status: RunStatus, wanted: ExpandArguments) -> None:
     graph, data_dir = Path(wanted.settings.graph), Path(wanted.settings.data_dir)
-    _title(out, "Where it stands")
+    _title(out, "How far it is")
     out.print(terminal.show_status(status, client.place, graph_of_run(graph)))
     _title(out, "Who led to whom (a part)")
     rows = await client.read(tables.ARTICLES, (status.run.run_id,))
     for tree in terminal.discovery_tree(rows, width=3, depth=2):
         out.print(tree)
-    _title(out, "Two refused spawns, explained")
-    async for line in _explained(client, status.run.run_id):
+    _title(out, "Two links that were not followed, explained")
+    async for line in _explained(client, status.run):
         out.print(line)
     _title(out, f"Nearest in meaning to “{QUESTION}”")
     for number, hit in enumerate(search_graph(graph, QUESTION, limit=3, data_dir=data_dir).hits, start=1):
@@ -95,28 +95,27 @@ async def _show(client: Client, out: Console, status: RunStatus, wanted: ExpandA
             out.print(line)
 
 
-async def _explained(client: Client, tracking_id: str) -> AsyncIterator[Text]:
+async def _explained(client: Client, run: Run) -> AsyncIterator[Text]:
     """One stored block of each of the reasons, in words."""
     for reason in EXPLAINED:
-        blocks = await client.blocks(tracking_id, kind=FETCH, reason=reason)
+        blocks = await client.blocks(run.run_id, kind=FETCH, reason=reason)
         if not blocks:
             continue
         telling = [block for block in blocks if len(block.key) >= TELLING_CHARACTERS] or blocks
         block = max(telling, key=lambda block: block.count)
         asked = counted(block.count, "time")
-        yield Text.assemble((plain(block.key), "bold"), f", asked for {asked}: ", (reason, "yellow"))
-        for line in await _explanation_lines(client, block):
+        yield Text.assemble((plain(block.key), "bold"), f", linked {asked}: ", (reason, "yellow"))
+        for line in await _explanation_lines(client, run, block):
             yield Text(f"  {plain(line)}")
 
 
-async def _explanation_lines(client: Client, block: Block) -> list[str]:
-    """What a reason means, what the guard saw, and which articles link there."""
+async def _explanation_lines(client: Client, run: Run, block: Block) -> list[str]:
+    """What a reason means, and which articles link there."""
     rows = await client.read(tables.LINKS_TO, (run_of(block.tracking_id), block.key, LINKING_SHOWN + 1))
     linking = [key for (key,) in rows]
     more = " and others" if len(linking) > LINKING_SHOWN else ""
     return [
-        f"{terminal.BLOCKS_MEAN[block.reason]}:",
-        block.detail,
+        terminal.meanings_of_blocks(run.settings)[block.reason],
         f"linked from {', '.join(linking[:LINKING_SHOWN])}{more}",
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from ramet.wiki.expansion import (
     CONCURRENCY,
     PreparedRun,
     View,
+    continued,
     expand,
     go_on,
     graph_for_us,
@@ -34,6 +36,7 @@ from ramet.wiki.runs import Run, RunSettings, find_run
 from ramet.wiki.sources import dataset
 from ramet.wiki.sources.registry import BUNDLED
 from ramet.wiki.status import RunStatus, graph_of_run, status_of
+from ramet.wiki.tasks.refresh import with_source
 
 EXIT_UNFINISHED = 1
 
@@ -83,6 +86,7 @@ async def submit_only(wanted: ExpandArguments) -> None:
     check_folder(wanted.database)
     prepared = await prepare(wanted.seeds, wanted.settings, progress=_tell_progress)
     async with app.client(wanted.database) as client:
+        prepared = await continued(client, prepared)
         if not await submit(client, prepared):
             run = await find_run(client, prepared.run_id)
             if not run.live:
@@ -105,6 +109,8 @@ class ContinueArguments(NamedTuple):
     """None: the newest."""
     database: str
     as_json: bool = False
+    source: str | None = None
+    """A newer file that the run reads from now on; None: its own."""
 
 
 Tell = Callable[[Client, Run], Awaitable[None]]
@@ -124,6 +130,8 @@ async def work_again(
     """
     async with app.client(wanted.database, create=False) as client:
         run = await find_run(client, wanted.run)
+        if wanted.source is not None:
+            run = replace(run, settings=await with_source(client, run, wanted.source, progress=_tell_progress))
         prepared = await prepare_again(run)
         async with graph_for_us(run.settings, prepared.embedder):
             view = view_for(as_json=wanted.as_json)

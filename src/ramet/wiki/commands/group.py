@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from rich.live import Live
 
 from ramet import Client
 from ramet.commands.options import ask, json_option
-from ramet.commands.terminal import console, counted, emit, on_terminal
+from ramet.commands.terminal import console, counted, emit, on_terminal, plain
 from ramet.fetch.addresses import host_and_port, is_private_host
 from ramet.wiki.commands import cypher, operations, query, terminal
+from ramet.wiki.commands.ask import ask_command
 from ramet.wiki.commands.demo import demonstrate
 from ramet.wiki.commands.expand import ExpandArguments, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
+from ramet.wiki.commands.rank import rank
 from ramet.wiki.commands.work import work_command
 from ramet.wiki.embedding.registry import AUTO
 from ramet.wiki.errors import GraphError
@@ -29,7 +32,7 @@ from ramet.wiki.graphs.registry import GraphInfo, default_graph
 from ramet.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
 from ramet.wiki.sources.mediawiki_site import user_agent
 from ramet.wiki.sources.registry import BUNDLED
-from ramet.wiki.status import RunStatus, graph_of_run, status_of
+from ramet.wiki.status import FailedTitle, RunStatus, failed_titles, graph_of_run, status_of
 from ramet.wiki.tasks.article import app
 
 STATUS_SECONDS = 0.5
@@ -66,8 +69,8 @@ def wiki() -> None:
     default=BUNDLED,
     show_default="the bundled set",
     metavar="URL|FILE",
-    help="A MediaWiki (its address or api.php), a dump (.xml, .xml.bz2), a file with one article a line (.jsonl), "
-    "or the bundled set of 10,033 articles.",
+    help="A MediaWiki (its address or api.php), a dump (.xml), a file with one article a line (.jsonl), these also as "
+    ".bz2, .xz, .zst and .gz, or the bundled set of 10,033 articles.",
 )
 @click.option(
     "--max-articles", type=click.IntRange(min=1), default=MAX_ARTICLES, show_default=True, help="Articles loaded."
@@ -150,13 +153,23 @@ def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: P
 @wiki.command(short_help="How far a run is.")
 @click.argument("run", required=False)
 @click.option("--watch", is_flag=True, help="Refresh until it has ended, or Ctrl-C.")
+@click.option("--failed", is_flag=True, help="The titles that failed, with the reason, by title.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Failed titles, at most.")
+@click.option("--after", metavar="TITLE", help="Failed titles after this one, the last of the page before.")
 @database_option
 @json_option
-def status(run: str | None, watch: bool, database: str, as_json: bool) -> None:
+def status(
+    *, run: str | None, watch: bool, failed: bool, limit: int, after: str | None, database: str, as_json: bool
+) -> None:
     """How far a run is (the newest, if none is named): articles by depth and state, rate, failures, refused links."""
+    if (after is not None and not failed) or (watch and failed):
+        raise click.UsageError("--failed lists titles once, without --watch; --after belongs to it")
 
     async def show(client: Client) -> None:
         found = await find_run(client, run)
+        if failed:
+            _show_failed(await failed_titles(client, found.run_id), limit, after, as_json=as_json)
+            return
         if watch:
             await _watch(client, found, as_json)
             return
@@ -175,6 +188,25 @@ def status(run: str | None, watch: bool, database: str, as_json: bool) -> None:
         ask(app, database, show)
     except KeyboardInterrupt:
         click.get_current_context().exit(0)
+
+
+def _show_failed(found: list[FailedTitle], limit: int, after: str | None, *, as_json: bool) -> None:
+    """Print one page of the failed titles of a run."""
+    last = (
+        None if after is None else next((one.title_key for one in found if after in (one.title_key, one.title)), after)
+    )
+    rest = [one for one in found if last is None or one.title_key > last]
+    for one in rest[:limit] if as_json else ():
+        emit(one._asdict())
+    if as_json:
+        return
+    if not rest:
+        click.echo("no title failed" if after is None else "no title failed after that one")
+        return
+    console().print(terminal.show_failed(rest[:limit]))
+    if len(rest) > limit:
+        more = counted(len(rest) - limit, "more title")
+        click.echo(f"... and {more}: --after {shlex.quote(plain(rest[limit - 1].title_key))}, or --limit")
 
 
 async def _watch(client: Client, run: Run, as_json: bool) -> None:
@@ -212,9 +244,12 @@ for command in (
     operations.exclude,
     work_command,
     query.search,
+    ask_command,
     query.neighbors,
+    query.mcp,
     query.export,
     cypher.query,
+    rank,
 ):
     wiki.add_command(command)
 

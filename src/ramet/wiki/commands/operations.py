@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -16,6 +17,7 @@ from ramet.wiki.commands.options import database_option
 from ramet.wiki.errors import RunNotFound, WikiError
 from ramet.wiki.expansion import PreparedRun
 from ramet.wiki.runs import PREFIX, Run, find_run, is_refresh
+from ramet.wiki.sources.registry import BUNDLED
 from ramet.wiki.tables import WikiState
 from ramet.wiki.tasks.article import app
 from ramet.wiki.tasks.refresh import begin_refresh, refreshed
@@ -27,23 +29,28 @@ _REASON = re.compile(r"[a-z]+(_[a-z]+)*")
 
 @click.command(short_help="Load again what has changed.")
 @click.argument("run", required=False)
+@click.option("--source", metavar="FILE", help="A newer dump, or file of articles, of the same wiki: read from now on.")
 @database_option
 @json_option
-def refresh(run: str | None, database: str, as_json: bool) -> None:
+def refresh(run: str | None, source: str | None, database: str, as_json: bool) -> None:
     """Compare every article of a run (the newest, if none is named) with its source, and load again what changed.
 
     A refresh that was interrupted goes on. What changed articles newly link to is looked up by the next `expand`.
     """
 
+    if source is not None and "://" not in source and source != BUNDLED:
+        source = str(Path(source).absolute())
+
     async def act() -> int:
         async with app.client(database, create=False) as client:
             found = await find_run(client, run)
-            goes_on = bool(found.live) and await is_refresh(client, found.newest.tracking_id)
+            refreshes = bool(found.live) and await is_refresh(client, found.newest.tracking_id)
+            goes_on = refreshes and source in (None, found.settings.source)
 
         async def begin(client: Client, found: Run, prepared: PreparedRun) -> bool:
-            return not goes_on and await begin_refresh(client, found)
+            return not goes_on and await begin_refresh(client, found, prepared.settings)
 
-        return await work_again(ContinueArguments(run, database, as_json), begin, _tell_refreshed)
+        return await work_again(ContinueArguments(run, database, as_json, source), begin, _tell_refreshed)
 
     click.get_current_context().exit(asyncio.run(act()))
 

@@ -1,4 +1,4 @@
-"""The commands that ask a graph: `search`, `neighbors` and `export`. They read beside a running expansion."""
+"""The commands that read a graph: `search`, `neighbors`, `mcp` and `export`, beside a running expansion."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.wiki.commands import terminal
 from ramet.wiki.commands.options import data_option, database_option, graph_of, graph_option
 from ramet.wiki.embedding.registry import NONE
-from ramet.wiki.graph_access import find_article
+from ramet.wiki.errors import WikiError
+from ramet.wiki.graph_access import find_article, open_graph
 from ramet.wiki.graphs.base import Direction, Neighbor, SearchHit
-from ramet.wiki.graphs.export import Exported, ExportFormat, export_file, export_stream
+from ramet.wiki.graphs.export import FOLDERS, Exported, ExportFormat, export_file, export_stream
 from ramet.wiki.graphs.registry import open_graph_reader
 from ramet.wiki.graphs.search import Ranking, SearchResult, search_graph, section_url
 from ramet.wiki.runs import find_run
@@ -107,6 +108,13 @@ def _show_found(found: SearchResult, *, asked_for_words: bool) -> None:
     "--depth", type=click.IntRange(1, DEPTH_MAX), default=1, show_default=True, help="Links to go along, at most."
 )
 @click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Articles, at most.")
+@click.option(
+    "--sort",
+    type=click.Choice(["distance", "rank"]),
+    default="distance",
+    show_default=True,
+    help="The nearest first, or those of the highest PageRank (`ramet wiki rank`).",
+)
 @graph_option
 @database_option
 @json_option
@@ -114,7 +122,15 @@ def neighbors(title: str, direction: str, depth: int, limit: int, graph: Path | 
     """The articles around TITLE, which may be a redirect's: nearest first. Works while the graph grows."""
     with open_graph_reader(graph_of(graph, options["database"])) as reader:
         article = find_article(reader, title)
-        found = reader.neighbors(article.title_key, direction=Direction(direction), depth=depth, limit=limit)
+        found = reader.neighbors(
+            article.title_key,
+            direction=Direction(direction),
+            depth=depth,
+            limit=limit,
+            by_rank=options["sort"] == "rank",
+        )
+    if options["sort"] == "rank" and found and all(one.pagerank is None for one in found):
+        raise WikiError("this graph was not ranked yet: give the command `ramet wiki rank` first")
     if options["as_json"]:
         for neighbor in found:
             emit(dataclasses.asdict(neighbor))
@@ -125,7 +141,8 @@ def neighbors(title: str, direction: str, depth: int, limit: int, graph: Path | 
         click.echo({"in": "nothing links to it", "out": "it links to nothing"}.get(direction, "it has no links"))
     out.print(_table(found))
     if len(found) == limit:
-        click.echo(f"the nearest {counted(limit, 'article')}; there may be more: --limit")
+        which = "the highest" if options["sort"] == "rank" else "the nearest"
+        click.echo(f"{which} {counted(limit, 'article')}; there may be more: --limit")
 
 
 def _table(found: list[Neighbor]) -> Table:
@@ -139,28 +156,45 @@ def _table(found: list[Neighbor]) -> Table:
     return table
 
 
-@click.command(short_help="Write the graph as GraphML, JSON Lines or CSV.")
-@click.argument("form", metavar="graphml|jsonl|csv", type=click.Choice([form.value for form in ExportFormat]))
+@click.command(short_help="Serve a graph to agents, by MCP.")
+@click.argument("graph", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--embed", "embedder", metavar="MODEL", help="The model of its vectors, as `expand` takes it.")
+@data_option
+def mcp(graph: Path, embedder: str | None, data_dir: Path) -> None:
+    """Serve the file GRAPH by the Model Context Protocol on standard input and output, until the input ends.
+
+    Its tools search, read and neighbors only read, and see the graph as it is at each call.
+    """
+    from ramet.wiki.mcp_server import make_server
+
+    make_server(open_graph(graph, data_dir=data_dir, embedder=embedder)).run()
+
+
+@click.command(short_help="Write the graph as GraphML, JSON Lines, CSV or Parquet.")
+@click.argument("form", metavar="graphml|jsonl|csv|parquet", type=click.Choice([form.value for form in ExportFormat]))
 @click.option(
     "--out",
     metavar="FILE|DIR|-",
-    help="Where to: a file, for csv a folder, - for standard output.  [default: named as the graph]",
+    help="Where to: a file, for csv and parquet a folder, - for standard output.  [default: named as the graph]",
 )
 @graph_option
 @database_option
 @json_option
 def export(form: str, out: str | None, graph: Path | None, database: str, as_json: bool) -> None:
-    """Write every node and edge, without vectors. What was there is replaced when all is written."""
+    """Write every node and edge; as Parquet, the passages with their vectors, too.
+
+    What was there is replaced when all is written. Parquet needs the extra `parquet`.
+    """
     chosen = ExportFormat(form)
-    if out == STANDARD_OUTPUT and (chosen is ExportFormat.CSV or as_json):
-        reason = "csv is two files: give a folder" if chosen is ExportFormat.CSV else "--json is for what is told of it"
+    if out == STANDARD_OUTPUT and (chosen in FOLDERS or as_json):
+        reason = f"{form} is several files: give a folder" if chosen in FOLDERS else "--json is for what is told of it"
         raise click.BadParameter(f"- is not possible here, {reason}", param_hint="--out")
     place = graph_of(graph, database)
     with open_graph_reader(place) as reader:
         if out == STANDARD_OUTPUT:
             _tell(export_stream(reader, _standard_output(), chosen), "standard output")
             return
-        path = Path(out) if out else Path(f"{place.stem}-csv" if chosen is ExportFormat.CSV else f"{place.stem}.{form}")
+        path = Path(out) if out else Path(f"{place.stem}-{form}" if chosen in FOLDERS else f"{place.stem}.{form}")
         exported = export_file(reader, path, chosen)
     if as_json:
         emit({**dataclasses.asdict(exported), "paths": [str(written) for written in exported.paths]})

@@ -21,10 +21,10 @@ from rich.tree import Tree
 from ramet.commands.options import short_path
 from ramet.commands.terminal import (
     STOPPING_NOW,
-    ProgressEvents,
     ProgressLines,
     columns,
     counted,
+    emit,
     plain,
     span,
     stopping_words,
@@ -32,8 +32,8 @@ from ramet.commands.terminal import (
 from ramet.wiki.commands.options import command_of
 from ramet.wiki.graphs.base import SearchHit
 from ramet.wiki.graphs.registry import GraphInfo
-from ramet.wiki.runs import Run
-from ramet.wiki.status import RunStatus
+from ramet.wiki.runs import Run, RunSettings
+from ramet.wiki.status import FailedTitle, RunStatus
 from ramet.wiki.tables import WikiState
 
 PASSES_SHOWN = 3
@@ -51,12 +51,21 @@ STYLES = {
     WikiState.EXCLUDED: "dim",
 }
 RUN_STYLES = {"running": "blue", "finished": "green", "failed": "red", "cancelled": "yellow", "paused": "yellow"}
-BLOCKS_MEAN = {
-    "in_flight": "another link of the same level came first",
-    "done": "the run has that article already",
-    "budget": "the run has as many articles as it may have",
-    "depth": "it is farther from the seeds than the run goes",
-}
+
+
+def meanings_of_blocks(settings: RunSettings) -> dict[str, str]:
+    """Return what the guard's reasons mean for a run with these settings, in one line each."""
+    cap = f"the run may load {counted(settings.max_articles, 'article')} (--max-articles)"
+    return {
+        "in_flight": "another link of the same level came first",
+        "done": "the run has that article already",
+        "budget": cap,
+        "fan_out": cap,
+        "depth": f"farther than {counted(settings.max_depth, 'link')} from the seeds (--max-depth)",
+        "deadline": "the time of the pass was over: `expand` again goes on",
+        "cancelled": "the run was cancelled",
+        "stop_list": "the title is on the deny list (`ramet deny-list list`)",
+    }
 
 
 def seeds_of(run: Run) -> str:
@@ -77,7 +86,7 @@ def summary(status: RunStatus) -> str:
         parts.append(f"{status.articles_per_second:.0f}/s")
     if status.eta_seconds is not None:
         parts.append(f"about {span(status.eta_seconds)} left")
-    return " · ".join(parts)
+    return " · ".join([*parts, *waits(status)[:1]])
 
 
 class BarView:
@@ -114,7 +123,7 @@ class BarView:
             self._bar,
             completed=status.loaded,
             total=status.expected,
-            description=f"level {status.level}{rate}{left}{failed}",
+            description=f"level {status.level}{rate}{left}{failed}{''.join(f' · {one}' for one in waits(status)[:1])}",
         )
 
     def stopping(self, articles: int, /, *, again: bool) -> None:
@@ -142,7 +151,7 @@ class LineView:
 
     def look(self, status: RunStatus) -> None:
         """See `View`."""
-        if self._lines.is_due((status.loaded, status.level)):
+        if self._lines.is_due((status.loaded, status.level, _missing(status))):
             click.echo(summary(status))
 
     def stopping(self, articles: int, /, *, again: bool) -> None:
@@ -153,8 +162,25 @@ class LineView:
         """See `View`."""
 
 
-class JsonView(ProgressEvents, LineView):
-    """A JSON line per look that found something new."""
+class JsonView(LineView):
+    """A JSON line per look that found something new: other numbers, or something else that it waits for."""
+
+    def __init__(self) -> None:
+        self._lines = ProgressLines(seconds=0.0)
+
+    def begin(self, status: RunStatus, *, resumed: bool) -> None:
+        """See `View`."""
+        emit({"event": "begin", "resumed": resumed, **status.as_json()})
+
+    def look(self, status: RunStatus) -> None:
+        """See `View`."""
+        if self._lines.is_due((dict(status.states), _missing(status))):
+            emit({"event": "progress", **status.as_json()})
+
+
+def _missing(status: RunStatus) -> list[str]:
+    """What a run waits for, without how long."""
+    return sorted({*status.waiting, *(f"{one.name}: {one.reason}" for one in status.paused)})
 
 
 def _over(status: RunStatus) -> str:
@@ -193,7 +219,10 @@ def show_status(status: RunStatus, database: str | None, graph: GraphInfo | None
     if status.failures:
         parts += [Text("\nnot loaded, by reason", style="bold"), _reasons(status.failures, {})]
     if status.blocks:
-        parts += [Text("\nspawns refused, by reason", style="bold"), _reasons(status.blocks, BLOCKS_MEAN)]
+        parts += [
+            Text("\nlinks not followed, by reason", style="bold"),
+            _reasons(status.blocks, meanings_of_blocks(run.settings)),
+        ]
     return Group(*parts)
 
 
@@ -244,14 +273,21 @@ def _vectors_line(graph: GraphInfo) -> str:
     return f"vectors of {plain(graph.model_id)}, compared one by one"
 
 
-def _held_up(status: RunStatus, *, now: float | None = None) -> list[RenderableType]:
-    """What a run waits for, and whose workers have fallen silent."""
+def waits(status: RunStatus, *, now: float | None = None) -> list[str]:
+    """Return what a run waits for, a line each: hosts that pause, and what is missing."""
     now = time.time() if now is None else now
-    lines = [f"waiting: {plain(reason)} ({counted(count, 'title')})" for reason, count in status.waiting.items()]
-    lines += [
+    paused = [
         f"{plain(one.name)} is not asked for another {span(one.until - now)}: {plain(one.reason)}"
         for one in status.paused
     ]
+    missing = [f"waiting: {plain(reason)} ({counted(count, 'title')})" for reason, count in status.waiting.items()]
+    return [*paused, *missing]
+
+
+def _held_up(status: RunStatus, *, now: float | None = None) -> list[RenderableType]:
+    """What a run waits for, and whose workers have fallen silent."""
+    now = time.time() if now is None else now
+    lines = waits(status, now=now)
     for one in status.stale[:STALE_SHOWN]:
         depth = "" if one.expansion_depth is None else f" at depth {one.expansion_depth}"
         lines.append(f"stale: {plain(one.title)}{depth}, claimed {span(now - one.claimed_at)} ago to {one.stage}")
@@ -279,6 +315,18 @@ def _reasons(reasons: dict[str, int], meaning: dict[str, str]) -> Table:
     table.add_column(style="dim")
     for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
         table.add_row(f"{count:,}", Text(plain(reason)), Text(meaning.get(reason, "")))
+    return table
+
+
+def show_failed(failed: Sequence[FailedTitle]) -> Table:
+    """Titles that are no articles of the run, with the reason."""
+    table = columns()
+    table.add_column("title", overflow="fold")
+    table.add_column("reason", style="red")
+    table.add_column("depth", justify="right")
+    table.add_column("because", overflow="fold", style="dim")
+    for one in failed:
+        table.add_row(plain(one.title), plain(one.reason), f"{one.expansion_depth:,}", plain(one.detail))
     return table
 
 

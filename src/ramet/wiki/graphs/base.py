@@ -10,10 +10,10 @@ order of arrival.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ramet.wiki.embedding.base import Vector
 from ramet.wiki.pages import Article
@@ -110,6 +110,29 @@ class SearchHit:
     path: str = ""
 
 
+class FoundPassage(NamedTuple):
+    """A section that was found by one of its passages, before it is read; `score` is as that of a `SearchHit`."""
+
+    score: float
+    title_key: str
+    position: int
+    """Of the section in its article, from 0."""
+    start: int
+    end: int
+    """The passage is from `start` to `end` in the section's text."""
+
+
+class GraphPassage(NamedTuple):
+    """A passage of the index, without its text; fields as of a `FoundPassage`."""
+
+    title_key: str
+    position: int
+    start: int
+    end: int
+    vector: bytes | None
+    """Little-endian 32-bit numbers; None in a graph without vectors."""
+
+
 @dataclass(frozen=True, slots=True)
 class GraphSection:
     """A section of a loaded article.
@@ -145,6 +168,23 @@ class Neighbor:
     expansion_depth: int
     loaded: bool
     url: str
+    pagerank: float | None = None
+    """As `ArticleRank`; None before `ramet wiki rank`, and for what came later."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleRank:
+    """The place of an article among the links of its graph.
+
+    Attributes:
+        title_key: canonical title of the article.
+        pagerank: its share of all PageRank: all together are 1.
+        community: number of the group of articles that link to each other more than to others; the largest is 1.
+    """
+
+    title_key: str
+    pagerank: float
+    community: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +278,19 @@ class GraphStore(Protocol):
             GraphError: nothing was written.
         """
 
+    def set_ranks(self, ranks: Sequence[ArticleRank]) -> None:
+        """Write the ranks of articles as their properties, in one transaction; what the graph does not have is skipped.
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def article_keys(self) -> list[str]:
+        """The canonical title of every article, loaded or not."""
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """Every link, as the canonical titles of the article that has it and of its target, in any order."""
+
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """The revision of each of these articles that is loaded."""
 
@@ -250,29 +303,40 @@ class GraphStore(Protocol):
     def sections(self, title_key: str) -> list[GraphSection]:
         """The sections of the article of this canonical title, in order; none of one that is not loaded."""
 
-    def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
+    def neighbors(
+        self, title_key: str, *, direction: Direction, depth: int, limit: int, by_rank: bool = False
+    ) -> list[Neighbor]:
         """Articles within `depth` links, nearest first, then by canonical title; each once, without the article itself.
 
-        `title_key` is an article's, not an alias's.
+        `title_key` is an article's, not an alias's. With `by_rank`, those of the highest PageRank first.
         """
 
-    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
+    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """The sections with the passages nearest to `vector` by cosine, best first; ties by title and position.
 
         `among` are the canonical titles of the articles to look into; None: all.
         """
 
-    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
+    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """The sections with the passages that fit the words of `text` best (BM25), best first; ties as for `search`.
 
         A passage has the words of its article's title, of its heading and its own. `among` is as for `search`.
         """
+
+    def read_hits(self, found: Iterable[FoundPassage], limit: int | None = None) -> list[SearchHit]:
+        """What was found with its texts; what the graph has no more is left out. At most `limit`; None: all."""
 
     def nodes(self) -> Iterator[GraphNode]:
         """Every node, articles first, in a fixed order, without holding all of them in memory."""
 
     def edges(self) -> Iterator[GraphEdge]:
         """Every edge, in a fixed order, without holding all of them in memory."""
+
+    def passages(self) -> Iterator[GraphPassage]:
+        """Every passage of the index, by canonical title and place, without holding all of them in memory.
+
+        It may have some of a section that the graph lacks, after a crash.
+        """
 
     def dump(self) -> list[str]:
         """Every node and edge, one line each, sorted: equal graphs have equal dumps.
@@ -282,6 +346,11 @@ class GraphStore(Protocol):
 
     def close(self) -> None:
         """Release the graph; further calls do nothing."""
+
+
+def rank_properties(pagerank: float | None, community: int | None) -> dict[str, int | float]:
+    """The properties of an article that was ranked; none of one that was not."""
+    return {} if pagerank is None or community is None else {"pagerank": pagerank, "community": community}
 
 
 def vector_digest(vector: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""Export a graph as GraphML, JSON Lines or CSV, written as it is read: nothing is held in memory."""
+"""Export a graph as GraphML, JSON Lines, CSV or Parquet, written as it is read: nothing is held in memory."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
+from ramet.commands.extras import need_modules
 from ramet.commands.output_files import harmless_cell, os_errors_as_user_errors, replaced
+from ramet.wiki.errors import PARQUET_EXTRA
 from ramet.wiki.graphs.base import GraphStore
+from ramet.wiki.graphs.parquet import export_parquet
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -27,6 +30,8 @@ PROPERTIES = {
     "loaded": "boolean",
     "revision": "string",
     "url": "string",
+    "pagerank": "double",
+    "community": "int",
     "position": "int",
     "heading": "string",
     "level": "int",
@@ -42,6 +47,11 @@ class ExportFormat(StrEnum):
     GRAPHML = "graphml"
     JSONL = "jsonl"
     CSV = "csv"
+    PARQUET = "parquet"
+
+
+FOLDERS = (ExportFormat.CSV, ExportFormat.PARQUET)
+"""Formats of several files, in a folder."""
 
 
 @dataclass(slots=True)
@@ -55,14 +65,21 @@ class Exported:
 
 
 def export_file(graph: GraphStore, path: Path, form: ExportFormat) -> Exported:
-    """Write the graph to `path`: a file, or for CSV a folder for `nodes.csv` and `edges.csv`.
+    """Write the graph to `path`: a file, or for CSV and Parquet a folder for `nodes.csv`, `edges.csv` and their like.
 
     What is there is replaced once everything is written; until then it stays as it is.
 
     Raises:
         OutputError: it cannot be written there.
         GraphError: the graph cannot be read.
+        ExtraMissing: Parquet, and pyarrow is not installed.
     """
+    if form is ExportFormat.PARQUET:
+        need_modules(["pyarrow"], PARQUET_EXTRA)
+        with os_errors_as_user_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+            nodes, edges, written = export_parquet(graph, path, PROPERTIES)
+        return Exported(nodes, edges, paths=written)
     paths = [path / "nodes.csv", path / "edges.csv"] if form is ExportFormat.CSV else [path]
     with os_errors_as_user_errors(path), ExitStack() as files:
         if form is ExportFormat.CSV:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from ramet.wiki.errors import GraphError
-from ramet.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
+from ramet.wiki.graphs.base import DEPTH_UNKNOWN, ArticleRank, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.wiki.graphs.graph_file import check_model, check_schema, foreign_file, new_info, no_graph
 from ramet.wiki.graphs.ladybug_file import LadybugFile
 from ramet.wiki.graphs.ladybug_reader import LadybugReading
@@ -98,6 +99,7 @@ def section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
 
 
 LINKS_PER_TRANSACTION = 2_000
+RANKS_PER_STATEMENT = 2_000
 
 BYTES_PER_TRANSACTION = 16 * 1024 * 1024
 """Text and vectors that one transaction writes, about and at most, in bytes: it must find room in memory several times.
@@ -135,6 +137,10 @@ _SET_ARTICLES = """
     SET a.title = row.title, a.expansion_depth = row.depth, a.description = row.description, a.loaded = row.loaded,
         a.revision = row.revision, a.url = row.url"""
 _SET_DEPTHS = "UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key}) SET a.expansion_depth = row.depth"
+_ADD_RANKS = ("ALTER TABLE Article ADD pagerank DOUBLE", "ALTER TABLE Article ADD community INT64")
+_SET_RANKS = """
+    UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key})
+    SET a.pagerank = row.pagerank, a.community = row.community"""
 _FORGET_ARTICLE = """
     MATCH (a:Article {title_key: $key}) SET a.loaded = false, a.description = '', a.revision = '', a.url = ''"""
 _DELETE_ARTICLE = "MATCH (a:Article {title_key: $key}) DETACH DELETE a"
@@ -286,6 +292,15 @@ class LadybugGraph(LadybugReading):
                 self._file.read(_DELETE_ARTICLE, {"key": key})
             self._delete_unlinked(targets)
         self._unindex(keys)
+
+    def set_ranks(self, ranks: Sequence[ArticleRank]) -> None:
+        """See `GraphStore.set_ranks`."""
+        with self._file.transaction():
+            for statement in () if self._ranked else _ADD_RANKS:
+                self._file.write(statement)
+            for start in range(0, len(ranks), RANKS_PER_STATEMENT):
+                self._file.write(_SET_RANKS, [asdict(one) for one in ranks[start : start + RANKS_PER_STATEMENT]])
+        self._ranked = True
 
     def _unindex(self, keys: Collection[str]) -> None:
         with self._index_file.transaction():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,20 @@ class LadybugFile:
         with self._turn:
             try:
                 return self._execute(query, parameters)
+            except RuntimeError as error:
+                raise GraphError(f"{self.path} did not answer: {one_line(error)}") from error
+
+    def stream(self, query: str) -> Iterator[Any]:
+        """The rows that `query` returns, one by one, while others wait for their turn.
+
+        Raises:
+            GraphError: the database refused it.
+        """
+        with self._turn:
+            try:
+                with closing(self._connection.execute(query)) as result:
+                    while result.has_next():
+                        yield result.get_next()
             except RuntimeError as error:
                 raise GraphError(f"{self.path} did not answer: {one_line(error)}") from error
 

@@ -1,24 +1,34 @@
 """Asking a graph in LadybugDB.
 
-Statements name one key each where a graph may be large: the database finds a key that a statement names by its
-index, but walks through a whole table to join it with a list of keys along an edge.
+Statements name one key each where a graph may be large, or a range of keys: the database finds a key that a statement
+names by its index, but walks through a whole table to join it with a list of keys along an edge.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, GraphSection, Neighbor, SearchHit
+from ramet.wiki.graphs.base import (
+    Direction,
+    GraphCounts,
+    GraphEdge,
+    GraphNode,
+    GraphSection,
+    Neighbor,
+    rank_properties,
+)
 from ramet.wiki.graphs.ladybug_file import LadybugFile
-from ramet.wiki.graphs.passage_index import PassageIndex, hits
-from ramet.wiki.graphs.traversal import walk
+from ramet.wiki.graphs.passage_index import PassageIndex, PassageSearch
+from ramet.wiki.graphs.traversal import ALL, ranked_first, walk
 from ramet.wiki.sqlite_file import SqliteFile
 
 PAGE_ROWS = 500
 """Rows that an export fetches together."""
+ARTICLES_TOGETHER = 2_000
+"""Articles whose sections or edges an export fetches together: each query walks over the keys of all articles."""
 
 _SECTION = """
     MATCH (a:Article {title_key: $key})-[:HAS_SECTION]->(s:Section {section_key: $section})
@@ -33,7 +43,7 @@ _COUNTS = {
 }
 _DUMPS = {
     "Article": "MATCH (a:Article) RETURN a.title_key, a.title, a.expansion_depth, a.description, a.revision, "
-    "a.url, a.loaded",
+    "a.url, a.loaded, %s",
     "Section": "MATCH (s:Section) RETURN s.section_key, s.position, s.heading, s.level, s.path, s.text",
     "Category": "MATCH (c:Category) RETURN c.name",
     "Alias": "MATCH (x:Alias) RETURN x.alias_key, x.title",
@@ -44,15 +54,19 @@ _DUMPS = {
 }
 
 _REVISIONS = "UNWIND $keys AS key MATCH (a:Article {title_key: key}) WHERE a.loaded RETURN a.title_key, a.revision"
-_NEIGHBOR = "a.title_key, a.title, a.expansion_depth, a.loaded, a.url"
+_COLUMNS = "CALL table_info('Article') RETURN name"
+# A graph has the properties of ranks from its first ranking on. `%s` is what is read instead until then.
+_NEIGHBOR = "a.title_key, a.title, a.expansion_depth, a.loaded, a.url, %s"
 _ARTICLE = f"MATCH (a:Article {{title_key: $key}}) RETURN {_NEIGHBOR}"
 _ARTICLE_OF_ALIAS = f"MATCH (:Alias {{alias_key: $key}})-[:ALIAS_OF]->(a:Article) RETURN {_NEIGHBOR}"
+_RANKS = "UNWIND $keys AS key MATCH (a:Article {title_key: key}) RETURN a.title_key, %s"
+_KEYS = "MATCH (a:Article) RETURN a.title_key"
 _ADJACENT = {
     Direction.OUT: "MATCH (:Article {title_key: $key})-[:LINKS_TO]->(b:Article) RETURN b.title_key",
     Direction.IN: "MATCH (:Article {title_key: $key})<-[:LINKS_TO]-(b:Article) RETURN b.title_key",
 }
 
-_WHOLE_ARTICLE = "a.title_key, a.title, a.expansion_depth, a.description, a.loaded, a.revision, a.url"
+_WHOLE_ARTICLE = "a.title_key, a.title, a.expansion_depth, a.description, a.loaded, a.revision, a.url, %s"
 _PAGE_OF_ARTICLES = f"""
     MATCH (a:Article) WHERE a.title_key > $after RETURN {_WHOLE_ARTICLE} ORDER BY a.title_key LIMIT $limit"""
 _PAGE_OF_CATEGORIES = "MATCH (c:Category) WHERE c.name > $after RETURN c.name ORDER BY c.name LIMIT $limit"
@@ -62,21 +76,34 @@ _PAGE_OF_ALIASES = """
 _SECTIONS_OF = """
     MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section)
     RETURN s.position, s.heading, s.level, s.path, s.text ORDER BY s.position"""
-_POSITIONS_OF = """
-    MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section) RETURN s.position ORDER BY s.position"""
-_CATEGORIES_OF = "MATCH (:Article {title_key: $key})-[:IN_CATEGORY]->(c:Category) RETURN c.name ORDER BY c.name"
+_PAGE_OF_KEYS = "MATCH (a:Article) WHERE a.title_key > $after RETURN a.title_key ORDER BY a.title_key LIMIT $limit"
+_WITHIN = "WHERE a.title_key >= $first AND a.title_key <= $last RETURN a.title_key"
+_SECTIONS_WITHIN = f"""
+    MATCH (a:Article)-[:HAS_SECTION]->(s:Section) {_WITHIN}, s.position, s.heading, s.level, s.path, s.text
+    ORDER BY a.title_key, s.position"""
+_EDGES_WITHIN = {
+    "HAS_SECTION": (f"MATCH (a:Article)-[:HAS_SECTION]->(s:Section) {_WITHIN}, s.position", "Section:{key}#{near}"),
+    "IN_CATEGORY": (f"MATCH (a:Article)-[:IN_CATEGORY]->(c:Category) {_WITHIN}, c.name", "Category:{near}"),
+    "LINKS_TO": (f"MATCH (a:Article)-[:LINKS_TO]->(b:Article) {_WITHIN}, b.title_key", "Article:{near}"),
+}
+"""By label, the edges that leave articles, and how the node at their other end is called."""
 
 
-class LadybugReading:
+class LadybugReading(PassageSearch):
     """The questions of a `GraphStore`, put to an open file."""
 
     def __init__(self, file: LadybugFile, info: Mapping[str, str], index: SqliteFile) -> None:
         """Wrap an open file whose GraphInfo is `info`, and the open file of its index."""
+        super().__init__(PassageIndex(index))
         self._file = file
         self._index_file = index
-        self._index = PassageIndex(index)
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
+        self._ranked = ["pagerank"] in file.read(_COLUMNS)
+
+    def _with_ranks(self, query: str, *columns: str) -> str:
+        """Return a query that reads these properties of ranks, or nulls where the graph was never ranked."""
+        return query % ", ".join(columns if self._ranked else ["NULL"] * len(columns))
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """See `GraphStore.revisions`."""
@@ -89,7 +116,7 @@ class LadybugReading:
     def find(self, title_key: str) -> Neighbor | None:
         """See `GraphStore.find`."""
         for query in (_ARTICLE, _ARTICLE_OF_ALIAS):
-            if rows := self._file.read(query, {"key": title_key}):
+            if rows := self._file.read(self._with_ranks(query, "a.pagerank"), {"key": title_key}):
                 return Neighbor(0, *rows[0])
         return None
 
@@ -97,23 +124,30 @@ class LadybugReading:
         """See `GraphStore.sections`."""
         return [GraphSection(*row[1:]) for row in self._file.read(_SECTIONS_OF, {"key": title_key})]
 
-    def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
+    def article_keys(self) -> list[str]:
+        """See `GraphStore.article_keys`."""
+        return [key for (key,) in self._file.stream(_KEYS)]
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """See `GraphStore.links`."""
+        return ((source, target) for source, target in self._file.stream(_DUMPS["LINKS_TO"]))
+
+    def neighbors(
+        self, title_key: str, *, direction: Direction, depth: int, limit: int, by_rank: bool = False
+    ) -> list[Neighbor]:
         """See `GraphStore.neighbors`."""
 
         def adjacent(key: str, way: Direction) -> Iterator[str]:
             return (near for (near,) in self._file.read(_ADJACENT[way], {"key": key}))
 
-        found = walk(title_key, adjacent, direction=direction, depth=depth, limit=limit)
-        return [Neighbor(distance, *self._file.read(_ARTICLE, {"key": key})[0]) for distance, key in found]
-
-    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search`."""
-        assert len(vector) == self.dimension > 0
-        return hits(self._index.by_vector(vector, limit=limit, among=among), self._section)
-
-    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search_words`."""
-        return hits(self._index.by_words(text, limit=limit, among=among), self._section)
+        found = walk(title_key, adjacent, direction=direction, depth=depth, limit=ALL if by_rank else limit)
+        if by_rank and found:
+            keys = {"keys": [key for _, key in found]}
+            found = ranked_first(
+                found, dict(self._file.read(self._with_ranks(_RANKS, "a.pagerank"), keys)), limit=limit
+            )
+        article = self._with_ranks(_ARTICLE, "a.pagerank")
+        return [Neighbor(distance, *self._file.read(article, {"key": key})[0]) for distance, key in found]
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
         rows = self._file.read(_SECTION, {"key": title_key, "section": f"{title_key}#{position}"})
@@ -121,7 +155,8 @@ class LadybugReading:
 
     def nodes(self) -> Iterator[GraphNode]:
         """See `GraphStore.nodes`."""
-        for key, title, depth, description, loaded, revision, url in self._pages(_PAGE_OF_ARTICLES):
+        articles = self._with_ranks(_PAGE_OF_ARTICLES, "a.pagerank", "a.community")
+        for key, title, depth, description, loaded, revision, url, *rank in self._pages(articles):
             properties = {
                 "title": title,
                 "expansion_depth": depth,
@@ -129,10 +164,11 @@ class LadybugReading:
                 "loaded": loaded,
                 "revision": revision,
                 "url": url,
+                **rank_properties(*rank),
             }
             yield GraphNode("Article", f"Article:{key}", properties)
-        for key, *_ in self._pages(_PAGE_OF_ARTICLES):
-            for position, heading, level, path, text in self._file.read(_SECTIONS_OF, {"key": key}):
+        for part in self._ranges():
+            for key, position, heading, level, path, text in self._file.read(_SECTIONS_WITHIN, part):
                 properties = {"position": position, "heading": heading, "level": level, "path": path, "text": text}
                 yield GraphNode("Section", f"Section:{key}#{position}", properties)
         for (name,) in self._pages(_PAGE_OF_CATEGORIES):
@@ -142,16 +178,22 @@ class LadybugReading:
 
     def edges(self) -> Iterator[GraphEdge]:
         """See `GraphStore.edges`."""
-        for key in (row[0] for row in self._pages(_PAGE_OF_ARTICLES)):
-            node = f"Article:{key}"
-            for (position,) in self._file.read(_POSITIONS_OF, {"key": key}):
-                yield GraphEdge("HAS_SECTION", node, f"Section:{key}#{position}")
-            for (name,) in self._file.read(_CATEGORIES_OF, {"key": key}):
-                yield GraphEdge("IN_CATEGORY", node, f"Category:{name}")
-            for target in sorted(near for (near,) in self._file.read(_ADJACENT[Direction.OUT], {"key": key})):
-                yield GraphEdge("LINKS_TO", node, f"Article:{target}")
+        for part in self._ranges():
+            edges: dict[str, list[GraphEdge]] = defaultdict(list)
+            for label, (query, target) in _EDGES_WITHIN.items():
+                for key, near in sorted(self._file.read(query, part)):
+                    edges[key].append(GraphEdge(label, f"Article:{key}", target.format(key=key, near=near)))
+            for key in sorted(edges):
+                yield from edges[key]
         for key, _, target in self._pages(_PAGE_OF_ALIASES):
             yield GraphEdge("ALIAS_OF", f"Alias:{key}", f"Article:{target}")
+
+    def _ranges(self) -> Iterator[dict[str, str]]:
+        """First and last key of so many articles together, as parameters."""
+        after = ""
+        while rows := self._file.read(_PAGE_OF_KEYS, {"after": after, "limit": ARTICLES_TOGETHER}):
+            after = rows[-1][0]
+            yield {"first": rows[0][0], "last": after}
 
     def _pages(self, query: str) -> Iterator[Any]:
         """The rows of a query that goes on `$after` a key, which is the first column."""
@@ -162,7 +204,13 @@ class LadybugReading:
 
     def dump(self) -> list[str]:
         """See `GraphStore.dump`."""
-        lines = [_line(name, row) for name, query in _DUMPS.items() for row in self._file.read(query)]
+        lines = []
+        for name, query in _DUMPS.items():
+            if name == "Article":
+                rows = self._file.read(self._with_ranks(query, "a.pagerank", "a.community"))
+                lines += [_line(name, [*row[:-2], *rank_properties(*row[-2:]).values()]) for row in rows]
+            else:
+                lines += [_line(name, row) for row in self._file.read(query)]
         return sorted([*lines, *(_line("Passage", row) for row in self._index.dump())])
 
     def close(self) -> None:

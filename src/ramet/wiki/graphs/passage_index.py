@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from itertools import islice, starmap
+from typing import Any
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import EmbeddedArticle, SearchHit, vector_digest
+from ramet.wiki.graphs.base import EmbeddedArticle, FoundPassage, GraphPassage, SearchHit, vector_digest
 from ramet.wiki.graphs.passages import LETTERS_PER_WORD, UNSPACED, passages_of
 from ramet.wiki.graphs.ranking import nearest, pack, unpack
 from ramet.wiki.sqlite_file import SqliteFile
@@ -65,17 +66,6 @@ _PLACES = """
 _ALL = """
     SELECT title_key, position, start, stop, embedding FROM passages LEFT JOIN vectors ON passage = passages.id
     ORDER BY title_key, position, start"""
-
-
-class FoundPassage(NamedTuple):
-    """A passage that was found; `score` is larger for better ones."""
-
-    score: float
-    title_key: str
-    position: int
-    """Of its section in its article, from 0."""
-    start: int
-    end: int
 
 
 def index_terms(text: str) -> list[str]:
@@ -145,27 +135,52 @@ class PassageIndex:
 
         return _by_section(ranked, limit)
 
+    def all(self) -> Iterator[GraphPassage]:
+        """See `GraphStore.passages`."""
+        return starmap(GraphPassage, self._file.stream(_ALL))
+
     def dump(self) -> Iterator[list[object]]:
         """Yield every passage, with a digest of its vector if it has one."""
         for *place, embedding in self._file.stream(_ALL):
             yield [*place, *([] if embedding is None else [vector_digest(unpack(embedding))])]
 
 
-def hits(found: Iterable[FoundPassage], section: Callable[[str, int], Sequence[Any] | None]) -> list[SearchHit]:
-    """Return what was found with its section, as a graph has it; what the graph has no more is left out.
+class PassageSearch:
+    """The part of a `GraphStore` that its index answers."""
 
-    Args:
-        found: from this index.
-        section: gives (title, expansion_depth, heading, text, url, path) of a section by its article's canonical title
-            and its position.
-    """
-    shown = []
-    for score, key, position, start, end in found:
-        row = section(key, position)
-        if row is not None:
-            title, depth, heading, text, url, path = row
-            shown.append(SearchHit(score, key, title, depth, heading, text, url, text[start:end], path))
-    return shown
+    dimension: int
+
+    def __init__(self, index: PassageIndex) -> None:
+        """Ask `index`."""
+        self._index = index
+
+    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
+        """See `GraphStore.search`."""
+        assert len(vector) == self.dimension > 0
+        return self._index.by_vector(vector, limit=limit, among=among)
+
+    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
+        """See `GraphStore.search_words`."""
+        return self._index.by_words(text, limit=limit, among=among)
+
+    def passages(self) -> Iterator[GraphPassage]:
+        """See `GraphStore.passages`."""
+        return self._index.all()
+
+    def read_hits(self, found: Iterable[FoundPassage], limit: int | None = None) -> list[SearchHit]:
+        """See `GraphStore.read_hits`."""
+        return list(islice(self._hits(found), limit))
+
+    def _hits(self, found: Iterable[FoundPassage]) -> Iterator[SearchHit]:
+        for score, key, position, start, end in found:
+            row = self._section(key, position)
+            if row is not None:
+                title, depth, heading, text, url, path = row
+                yield SearchHit(score, key, title, depth, heading, text, url, text[start:end], path)
+
+    def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
+        """Return title, expansion_depth, heading, text, url and path of a section, if the graph has it."""
+        raise NotImplementedError
 
 
 def _by_section(ranked: Callable[[int], list[FoundPassage]], limit: int) -> list[FoundPassage]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from ramet.wiki.embedding.base import Embedder, Vector
 from ramet.wiki.embedding.registry import open_embedder, spec_of
 from ramet.wiki.errors import GraphError, GraphMismatch
-from ramet.wiki.graphs.base import Direction, GraphStore, SearchHit
+from ramet.wiki.graphs.base import Direction, FoundPassage, GraphStore, SearchHit
 from ramet.wiki.graphs.graph_file import check_model
 from ramet.wiki.graphs.registry import open_graph_reader
 
@@ -75,7 +75,7 @@ def search_graph(
     model = QueryModel(path, embedder, data_dir)
     with open_graph_reader(path) as graph:
         ask = ranked(graph, text, model, ranking)
-        hits = ask(limit, None)
+        hits = graph.read_hits(ask(limit, None), limit)
         followed = [_follow(graph, hit, follow, ask) if follow else [] for hit in hits]
         return SearchResult(hits, followed, model.semantic, Ranking.WORDS if not graph.dimension else ranking)
 
@@ -85,35 +85,35 @@ def section_url(hit: SearchHit) -> str:
     return f"{hit.url}#{quote(hit.heading.replace(' ', '_'))}" if hit.url and hit.heading else hit.url
 
 
-Ask = Callable[[int, Collection[str] | None], list[SearchHit]]
-"""The best so many sections, of all articles or of some."""
+Ask = Callable[[int, Collection[str] | None], list[FoundPassage]]
+"""The best so many sections or more, of all articles or of some; only those that are shown are read."""
 
 
 def _together(asks: Sequence[Ask]) -> Ask:
-    def ask(limit: int, among: Collection[str] | None) -> list[SearchHit]:
-        return fused([ask_one(max(FUSED, limit), among) for ask_one in asks])[:limit]
+    def ask(limit: int, among: Collection[str] | None) -> list[FoundPassage]:
+        return fused([ask_one(max(FUSED, limit), among) for ask_one in asks])
 
     return ask
 
 
-def fused(rankings: Sequence[Sequence[SearchHit]]) -> list[SearchHit]:
-    """Return the hits of several rankings as one: by the mean of their scores, each as a share of its ranking's best.
+def fused(rankings: Sequence[Sequence[FoundPassage]]) -> list[FoundPassage]:
+    """Return the sections of several rankings as one, by the mean of their scores, each as a share of the best.
 
     A section that a ranking does not have gets nothing from it. The passage is that of the ranking where its share is
-    larger, the earlier one's where they are equal. Ties are broken by title and heading.
+    larger, the earlier one's where they are equal. Ties are broken by title and position.
     """
-    shares: dict[tuple[str, str, str], list[float]] = {}
-    shown: dict[tuple[str, str, str], tuple[float, SearchHit]] = {}
+    shares: dict[tuple[str, int], list[float]] = {}
+    shown: dict[tuple[str, int], tuple[float, FoundPassage]] = {}
     for number, ranking in enumerate(rankings):
-        best = max((hit.score for hit in ranking), default=0.0)
-        for hit in ranking:
-            share = max(0.0, hit.score) / best if best > 0 else 0.0
-            place = (hit.title_key, hit.heading, hit.text)
+        best = max((one.score for one in ranking), default=0.0)
+        for one in ranking:
+            share = max(0.0, one.score) / best if best > 0 else 0.0
+            place = (one.title_key, one.position)
             shares.setdefault(place, [0.0] * len(rankings))[number] = share
             if place not in shown or share > shown[place][0]:
-                shown[place] = share, hit
-    found = [replace(hit, score=sum(shares[place]) / len(rankings)) for place, (_, hit) in shown.items()]
-    return sorted(found, key=lambda hit: (-hit.score, hit.title_key, hit.heading, hit.text))
+                shown[place] = share, one
+    found = [one._replace(score=sum(shares[place]) / len(rankings)) for place, (_, one) in shown.items()]
+    return sorted(found, key=lambda one: (-one.score, one.title_key, one.position))
 
 
 class QueryModel:
@@ -172,7 +172,7 @@ def ranked(graph: GraphStore, text: str, model: QueryModel, ranking: Ranking) ->
 
 def _follow(graph: GraphStore, hit: SearchHit, count: int, ask: Ask) -> list[SearchHit]:
     near = graph.neighbors(hit.title_key, direction=Direction.OUT, depth=1, limit=LINKED_MAX)
-    best: dict[str, SearchHit] = {}
+    best: dict[str, FoundPassage] = {}
     for section in ask(count * SECTIONS_PER_ARTICLE_GUESS, [neighbor.title_key for neighbor in near]):
         best.setdefault(section.title_key, section)
-    return list(best.values())[:count]
+    return graph.read_hits(best.values(), count)

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ramet.wiki.errors import GraphError
-from ramet.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
+from ramet.wiki.graphs.base import DEPTH_UNKNOWN, ArticleRank, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.wiki.graphs.graph_file import check_model, check_schema, foreign_file, lock_alone, new_info, no_graph
 from ramet.wiki.graphs.passage_index import definitions
 from ramet.wiki.graphs.sqlite_reader import SqliteReading
@@ -96,6 +96,8 @@ _ALIAS_LEADS_TO = """
 _DELETE_ALIAS = "DELETE FROM aliases WHERE alias_key = ?"
 _NOTE_ALIAS = """
     INSERT INTO aliases(alias_key, title, article) SELECT ?, ?, id FROM articles WHERE title_key = ?"""
+_ADD_RANKS = ("ALTER TABLE articles ADD COLUMN pagerank REAL", "ALTER TABLE articles ADD COLUMN community INTEGER")
+_SET_RANK = "UPDATE articles SET pagerank = ?, community = ? WHERE title_key = ?"
 _LEAD_ALIASES_ON = "UPDATE aliases SET article = ? WHERE article = ?"
 _LEAD_LINKS_ON = "UPDATE OR IGNORE links SET target = ? WHERE target = ? AND source <> ?"
 
@@ -211,6 +213,14 @@ class SqliteGraph(SqliteReading):
             numbers, left = self._empty(keys)
             self._file.run_many(_DELETE_ARTICLE, numbers)
             self._file.run_many(_DELETE_UNLINKED, left)
+
+    def set_ranks(self, ranks: Sequence[ArticleRank]) -> None:
+        """See `GraphStore.set_ranks`."""
+        with self._file.transaction():
+            for statement in () if self._ranked else _ADD_RANKS:
+                self._file.rows(statement)
+            self._file.run_many(_SET_RANK, ((one.pagerank, one.community, one.title_key) for one in ranks))
+        self._ranked = True
 
     def close(self) -> None:
         """See `GraphStore.close`."""

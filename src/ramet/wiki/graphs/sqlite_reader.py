@@ -6,10 +6,17 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import Direction, GraphCounts, GraphEdge, GraphNode, GraphSection, Neighbor, SearchHit
-from ramet.wiki.graphs.passage_index import PassageIndex, hits
-from ramet.wiki.graphs.traversal import walk
+from ramet.wiki.graphs.base import (
+    Direction,
+    GraphCounts,
+    GraphEdge,
+    GraphNode,
+    GraphSection,
+    Neighbor,
+    rank_properties,
+)
+from ramet.wiki.graphs.passage_index import PassageIndex, PassageSearch
+from ramet.wiki.graphs.traversal import ALL, ranked_first, walk
 from ramet.wiki.sqlite_file import Row, SqliteFile
 
 _COUNTS = {
@@ -22,9 +29,13 @@ _COUNTS = {
 }
 _REVISIONS = """
     SELECT title_key, revision FROM json_each(?) JOIN articles ON title_key = value WHERE loaded"""
-_NEIGHBOR = "articles.title_key, articles.title, articles.expansion_depth, articles.loaded, articles.url"
+_RANKED = "SELECT name FROM pragma_table_info('articles') WHERE name = 'pagerank'"
+# A graph has the columns of ranks from its first ranking on. `%s` is what is read instead until then.
+_NEIGHBOR = "articles.title_key, articles.title, articles.expansion_depth, articles.loaded, articles.url, %s"
 _ARTICLE = f"SELECT {_NEIGHBOR} FROM articles WHERE title_key = ?"  # noqa: S608 - of constants
 _ARTICLE_OF_ALIAS = f"SELECT {_NEIGHBOR} FROM aliases JOIN articles ON articles.id = article WHERE alias_key = ?"  # noqa: S608
+_RANKS = "SELECT title_key, %s FROM json_each(?) JOIN articles ON title_key = value"
+_KEYS = "SELECT title_key FROM articles"
 _ADJACENT = {
     Direction.OUT: """
         SELECT far.title_key FROM articles near JOIN links ON source = near.id JOIN articles far ON far.id = target
@@ -38,7 +49,7 @@ _HIT = """
     FROM articles JOIN sections ON article = articles.id WHERE title_key = ? AND position = ?"""
 
 _ARTICLES = """
-    SELECT title_key, title, expansion_depth, description, revision, url, loaded FROM articles ORDER BY title_key"""
+    SELECT title_key, title, expansion_depth, description, revision, url, loaded, %s FROM articles ORDER BY title_key"""
 # The order of joining is told (CROSS JOIN), so that rows come sorted without being sorted.
 _SECTIONS = """
     SELECT title_key, position, heading, level, path, text
@@ -58,15 +69,20 @@ _LINKS = """
     JOIN articles far ON far.id = target ORDER BY near.title_key, far.title_key"""
 
 
-class SqliteReading:
+class SqliteReading(PassageSearch):
     """The questions of a `GraphStore`, put to an open file."""
 
     def __init__(self, file: SqliteFile, info: Mapping[str, str]) -> None:
         """Wrap an open file whose graph_info is `info`."""
+        super().__init__(PassageIndex(file))
         self._file = file
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
-        self._index = PassageIndex(file)
+        self._ranked = bool(file.rows(_RANKED))
+
+    def _with_ranks(self, query: str, *columns: str) -> str:
+        """Return a query that reads these columns of ranks, or nulls where the graph was never ranked."""
+        return query % ", ".join(columns if self._ranked else ["NULL"] * len(columns))
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """See `GraphStore.revisions`."""
@@ -79,7 +95,7 @@ class SqliteReading:
     def find(self, title_key: str) -> Neighbor | None:
         """See `GraphStore.find`."""
         for query in (_ARTICLE, _ARTICLE_OF_ALIAS):
-            if rows := self._file.rows(query, [title_key]):
+            if rows := self._file.rows(self._with_ranks(query, "pagerank"), [title_key]):
                 return _neighbor(0, rows[0])
         return None
 
@@ -87,23 +103,30 @@ class SqliteReading:
         """See `GraphStore.sections`."""
         return [GraphSection(*row) for row in self._file.rows(_SECTIONS_OF, [title_key])]
 
-    def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
+    def article_keys(self) -> list[str]:
+        """See `GraphStore.article_keys`."""
+        return [key for (key,) in self._file.stream(_KEYS)]
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """See `GraphStore.links`."""
+        return ((source, target) for source, target in self._file.stream(_LINKS))
+
+    def neighbors(
+        self, title_key: str, *, direction: Direction, depth: int, limit: int, by_rank: bool = False
+    ) -> list[Neighbor]:
         """See `GraphStore.neighbors`."""
 
         def adjacent(key: str, way: Direction) -> Iterator[str]:
             return (near for (near,) in self._file.rows(_ADJACENT[way], [key]))
 
-        found = walk(title_key, adjacent, direction=direction, depth=depth, limit=limit)
-        return [_neighbor(distance, self._file.rows(_ARTICLE, [key])[0]) for distance, key in found]
-
-    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search`."""
-        assert len(vector) == self.dimension > 0
-        return hits(self._index.by_vector(vector, limit=limit, among=among), self._section)
-
-    def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
-        """See `GraphStore.search_words`."""
-        return hits(self._index.by_words(text, limit=limit, among=among), self._section)
+        found = walk(title_key, adjacent, direction=direction, depth=depth, limit=ALL if by_rank else limit)
+        if by_rank:
+            keys = json.dumps([key for _, key in found])
+            found = ranked_first(
+                found, dict(self._file.rows(self._with_ranks(_RANKS, "pagerank"), [keys])), limit=limit
+            )
+        article = self._with_ranks(_ARTICLE, "pagerank")
+        return [_neighbor(distance, self._file.rows(article, [key])[0]) for distance, key in found]
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
         rows = self._file.rows(_HIT, [title_key, position])
@@ -111,7 +134,8 @@ class SqliteReading:
 
     def nodes(self) -> Iterator[GraphNode]:
         """See `GraphStore.nodes`."""
-        for key, title, depth, description, revision, url, loaded in self._file.stream(_ARTICLES):
+        articles = self._with_ranks(_ARTICLES, "pagerank", "community")
+        for key, title, depth, description, revision, url, loaded, *rank in self._file.stream(articles):
             properties = {
                 "title": title,
                 "expansion_depth": depth,
@@ -119,6 +143,7 @@ class SqliteReading:
                 "loaded": bool(loaded),
                 "revision": revision,
                 "url": url,
+                **rank_properties(*rank),
             }
             yield GraphNode("Article", f"Article:{key}", properties)
         for key, position, heading, level, path, text in self._file.stream(_SECTIONS):
@@ -145,8 +170,10 @@ class SqliteReading:
         return sorted(f"{label} {json.dumps(values, ensure_ascii=False)}" for label, values in self._dumped())
 
     def _dumped(self) -> Iterator[tuple[str, Sequence[object]]]:
-        for *values, loaded in self._file.stream(_ARTICLES):
-            yield "Article", [*values, bool(loaded)]
+        for *values, loaded, pagerank, community in self._file.stream(
+            self._with_ranks(_ARTICLES, "pagerank", "community")
+        ):
+            yield "Article", [*values, bool(loaded), *rank_properties(pagerank, community).values()]
         for key, position, *values in self._file.stream(_SECTIONS):
             section = f"{key}#{position}"
             yield "Section", [section, position, *values]
@@ -165,5 +192,5 @@ class SqliteReading:
 
 
 def _neighbor(distance: int, row: Row) -> Neighbor:
-    key, title, depth, loaded, url = row
-    return Neighbor(distance, key, title, depth, bool(loaded), url)
+    key, title, depth, loaded, url, pagerank = row
+    return Neighbor(distance, key, title, depth, bool(loaded), url, pagerank)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, Direction, GraphAlias
+
+ALL = sys.maxsize
+"""As a `limit`: there is none."""
 
 _WAYS = {Direction.OUT: (Direction.OUT,), Direction.IN: (Direction.IN,), Direction.BOTH: (Direction.OUT, Direction.IN)}
 
@@ -27,6 +31,13 @@ def walk(
         if not level or len(found) >= limit:
             break
     return found
+
+
+def ranked_first(
+    found: list[tuple[int, str]], ranks: Mapping[str, float | None], *, limit: int
+) -> list[tuple[int, str]]:
+    """The `limit` of a walk that have the highest PageRank, highest first; those without one come last."""
+    return sorted(found, key=lambda one: (-(ranks[one[1]] or 0.0), one))[:limit]
 
 
 def resolved(aliases: Sequence[GraphAlias]) -> dict[str, tuple[str, str]]:

@@ -1,17 +1,21 @@
-"""Reading a big file as it is or out of bzip2 or gzip, in pieces, with bounds on what it unfolds to."""
+"""Reading a big file as it is or unpacked, in pieces, with bounds on what it unfolds to and on the memory it takes."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import io
+import lzma
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ramet.commands.errors import one_line
-from ramet.wiki.errors import SourceError
+from ramet.commands.extras import import_extra
+from ramet.wiki.errors import WIKI_EXTRA, SourceError
 
 Progress = Callable[[str], None]
 """Called with one line for a person."""
@@ -25,25 +29,75 @@ UNFOLDED_FREE_BYTES = 64 * 1024 * 1024
 LINE_BYTES_MAX = 160_000_000
 """Bytes of one line of JSON, at most. A page that fits into it is refused by itself if it is too large."""
 
+MEMORY_BYTES_MAX = 256 * 1024 * 1024
+"""What unpacking xz may take; `xz -9` needs a quarter. Zstandard's own bound is the half."""
+
 _PIECE_BYTES = 1024 * 1024
 
 _FOREIGN = {
     b"7z\xbc\xaf\x27\x1c": "7-Zip",
     b"PK\x03\x04": "zip",
-    b"\x28\xb5\x2f\xfd": "Zstandard",
-    b"\xfd7zXZ\x00": "xz",
+    b"ZIM\x04": "ZIM",
 }
+_ZSTD_STARTS = (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + number, 0x2A, 0x4D, 0x18]) for number in range(16)))
+"""Of a frame, and of one that is skipped, with which files of many frames begin."""
 
 
+class _XzStream(io.RawIOBase):
+    """The content of an xz file of any number of streams; `lzma.LZMAFile` cannot bound its memory."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        self._raw = raw
+        self._begin()
+
+    def _begin(self) -> None:
+        self._unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY_BYTES_MAX)
+        self._begun = False
+
+    def readable(self) -> bool:
+        """See `io.RawIOBase`."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill part of the buffer; 0 at the end.
+
+        Raises:
+            EOFError: the file ends within a stream.
+            lzma.LZMAError: it is damaged, or takes too much memory.
+        """
+        packed = b""
+        while True:
+            if self._unpacker.eof:
+                packed = self._unpacker.unused_data
+                self._begin()
+            if self._unpacker.needs_input:
+                packed = packed or self._raw.read(_PIECE_BYTES)
+                if not packed and self._begun:
+                    raise EOFError("its last stream is not whole")
+                if not packed:
+                    return 0
+                packed = packed if self._begun else packed.lstrip(b"\0")  # Streams may be padded.
+                self._begun = self._begun or bool(packed)
+            data = self._unpacker.decompress(packed, len(buffer))
+            packed = b""
+            if data:
+                buffer[: len(data)] = data
+                return len(data)
+
+
+Damaged = tuple[type[Exception], ...]
+"""What a stream raises where a file is damaged."""
+_DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 Stream = bz2.BZ2File | gzip.GzipFile | io.BufferedReader
 
 
 class PackedFile:
     """An open file of texts; `read` and `lines` give what is inside of it. Use through `unpacked`."""
 
-    def __init__(self, path: Path, raw: io.FileIO, stream: Stream) -> None:
+    def __init__(self, path: Path, raw: io.FileIO, stream: Stream, damaged: Damaged) -> None:
         self.path = path
         self._raw = raw
+        self._damaged = damaged
         self._stream = stream
         self._size = path.stat().st_size
         self._unfolded = 0
@@ -86,7 +140,7 @@ class PackedFile:
     def _bounded(self, read: Callable[[], bytes]) -> bytes:
         try:
             data = read()
-        except (EOFError, OSError, zlib.error) as error:
+        except self._damaged as error:
             raise SourceError(
                 f"{self.path} is cut off or damaged near byte {self._raw.tell():,} ({one_line(error)}); "
                 "fetch it again, or unpack it to see"
@@ -102,10 +156,13 @@ class PackedFile:
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[PackedFile]:
-    """Open `path`, which its first bytes tell to be packed by bzip2 (also in many streams), by gzip, or not at all.
+    """Open `path`, which its first bytes tell to be packed by bzip2, xz, Zstandard or gzip, in any number of streams.
+
+    One that is not packed is read as it is.
 
     Raises:
         SourceError: it cannot be read, or is packed in another way.
+        ExtraMissing: what reads Zstandard is not installed.
     """
     try:
         raw = path.open("rb", buffering=0)
@@ -117,8 +174,13 @@ def unpacked(path: Path) -> Iterator[PackedFile]:
         for magic, packer in _FOREIGN.items():
             if start.startswith(magic):
                 raise SourceError(f"{path} is packed by {packer}, which is not read here: unpack it first")
-        with _stream(raw, start) as stream:
-            yield PackedFile(path, raw, stream)
+        if start.startswith(_ZSTD_STARTS):
+            packer = import_extra("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", WIKI_EXTRA)
+            with io.BufferedReader(packer.ZstdFile(raw), _PIECE_BYTES) as stream:
+                yield PackedFile(path, raw, stream, (*_DAMAGED, packer.ZstdError))
+            return
+        with _stream(raw, start) as other:
+            yield PackedFile(path, raw, other, _DAMAGED)
 
 
 def _stream(raw: io.FileIO, start: bytes) -> Stream:
@@ -126,6 +188,8 @@ def _stream(raw: io.FileIO, start: bytes) -> Stream:
         return bz2.BZ2File(raw)
     if start.startswith(b"\x1f\x8b"):
         return gzip.GzipFile(fileobj=raw)
+    if start.startswith(b"\xfd7zXZ\x00"):
+        return io.BufferedReader(_XzStream(raw), _PIECE_BYTES)
     return open(raw.fileno(), "rb", closefd=False)
 
 

@@ -31,7 +31,7 @@ Add = Callable[[dict[str, Any], int, str], None]
 
 
 def open_json_lines(path: Path, data_dir: Path, progress: Progress | None = None) -> PageFileSource:
-    """Open a file of JSON Lines, also packed by gzip or bzip2. Every line is checked before any page is given.
+    """Open a file of JSON Lines, also packed. Every line is checked before any page is given.
 
     Raises:
         SourceError: the file cannot be read, or a line is no page; the message names the line.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,6 +26,7 @@ WHEEL = "wheel"
 BUNDLED = "vital-articles"
 """What the bundled set calls itself; it may be asked for by this name too."""
 
+_JSON_NAME = re.compile(r"\.(json|jsonl|ndjson)(\.|$)", re.IGNORECASE)
 _START_BYTES = 4096
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -49,10 +51,15 @@ def open_source(
     path = Path(spec)
     if not path.exists():
         raise SourceError(
-            f"there is no source '{spec}': give a file, the address of a wiki with its https://, or '{WHEEL}'"
+            f"there is no file '{spec}': give a dump (.xml, also packed), a file with one article a line (.jsonl), "
+            f"the address of a wiki with its https://, or {BUNDLED} for the bundled set"
         )
-    if _begins_with(path) == b"<":
+    start = _begins_with(path)
+    if start == b"<":
         return open_dump(path, data_dir, progress)
+    if start not in (b"", b"{") and not _JSON_NAME.search(path.name):
+        raise SourceError(f"{path} is not a source: it begins neither as a dump (<mediawiki ...>) nor as a file with "
+                          'one article a line ({"title": "...", "text": "..."})')  # fmt: skip
     return open_json_lines(path, data_dir, progress)
 
 

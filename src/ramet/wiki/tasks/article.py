@@ -174,6 +174,7 @@ article = app.pipeline(
     task_per_stage=True,
     key=lambda payload: title_key(payload.title),
     cycle_on="key",  # Also where a key is given: it comes from the tables, as text.
+    alert_over=None,  # Many articles link to one, and --max-articles sizes a run to just that.
     limits=LIMITS,
     retry=replace(Retry.SEED, attempts=ARTICLE_ATTEMPTS),
 )

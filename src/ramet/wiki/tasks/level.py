@@ -160,6 +160,7 @@ class KnownTitle(NamedTuple):
     queue=LOADING,
     limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS, invocation_seconds=RUN_SECONDS),
     probation=False,
+    alert_over=None,
 )
 async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
     """Close a level: offer the links of its articles, draw what can be drawn, and open the next level."""
@@ -246,8 +247,8 @@ class LevelOffer(NamedTuple):
     """Articles that the run may still load."""
     levels_left: int
     """How many levels may still follow; none: titles farther away than these are too far."""
-    deeper: bool
-    """Whether articles farther away are loaded already, whose links are to be offered."""
+    deeper_levels: int
+    """How many levels beyond this one have titles already; the links of their articles are to be offered."""
 
 
 async def _offer(ctx: Context, payload: LevelPayload, settings: RunSettings) -> None:
@@ -293,7 +294,7 @@ async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -
         sieve,
         int(ctx.state.get("room", settings.max_articles - loaded)),
         settings.max_depth - number,
-        deepest > number,
+        max(0, deepest - number),
     )
 
 
@@ -389,14 +390,15 @@ async def _open_next(ctx: Context, offer: LevelOffer, plan: LevelPlan) -> None:
         return
     if offer.levels_left <= 0:
         return
-    follows = plan.grants > 0 or offer.deeper
+    levels = min(offer.levels_left, max(int(plan.grants > 0), offer.deeper_levels))
     if plan.binds:
         lineage = await ctx.client.lineage(ctx.tracking_id)
         assert lineage is not None, "a running task has a lineage"
         # Deeper levels add no title any more, but each is a task.
-        levels = int(follows) if not offer.deeper else offer.levels_left
         ctx.lower(max_tasks=lineage.tasks + len(STAGES) * plan.grants + levels)
-    if follows:
+        if levels >= len(STAGES):  # An article more would fit into the room of these.
+            ctx.lower(max_fan_out=plan.grants + 1)
+    if levels:
         ctx.spawn(LEVEL, LevelPayload(level=payload.level + 1, resource=payload.resource))
 
 

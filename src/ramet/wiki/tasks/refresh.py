@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -17,6 +18,7 @@ from ramet import Client, Context, LineageState, Outcome
 from ramet.commands.errors import UserError
 from ramet.fetch import host_gate
 from ramet.wiki import tables
+from ramet.wiki.errors import WikiError
 from ramet.wiki.graphs.base import GraphAlias, GraphStore
 from ramet.wiki.runs import (
     ARTICLE,
@@ -29,11 +31,13 @@ from ramet.wiki.runs import (
     ArticlePayload,
     LevelPayload,
     Run,
+    RunSettings,
     run_of,
 )
 from ramet.wiki.sources.base import TITLES_MAX
+from ramet.wiki.sources.registry import BUNDLED, open_source
 from ramet.wiki.tables import WikiState
-from ramet.wiki.tasks.article import app, expansions, wait_for
+from ramet.wiki.tasks.article import Rules, app, expansions, options_of, rules_json, rules_of, wait_for
 from ramet.wiki.tasks.level import (
     LEVEL_ATTEMPTS,
     SOURCES_PER_READ,
@@ -43,6 +47,7 @@ from ramet.wiki.tasks.level import (
     links_of,
     to_draw,
 )
+from ramet.wiki.wikitext.site import Site
 
 COMPARE = "wiki.compare"
 REDRAW = "wiki.redraw"
@@ -58,8 +63,49 @@ class ComparePayload(BaseModel):
     resource: str = ""
 
 
-async def begin_refresh(client: Client, run: Run) -> bool:
-    """Submit a pass that refreshes a run that has ended; False when there is nothing to refresh, or it is there."""
+async def with_source(
+    client: Client, run: Run, source: str, *, progress: Callable[[str], None] | None = None
+) -> RunSettings:
+    """Return the settings of a run that reads a newer file of the same wiki.
+
+    Args:
+        source: absolute path of a file; it is read into the run's data directory.
+        progress: is given a line now and then meanwhile.
+
+    Raises:
+        WikiError: it is no file, not of the same wiki, or the run does not read a file.
+    """
+    before = run.settings.source
+    if "://" in before or before == BUNDLED:
+        raise WikiError(f"{run.run_id} reads {before}, which is no file: `refresh` without --source compares with it")
+    if "://" in source or source == BUNDLED:
+        raise WikiError(f"'{source}' is no file: --source of `refresh` is a newer file of the wiki that the run reads")
+    settings = run.settings.model_copy(update={"source": source})
+    rows = await client.read(tables.RULES, (run.run_id,))
+    if not rows:
+        raise WikiError(f"nothing of {run.run_id} is loaded yet: `ramet wiki expand` begins with another --source")
+    opened = await asyncio.to_thread(open_source, settings.source, Path(settings.data_dir), progress=progress)
+    try:
+        known, found = rules_of(rows[0][0]).site, await opened.site()
+    finally:
+        await opened.close()
+    if identity_of(known) != identity_of(found):
+        raise WikiError(f"{source} is of another wiki ({found.name}) than {run.run_id} ({known.name}): start a run of "
+                        "its own with `ramet wiki expand`")  # fmt: skip
+    return settings
+
+
+def identity_of(site: Site) -> tuple[object, ...]:
+    """Return by what a wiki is known again in a later file; what states no address is named by its file only."""
+    named = site.name if site.article_url else ""
+    return named, site.article_url, site.language, site.capital_first, bool(site.namespaces)
+
+
+async def begin_refresh(client: Client, run: Run, settings: RunSettings | None = None) -> bool:
+    """Submit a pass that refreshes a run that has ended; False when there is nothing to refresh, or it is there.
+
+    `settings` are the run's from then on; None: as they are.
+    """
     loaded = len(await client.read(tables.LOADED, (run.run_id,)))
     if not loaded or run.newest.state == LineageState.CANCELLED:
         return False
@@ -70,7 +116,7 @@ async def begin_refresh(client: Client, run: Run) -> bool:
         "lineage_seconds": RUN_SECONDS,
     }
     [submitted] = await client.submit_many(
-        [(REFRESH, LevelPayload(level=0, run=run.settings, seeds=run.seeds, resource=run.resource))],
+        [(REFRESH, LevelPayload(level=0, run=settings or run.settings, seeds=run.seeds, resource=run.resource))],
         one_lineage=True,
         tracking_id=run.next_tracking_id,
         limits=limits,
@@ -118,14 +164,20 @@ async def refresh(ctx: Context, payload: LevelPayload) -> dict[str, int]:
     queue=FETCHING,
     resource=lambda payload: payload.resource or None,
     limits=replace(LIMITS, max_attempts=COMPARE_ATTEMPTS),
+    alert_over=None,
 )
 async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, int]:
     """Compare the revisions of some articles with the source's; what differs is fetched again."""
+    settings = await expansions.settings(ctx.client, ctx.tracking_id)
     try:
-        source = await expansions.source(ctx.client, await expansions.settings(ctx.client, ctx.tracking_id))
+        source = await expansions.source(ctx.client, settings)
     except UserError as error:
         return ctx.snooze(wait_for(error), str(error))
     run_id = run_of(ctx.tracking_id)
+    if not payload.resource:  # A newer file may have other templates, and other names of its namespaces.
+        rules = rules_json(Rules(await source.site(), options_of(settings)))
+        if [(rules,)] != await ctx.read(tables.RULES, (run_id,)):
+            ctx.write(tables.PUT_RULES, (run_id, rules))
     rows = await ctx.read(tables.revisions_of(len(payload.keys)), (run_id, *payload.keys))
     with host_gate.through(ctx.transaction):
         found = await source.revisions([title for _, title, *_ in rows])
@@ -149,6 +201,7 @@ async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, 
     queue=LOADING,
     limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS, invocation_seconds=RUN_SECONDS),
     probation=False,
+    alert_over=None,
 )
 async def redraw(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
     """Draw what changed: the links of what was loaded again, new redirects, and nothing of what is gone."""

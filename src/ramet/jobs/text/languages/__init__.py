@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -53,5 +53,10 @@ def is_english(text: str) -> bool:
     Args:
         text: in lower case; one without any such word is not.
     """
-    begin = text[:_READ_MAX]
+    return _is_english(text[:_READ_MAX])
+
+
+@lru_cache(maxsize=16)
+def _is_english(begin: str) -> bool:
+    """Remembered: the rules for one text ask several times."""
     return len(_ENGLISH.findall(begin)) > 2 * len(_OTHERS.findall(begin))

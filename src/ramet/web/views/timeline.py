@@ -1,0 +1,196 @@
+"""The timeline of a lineage: its tasks as bars over one axis of time, drawn by the server."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from fastapi import APIRouter
+
+from ramet import Client, SpanKind, Timeline, TimelineRow, TimelineSpan, TreeGroup
+from ramet.commands.terminal import span as duration
+from ramet.model.timeline import SLOW_LOOKS_MAX, SLOWEST, TIMELINE_FILTERS
+from ramet.web.answer import AsObject, stored_lineage
+from ramet.web.page import After, ClientDep, NotFound, OptionalText, Page, Text, Visit
+from ramet.web.views.lineages import load_lineage
+from ramet.web.views.tasks import NUMBER_MAX
+
+WIDTH = 1_000.0
+"""Of the axis, in units of the drawing."""
+BAR_MIN = 2.0
+"""A bar is never narrower, so that it can be seen."""
+INDENTS = 6
+"""Deeper tasks are not indented further."""
+WORDS = {
+    SpanKind.WAITING: "waited",
+    SpanKind.RUNNING: "ran",
+    SpanKind.FAILED: "ran and failed",
+    SpanKind.BACKING_OFF: "backed off",
+    SpanKind.JOINED: "waited for tasks",
+    SpanKind.EARLIER: "had earlier attempts for",
+}
+
+
+class Bar(NamedTuple):
+    """A span as it is drawn."""
+
+    what: str
+    x: float
+    width: float
+    title: str
+
+
+class Line(NamedTuple):
+    """A part of the line from a task that ended to one that waited for it; it spans the height of its row or half."""
+
+    x1: float
+    x2: float
+    y1: int
+    y2: int
+
+
+class Drawn(NamedTuple):
+    """A row of the timeline."""
+
+    task: TimelineRow
+    indent: int
+    bars: tuple[Bar, ...]
+    lines: tuple[Line, ...]
+    words: str
+    """What the bars show."""
+    seconds: float
+    """From its creation to its end, or until now."""
+    failed: bool
+    """It failed, or something below it did."""
+
+
+class Axis(NamedTuple):
+    """The moments that a timeline spans; Unix seconds."""
+
+    begin: float
+    end: float
+
+    def place(self, at: float) -> float:
+        """Where a moment is on the axis."""
+        return round(WIDTH * (at - self.begin) / max(self.end - self.begin, 0.001), 1)
+
+    def ticks(self) -> list[str]:
+        """Times since the beginning, at every quarter."""
+        return [duration((self.end - self.begin) * quarter / 4) for quarter in range(5)]
+
+
+def axis_of(rows: Sequence[TimelineRow], now: float) -> Axis:
+    """From the first creation to the last end, or until now."""
+    begin = min((row.created_at for row in rows), default=now)
+    ends = [row.spans[-1].end if row.spans else row.created_at for row in rows]
+    return Axis(begin, max(ends, default=now))
+
+
+def drawn(found: Timeline, now: float) -> tuple[Axis, list[Drawn]]:
+    """The rows of a timeline, the task that was asked for first."""
+    rows = [*([] if found.top is None else [found.top]), *found.rows]
+    axis, base = axis_of(rows, now), min((row.depth for row in rows), default=0)
+    lines = _lines(found, rows, axis)
+    return axis, [
+        Drawn(
+            row, min(row.depth - base, INDENTS), tuple(_bar(span, axis) for span in row.spans), tuple(lines[at]),
+            _words(row.spans), (row.spans[-1].end if row.spans else row.created_at) - row.created_at,
+            row.state == "failed" or row.failed_below.number > 0,
+        )
+        for at, row in enumerate(rows)
+    ]  # fmt: skip
+
+
+def _bar(span: TimelineSpan, axis: Axis) -> Bar:
+    x = min(axis.place(span.begin), WIDTH - BAR_MIN)
+    width = max(axis.place(span.end) - x, BAR_MIN)
+    return Bar(
+        span.what.value.replace("_", "-"), x, round(width, 1), f"{WORDS[span.what]} {duration(span.end - span.begin)}"
+    )
+
+
+def _words(spans: Iterable[TimelineSpan]) -> str:
+    seconds: defaultdict[SpanKind, float] = defaultdict(float)
+    for span in spans:
+        seconds[span.what] += span.end - span.begin
+    return ", ".join(f"{WORDS[what]} {duration(total)}" for what, total in seconds.items()) or "no time yet"
+
+
+def _lines(found: Timeline, rows: Sequence[TimelineRow], axis: Axis) -> Mapping[int, list[Line]]:
+    """From each task that was waited for to the moment at which the one that waited went on, row by row."""
+    places = {row.id: at for at, row in enumerate(rows)}
+    lines: defaultdict[int, list[Line]] = defaultdict(list)
+    for link in found.links:
+        first, last = places[link.waiting], places[link.awaited]
+        awaited = rows[last]
+        if awaited.finished_at is None:
+            continue
+        ended = awaited.finished_at
+        on = next((s.end for s in rows[first].spans if s.what == SpanKind.JOINED and s.begin <= ended <= s.end), None)
+        if on is None or first == last:
+            continue
+        x, down = axis.place(on), 1 if last > first else -1
+        lines[last] += [Line(axis.place(ended), x, 50, 50), Line(x, x, *((0, 50) if down > 0 else (50, 100)))]
+        lines[first].append(Line(x, x, *((50, 100) if down > 0 else (0, 50))))
+        for between in range(first + down, last, down):
+            lines[between].append(Line(x, x, 0, 100))
+    return {at: list(dict.fromkeys(some)) for at, some in lines.items()} | {
+        at: [] for at in range(len(rows)) if at not in lines
+    }
+
+
+TimelineAnswer = Annotated[Timeline, AsObject()]
+router = APIRouter(tags=["lineages"])
+
+
+async def load_timeline(
+    client: Client, tracking_id: str, *, parent_id: str | None, only: str | None, after: int
+) -> tuple[Timeline, tuple[str, ...]]:
+    """A part of a lineage's timeline, and the ids of the tasks above it, from the root on.
+
+    Raises:
+        NotFound: there is no such lineage, or no such task in it.
+    """
+    await stored_lineage(client, tracking_id)
+    above: tuple[str, ...] = ()
+    if parent_id is not None:
+        top = await client.get(parent_id)
+        if top is None or top.tracking_id != tracking_id:
+            raise NotFound(f"no task {parent_id} in lineage {tracking_id}: see the top of its timeline")
+        above = top.ancestry_chain
+    return await client.timeline(tracking_id, parent_id=parent_id, only=only, after=after), above
+
+
+@router.get("/timeline")
+async def read_timeline(
+    client: ClientDep,
+    *,
+    tracking_id: Text,
+    parent_id: OptionalText = None,
+    only: Literal["failed", "slow"] | None = None,
+    after: After = 0,
+) -> TimelineAnswer:
+    """When the first tasks of a lineage (or below one task) ran, and what they waited for: at most 100."""
+    return (await load_timeline(client, tracking_id, parent_id=parent_id, only=only, after=after))[0]
+
+
+async def timeline_page(visit: Visit) -> dict[str, Any]:
+    """The roots of a lineage, or what grew from one of its tasks, over time."""
+    tracking_id, parent_id = visit.id("tracking_id"), visit.text("parent_id")
+    line = await load_lineage(visit.client, tracking_id)
+    only, after = visit.word("only", TIMELINE_FILTERS), visit.number("after", 0, 0, NUMBER_MAX)
+    found, above = await load_timeline(visit.client, tracking_id, parent_id=parent_id, only=only, after=after)
+    groups: tuple[TreeGroup, ...] = ()
+    if found.next_after is not None:
+        of: dict[str, str] = {"tracking_id": tracking_id} if parent_id is None else {"parent_id": parent_id}
+        groups = await visit.client.branches(**of)
+    axis, rows = drawn(found, visit.now)
+    return {
+        "one": line, "found": found, "rows": rows, "axis": axis, "above": above, "groups": groups, "only": only,
+        "parent_id": parent_id, "after": after, "slowest": SLOWEST, "looked_at": SLOW_LOOKS_MAX,
+        "seconds": axis.end - axis.begin,
+    }  # fmt: skip
+
+
+PAGES = (Page("/lineages/{tracking_id:path}/timeline", "timeline", "timeline.html", timeline_page),)
