@@ -74,7 +74,7 @@ async def survive(on: str, mode: Mode, folder: Path, moment: int | None = None) 
 
 def commits(heard: list[tuple[str, str]]) -> list[int]:
     """The moments before and after each commit."""
-    return [at for at, (_, sql) in enumerate(heard, 1) if sql.startswith("COMMIT")]
+    return [at for at, (_, sql) in enumerate(heard, 1) if sql.endswith("COMMIT")]
 
 
 @pytest.mark.parametrize("mode", MODES)
