@@ -80,7 +80,7 @@ async def test_the_page_of_a_task_shows_what_its_attempts_logged(client: Client,
     line = [1.5, "warning", "shop", HOSTILE]
     await client.store.settle([settlement._replace(log=json.dumps({"left_out": 2, "lines": [line]}))])
     page = (await at.get(f"/tasks/{claim.id}")).text
-    assert "What it logged" in page
+    assert '<h2 id="log">Log</h2>' in page
     assert "2 before them left out" in page
     assert "<script>alert" not in page
     [log] = (await at.get(f"/api/v1/tasks/{claim.id}")).json()["log"]

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from ramet import Client
+from ramet import App, Client, Context, Limits
 from ramet.testing import drain, fresh_client
 from tests.web.in_process_client import visiting
 from tests.web.world import HOSTILE, ODD, World, database_of, make_app, world
@@ -245,6 +245,24 @@ async def _statements(tasks: int, folder: Path, addresses: list[str]) -> dict[st
 async def _filled(address: str, client: Client) -> str:
     [root] = await client.roots("one")
     return address.replace("ROOT", root.id)
+
+
+async def test_a_key_that_no_row_names_is_told_with_what_was_counted(tmp_path: Path) -> None:
+    app = App()
+
+    @app.task("wide", key=str)
+    async def wide(ctx: Context, name: str) -> None:
+        for child in range(30):
+            ctx.spawn("wide", f"<b>{child}")
+
+    async with fresh_client(app, folder=tmp_path) as client, visiting(client) as visitor:
+        await client.submit("wide", "root", limits=Limits(max_tasks=1))
+        await drain(app, client)
+        page = (await visitor.get("/explain", params={"kind": "wide", "key": "<b>29"})).text
+        told = (await visitor.get("/api/v1/explain", params={"kind": "wide", "key": "<b>29"})).json()
+    assert "Beyond the rows that its lineage keeps, without keys: wide refused 29 times, budget, to" in page
+    assert "<b>" not in page
+    assert [(one["times"], one["limit_name"], one["limit"]) for one in told["unnamed"]] == [(29, "max_tasks", 1)]
 
 
 @pytest.mark.parametrize("address", ["/", "/lineages", "/tasks", "/costs", "/explain"])

@@ -218,11 +218,14 @@ def print_unnamed(screen: Console, found: Sequence[ParentBlockCount]) -> None:
     """Refusals that no stored row names, by the task that asked."""
     if not found:
         return
-    prose(screen, "\nrefused beyond the rows that a lineage keeps (at most as many as its max_tasks), without keys:")
-    made = table(">refused", "reason", "kind", "*by task", "*lineage")
+    most = {one.rows_max for one in found}
+    rows = f"{number(most.pop())} rows" if len(most) == 1 else "rows"
+    prose(screen, f"\nrefused beyond the {rows} that its lineage keeps, counted without keys:")
+    made = table(">refused", "reason", "limit", "kind", "*by task", "*lineage")
     for one in found[:SHOWN_MAX]:
         parent = f"{plain(one.parent_kind)} {plain(display_key(one.parent_key))}"
-        made.add_row(number(one.times), one.reason, plain(one.kind), parent, plain(one.tracking_id))
+        limit = "" if one.limit is None else f"{one.limit_name} {number(one.limit)}"
+        made.add_row(number(one.times), one.reason, limit, plain(one.kind), parent, plain(one.tracking_id))
     screen.print(made)
     if len(found) > SHOWN_MAX:
         screen.print(Text(f"... and {counted(len(found) - SHOWN_MAX, 'more task')}: --json"))

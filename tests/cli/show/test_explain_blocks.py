@@ -102,11 +102,12 @@ def test_a_key_beyond_the_stored_rows_may_be_one_of_those_that_are_counted_by_pa
     [lineage] = {row["tracking_id"] for row in cli.documents("tasks", "--kind", "listing")}
     shown = " ".join(cli.good("explain", "listing", "child 29").split())
     assert "no task has this identity; if it was wanted, it is among those below" in shown
-    assert "beyond the rows that a lineage keeps" in shown
-    assert "25 budget listing listing wide" in shown
+    assert "refused beyond the 3 rows that its lineage keeps, counted without keys" in shown
+    assert "25 budget max_tasks 3 listing listing wide" in shown
     [found] = cli.documents("explain", "listing", "child 29")
     [counted] = found["unnamed"]
     assert (counted["times"], counted["reason"], counted["parent_key"]) == (25, "budget", "wide")
+    assert (counted["rows_max"], counted["limit_name"], counted["limit"]) == (3, "max_tasks", 3)
     assert cli.documents("explain", "listing", "child 02")[0]["unnamed"] == []
     assert "no task and no refused spawn" in cli.bad("explain", "company", "child 29")
     assert "no task and no refused spawn" in cli.bad("explain", "company", "child 29", "--lineage", lineage)
@@ -116,10 +117,10 @@ def test_refused_spawns_that_no_row_names_are_listed_by_the_task_that_asked(cli:
     wants = [("listing", f"child {n:02}") for n in range(30)]
     submitted(cli, {"key": "wide", "wants": wants}, limits=Limits(max_tasks=3))
     [lineage] = {row["tracking_id"] for row in cli.documents("tasks", "--kind", "listing")}
-    assert "25 budget listing listing wide" in " ".join(cli.good("blocks", lineage).split())
+    assert "25 budget max_tasks 3 listing listing wide" in " ".join(cli.good("blocks", lineage).split())
     shown = " ".join(cli.good("blocks", lineage, "--key", "child 29").split())
     assert "no stored row names such a refusal" in shown
-    assert "25 budget listing listing wide" in shown
+    assert "25 budget max_tasks 3 listing listing wide" in shown
     assert [row.get("times") for row in cli.documents("blocks", lineage)] == [None, None, None, 25]
     assert "no refused spawns like that" in cli.good("blocks", lineage, "--blocked-by", "depth")
 

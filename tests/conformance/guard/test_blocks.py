@@ -93,6 +93,21 @@ async def test_block_rows_are_at_most_max_tasks_and_then_counted_by_parent_kind_
     assert await world.store.block_totals("line") == {("image", "budget"): 12}
 
 
+async def test_what_no_row_names_is_listed_by_parent_the_most_frequent_first(world: World) -> None:
+    first, second = await two_claims(world, max_tasks=2)
+    await world.spawn(first, *(world.task(f"x{n}", "image") for n in range(5)))
+    await world.spawn(second, *(world.task(f"x{n}", "image") for n in range(9)))
+    for listed in (await world.store.parent_block_counts("line"), await world.store.parent_block_counts(kind="image")):
+        assert [(one.tracking_id, one.parent_id, one.parent_kind, one.times) for one in listed] == [
+            ("line", second.id, "page", 7),
+            ("line", first.id, "page", 3),
+        ]
+        assert {(one.kind, one.reason) for one in listed} == {("image", "budget")}
+    assert len(await world.store.parent_block_counts("line", limit=1)) == 1
+    assert await world.store.parent_block_counts("line", kind="page") == []
+    assert await world.store.parent_block_counts("other") == []
+
+
 async def test_duplicates_leave_half_of_the_rows_to_what_a_person_may_offer_again(world: World) -> None:
     first, second = await two_claims(world, max_tasks=5)
     wanted = [world.task(f"x{n}") for n in range(9)]

@@ -231,7 +231,9 @@ SECOND = Sample("second", 2028, (16, 13, 12, 5, 7, 7), 2029, {
 """Drawn after the rules had been changed with the first in sight: the boards of remote work have fewer titles left."""
 THIRD = Sample("third", 3028, (8, 7, 6, 2, 3, 4), 0, {}, SECOND, "-third")
 """Half as many texts and no listings: drawn and labelled before rules were changed with the second in sight."""
-SAMPLES = {sample.name: sample for sample in (FIRST, SECOND, THIRD)}
+FOURTH = Sample("fourth", 4028, (16, 13, 12, 5, 7, 7), 0, {}, THIRD, "-fourth")
+"""As many texts as the first, and no listings: labelled before rules were changed with the third in sight."""
+SAMPLES = {sample.name: sample for sample in (FIRST, SECOND, THIRD, FOURTH)}
 
 
 def read_pool(pool: Pool, folder: Path) -> list[Item]:

@@ -475,6 +475,8 @@ async def ask(world: World) -> None:
     await world.store.roots("line")
     await world.store.child_counts([task_id])
     await world.store.block_totals("line")
+    await world.store.parent_block_counts("line", kind="page")
+    await world.store.parent_block_counts()
     await world.store.blocks("line")
     await world.store.blocks("line", kind="page")
     await world.store.blocks("line", key="r1")

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from ramet import Client
 from ramet.commands.terminal import short_usd
 from ramet.jobs.match_status import matches
+from ramet.web.views.task_time import FOLD_MIN
 
 Truth = Callable[[Client, str], Awaitable[list[str]]]
 """Given the address: texts that the page shows."""
@@ -59,7 +60,9 @@ async def of_task(client: Client, address: str) -> list[str]:
     history = await client.history(task_id)
     assert history is not None
     task = history.task
-    claims = [f"claim {attempt.fence} by {attempt.worker}" for attempt in history.attempts]
+    # Three or more that went the same way are one line.
+    some = history.attempts if len(history.attempts) < FOLD_MIN else ()
+    claims = [f"claim {attempt.fence} by {attempt.worker}" for attempt in some]
     return [task_id, task.kind, task.key, task.state, task.tracking_id, *claims]
 
 

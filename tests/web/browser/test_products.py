@@ -98,7 +98,9 @@ async def test_an_article_is_found_and_its_neighbours_are_walked_without_scripts
         await seen.page.get_by_label("Words in its articles").fill("Plain article ferries")
         await seen.page.get_by_role("button", name="Search").click()
         await seen.page.get_by_role("link", name="Plain article").first.click()
+        await seen.page.wait_for_url("**/article?*Plain*")
         await seen.page.get_by_role("link", name="Seed", exact=True).first.click()
+        await seen.page.wait_for_url("**title=Seed")
         assert await seen.page.locator("h1").inner_text() == "Seed"
         assert seen.faults == []
 

@@ -45,11 +45,12 @@ async def origin() -> AsyncIterator[str]:
 @pytest.mark.parametrize(("width", "dark"), [(1440, False), (1024, True), (390, True), (390, False)])
 async def test_it_is_sound_at_every_width(chromium: Browser, origin: str, width: int, dark: bool) -> None:
     async with visit(chromium, origin, dark=dark, size=(width, 900)) as seen:
-        await seen.page.goto(origin + ADDRESS)
-        assert await seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        found = (await Axe().run(seen.page, options=AXE)).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
-        assert await controls_missed(seen) == []
+        for address in (ADDRESS, f"{ADDRESS}?only=failed", "/lineages", "/lineages/line", "/lineages/line?only=slow"):
+            await seen.page.goto(origin + address)
+            assert await seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+            found = (await Axe().run(seen.page, options=AXE)).response["violations"]
+            assert [(address, one["id"], one["nodes"][0]["html"]) for one in found] == []
+            assert await controls_missed(seen) == [], address
         assert [fault for fault in seen.faults if "/live/" not in fault] == []
 
 
@@ -83,8 +84,10 @@ async def test_without_scripts_it_shows_everything_and_its_links_lead_on(chromiu
         bars = await seen.page.locator(".gantt svg").nth(0).get_attribute("aria-label")
         assert bars == "ran 1 s, waited for tasks 8 s"
         await seen.page.get_by_role("link", name="1 failed below").click()
+        await seen.page.wait_for_url("**only=failed")
         assert await seen.page.locator(".gantt tbody tr").count() == 2
         await seen.page.get_by_role("link", name="lineage", exact=True).click()
+        await seen.page.wait_for_url("**/lineages/line")
         assert "Lineage line" in await seen.page.title()
         assert seen.faults == []
 
@@ -95,6 +98,7 @@ async def test_the_slowest_branch_is_three_clicks_away(chromium: Browser, origin
         await seen.page.get_by_role("link", name="Lineages", exact=True).click()
         await seen.page.locator("#live").get_by_role("link", name="line", exact=True).first.click()
         await seen.page.get_by_role("link", name="slow only").click()
+        await seen.page.wait_for_url("**only=slow**")
         slowest = await seen.page.locator(".flat li").all_inner_texts()
         assert len(slowest) == 3
         assert "9 s" in slowest[0]

@@ -47,7 +47,7 @@ def test_nodes_edges_and_passages_are_read_back_whole(
     for row, node in zip(read["nodes.parquet"], graph.nodes(), strict=True):
         assert {name: row[name] for name in PROPERTIES if row[name] is not None} == dict(node.properties)
     assert [tuple(row.values()) for row in read["edges.parquet"]] == [
-        (edge.source_id, edge.target_id, edge.label) for edge in graph.edges()
+        (edge.source_id, edge.target_id, edge.label, None, None) for edge in graph.edges()
     ]
     wanted = sorted(
         (f"Article:{one.article.key}", text, tuple(pack(vector)))

@@ -146,7 +146,8 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      r"(?:(?!remote|hybrid)[^.\n]){0,40}?\b(?:on-?site\b|in[- ]office\b|in[- ]person\b)(?![^.\n]{0,20}\bhybrid)"),
     ("position", Arrangement.ONSITE, rf"{_FULL_WEEK}[^.\n]{{0,20}}\b(?:office|on-?site|in[- ]person)|(?:office"
      rf"|on-?site|in[- ]person)[^.\n]{{0,25}}{_FULL_WEEK}"),
-    ("label", Arrangement.HYBRID, rf"{_LABEL}hybrid"),
+    ("label", Arrangement.HYBRID, rf"{_LABEL}hybrid|(?:^|\n)\s*hybrid\s?[:\u2013-]\s"),
+    ("label", Arrangement.ONSITE, r"\btelework type\s?:\s?full-time office"),
     ("label", Arrangement.REMOTE, rf"{_LABEL}(?:fully |100% |us )?remote\b(?! (?:or|and|/) (?:hybrid|on-?site))"),
     ("label", Arrangement.ONSITE, rf"{_LABEL}(?:on-?site|in[- ]office|office/site only|office only)"),
     ("position", Arrangement.HYBRID, rf"{_POSITION} (?:is|will be|follows|offers|requires|has)[^.\n]{{0,40}}?\bhybrid"
@@ -156,7 +157,9 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      rf"|{_IN_OFFICE}[^.\n]{{0,40}}?\b{_DAYS} (?:per|a|each|/|every|out of)\s?(?:the )?week"),
     ("position", Arrangement.HYBRID, r"\b(?:\d|one|two|three|four)(?:\s?(?:-|\u2013|to|or)\s?(?:\d|two|three"
      r"|four))? (?:remote|office"
-     r"|home|on-?site|in[- ]office)(?: work(?:ing)?)? days?\b|\bup to \d\d ?% (?:from home|remote)|\bcombin\w+ "
+     r"|home|on-?site|in[- ]office)(?: work(?:ing)?)? days?\b|\bup to \d\d ?% (?:of )?(?:from home|remote)"
+     r"|\b(?:remote|home[- ]?office)"
+     r"(?: work(?:ing)?)?(?: is| of| possible| for)* up to (?:\d\d ?%|\d days)|\bcombin\w+ "
      r"(?:both )?"
      r"(?:in[- ]person|office|on-?site|home|remote)[^.\n]{0,20} (?:and|&|with) (?:remote|home|in[- ]person|office"
      r"|on-?site)"

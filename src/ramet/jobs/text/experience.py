@@ -153,12 +153,23 @@ _PEOPLE = re.compile(
 )
 _LEVEL = r"(?P<word>senior|sr\.|junior|staff|principal|lead|mid[- ]level|entry[- ]level|intermediate)"
 _SENTENCE = re.compile(
-    r"\b(?:seeking|looking for|hiring|in our|as (?:our|the) (?:next|new)|(?:need|for|are|as) an?) (?:an? |our |the "
-    r"|exceptional |talented |skilled "
-    rf"|highly skilled )*{_LEVEL} (?:or \S+ )?"
+    r"\b(?:seeking|looking for|hiring|in our|as (?:our|the)(?: next| new)?|(?:need|for|are|as) an?) (?:an? |our |the "
+    r"|(?:exceptional|talented|skilled|highly skilled|passionate|experienced|motivated|highly motivated|dynamic|driven"
+    rf"|seasoned|dedicated|hands-on|strategic|curious)(?:,? and |, | ))*{_LEVEL} (?:or \S+ )?"
     r"(?:[\w/+-]+ ){0,3}(?:engineer|developer|architect|scientist|analyst|designer|consultant|administrator"
     r"|programmer|specialist|manager)"
 )
+_POSITION = re.compile(
+    rf"\bthis is an? {_LEVEL}(?:[- ]level)? (?:[\w-]+ ){{0,2}}(?:role|position|opportunity)\b"
+    r"|\b(?P<asked>senior|junior|mid[- ]level)(?:[- ]level)? experience (?:in|with|of|as|working|building)\b"
+)
+"""The level of the position, or of the experience that it asks for, said outright."""
+_BEGINNERS = re.compile(
+    r"(?<!not )(?<!not for )(?<!no )\bfreshers?\b|\bentry[- ]level (?:role|position|opportunity|job|candidates?)\b"
+    r"|\bno (?:previous |prior )?(?:professional |work |relevant |industry )?experience (?:is )?"
+    r"(?:required|necessary|needed)\b|\b(?:recent|fresh|new) graduates? (?:and|or|&) early[- ]career"
+)
+"""Who has not worked before may apply."""
 _BEGINNING = 300
 """Characters of a text in which it repeats its title."""
 _LEVEL_BEFORE = re.compile(rf"(?:^|[\s:*#(]){_LEVEL}\s$")
@@ -197,6 +208,8 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
                 continue
             if (word == "manager" and not _leads_people(title, text)) or (word == "i" and _GRADED.search(title)):
                 continue
+            if word == "fellow" and "fellowship" in text:
+                continue
             if word == "associate" and (years_min or 0) >= _EXPERIENCED_YEARS:
                 continue
             return level, word
@@ -217,6 +230,13 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
         if said is not None:
             word = said["word"].lower()
             return _OF_TEXT[word.replace(" ", "-")], word
+    position = _POSITION.search(told)
+    if position is not None:
+        word = (position["word"] or position["asked"]).lower()
+        return _OF_TEXT[word.replace(" ", "-")], word
+    beginners = _BEGINNERS.search(text) if (years_min or 0) <= JUNIOR_YEARS else None
+    if beginners is not None:
+        return Seniority.JUNIOR, beginners[0]
     if years_min is not None and years_min >= SENIOR_YEARS:
         return Seniority.SENIOR, None
     if years_min is not None and years_min <= JUNIOR_YEARS:
@@ -347,7 +367,7 @@ _NOT_AFTER = re.compile(
     r"|business(?! (?:intel|devel|analy|admin|operations|consult|strateg|process|systems|appl|or|and)))"
     r"|history|contract|term|term\b|anniversary|running|vest"
     r"|warranty|plan|de história"
-    r"|de historia|jung|geschichte|d'existence|in the market|on the market|from now|thereafter|cliff|tenure)",
+    r"|de historia|jung|geschichte|d'existence|in the market|on the market|from now|thereafter|cliff|tenure|exercise)",
     re.IGNORECASE,
 )
 _COMPANY = re.compile(
@@ -368,6 +388,8 @@ _ALTERNATIVE = re.compile(
 )
 _PREFERRED = re.compile(r"prefer|ideally|nice to have|a plus|bonus|desir|von vorteil|deseable|desejável", re.IGNORECASE)
 _SENTENCE_BREAK = re.compile(r"[\n.;!?•]")
+_REQUIRED_AFTER = re.compile(r"\s?\((?:required|must have|erforderlich|requis|requerido)\b", re.IGNORECASE)
+"""Behind years in a list of fields: ``Sales: 1 year (Required)``."""
 _BULLETS = " \t-*\u2022\u00b7\u2013\u25cf"
 _IN_A_FIELD = re.compile(r"\s(?!of\b|from\b|after\b|until\b|to\b)[a-z]", re.IGNORECASE)
 """Words behind years that begin a line: ``- 3 years in sales``, ``- 5 years advanced SQL``."""
@@ -430,7 +452,7 @@ def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
         return False
     if _COMPANY_AFTER.search(clause) and not _ASKS_YOU.search(sentence):
         return False
-    if _TELLS.search(clause) or _ASKS_BEFORE.search(before):
+    if _TELLS.search(clause) or _ASKS_BEFORE.search(before) or _REQUIRED_AFTER.match(after):
         return True
     if match["foreign"] and any(
         pattern.search(part) for pattern, part in zip(_tells_elsewhere(), (clause, before), strict=True)

@@ -67,6 +67,26 @@ def _has_lines(html: str) -> bool:
     return sum(line.lstrip()[0].islower() for line in lines) * 10 < len(lines)
 
 
+_DECODED_TWICE = re.compile(
+    "[\u00c2-\u00f4](?:[\u0080-\u00bf]{1,3}|[\u00a0-\u00bf\u0152-\u0178\u02c6-\u02dc\u2013-\u203a\u20ac\u2122]{1,3})"
+)
+"""A character of UTF-8 that was read as Latin 1 or as Windows 1252: ``\u00e2\u20ac\u2122`` for an apostrophe."""
+
+
+def decoded_once(text: str) -> str:
+    """Return the text with characters that somebody decoded by the wrong table as they were meant."""
+    return text if text.isascii() else _DECODED_TWICE.sub(_as_meant, text)
+
+
+def _as_meant(wrong: re.Match[str]) -> str:
+    for table in ("latin-1", "cp1252"):
+        try:
+            return wrong[0].encode(table).decode("utf-8")
+        except UnicodeError:
+            continue
+    return wrong[0]
+
+
 def decoded(text: str) -> str:
     """The text with its character references decoded, once. It has no lone surrogates."""
     if "&" in text:

@@ -10,7 +10,7 @@ from typing import Any
 from ramet.jobs.posting import Posting, shallow
 from ramet.jobs.text.arrangement import Arrangement, arrangement_of, employment_of, is_commission_only
 from ramet.jobs.text.experience import Seniority, is_management, seniority_of, years_of
-from ramet.jobs.text.markup import text_of
+from ramet.jobs.text.markup import decoded_once, text_of
 from ramet.jobs.text.places import Place, places_of, places_of_fields
 from ramet.jobs.text.salaries import Salary, salary_of
 from ramet.jobs.text.sections import Part, Section, joined, sections_of
@@ -27,6 +27,25 @@ _GLUED = re.compile(
     r"|Hands|Basic|Exposure|Minimum|Nice|Must|Develop|Design|Build|Collaborate|Education|Bachelor|Deep|Proven|Expertise"
 )
 """Words that begin a line, or are one, where a text lost its line breaks: ``PuneHybridPurpose``, ``AzureStrong``."""
+_GLUED_HEADING = re.compile(
+    r"(?:Preferred|Required|Minimum|Basic|Desired) (?:Qualifications|Requirements|Skills|Experience)"
+    r"(?=[A-Z\d\u2022\u00b7])"
+)
+"""A heading between the end of a sentence and the first demand: ``skills.Preferred Qualifications1+ years``."""
+_ENDS_OF_SENTENCES = frozenset(".!?)")
+_OTHER_OPENINGS = re.compile(
+    r"\n(?:Referrals increase your chances of"
+    r"|(?:Similar|Related|Recommended|Other|More) (?:jobs|openings|positions|roles)"
+    r"(?: (?:at|from|near|for) .{1,40})?$"
+    r"|People also viewed$|Similar Searches$|Explore collaborative articles$"
+    r"|(?:\u00c4hnliche|Weitere|Passende) (?:Jobs|Stellen\w*)$"
+    r"|(?:Offres|Emplois|Postes) similaires$|(?:Empleos|Ofertas|Trabajos) similares$"
+    r"|Vagas (?:semelhantes|similares)$|Vergelijkbare vacatures$|(?:Offerte|Lavori) simili$|Podobne oferty.{0,20}$)",
+    re.MULTILINE,
+)
+"""From here on a page shows other openings: what they ask for and pay is not of this one."""
+_OWN_CHARACTERS_MIN = 500
+"""Characters of its own that a page has before them."""
 _LINE_MAX = 300
 """Characters of a line on average from which on a text has lost line breaks."""
 _ALONE = frozenset(("Remote", "Hybrid", "Onsite"))
@@ -126,14 +145,19 @@ def _told(value: dict[str, Any]) -> dict[str, Any]:
 
 def read_posting(posting: Posting) -> Reading:
     """Read a posting by rules. Any text gives a reading; markup left in the description is taken out first."""
-    text = posting.description[:MARKUP_CHARACTERS_MAX]
+    text = decoded_once(posting.description[:MARKUP_CHARACTERS_MAX])
     if _MARKUP.search(text):
         text = text_of(text)
     text = text[:TEXT_CHARACTERS_MAX].replace("\u2011", "-").replace("\u2010", "-")
     if text.count("\n") * _LINE_MAX < len(text):
         text = _GLUED.sub(_apart, text)
+    text = _GLUED_HEADING.sub(_on_a_line, text)
+    others = _OTHER_OPENINGS.search(text, _OWN_CHARACTERS_MIN)
+    if others is not None:
+        text = text[: others.start()]
     lower = text.lower()
-    places = places_of_fields(posting.places, posting.country) or places_of(posting.location or "", posting.country)
+    location = decoded_once(posting.location or "")
+    places = places_of_fields(posting.places, posting.country) or places_of(location, posting.country)
     sections = sections_of(text, posting.company)
     years_min, years_max = years_of(sections)
     seniority, word = seniority_of(posting.title, lower, years_min)
@@ -172,6 +196,12 @@ def _apart(word: re.Match[str]) -> str:
         return word[0]
     begin = "\n" if before.isalnum() or before in {"]", ")"} else ""
     return begin + word[0] + ("\n" if after.isupper() and word[0] in _ALONE else "")
+
+
+def _on_a_line(heading: re.Match[str]) -> str:
+    """A heading that a sentence ends right before, on a line of its own."""
+    before = heading.string[max(0, heading.start() - 1) : heading.start()]
+    return f"\n{heading[0]}\n" if before in _ENDS_OF_SENTENCES or before.isalnum() else heading[0]
 
 
 def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:

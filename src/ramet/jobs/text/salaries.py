@@ -126,6 +126,13 @@ _TIMES_A_YEAR = re.compile(
     r"[\s(,]{0,3}(1[2-6])(?:[.,]\d)?\s?(?:x|\u00d7|mal|mensilit|pagas|monatsgeh|fois|maal)", re.IGNORECASE
 )
 """How many months are paid in a year, right behind a month's pay."""
+_MORE_AFTER = re.compile(
+    r"\s?(?:[\w-]+ ){0,2}(?:bonus|benefits?|commission|equity|stock|options|pension|package|superannuation|car\b)",
+    re.IGNORECASE,
+)
+"""Behind a plus, what is paid beside the amount: ``\u00a365k + bonus``."""
+_SPACED_NUMBER = re.compile(r"([$\u20ac\u00a3]\s?\d{1,3}), (\d{3})(?![\d,])")
+"""A number with a space behind its comma: ``$101, 125``."""
 _PEOPLE_AFTER = re.compile(
     r"\s?\+?\s?(?:[a-z-]+ ){0,3}(?:fleet|drivers|partners|merchants|restaurants|stores|students|members|subscribers"
     r"|sellers|customers|users|employees|people|households|farmers|learners|orders|downloads|patients|outlets"
@@ -153,7 +160,7 @@ _NO_GROUP = "".join(
 @cache
 def _salary_words() -> re.Pattern[str]:
     return re.compile(
-        rf"salar|compensation|\bpay\b|\bpays\b|{_NO_GROUP}\bbase\b|\bwage|\bOTE\b|on[- ]target|\brate\b|earn|remunerat"
+        rf"salar|compensation|\bpay(?:s|ing)?\b|{_NO_GROUP}\bbase\b|\bwage|\bOTE\b|on[- ]target|\brate\b|earn|remunerat"
         r"|\brange\b|\bCTC\b"
         rf"|l[öo]n\b|\bgaji\b|gehalt|verg[uü]tung|lohn\b|entgelt|月給|月額|年収|年俸|時給|日給|給与|연봉"
         rf"|\b(?:{alternatives('pay', 'words')})",
@@ -279,7 +286,7 @@ def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay
         found = _widest(list(_offers(text_of(field), country, is_field=True)))
         if found is not None:
             return found
-    return _widest(list(_offers(text, country, is_field=False)))
+    return _widest(list(_offers(_SPACED_NUMBER.sub(r"\1,\2", text), country, is_field=False)))
 
 
 def salary_of_pay(pay: Pay, country: str | None = None) -> Salary | None:
@@ -398,7 +405,8 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
         return None
     if sign is None and not is_field and _PEOPLE_AFTER.match(text, money.end()):
         return None
-    if not is_field and "\n" not in money[0][-2:] and _OTHER_AFTER.match(text, money.end()):
+    has_more = bool(money["plus"]) and _MORE_AFTER.match(text, money.end()) is not None
+    if not (is_field or has_more) and "\n" not in money[0][-2:] and _OTHER_AFTER.match(text, money.end()):
         return None
     if money["high"] is None and not (said or period is not None):
         return None
@@ -418,7 +426,8 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     worth = _CURRENCIES[currency].worth
     if not is_field and _is_other(before, may_be_perk=high is None or low < _NO_PERK_FROM * worth):
         return None
-    side = 0 if high is not None else _side(before, money, text[money.end() : money.end() + 2 * _AROUND])
+    after = text[money.end() : money.end() + 2 * _AROUND]
+    side = 0 if high is not None else _side(before, after, has_plus=bool(money["plus"]) and not has_more)
     return _Offer(low, high, side, currency, said, money.start())
 
 
@@ -447,9 +456,9 @@ def _period_of(money: re.Match[str], before: str) -> Period | None:
     return None
 
 
-def _side(before: str, money: re.Match[str], after: str) -> int:
+def _side(before: str, after: str, *, has_plus: bool) -> int:
     """Whether a single amount is the most (-1), the least (1) or all (0) that is paid."""
-    if money["plus"] or _OR_MORE.match(after):
+    if has_plus or _OR_MORE.match(after):
         return 1
     return next((side for side, words in _sides() if words.search(before)), 0)
 

@@ -19,7 +19,9 @@ from ramet.llm.asking.later import declare_models
 from ramet.llm.asking.model import Model, connections
 from ramet.llm.calls import KEYS
 from ramet.llm.errors import LLM_EXTRA, LLM_MODULES, LlmError
-from ramet.llm.pricing.prices import reserve_amount
+from ramet.llm.pricing.prices import cost_of, reserve_amount
+from ramet.llm.pricing.tokens import likely_tokens
+from ramet.llm.providers.base import TokenUsage
 from ramet.llm.requests import Request
 
 WAIT_SECONDS_MAX = 30.0
@@ -60,6 +62,39 @@ def check_ceiling(
             f"--max-cost {as_usd(max_cost)} is too low: this question reserves up to {as_usd(most)}; "
             "give more, or a lower --max-output-tokens"
         )
+
+
+class Bill:
+    """What asking many questions costs, in nano-dollars. Repairs of answers that do not fit are not counted."""
+
+    def __init__(self, model: Model, schema: Schema | None, max_output_tokens: int, likely_output_tokens: int) -> None:
+        """Count nothing yet.
+
+        Args:
+            model: that is asked.
+            schema, max_output_tokens: of each question.
+            likely_output_tokens: of an answer, about.
+        """
+        self._model, self._schema = model, schema
+        self._output_max, self._output_likely = max_output_tokens, min(likely_output_tokens, max_output_tokens)
+        self.questions = 0
+        self.likely = 0
+        """About what all of them cost."""
+        self.most = 0
+        """What all of them cost at most."""
+        self.largest = 0
+        """The most that one of them reserves."""
+
+    def add(self, messages: Sequence[Message]) -> None:
+        """Count a question."""
+        _, json_schema, _ = checked_model(self._model, self._schema, messages, self._output_max)
+        asked = Request.of(self._model.name, messages, self._output_max, {}, json_schema)
+        most = reserve_amount(asked, self._model.priced())
+        usage = TokenUsage(input_tokens=likely_tokens(asked), output_tokens=self._output_likely)
+        self.questions += 1
+        self.likely += cost_of(usage, self._model.priced())
+        self.most += most
+        self.largest = max(self.largest, most)
 
 
 async def ask_once(

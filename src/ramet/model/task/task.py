@@ -399,6 +399,12 @@ class ParentBlockCount(NamedTuple):
     parent_id: str
     parent_kind: str
     parent_key: str
+    rows_max: int
+    """Rows of refusals that its lineage keeps, at most."""
+    limit_name: str | None
+    """The limit behind the reason; None where it is no number of tasks, generations or keys."""
+    limit: int | None
+    """Its value now: it may have been raised or lowered since."""
 
 
 @dataclass(frozen=True, slots=True)

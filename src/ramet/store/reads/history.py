@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ramet.model.causes import BOUNDS
+from ramet.model.lineage.guard import BlockReason
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.reasons import restored
 from ramet.model.task.task import (
@@ -137,6 +139,9 @@ def known(session: Session, kind: str, key: str, tracking_id: str | None = None,
     return KeyRecord(newest_first, tuple(blocks[:most]), holder, more or cut or len(blocks) > most)
 
 
+_COUNTED_LIMITS = ("max_tasks", "max_spawn_depth", "max_fan_out", "max_shape")
+
+
 def parent_block_counts(
     session: Session, tracking_id: str | None = None, *, kind: str | None = None, limit: int = 100
 ) -> list[ParentBlockCount]:
@@ -150,12 +155,32 @@ def parent_block_counts(
     listed, values = session.members(lineages)
     of_kind = "" if kind is None else " AND c.kind = ?"
     rows = session.rows(
-        "SELECT c.tracking_id, c.kind, c.reason, c.count, c.parent_id, t.kind, t.key FROM ramet_block_counts c "
-        f"JOIN ramet_tasks t ON t.id = c.parent_id WHERE c.tracking_id {listed}{of_kind} "
+        "SELECT c.tracking_id, c.kind, c.reason, c.count, c.parent_id, t.kind, t.key, "
+        f"{', '.join(f'g.{name}' for name in _COUNTED_LIMITS)} FROM ramet_block_counts c JOIN ramet_tasks t "
+        "ON t.id = c.parent_id JOIN ramet_lineages g ON g.tracking_id = c.tracking_id "
+        f"WHERE c.tracking_id {listed}{of_kind} "
         "ORDER BY c.count DESC, c.tracking_id, c.parent_id, c.kind, c.reason LIMIT ?",
         (values, *(() if kind is None else (kind,)), max(1, min(limit, LIMIT_MAX))),
     )
-    return [ParentBlockCount(*row) for row in rows]
+    found = []
+    for lineage, of, reason, times, parent_id, parent_kind, parent_key, *limits in rows:
+        known, source = dict(zip(_COUNTED_LIMITS, limits, strict=True)), BOUNDS.get(BlockReason(reason))
+        name = source.limit_name if source is not None and source.limit_name in known else None
+        found.append(
+            ParentBlockCount(
+                tracking_id=lineage,
+                kind=of,
+                reason=reason,
+                times=times,
+                parent_id=parent_id,
+                parent_kind=parent_kind,
+                parent_key=parent_key,
+                rows_max=known["max_tasks"],
+                limit_name=name,
+                limit=None if name is None else known[name],
+            )
+        )
+    return found
 
 
 def _within(session: Session, kind: str, key: str, tracking_id: str) -> list[tuple[int, str]]:

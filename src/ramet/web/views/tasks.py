@@ -31,6 +31,7 @@ from ramet.web.page import (
     no_task,
 )
 from ramet.web.views import costs
+from ramet.web.views.task_time import ended_badly, folded, progress_of, time_bar
 
 SCANS_MAX = 5
 """Scans of a list for rare tasks, beside the first page."""
@@ -428,14 +429,16 @@ async def task_page(visit: Visit) -> dict[str, Any]:
         "found": found,
         "why": cause_lines(found.why),
         "refused": cause_lines(found.refused[:10]),
-        "story": story(found.history, most=ATTEMPTS_MAX),
+        "story": folded(story(found.history, most=ATTEMPTS_MAX)),
+        "time": time_bar(found.history, visit.now),
+        "ended_badly": ended_badly(one.state),
         "traceback": found.history.traceback,
         "payload": pretty(one.payload),
         "result": _pretty(one.result),
         "gathered": None
         if checkpoint is None or checkpoint.pipeline_state is None
         else pretty(checkpoint.pipeline_state),
-        "progress": None if checkpoint is None or checkpoint.progress is None else pretty(checkpoint.progress),
+        "progress": None if checkpoint is None else progress_of(checkpoint.progress),
         "logs": (await visit.client.task_log(one.id))[::-1],
         "join": await visit.client.joined(one.id, limit=JOIN_ROWS),
         "level": await load_level(visit.client, parent_id=one.id),

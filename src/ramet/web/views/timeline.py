@@ -14,6 +14,7 @@ from ramet.model.timeline import SLOW_LOOKS_MAX, SLOWEST, TIMELINE_FILTERS
 from ramet.web.answer import AsObject, stored_lineage
 from ramet.web.page import After, ClientDep, NotFound, OptionalText, Page, Text, Visit
 from ramet.web.views.lineages import load_lineage
+from ramet.web.views.task_time import WORDS
 from ramet.web.views.tasks import NUMBER_MAX
 
 WIDTH = 1_000.0
@@ -22,14 +23,6 @@ BAR_MIN = 2.0
 """A bar is never narrower, so that it can be seen."""
 INDENTS = 6
 """Deeper tasks are not indented further."""
-WORDS = {
-    SpanKind.WAITING: "waited",
-    SpanKind.RUNNING: "ran",
-    SpanKind.FAILED: "ran and failed",
-    SpanKind.BACKING_OFF: "backed off",
-    SpanKind.JOINED: "waited for tasks",
-    SpanKind.EARLIER: "had earlier attempts for",
-}
 
 
 class Bar(NamedTuple):

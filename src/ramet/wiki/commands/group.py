@@ -21,6 +21,7 @@ from ramet.fetch.addresses import host_and_port, is_private_host
 from ramet.wiki.commands import cypher, operations, query, terminal
 from ramet.wiki.commands.ask import ask_command
 from ramet.wiki.commands.demo import demonstrate
+from ramet.wiki.commands.entities import entities_command, extract_command
 from ramet.wiki.commands.expand import ExpandArguments, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
 from ramet.wiki.commands.rank import rank
@@ -250,6 +251,8 @@ for command in (
     query.export,
     cypher.query,
     rank,
+    extract_command,
+    entities_command,
 ):
     wiki.add_command(command)
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from ramet.wiki.embedding.base import Vector
+from ramet.wiki.graphs.entities import Entity, Mention, Relation
 from ramet.wiki.pages import Article
 
 NO_MODEL = "none"
@@ -79,6 +80,8 @@ class GraphCounts:
     categories: int
     links: int
     aliases: int
+    entities: int = 0
+    relations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,8 @@ class GraphEdge:
     label: str
     source_id: str
     target_id: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """Of a RELATES edge its `kind`, and the `section` that says it; of others none."""
 
 
 class GraphStore(Protocol):
@@ -284,6 +289,19 @@ class GraphStore(Protocol):
         Raises:
             GraphError: nothing was written.
         """
+
+    def set_entities(self, mentions: Iterable[Mention], relations: Iterable[Relation]) -> None:
+        """Put these in place of all entities and relations, in one transaction.
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def entities(self, entity_key: str | None = None) -> Iterator[Entity]:
+        """Every entity that sections name, by key; or the one of a key."""
+
+    def relations(self, entity_key: str | None = None) -> list[Relation]:
+        """The relations from and to an entity, or all, in a fixed order."""
 
     def article_keys(self) -> list[str]:
         """The canonical title of every article, loaded or not."""

@@ -41,12 +41,18 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "Category": {"name": "STRING PRIMARY KEY"},
     "Alias": {"alias_key": "STRING PRIMARY KEY", "title": "STRING"},
+    "Entity": {
+        "entity_key": "STRING PRIMARY KEY", "name": "STRING", "kind": "STRING", "aliases": "STRING",
+        "article": "STRING",
+    },
 }  # fmt: skip
 _EDGES = {
     "HAS_SECTION": ("Article", "Section"),
     "IN_CATEGORY": ("Article", "Category"),
     "LINKS_TO": ("Article", "Article"),
     "ALIAS_OF": ("Alias", "Article"),
+    "MENTIONS": ("Section", "Entity"),
+    "RELATES": ("Entity", "Entity", "kind STRING", "section STRING"),
 }
 _DERIVED = (
     "MATCH (a:Article)-[:HAS_SECTION]->(s:Section) WITH a, sum(s.word_count) AS words SET a.word_count = words",
@@ -169,8 +175,9 @@ def copy_of(graph: GraphStore, states: Mapping[str, NodeState]) -> Iterator[Grap
             for label, columns in _COLUMNS.items():
                 listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
                 connection.execute(f"CREATE NODE TABLE {label}({listed})")
-            for label, (source, target) in _EDGES.items():
-                connection.execute(f"CREATE REL TABLE {label}(FROM {source} TO {target})")
+            for label, (source, target, *properties) in _EDGES.items():
+                listed = "".join(f", {one}" for one in properties)
+                connection.execute(f"CREATE REL TABLE {label}(FROM {source} TO {target}{listed})")
             for label in (*_COLUMNS, *_EDGES):
                 if files[label].stat().st_size:
                     connection.execute(_COPY.format(table=label, path=files[label]))
@@ -195,7 +202,7 @@ def _write_nodes(graph: GraphStore, states: Mapping[str, NodeState], folder: Pat
                 words = len(str(node.properties["text"]).split())
                 rows.add("Section", {"section_key": key, "word_count": words, **node.properties})
             elif node.label in _COLUMNS:
-                rows.add(node.label, {"alias_key": key, "name": key, **node.properties})
+                rows.add(node.label, {"alias_key": key, "entity_key": key, "name": key, **node.properties})
         for key, state in left.items():
             rows.add("Article", _article(key, {"title": state.title, "loaded": False}, state))
         return rows.paths
@@ -215,12 +222,16 @@ def _article(key: str, properties: Mapping[str, Any], state: NodeState | None) -
 
 
 def _write_edges(edges: Iterator[GraphEdge], folder: Path) -> dict[str, Path]:
-    with _Tables(folder, {label: {"source": "", "target": ""} for label in _EDGES}) as rows:
+    with _Tables(folder, {label: _edge_columns(label) for label in _EDGES}) as rows:
         for edge in edges:
             if edge.label in _EDGES:
                 ends = {"source": edge.source_id.partition(":")[2], "target": edge.target_id.partition(":")[2]}
-                rows.add(edge.label, ends)
+                rows.add(edge.label, {**ends, **edge.properties})
         return rows.paths
+
+
+def _edge_columns(label: str) -> dict[str, str]:
+    return dict.fromkeys(("source", "target", *(one.split()[0] for one in _EDGES[label][2:])), "")
 
 
 class _Tables:

@@ -37,8 +37,15 @@ PROPERTIES = {
     "level": "int",
     "path": "string",
     "text": "string",
+    "kind": "string",
+    "aliases": "string",
+    "article": "string",
 }
 """Every property of every node -> its type in GraphML, in the order of the columns."""
+
+
+EDGE_PROPERTIES = ("kind", "section")
+"""Every property of edges; all are text."""
 
 
 class ExportFormat(StrEnum):
@@ -78,7 +85,7 @@ def export_file(graph: GraphStore, path: Path, form: ExportFormat) -> Exported:
         need_modules(["pyarrow"], PARQUET_EXTRA)
         with os_errors_as_user_errors(path):
             path.mkdir(parents=True, exist_ok=True)
-            nodes, edges, written = export_parquet(graph, path, PROPERTIES)
+            nodes, edges, written = export_parquet(graph, path, PROPERTIES, EDGE_PROPERTIES)
         return Exported(nodes, edges, paths=written)
     paths = [path / "nodes.csv", path / "edges.csv"] if form is ExportFormat.CSV else [path]
     with os_errors_as_user_errors(path), ExitStack() as files:
@@ -116,7 +123,7 @@ def _jsonl(graph: GraphStore, out: TextIO) -> Exported:
         out.write(json.dumps(line, ensure_ascii=False) + "\n")
         exported.nodes += 1
     for edge in graph.edges():
-        line = {"edge": edge.label, "source": edge.source_id, "target": edge.target_id}
+        line = {"edge": edge.label, "source": edge.source_id, "target": edge.target_id, **edge.properties}
         out.write(json.dumps(line, ensure_ascii=False) + "\n")
         exported.edges += 1
     return exported
@@ -141,6 +148,8 @@ def _graphml(graph: GraphStore, out: TextIO) -> Exported:
     for name, kind in {"label": "string", **PROPERTIES}.items():
         out.write(f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n')
     out.write('<key id="edge_label" for="edge" attr.name="label" attr.type="string"/>\n')
+    for name in EDGE_PROPERTIES:
+        out.write(f'<key id="edge_{name}" for="edge" attr.name="{name}" attr.type="string"/>\n')
     out.write('<graph id="wiki" edgedefault="directed">\n')
     for node in graph.nodes():
         values = "".join(data(name, value) for name, value in {"label": node.label, **node.properties}.items())
@@ -148,7 +157,10 @@ def _graphml(graph: GraphStore, out: TextIO) -> Exported:
         exported.nodes += 1
     for edge in graph.edges():
         ends = f"source={attribute(edge.source_id)} target={attribute(edge.target_id)}"
-        out.write(f"<edge {ends}>{data('edge_label', edge.label)}</edge>\n")
+        values = "".join(
+            data(f"edge_{name}", value) for name, value in {"label": edge.label, **edge.properties}.items()
+        )
+        out.write(f"<edge {ends}>{values}</edge>\n")
         exported.edges += 1
     out.write("</graph>\n</graphml>\n")
     return exported
@@ -168,8 +180,9 @@ def _csv(graph: GraphStore, nodes: TextIO, edges: TextIO) -> Exported:
         rows.writerow([node.node_id, node.label, *values])
         exported.nodes += 1
     rows = csv.writer(edges, quoting=csv.QUOTE_ALL)
-    rows.writerow(["source", "target", "label"])
+    rows.writerow(["source", "target", "label", *EDGE_PROPERTIES])
     for edge in graph.edges():
-        rows.writerow([edge.source_id, edge.target_id, edge.label])
+        values = [harmless_cell(edge.properties.get(name, "")) for name in EDGE_PROPERTIES]
+        rows.writerow([edge.source_id, edge.target_id, edge.label, *values])
         exported.edges += 1
     return exported

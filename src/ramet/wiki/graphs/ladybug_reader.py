@@ -111,7 +111,12 @@ class LadybugReading(PassageSearch):
 
     def counts(self) -> GraphCounts:
         """See `GraphStore.counts`."""
-        return GraphCounts(**{name: self._file.read(query)[0][0] for name, query in _COUNTS.items()})
+        entities, relations = self._index.entities.counts()
+        return GraphCounts(
+            **{name: self._file.read(query)[0][0] for name, query in _COUNTS.items()},
+            entities=entities,
+            relations=relations,
+        )
 
     def find(self, title_key: str) -> Neighbor | None:
         """See `GraphStore.find`."""
@@ -175,6 +180,7 @@ class LadybugReading(PassageSearch):
             yield GraphNode("Category", f"Category:{name}", {"name": name})
         for key, title, _ in self._pages(_PAGE_OF_ALIASES):
             yield GraphNode("Alias", f"Alias:{key}", {"title": title})
+        yield from self._entity_nodes()
 
     def edges(self) -> Iterator[GraphEdge]:
         """See `GraphStore.edges`."""
@@ -187,6 +193,7 @@ class LadybugReading(PassageSearch):
                 yield from edges[key]
         for key, _, target in self._pages(_PAGE_OF_ALIASES):
             yield GraphEdge("ALIAS_OF", f"Alias:{key}", f"Article:{target}")
+        yield from self._entity_edges()
 
     def _ranges(self) -> Iterator[dict[str, str]]:
         """First and last key of so many articles together, as parameters."""
@@ -211,6 +218,7 @@ class LadybugReading(PassageSearch):
                 lines += [_line(name, [*row[:-2], *rank_properties(*row[-2:]).values()]) for row in rows]
             else:
                 lines += [_line(name, row) for row in self._file.read(query)]
+        lines += [_line(*row) for row in self._index.entities.dump()]
         return sorted([*lines, *(_line("Passage", row) for row in self._index.dump())])
 
     def close(self) -> None:

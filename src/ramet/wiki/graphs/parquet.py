@@ -83,13 +83,16 @@ class RowGroups:
         return arrow.FixedSizeListArray.from_arrays(numbers, type=kind, mask=missing)
 
 
-def export_parquet(graph: GraphStore, folder: Path, properties: dict[str, str]) -> tuple[int, int, list[Path]]:
+def export_parquet(
+    graph: GraphStore, folder: Path, properties: dict[str, str], edge_properties: Sequence[str]
+) -> tuple[int, int, list[Path]]:
     """Write `FILES` into a folder that is there; what is there is replaced once everything is written.
 
     Args:
         graph: what to write.
         folder: where to.
         properties: names of the nodes' properties with their types in GraphML.
+        edge_properties: names of the edges' properties, which are text.
 
     Returns:
         Numbers of nodes and edges, and the files.
@@ -107,7 +110,7 @@ def export_parquet(graph: GraphStore, folder: Path, properties: dict[str, str]) 
     if graph.dimension:
         of_passages.append(("embedding", arrow.list_(arrow.float32(), graph.dimension)))
     paths = [folder / name for name in FILES]
-    edge_columns = [("source", text), ("target", text), ("label", text)]
+    edge_columns = [("source", text), ("target", text), ("label", text), *((name, text) for name in edge_properties)]
     with ExitStack() as files:
         nodes, edges, passages = (
             files.enter_context(RowGroups(files.enter_context(replaced(path)), columns))
@@ -116,7 +119,7 @@ def export_parquet(graph: GraphStore, folder: Path, properties: dict[str, str]) 
         for node in graph.nodes():
             nodes.add([node.node_id, node.label, *map(node.properties.get, properties)])
         for edge in graph.edges():
-            edges.add([edge.source_id, edge.target_id, edge.label])
+            edges.add([edge.source_id, edge.target_id, edge.label, *map(edge.properties.get, edge_properties)])
         for row in _with_texts(graph):
             passages.add(row if graph.dimension else row[:-1])
         for one in (nodes, edges, passages):

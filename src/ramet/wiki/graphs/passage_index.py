@@ -13,7 +13,16 @@ from itertools import islice, starmap
 from typing import Any
 
 from ramet.wiki.embedding.base import Vector
-from ramet.wiki.graphs.base import EmbeddedArticle, FoundPassage, GraphPassage, SearchHit, vector_digest
+from ramet.wiki.graphs.base import (
+    EmbeddedArticle,
+    FoundPassage,
+    GraphEdge,
+    GraphNode,
+    GraphPassage,
+    SearchHit,
+    vector_digest,
+)
+from ramet.wiki.graphs.entities import Entity, EntityIndex, Mention, Relation
 from ramet.wiki.graphs.passages import LETTERS_PER_WORD, UNSPACED, passages_of
 from ramet.wiki.graphs.ranking import nearest, pack, unpack
 from ramet.wiki.sqlite_file import SqliteFile
@@ -85,6 +94,7 @@ class PassageIndex:
     def __init__(self, file: SqliteFile) -> None:
         """Wrap `file`, which the caller closes."""
         self._file = file
+        self.entities = EntityIndex(file)
 
     def load(self, batch: Sequence[EmbeddedArticle]) -> None:
         """Put articles in, replacing what was there of them."""
@@ -103,6 +113,7 @@ class PassageIndex:
     def remove(self, keys: Collection[str]) -> None:
         """Take articles out, given by canonical title."""
         self._file.run_many(_DELETE, [(key,) for key in keys])
+        self.entities.remove(keys)
 
     def by_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """Return the sections that fit a text's words best (BM25), each by its best passage.
@@ -177,6 +188,36 @@ class PassageSearch:
             if row is not None:
                 title, depth, heading, text, url, path = row
                 yield SearchHit(score, key, title, depth, heading, text, url, text[start:end], path)
+
+    def set_entities(self, mentions: Iterable[Mention], relations: Iterable[Relation]) -> None:
+        """See `GraphStore.set_entities`."""
+        self._index.entities.replace(mentions, relations)
+
+    def entities(self, entity_key: str | None = None) -> Iterator[Entity]:
+        """See `GraphStore.entities`."""
+        return self._index.entities.entities(entity_key)
+
+    def relations(self, entity_key: str | None = None) -> list[Relation]:
+        """See `GraphStore.relations`."""
+        return self._index.entities.relations(entity_key)
+
+    def _entity_nodes(self) -> Iterator[GraphNode]:
+        for one in self.entities():
+            properties = {
+                "name": one.name,
+                "kind": one.kind,
+                "aliases": " | ".join(one.aliases),
+                "article": one.article_key,
+            }
+            yield GraphNode("Entity", f"Entity:{one.entity_key}", properties)
+
+    def _entity_edges(self) -> Iterator[GraphEdge]:
+        for one in self.entities():
+            for key, position in one.sections:
+                yield GraphEdge("MENTIONS", f"Section:{key}#{position}", f"Entity:{one.entity_key}")
+        for source, target, kind, key, position in self.relations():
+            properties = {"kind": kind, "section": f"{key}#{position}"}
+            yield GraphEdge("RELATES", f"Entity:{source}", f"Entity:{target}", properties)
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
         """Return title, expansion_depth, heading, text, url and path of a section, if the graph has it."""

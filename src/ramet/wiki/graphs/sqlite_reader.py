@@ -90,7 +90,12 @@ class SqliteReading(PassageSearch):
 
     def counts(self) -> GraphCounts:
         """See `GraphStore.counts`."""
-        return GraphCounts(**{name: self._file.rows(query)[0][0] for name, query in _COUNTS.items()})
+        entities, relations = self._index.entities.counts()
+        return GraphCounts(
+            **{name: self._file.rows(query)[0][0] for name, query in _COUNTS.items()},
+            entities=entities,
+            relations=relations,
+        )
 
     def find(self, title_key: str) -> Neighbor | None:
         """See `GraphStore.find`."""
@@ -153,6 +158,7 @@ class SqliteReading(PassageSearch):
             yield GraphNode("Category", f"Category:{name}", {"name": name})
         for key, title, _ in self._file.stream(_ALIASES):
             yield GraphNode("Alias", f"Alias:{key}", {"title": title})
+        yield from self._entity_nodes()
 
     def edges(self) -> Iterator[GraphEdge]:
         """See `GraphStore.edges`."""
@@ -164,6 +170,7 @@ class SqliteReading(PassageSearch):
             yield GraphEdge("LINKS_TO", f"Article:{source}", f"Article:{target}")
         for key, _, target in self._file.stream(_ALIASES):
             yield GraphEdge("ALIAS_OF", f"Alias:{key}", f"Article:{target}")
+        yield from self._entity_edges()
 
     def dump(self) -> list[str]:
         """See `GraphStore.dump`."""
@@ -179,6 +186,7 @@ class SqliteReading(PassageSearch):
             yield "Section", [section, position, *values]
             yield "HAS_SECTION", [key, section]
         yield from (("Passage", row) for row in self._index.dump())
+        yield from self._index.entities.dump()
         yield from (("Category", row) for row in self._file.stream(_CATEGORIES))
         yield from (("IN_CATEGORY", row) for row in self._file.stream(_MEMBERSHIPS))
         yield from (("LINKS_TO", row) for row in self._file.stream(_LINKS))

@@ -1,0 +1,139 @@
+"""Where the time of one task went, as a bar, and its story with repeated attempts folded into one line."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ramet import SpanKind, TaskHistory, TaskState
+from ramet.commands.terminal import StoryLine, span
+from ramet.model.reasons import code_of
+from ramet.model.timeline import Life, Ran, spans_of
+
+WORDS = {
+    SpanKind.WAITING: "waited",
+    SpanKind.RUNNING: "ran",
+    SpanKind.FAILED: "ran and failed",
+    SpanKind.BACKING_OFF: "backed off",
+    SpanKind.JOINED: "waited for tasks",
+    SpanKind.EARLIER: "had earlier attempts for",
+}
+WIDTH = 1_000.0
+"""Of the bar, in units of the drawing."""
+PART_MIN = 2.0
+"""A part is never narrower, so that it can be seen."""
+FOLD_MIN = 3
+"""So many attempts in a row with the same outcome are one line."""
+
+
+_NUMBER = re.compile(r"\d[\d.]*")
+"""In a detail: how long the wait until the next attempt is differs every time."""
+
+
+class TimePart(NamedTuple):
+    """A part of the bar."""
+
+    what: str
+    x: float
+    width: float
+    title: str
+
+
+class TimeBar(NamedTuple):
+    """What the time of a task went into, from its creation to its end, or until now."""
+
+    seconds: float
+    parts: tuple[TimePart, ...]
+    totals: tuple[tuple[str, str], ...]
+    """The sort of each part, and how long all of the sort took in words."""
+
+
+def time_bar(found: TaskHistory, now: float) -> TimeBar:
+    """Divide the time of a task by its attempts."""
+    task = found.task
+    ran = [Ran(one.claimed_at, one.ended_at, one.outcome, one.reason and code_of(one.reason)) for one in found.attempts]
+    life = Life(task.state, task.created_at, task.finished_at, task.claimed_at, task.wait)
+    spans = spans_of(life, ran, cut=False, now=now)
+    seconds = max((one.end for one in spans), default=task.created_at) - task.created_at
+    scale, totals = WIDTH / max(seconds, 0.001), defaultdict[SpanKind, float](float)
+    parts: list[TimePart] = []
+    for one in spans:
+        x = min((one.begin - task.created_at) * scale, WIDTH - PART_MIN)
+        width = max((one.end - one.begin) * scale, PART_MIN)
+        totals[one.what] += one.end - one.begin
+        parts.append(
+            TimePart(_css(one.what), round(x, 1), round(width, 1), f"{WORDS[one.what]} {span(one.end - one.begin)}")
+        )
+    words = tuple((_css(what), f"{WORDS[what]} {span(total)}") for what, total in totals.items())
+    return TimeBar(seconds, tuple(parts), words)
+
+
+def _css(what: SpanKind) -> str:
+    return what.value.replace("_", "-")
+
+
+class StoryPart(NamedTuple):
+    """Lines of a story: one event, or attempts in a row that went the same way."""
+
+    lines: tuple[StoryLine, ...]
+    times: int
+    """Attempts that are folded; 1 for a single event."""
+
+    @property
+    def first(self) -> StoryLine:
+        """The first line."""
+        return self.lines[0]
+
+    @property
+    def last(self) -> StoryLine:
+        """The last line: of folded attempts the last outcome."""
+        return self.lines[-1]
+
+
+def folded(lines: Sequence[StoryLine]) -> list[StoryPart]:
+    """Fold three or more attempts in a row with the same outcome and reason into one part."""
+    parts: list[StoryPart] = []
+    at = 0
+    while at < len(lines):
+        end, times = at, 0
+        while end + 1 < len(lines) and _is_attempt(lines, end) and _way(lines[end + 1]) == _way(lines[at + 1]):
+            end, times = end + 2, times + 1
+        if times < FOLD_MIN:
+            end, times = at + 1, 1
+        parts.append(StoryPart(tuple(lines[at:end]), times))
+        at = end
+    return parts
+
+
+def _is_attempt(lines: Sequence[StoryLine], at: int) -> bool:
+    return lines[at].what == "claimed" and lines[at + 1].what != "claimed" and not lines[at + 1].is_end
+
+
+def _way(line: StoryLine) -> tuple[str, str, str | None]:
+    return line.what, _NUMBER.sub("", line.detail), line.error
+
+
+class Progress(NamedTuple):
+    """How far a handler says that it is."""
+
+    done: float
+    total: float
+    """0 where it did not say of how much."""
+    message: str
+
+
+def progress_of(value: Any) -> Progress | None:
+    """Read what a handler reported; None where it said nothing, or something else."""
+    if not isinstance(value, dict):
+        return None
+    done, total = value.get("done"), value.get("total") or 0.0
+    if not isinstance(done, int | float) or not isinstance(total, int | float):
+        return None
+    return Progress(done, total, str(value.get("message") or ""))
+
+
+def ended_badly(state: str) -> bool:
+    """Whether the error of a task comes first on its page."""
+    return state in (TaskState.FAILED, TaskState.CANCELLED)
