@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,22 @@ def test_words_of_a_query_language_stay_names(graph: Path) -> None:
     assert name in entities(graph)
     with open_graph_reader(graph) as reader:
         assert reader.counts().articles == 2
+
+
+def test_a_stopped_extraction_is_gone_on_with_under_the_ceiling_that_it_began_with(
+    graph: Path, provider: Extractor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("ramet.wiki.commands.entities.run_watched", lambda worker, look, _: close(look))
+        assert run(graph, provider, "--yes", "--max-cost", "1").exit_code == 128 + signal.SIGINT
+    assert provider.asked == {}
+    told = run(graph, provider)
+    assert told.exit_code == 0, told.output
+    assert "under the ceiling that it began with" in told.stderr
+    assert sorted(provider.asked.values()) == [1, 1, 1]
+
+
+async def close(look: Coroutine[Any, Any, object]) -> int:
+    """A signal came before anything was asked."""
+    look.close()
+    return signal.SIGINT
