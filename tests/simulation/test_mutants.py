@@ -17,6 +17,7 @@ from ramet.model.task.task import Standing
 from ramet.model.task.transitions import Change, Transition, TransitionRefused
 from ramet.store.maintenance import sweep
 from ramet.store.rows import blocks, lineages
+from ramet.store.rows.tasks import load_standings
 from ramet.store.session import Session
 from ramet.store.verbs import claim, settle, spawn, submit
 from ramet.store.verbs import reclaim as reclaiming
@@ -126,7 +127,7 @@ def test_a_heartbeat_that_revives_a_dead_claim_is_found(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fresh(session: Session, seqs: Any) -> dict[int, Standing]:
-        standings = settle.load_standings(session, seqs)
+        standings = load_standings(session, seqs)
         return {seq: standing._replace(lease_until=session.now + 1) for seq, standing in standings.items()}
 
     monkeypatch.setattr(claim, "load_standings", fresh)

@@ -406,8 +406,10 @@ async def _by_halves(ctx: Context, state: BatchState, why: str) -> Outcome:
 
 async def _live(ctx: Context) -> bool:
     """Return whether items of the job live that may come back, from this lane or another."""
-    counts = await ctx.client.counts(ctx.tracking_id)
-    return any(count.kind == BATCH_ITEM and count.state in ("pending", "processing") for count in counts)
+    live = await ctx.client.tasks(
+        tracking_id=ctx.tracking_id, kind=BATCH_ITEM, states=("pending", "processing"), limit=1
+    )
+    return bool(live.tasks)
 
 
 # --- looking for what nobody knows about

@@ -171,13 +171,16 @@ class Session(Protocol):
         """Delete rows by key, as :meth:`update` finds them; returns how many were there."""
         ...
 
-    def end_successes(self, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
+    def end_successes(
+        self, items: Sequence[tuple[int, int, str | None]], settler_id: str | None = None
+    ) -> list[EndedGroup]:
         """End, as successes, those of the claims that are plain (:data:`ramet.store.state.lanes.PLAIN_ROW`).
 
         Writes the wide rows and the attempts, takes the hot rows away, and leaves the lineages to the caller.
 
         Args:
             items: number, fence and result (JSON text) of each, in order of number.
+            settler_id: of tasks that are bound to this one (:data:`ramet.store.state.lanes.BOUND_ROW`).
 
         Returns:
             The tasks that it ended; the others are as they were.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ramet.wiki.graph_access import (
         Direction,
+        Entity,
         GraphReader,
         GraphSection,
         Neighbor,
@@ -24,7 +25,17 @@ if TYPE_CHECKING:
         open_graph,
     )
 
-__all__ = ["Direction", "GraphReader", "GraphSection", "Neighbor", "Ranking", "SearchHit", "WikiAnswer", "open_graph"]
+__all__ = [
+    "Direction",
+    "Entity",
+    "GraphReader",
+    "GraphSection",
+    "Neighbor",
+    "Ranking",
+    "SearchHit",
+    "WikiAnswer",
+    "open_graph",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ramet import InvalidKey, title_key
 from ramet.wiki.errors import NotInGraph
 from ramet.wiki.graphs.base import Direction, GraphSection, GraphStore, Neighbor, SearchHit
+from ramet.wiki.graphs.entities import Entity, name_key
 from ramet.wiki.graphs.graph_file import no_graph
 from ramet.wiki.graphs.registry import Graph, open_graph_reader
 from ramet.wiki.graphs.search import QueryModel, Ranking, ranked
@@ -19,7 +20,17 @@ from ramet.wiki.sources.dataset import default_data_dir
 if TYPE_CHECKING:
     from ramet.llm import Model
 
-__all__ = ["Direction", "GraphReader", "GraphSection", "Neighbor", "Ranking", "SearchHit", "WikiAnswer", "open_graph"]
+__all__ = [
+    "Direction",
+    "Entity",
+    "GraphReader",
+    "GraphSection",
+    "Neighbor",
+    "Ranking",
+    "SearchHit",
+    "WikiAnswer",
+    "open_graph",
+]
 
 
 class GraphReader:
@@ -119,6 +130,19 @@ class GraphReader:
             self, question, model=model, max_cost=max_cost, database=str(database), passages=passages
         )
 
+    def entities(self, name: str, *, limit: int = 20) -> list[Entity]:
+        """Return the entities of this name or alias, or else those whose names hold it; none before an extraction.
+
+        Args:
+            name: in whatever case.
+            limit: entities, at most.
+
+        Raises:
+            GraphError: the graph cannot be read.
+        """
+        with self._open() as graph:
+            return entities_called(graph, name)[:limit]
+
     def _open(self) -> AbstractContextManager[Graph]:
         return open_graph_reader(self.path)
 
@@ -156,3 +180,16 @@ def find_article(graph: GraphStore, title: str) -> Neighbor:
         if found := graph.find(spelling):
             return found
     raise NotInGraph(f"the graph has no article {title!r}; a search finds words of titles")
+
+
+def entities_called(graph: GraphStore, name: str) -> list[Entity]:
+    """Return the entities that a person means by a name, by key."""
+    wanted = name_key(name)
+    exact, partly = [], []
+    for entity in graph.entities():
+        names = [name_key(one) for one in (entity.name, *entity.aliases)]
+        if wanted in (*names, entity.entity_key):
+            exact.append(entity)
+        elif any(wanted in one for one in names):
+            partly.append(entity)
+    return exact or partly

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ramet import Context, Transient
-from ramet.llm import AnswerCutOff, AnswerRefused, RequestRefused, ask
+from ramet.llm import AccountFault, AnswerCutOff, AnswerLost, AnswerRefused, RequestRefused, ask
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, Refused, TooBusy
 from ramet.llm.providers.base import Answer, AnswerState, TokenUsage
 from ramet.llm.refusals import Meaning
@@ -58,6 +58,34 @@ async def test_an_account_fault_pauses_the_lineage_with_the_providers_words(hand
     again = await handlers.run(work)
     assert again.state == "success"
     assert await handlers.client.result(task.id) == "HELLO"
+
+
+async def test_a_handler_that_goes_on_without_an_answer_pauses_nothing(handlers: Handlers) -> None:
+    @handlers.app.task()
+    async def work(ctx: Context) -> str:
+        try:
+            return (await ask(ctx, MODEL, "hello", pause=False)).text
+        except AccountFault as fault:
+            return str(fault)
+
+    handlers.provider.fault = once(NotAllowed("the account has no quota left"))
+    task = await handlers.run(work)
+    lineage = await handlers.client.lineage(task.tracking_id)
+    assert lineage is not None
+    assert (lineage.state, task.result) == ("finished", "the account has no quota left")
+    assert await handlers.spent(task) == (0, 0)
+
+
+async def test_an_answer_that_may_be_lost_is_told_from_a_call_that_was_not_made(handlers: Handlers) -> None:
+    @handlers.app.task()
+    async def work(ctx: Context) -> str:
+        try:
+            return (await ask(ctx, MODEL, "hello")).text
+        except AnswerLost:
+            return "lost"
+
+    handlers.provider.fault = once(Ambiguous("the connection was cut"))
+    assert (await handlers.run(work)).result == "lost"
 
 
 async def test_what_was_not_sent_is_tried_again_and_costs_nothing(handlers: Handlers, work: Any) -> None:

@@ -120,11 +120,14 @@ def test_a_transition_that_names_its_fields_changes_no_other(transition: Transit
     """Only these are written: a field that a rule began to change beside them would never reach the database."""
     events: dict[type[Any], ev.Event] = {
         ev.Claim: ev.Claim("w", 300.0, 9_000.0), ev.Heartbeat: ev.Heartbeat(3, 600.0), ev.Wake: ev.Wake(9_000.0, 5.0),
+        ev.Bind: ev.Bind("settler", 9_000.0),
     }  # fmt: skip
     event = events[transition.event]
     wait = "tasks" if transition.event is ev.Wake else None
     [state] = transition.sources
     for ending, started_at in ((None, None), (None, 5.0), ("failed", 5.0)):
+        if ending is not None and transition.event is ev.Bind:
+            continue  # A task that is ending is bound to none.
         before = standing(
             state, wait=wait, fence=3, ending=ending, started_at=started_at, deadline_at=None, progressed=1
         )

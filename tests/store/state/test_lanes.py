@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ramet.model.lineage.branches import Booking, Branch
 from ramet.model.task import events as ev
+from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import NewTask, Standing, Wait
 from ramet.model.task.transitions import Change
@@ -21,12 +22,14 @@ from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.rows import tallies
 from ramet.store.rows.branches import add_members
 from ramet.store.rows.lineages import read_lineages, tombstones_of
+from ramet.store.rows.tasks import load_standings
 from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import EndedGroup
 from ramet.store.state import lanes
 from ramet.store.state.apply import apply
 from ramet.store.verbs import claim as claiming
 from ramet.store.verbs import settle as settling
+from ramet.store.verbs.bound import Items, bind_items
 from tests.conformance.random_histories.test_reference_model import now
 from tests.simulation.database import SIMULATED, ServerStore, SimulatedStore
 from tests.support.world import SettableClock
@@ -40,32 +43,31 @@ Rows = dict[str, list[tuple[Any, ...]]]
 
 times = st.sampled_from((-5_000.0, -1.0, 0.0, 0.5, 5_000.0))
 """Relative to now."""
-hot = st.fixed_dictionaries(
-    {
-        "state": st.sampled_from(("processing", "processing", "processing", "pending")),
-        "fence": st.integers(1, 2),
-        "lease": st.sampled_from((-1.0, 0.0, 0.5, 300.0, 300.0, 300.0)),
-        "available": times,
-        "claimed": st.sampled_from((-5_000.0, -30.0, -1.0)),
-        "started": st.none() | st.sampled_from((-5_000.0, -30.0)),
-        "deadline": st.none() | times,
-        "task_seconds": st.none() | st.sampled_from((10.0, 7_200.0)),
-        "attempts": st.integers(0, 3),
-        "losses": st.integers(0, 2),
-        "snoozes": st.integers(0, 2),
-        "chain_depth": st.integers(0, 2),
-        "progressed": st.integers(0, 1),
-        "fan_out": st.integers(0, 2),
-        "stage": st.none() | st.just("half"),
-        "on_end": st.integers(0, 1),
-        "ending": st.sampled_from((None, None, None, "failed", "cancelled")),
-        "resource": st.sampled_from((None, None, "host:a", "host:b", "gate:c")),
-        "unique_seconds": st.sampled_from((None, None, None, 60.0)),
-        "wait": st.sampled_from((None, None, None, "due")),
-        "line": st.integers(0, LINES - 1),
-        "kind": st.sampled_from(("page", "image")),
-    }
-)
+FIELDS = {
+    "state": st.sampled_from(("processing", "processing", "processing", "pending")),
+    "fence": st.integers(1, 2),
+    "lease": st.sampled_from((-1.0, 0.0, 0.5, 300.0, 300.0, 300.0)),
+    "available": times,
+    "claimed": st.sampled_from((-5_000.0, -30.0, -1.0)),
+    "started": st.none() | st.sampled_from((-5_000.0, -30.0)),
+    "deadline": st.none() | times,
+    "task_seconds": st.none() | st.sampled_from((10.0, 7_200.0)),
+    "attempts": st.integers(0, 3),
+    "losses": st.integers(0, 2),
+    "snoozes": st.integers(0, 2),
+    "chain_depth": st.integers(0, 2),
+    "progressed": st.integers(0, 1),
+    "fan_out": st.integers(0, 2),
+    "stage": st.none() | st.just("half"),
+    "on_end": st.integers(0, 1),
+    "ending": st.sampled_from((None, None, None, "failed", "cancelled")),
+    "resource": st.sampled_from((None, None, "host:a", "host:b", "gate:c")),
+    "unique_seconds": st.sampled_from((None, None, None, 60.0)),
+    "wait": st.sampled_from((None, None, None, "due")),
+    "line": st.integers(0, LINES - 1),
+    "kind": st.sampled_from(("page", "image")),
+}
+hot = st.fixed_dictionaries(FIELDS)
 line = st.fixed_dictionaries(
     {
         "state": st.sampled_from(("running", "running", "running", "paused", "failed", "cancelled")),
@@ -151,10 +153,13 @@ class Scene:
             marks = {f"t{n}": int(each["buried"]) for n, t in enumerate(tasks) if t["line"] == number}
             mark = str(dict([*marks.items()][:1])).replace("'", '"') if each["marked"] and marks else ""
             run(
-                "UPDATE ramet_lineages SET state = ?, reserved = ?, tombstones = ?, deadline_at = ? "
+                "UPDATE ramet_lineages SET state = ?, paused_at = ?, reserved = ?, tombstones = ?, deadline_at = ? "
                 "WHERE tracking_id = ?",
-                (each["state"], each["reserved"], mark, at + each["deadline"], f"line{number}"),
-            )
+                (
+                    each["state"], at - 5.0 if each["state"] == "paused" else None, each["reserved"], mark,
+                    at + each["deadline"], f"line{number}",
+                ),
+            )  # fmt: skip
         self.seqs = {task_id: seq for seq, task_id in self.session.rows("SELECT seq, id FROM ramet_tasks")}
         for number, each in enumerate(lines):
             inside = [f"t{n}" for n, t in enumerate(tasks) if t["line"] == number]
@@ -176,15 +181,15 @@ class Scene:
                 "UPDATE ramet_live SET state = ?, fence = ?, lease_until = ?, available_at = ?, claimed_at = ?, "
                 "started_at = ?, deadline_at = ?, task_seconds = ?, attempts = ?, losses = ?, snoozes = ?, "
                 "chain_depth = ?, progressed = ?, fan_out = ?, stage = ?, on_end = ?, ending = ?, resource = ?, "
-                "unique_seconds = ?, wait = ?, worker = ? WHERE seq = ?",
+                "unique_seconds = ?, wait = ?, worker = ?, bound_to = ? WHERE seq = ?",
                 (
                     task["state"], task["fence"], at + task["lease"] if held else 0.0, at + task["available"],
                     at + task["claimed"], None if task["started"] is None else at + task["started"],
                     None if task["deadline"] is None else at + task["deadline"], task["task_seconds"],
                     task["attempts"], task["losses"], task["snoozes"], task["chain_depth"], task["progressed"],
                     task["fan_out"], task["stage"], task["on_end"], task["ending"], task["resource"],
-                    task["unique_seconds"], None if held else task["wait"], "w" if held else None,
-                    self.seqs[name],
+                    task["unique_seconds"], None if held else "bound" if task.get("bound") else task["wait"],
+                    "w" if held else None, None if held else task.get("bound"), self.seqs[name],
                 ),
             )  # fmt: skip
 
@@ -294,11 +299,99 @@ def set_by_set(session: Any, request: ClaimRequest, candidates: Sequence[Standin
     return {*lanes.move_alike(session, changes).values()}, {*held_back}
 
 
+SETTLER: dict[str, Any] = {
+    **dict.fromkeys("losses snoozes chain_depth progressed fan_out on_end".split(), 0),
+    **dict.fromkeys("started deadline task_seconds stage ending resource unique_seconds wait".split()),
+    "fence": 1, "attempts": 1, "lease": 300.0, "available": 0.0, "claimed": -1.0,
+    "kind": "page", "line": 0, "state": "processing",
+}  # fmt: skip
+"""Number ``t0``, whose claim is current."""
+settled = st.fixed_dictionaries(
+    {
+        "bound": st.sampled_from(("t0", "t0", "t0", "t0", "t1", None)),
+        "binding": st.sampled_from((0, 0, 0, 1)),
+        "result": st.sampled_from((None, "null", '{"a": "é\\"\\\\,{}"}')),
+        "state": st.sampled_from(("success", "success", "success", "failed", "pending")),
+        "said": st.sampled_from((False, False, False, False, True)),
+        "again": st.sampled_from((False, False, False, True)),
+        "writes": st.sampled_from((0, 0, 0, 0, 0, 0, 1, 2)),
+    }
+)
+OWN = (
+    "UPDATE ramet_workers SET host = 'x' WHERE name = 'none'",
+    "INSERT INTO nowhere VALUES (1)",
+)
+"""Statements of a settled task, a good one and one that fails."""
+
+
+def items_of(tasks: Sequence[dict[str, Any]], asks: Sequence[dict[str, Any]]) -> list[ItemSettlement]:
+    """What a settler makes of the tasks from ``t1`` on; of some twice."""
+    made = []
+    for at, (task, ask) in enumerate(zip(tasks, asks, strict=False), 1):
+        reason = "why" if ask["said"] or ask["state"] == "failed" else None
+        result = ask["result"] if ask["state"] == "success" else None
+        writes = ((OWN[ask["writes"] - 1], ()),) if ask["writes"] else ()
+        item = ItemSettlement(
+            f"t{at}", task["fence"] + ask["binding"], ask["state"], result, reason, 0.0, True, writes
+        )  # fmt: skip
+        made += [item, item] if ask["again"] else [item]
+    return [*made, ItemSettlement("unknown", 1, "success")]
+
+
+def settles_bound_alike(store: SimulatedStore, world: Any, asks: list[dict[str, Any]]) -> None:
+    """Settle the same bound tasks both ways and compare all rows."""
+    tasks, lines = world
+    inside = [task | {"bound": ask["bound"]} for task, ask in zip(tasks, asks, strict=False)]
+    with Scene(store, [SETTLER, *inside], [LINE, *lines[1:]]) as scene:
+        event = ev.Progress(1, 300.0)
+        batch = [Settlement(scene.seqs["t0"], 1, event, items=items_of(tasks, asks))]
+        by_lane = scene.outcome(lambda session: settling.settle(session, batch))
+        by_row = scene.outcome(lambda session: settling.settle(session, batch, lanes=False))
+    assert by_lane == by_row
+
+
+OFTEN_PLAIN = {
+    "state": st.just("pending"),
+    "ending": st.sampled_from((None, None, None, None, None, "failed", "cancelled")),
+    "unique_seconds": st.sampled_from((None, None, None, None, 60.0)),
+}
+items = st.fixed_dictionaries(FIELDS | OFTEN_PLAIN)
+bound_worlds = st.tuples(st.lists(items, min_size=1, max_size=7), st.tuples(*[line] * LINES))
+asked_of_items = st.lists(settled, min_size=7, max_size=7)
+
+
+@QUICK
+@given(world=bound_worlds, asks=asked_of_items)
+def test_settling_bound_tasks_by_lane_and_row_by_row_write_the_same(
+    store: SimulatedStore, world: Any, asks: list[dict[str, Any]]
+) -> None:
+    settles_bound_alike(store, world, asks)
+
+
+@QUICK
+@given(world=bound_worlds, twice=st.booleans())
+def test_binding_by_lane_and_row_by_row_write_the_same(store: SimulatedStore, world: Any, twice: bool) -> None:
+    tasks, lines = world
+    free = [task | ({"wait": "resource"} if task["resource"] and task["wait"] is None else {}) for task in tasks]
+    with Scene(store, free, lines) as scene:
+        ids = [*scene.seqs, *([*scene.seqs][:2] if twice else ()), "unknown"]
+
+        def bind(session: Any, *, by_lane: bool) -> Any:
+            standings = load_standings(session, scene.seqs.values())
+            lineages = read_lineages(session, {standing.tracking_id for standing in standings.values()})
+            found = Items(session, scene.seqs, standings, lineages)
+            return bind_items(session, found, "settler", ids, lanes=by_lane)
+
+        by_lane = scene.outcome(lambda session: bind(session, by_lane=True))
+        by_row = scene.outcome(lambda session: bind(session, by_lane=False))
+    assert by_lane == by_row
+
+
 COVERED = ("l.state", "l.holds_path")
 """Conditions that no row here misses: only a claim in hand has a lease, and paths have tests of their own."""
 CONDITIONS = [
     (name, at)
-    for name in ("PLAIN_ROW", "PLAIN_LINEAGE")
+    for name in ("PLAIN_ROW", "PLAIN_LINEAGE", "BOUND_ROW")
     for at, condition in enumerate(getattr(lanes, name))
     if not condition.startswith(COVERED)
 ]
@@ -313,11 +406,13 @@ def test_without_any_one_condition_the_lane_writes_something_else(
     monkeypatch.setattr(lanes, name, conditions)
     monkeypatch.setattr(lanes, "is_plain_lineage", lambda row: True)
     store = SIMULATED["sqlite"](tmp_path, SettableClock())
+    bound = name.startswith("BOUND")
+    world, asks = (bound_worlds, asked_of_items) if bound else (worlds, st.lists(asked, min_size=7, max_size=7))
 
     @settings(QUICK, max_examples=1_000, phases=[Phase.generate])
-    @given(world=worlds, asks=st.lists(asked, min_size=7, max_size=7))
+    @given(world=world, asks=asks)
     def same(world: Any, asks: list[dict[str, Any]]) -> None:
-        settles_alike(store, world, asks)
+        (settles_bound_alike if bound else settles_alike)(store, world, asks)
 
     try:
         with pytest.raises((AssertionError, BaseExceptionGroup)):

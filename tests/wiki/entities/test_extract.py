@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from ramet import App
 from ramet.cli import main
+from ramet.wiki import open_graph
 from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs.base import EmbeddedArticle, GraphAlias
 from ramet.wiki.graphs.passages import texts_of
@@ -149,6 +151,8 @@ def test_entities_are_nodes_of_exports_and_cypher_and_are_shown_by_name(graph: P
     assert {
         "source": "Alan Turing", "kind": "is before", "target": "Joan Clarke", "section": "Alan Turing",
     } in shown["relations"]  # fmt: skip
+    [asked_in_python] = open_graph(graph).entities("joan  CLARKE")
+    assert (asked_in_python.name, asked_in_python.sections) == ("Joan Clarke", (("Alan Turing", 0),))
     assert "Joan Clarke" in cli.invoke(main, ["wiki", "entities", "clarke", "--graph", str(graph)]).stdout
     pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
     query = "MATCH (:Entity {name: 'Alan Turing'})-[r:RELATES]->(b:Entity) RETURN b.name, r.kind, r.section"
@@ -238,3 +242,22 @@ def test_words_of_a_query_language_stay_names(graph: Path) -> None:
     assert name in entities(graph)
     with open_graph_reader(graph) as reader:
         assert reader.counts().articles == 2
+
+
+def test_a_stopped_extraction_is_gone_on_with_under_the_ceiling_that_it_began_with(
+    graph: Path, provider: Extractor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("ramet.wiki.commands.entities.run_watched", lambda worker, look, _: close(look))
+        assert run(graph, provider, "--yes", "--max-cost", "1").exit_code == 128 + signal.SIGINT
+    assert provider.asked == {}
+    told = run(graph, provider)
+    assert told.exit_code == 0, told.output
+    assert "under the ceiling that it began with" in told.stderr
+    assert sorted(provider.asked.values()) == [1, 1, 1]
+
+
+async def close(look: Coroutine[Any, Any, object]) -> int:
+    """A signal came before anything was asked."""
+    look.close()
+    return signal.SIGINT

@@ -28,10 +28,11 @@ _GLUED = re.compile(
 )
 """Words that begin a line, or are one, where a text lost its line breaks: ``PuneHybridPurpose``, ``AzureStrong``."""
 _GLUED_HEADING = re.compile(
-    r"(?<=[.!?)\w])((?:Preferred|Required|Minimum|Basic|Desired) (?:Qualifications|Requirements|Skills|Experience))"
+    r"(?:Preferred|Required|Minimum|Basic|Desired) (?:Qualifications|Requirements|Skills|Experience)"
     r"(?=[A-Z\d\u2022\u00b7])"
 )
 """A heading between the end of a sentence and the first demand: ``skills.Preferred Qualifications1+ years``."""
+_ENDS_OF_SENTENCES = frozenset(".!?)")
 _OTHER_OPENINGS = re.compile(
     r"\n(?:Referrals increase your chances of"
     r"|(?:Similar|Related|Recommended|Other|More) (?:jobs|openings|positions|roles)"
@@ -150,7 +151,7 @@ def read_posting(posting: Posting) -> Reading:
     text = text[:TEXT_CHARACTERS_MAX].replace("\u2011", "-").replace("\u2010", "-")
     if text.count("\n") * _LINE_MAX < len(text):
         text = _GLUED.sub(_apart, text)
-    text = _GLUED_HEADING.sub(r"\n\1\n", text)
+    text = _GLUED_HEADING.sub(_on_a_line, text)
     others = _OTHER_OPENINGS.search(text, _OWN_CHARACTERS_MIN)
     if others is not None:
         text = text[: others.start()]
@@ -195,6 +196,12 @@ def _apart(word: re.Match[str]) -> str:
         return word[0]
     begin = "\n" if before.isalnum() or before in {"]", ")"} else ""
     return begin + word[0] + ("\n" if after.isupper() and word[0] in _ALONE else "")
+
+
+def _on_a_line(heading: re.Match[str]) -> str:
+    """A heading that a sentence ends right before, on a line of its own."""
+    before = heading.string[max(0, heading.start() - 1) : heading.start()]
+    return f"\n{heading[0]}\n" if before in _ENDS_OF_SENTENCES or before.isalnum() else heading[0]
 
 
 def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:

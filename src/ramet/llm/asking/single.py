@@ -64,27 +64,37 @@ def check_ceiling(
         )
 
 
-def cost_of_all(
-    model: Model,
-    conversations: Sequence[Sequence[Message]],
-    *,
-    schema: Schema | None,
-    max_output_tokens: int,
-    likely_output_tokens: int,
-) -> tuple[int, int, int]:
-    """Return what asking all of these costs, in nano-dollars: about, at most, and the most that one of them reserves.
+class Bill:
+    """What asking many questions costs, in nano-dollars. Repairs of answers that do not fit are not counted."""
 
-    Repairs of answers that do not fit are not counted.
-    """
-    price = model.priced()
-    likely = most = largest = 0
-    for messages in conversations:
-        _, json_schema, _ = checked_model(model, schema, messages, max_output_tokens)
-        asked = Request.of(model.name, messages, max_output_tokens, {}, json_schema)
-        amount = reserve_amount(asked, price)
-        usage = TokenUsage(likely_tokens(asked), 0, min(likely_output_tokens, max_output_tokens))
-        likely, most, largest = likely + cost_of(usage, price), most + amount, max(largest, amount)
-    return likely, most, largest
+    def __init__(self, model: Model, schema: Schema | None, max_output_tokens: int, likely_output_tokens: int) -> None:
+        """Count nothing yet.
+
+        Args:
+            model: that is asked.
+            schema, max_output_tokens: of each question.
+            likely_output_tokens: of an answer, about.
+        """
+        self._model, self._schema = model, schema
+        self._output_max, self._output_likely = max_output_tokens, min(likely_output_tokens, max_output_tokens)
+        self.questions = 0
+        self.likely = 0
+        """About what all of them cost."""
+        self.most = 0
+        """What all of them cost at most."""
+        self.largest = 0
+        """The most that one of them reserves."""
+
+    def add(self, messages: Sequence[Message]) -> None:
+        """Count a question."""
+        _, json_schema, _ = checked_model(self._model, self._schema, messages, self._output_max)
+        asked = Request.of(self._model.name, messages, self._output_max, {}, json_schema)
+        most = reserve_amount(asked, self._model.priced())
+        usage = TokenUsage(input_tokens=likely_tokens(asked), output_tokens=self._output_likely)
+        self.questions += 1
+        self.likely += cost_of(usage, self._model.priced())
+        self.most += most
+        self.largest = max(self.largest, most)
 
 
 async def ask_once(

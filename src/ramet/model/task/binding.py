@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing, Wait, free_wait
-from ramet.model.task.transitions import Change, Transition, TransitionRefused
+from ramet.model.task.transitions import SUCCESS, Change, Transition, TransitionRefused
 
 ITEM_STATES = ("success", "failed", "cancelled", "pending")
 """What a settler can make of a bound task; ``pending`` lets it go."""
@@ -50,6 +50,11 @@ class ItemSettlement(NamedTuple):
     """With ``pending``: whether that counts in the task's own time."""
     writes: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     """Statements on own tables with their parameters: they run where this settlement is accepted, and nowhere else."""
+
+    @property
+    def only_succeeded(self) -> bool:
+        """True for a success that says nothing else."""
+        return self.state == SUCCESS and self.reason is None and not self.writes
 
 
 class ItemResult(NamedTuple):

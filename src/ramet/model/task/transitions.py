@@ -108,7 +108,13 @@ HAND_BACK = Transition("hand_back", ev.HandBack, _states(PROCESSING), _states(PE
 TASK_DEADLINE = Transition(
     "task_deadline", ev.DeadlinePassed, _states(PENDING, PROCESSING), _states(FAILED, CANCELLED, PENDING), recorded=True
 )
-BIND = Transition("bind", ev.Bind, _states(PENDING), _states(PENDING))
+BIND = Transition(
+    "bind",
+    ev.Bind,
+    _states(PENDING),
+    _states(PENDING),
+    fields=tuple("wait bound_to fence claimed_at deadline_at".split()),
+)
 SETTLED_BY = Transition("settled_by", ev.SettledBy, _states(PENDING), _states(SUCCESS, FAILED, CANCELLED, PENDING))
 LINEAGE_ENDED = Transition(
     "lineage_ended", ev.LineageEnded, _states(PENDING, PROCESSING), _states(FAILED, CANCELLED, PENDING), recorded=True

@@ -21,7 +21,7 @@ from ramet.store.rows import paths as rows
 from ramet.store.rows.keys import take_again
 from ramet.store.rows.lineages import lock_lineages, tombstones_of
 from ramet.store.rows.paths import REPAIRS_COUNTER, PathRow, load_lines
-from ramet.store.rows.tasks import HistoryRecord, ended_standing, record
+from ramet.store.rows.tasks import HistoryRecord, ended_standing, load_standings, record
 from ramet.store.session import LOOKS_MAX, Session
 from ramet.store.state.apply import apply
 from ramet.store.state.path_changes import give_up_tickets
@@ -39,7 +39,6 @@ from ramet.store.state.path_follow import (
     wake,
 )
 from ramet.store.verbs.resources import load, policies
-from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
 
 LOOKED_AT = 20

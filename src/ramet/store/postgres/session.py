@@ -372,16 +372,25 @@ class PostgresSession(RowWriter):
         # More than one where the server says why it ends the session, and the connection then ends: the first tells.
         return [_checked(result) for result in self.connection.wait(generators.execute(self.connection.pgconn))][-1]
 
-    def end_successes(self, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
-        return [group for table, part in self.parts("ramet_tasks", items, 0) for group in self._end_part(table, part)]
+    def end_successes(
+        self, items: Sequence[tuple[int, int, str | None]], settler_id: str | None = None
+    ) -> list[EndedGroup]:
+        parts = self.parts("ramet_tasks", items, 0)
+        return [group for table, part in parts for group in self._end_part(table, part, settler_id)]
 
-    def _end_part(self, table: str, items: Sequence[tuple[int, int, str | None]]) -> list[EndedGroup]:
+    def _end_part(
+        self, table: str, items: Sequence[tuple[int, int, str | None]], settler_id: str | None
+    ) -> list[EndedGroup]:
         text, parameters = as_rows("i", ("seq", "fence", "result"), (20, 20, 25), [*zip(*items, strict=True)])
         half = len(items) // 2
         if half and is_too_long(parameters):
-            return self._end_part(table, items[:half]) + self._end_part(table, items[half:])
-        statement = f"WITH {text}, {ends_at_once(table, f'${len(parameters) + 1}')}"
-        found = self.rows(statement, (*parameters, self.now))
+            return self._end_part(table, items[:half], settler_id) + self._end_part(table, items[half:], settler_id)
+        now, settler = (f"${len(parameters) + more}" for more in (1, 2))
+        if settler_id is None:
+            statement, told = ends_at_once(table, now), (*parameters, self.now)
+        else:
+            statement, told = ends_at_once(table, now, settler), (*parameters, self.now, settler_id)
+        found = self.rows(f"WITH {text}, {statement}", told)
         ended, closed = sum(len(row[-2]) for row in found), found[0][-1] if found else 0
         assert closed == ended, f"{closed} rows written of {ended} tasks that succeeded"
         return [EndedGroup(*row[:-1]) for row in found]

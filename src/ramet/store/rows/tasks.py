@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ramet.model.reasons import stored
@@ -75,6 +75,15 @@ def claims_of(columns: str, where: str = "") -> str:
     """
     claims = "ramet_live INDEXED BY ramet_live_by_depth WHERE state = 'processing'"
     return f"(SELECT {columns} FROM {claims}{where} LIMIT {SEQ_MAX})"
+
+
+def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]:
+    """Hot rows by task number, held until the transaction ends; a task that is not live is absent."""
+    listed, values = session.members(seqs)
+    found = session.rows(
+        f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq {listed} ORDER BY seq{session.for_update}", (values,)
+    )
+    return {row[0]: standing_of(row) for row in found}
 
 
 def take_live(session: Session, where: str, parameters: Sequence[object], limit: int) -> list[Standing]:

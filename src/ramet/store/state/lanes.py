@@ -1,4 +1,4 @@
-"""Lanes: claims, and successes that ask for nothing else, set by set (docs/decisions/0058).
+"""Lanes: claims, bindings, and successes that ask for nothing else, set by set (docs/decisions/0058).
 
 Nearly all tasks need no more. A lane writes what :func:`ramet.model.task.lifecycle.decide` says and
 :func:`ramet.store.state.apply.apply` would write, column for column, but once for all rows that stand alike, or fed by
@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 from ramet.model.lineage.lineage import OPEN, Lineage
 from ramet.model.task.task import Standing, standing_of
-from ramet.model.task.transitions import PROCESSING, SUCCESS, Change
+from ramet.model.task.transitions import PENDING, PROCESSING, SUCCESS, Change
 from ramet.store.answers import SettleResult
 from ramet.store.requests import Settlement
 from ramet.store.rows import tallies, waits
 from ramet.store.rows.lineages import lock_lineages
+from ramet.store.rows.money import close_open
 from ramet.store.rows.retained_slots import wake_resources
 from ramet.store.schema.columns import CLOSED_COLUMNS, LIVE_COLUMNS, picker
 from ramet.store.session import EndedGroup, Session
@@ -81,8 +82,19 @@ PLAIN_ROW = (
 """SQL of a hot row ``l`` and of what is asked for, ``i``, at a time that is filled in: the claim is current, and its
 success concerns nothing but itself, its lineage and its resource."""
 
-PLAIN_LINEAGE = ("n.state IN ('running', 'paused')", "n.tombstones = ''", "n.reserved = 0", "n.branches = 0")
-"""SQL of a lineage's row ``n`` of which such a success concerns nothing but the counters; :func:`is_plain_lineage`."""
+PLAIN_LINEAGE = ("n.state IN ('running', 'paused')", "n.tombstones = ''", "n.branches = 0")
+"""SQL of a lineage's row ``n`` of which such a success concerns nothing but counters and the task's own reservations;
+:func:`is_plain_lineage`."""
+
+BOUND_ROW = (
+    "l.fence = i.fence",
+    f"l.state || '' = '{PENDING}'",
+    "l.bound_to = {settler}",
+    "l.ending IS NULL",
+    "l.unique_seconds IS NULL",
+    "l.holds_path IS NULL",
+)
+"""SQL of a hot row ``l`` that is bound to a settler, as :data:`PLAIN_ROW`: the settler's claim is current already."""
 
 _ELSEWHERE = {"state": f"'{SUCCESS}'", "result": "i.result", "finished_at": "{now}"}
 _CLOSED = {name: _ELSEWHERE.get(name) or (f"l.{name}" if name in LIVE_COLUMNS else "NULL") for name in CLOSED_COLUMNS}
@@ -105,18 +117,25 @@ class StepwiseEnds(NamedTuple):
     """The statements of a database that writes one table at a time, fed from ``ramet_settling``."""
 
     look: str
-    """SELECT of the tasks that may be ended, by group, with their numbers as text; parameter: now."""
+    """SELECT of the tasks that may be ended, by group, with their numbers as text; parameters: now, and the settler
+    where they are bound."""
     statements: Sequence[tuple[str, bool]]
     """Of what is in the table, each with whether it takes now as a parameter; all write as many rows."""
 
 
-def stepwise_ends() -> StepwiseEnds:
-    """Return the statements as the conditions are now."""
+def _conditions(*, bound: bool) -> tuple[str, str]:
+    """Return the conditions of a row and of its lineage, as they are now."""
+    return " AND ".join(BOUND_ROW if bound else PLAIN_ROW), " AND ".join(PLAIN_LINEAGE)
+
+
+def stepwise_ends(*, bound: bool = False) -> StepwiseEnds:
+    """Return the statements as the conditions are now; `bound`: of tasks that are bound to a settler."""
+    row, lineage = _conditions(bound=bound)
     source = "ramet_settling i CROSS JOIN ramet_live l ON l.seq = i.seq"
     look = (
         f"SELECT g.* FROM (SELECT {_COUNTED}, group_concat(l.seq) FROM {source} "
-        f"WHERE {' AND '.join(PLAIN_ROW)} GROUP BY {_COUNTED}) g "
-        f"JOIN ramet_lineages n ON n.tracking_id = g.tracking_id WHERE {' AND '.join(PLAIN_LINEAGE)}"
+        f"WHERE {row} GROUP BY {_COUNTED}) g "
+        f"JOIN ramet_lineages n ON n.tracking_id = g.tracking_id WHERE {lineage}"
     )
     attempts = f"INSERT INTO ramet_attempts ({', '.join(_ATTEMPT)}) SELECT {', '.join(_ATTEMPT.values())} FROM {source}"
     close = (
@@ -124,13 +143,13 @@ def stepwise_ends() -> StepwiseEnds:
         "WHERE i.seq = ramet_tasks.seq) WHERE seq IN (SELECT seq FROM ramet_settling) AND state IS NULL"
     )
     gone = "DELETE FROM ramet_live WHERE seq IN (SELECT seq FROM ramet_settling)"
-    now = {"now": "?1"}
+    now = {"now": "?1", "settler": "?2"}
     return StepwiseEnds(
         look.format(**now), ((attempts.format(**now), True), (close.format(**now), True), (gone, False))
     )
 
 
-def ends_at_once(tasks: str, now: str) -> str:
+def ends_at_once(tasks: str, now: str, settler: str | None = None) -> str:
     """Return the one statement of a database that feeds writes from each other.
 
     It reads ``i`` (seq, fence, result), a list of WITH that the caller puts in front, and gives the groups with their
@@ -139,7 +158,9 @@ def ends_at_once(tasks: str, now: str) -> str:
     Args:
         tasks: the table of the wide rows, or the part that has them.
         now: the parameter of the time.
+        settler: the parameter of the id that the tasks are bound to; None for claimed ones.
     """
+    row, lineage = _conditions(bound=settler is not None)
     closed = ", ".join(
         f"{name} = {'d.result' if name == 'result' else value.replace('l.', 'd.')}" for name, value in _CLOSED.items()
     )
@@ -147,14 +168,14 @@ def ends_at_once(tasks: str, now: str) -> str:
     text = (
         # As a value for each row, not as a join: the planner would begin with the lineages, and read all of theirs.
         f"d AS (DELETE FROM ramet_live l USING i WHERE l.seq = i.seq "
-        f"AND {' AND '.join(PLAIN_ROW)} AND (SELECT {' AND '.join(PLAIN_LINEAGE)} FROM ramet_lineages n "
+        f"AND {row} AND (SELECT {lineage} FROM ramet_lineages n "
         "WHERE n.tracking_id = l.tracking_id) RETURNING l.*, i.result), "
         f"t AS (UPDATE {tasks} t SET {closed} FROM d WHERE t.seq = d.seq AND COALESCE(t.state, '') = '' RETURNING 1), "
         f"a AS (INSERT INTO ramet_attempts ({', '.join(_ATTEMPT)}) SELECT {attempt} FROM d) "
         f"SELECT {_COUNTED.replace('l.', 'd.')}, array_agg(d.seq), (SELECT count(*) FROM t) FROM d "
         f"GROUP BY {_COUNTED.replace('l.', 'd.')}"
     )
-    return text.format(now=now)
+    return text.format(now=now, settler=settler)
 
 
 class LaneMissed(Exception):
@@ -181,8 +202,8 @@ def _by_lineage(groups: Sequence[EndedGroup]) -> dict[str, list[int]]:
 
 
 def is_plain_lineage(row: Lineage) -> bool:
-    """Return whether the success of a plain task concerns nothing of its lineage but the counters."""
-    return row.state in OPEN and not (row.tombstones or row.reserved or row.branches)
+    """Return whether the success of a plain task concerns nothing of its lineage but counters and its reservations."""
+    return row.state in OPEN and not (row.tombstones or row.branches)
 
 
 def end_successes(session: Session, items: Sequence[Settlement]) -> LaneResult:
@@ -196,19 +217,47 @@ def end_successes(session: Session, items: Sequence[Settlement]) -> LaneResult:
         LaneMissed: another transaction changed a lineage meanwhile; undo this one, and go the usual way.
     """
     groups = session.end_successes(sorted((item.seq, item.fence, item.result) for item in items))
-    if not groups:
-        return LaneResult({}, {}, {})
-    lineages = lock_lineages(session, {group.tracking_id for group in groups})
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: {"live": 0, SUCCESS: 0})
-    for group in groups:
-        if not is_plain_lineage(lineages[group.tracking_id]):
-            raise LaneMissed(group.tracking_id)
-        counts[group.tracking_id]["live"] -= len(group.seqs)
-        counts[group.tracking_id][SUCCESS] += len(group.seqs)
-    count_ends(session, counts, lineages)
-    waits.ended(session, lineages, _by_lineage(groups))
-    tallies.succeeded(session, groups)
+    lineages = _counted(session, groups)
     shared = {seq: group.resource for group in groups if group.resource is not None for seq in group.seqs}
-    wake_resources(session, {*shared.values()})
     answers = {seq: SettleResult(seq, SUCCESS) for group in groups for seq in group.seqs}
     return LaneResult(answers, lineages, shared)
+
+
+def end_bound(
+    session: Session, settler_id: str, items: Iterable[tuple[int, int, str | None]]
+) -> tuple[set[int], Mapping[str, Lineage]]:
+    """End, as successes, those of the tasks that are bound to a settler and plain.
+
+    Args:
+        session: the transaction, in which the settler's claim was found current.
+        settler_id: of the settler.
+        items: number, number of the binding and result (JSON text) of each.
+
+    Returns:
+        The numbers of the tasks that it ended, and their lineages as they were before.
+
+    Raises:
+        LaneMissed: as :func:`end_successes`.
+    """
+    groups = session.end_successes(sorted(items), settler_id)
+    lineages = _counted(session, groups)
+    return {seq for group in groups for seq in group.seqs}, lineages
+
+
+def _counted(session: Session, groups: Sequence[EndedGroup]) -> Mapping[str, Lineage]:
+    """Count the ends, close what the tasks had reserved, wake what waits for them; the lineages as they were before."""
+    if not groups:
+        return {}
+    by_lineage = _by_lineage(groups)
+    lineages = lock_lineages(session, by_lineage)
+    for tracking_id, row in lineages.items():
+        if not is_plain_lineage(row):
+            raise LaneMissed(tracking_id)
+    wake_resources(session, {group.resource for group in groups if group.resource is not None})
+    # After the resources, as everywhere.
+    if paying := [seq for name, seqs in by_lineage.items() if lineages[name].reserved for seq in seqs]:
+        close_open(session, paying, lineages)
+    count_ends(session, {name: {"live": -len(seqs), SUCCESS: len(seqs)} for name, seqs in by_lineage.items()}, lineages)
+    waits.ended(session, lineages, by_lineage)
+    tallies.succeeded(session, groups)
+    return lineages

@@ -6,25 +6,27 @@ binding. What its settler makes of it comes with the settler's own settlement, u
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ramet.model.lineage.guard import tombstone_over
-from ramet.model.lineage.lineage import OPEN, Lineage
+from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
-from ramet.model.task.binding import ItemResult, ItemSettlement
+from ramet.model.task.binding import BindResult, ItemResult, ItemSettlement
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
-from ramet.model.task.transitions import PENDING, Change, TransitionRefused
+from ramet.model.task.transitions import PENDING, SUCCESS, Change, TransitionRefused
 from ramet.model.values import REASON_CHARACTERS_MAX, storable
 from ramet.store.rows.branches import bound_of
-from ramet.store.rows.lineages import BOUND, name_deadlines, overdue, tombstones_of
+from ramet.store.rows.lineages import BOUND, lock_lineages, name_deadlines, overdue, tombstones_of
 from ramet.store.rows.paths import lock_stripes
-from ramet.store.rows.tasks import take_live
+from ramet.store.rows.tasks import load_standings, take_live
+from ramet.store.schema.columns import LIVE_COLUMNS, picker
 from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.state.apply import apply
+from ramet.store.state.lanes import end_bound, move_alike
 from ramet.store.verbs.spawn import load_parents
 
 LIMIT_MAX = 10_000
@@ -49,13 +51,21 @@ class Items:
         session: Session,
         seqs: Mapping[str, int],
         standings: Mapping[int, Standing],
-        lineages: Mapping[str, Lineage],
+        lineages: dict[str, Lineage],
     ) -> None:
         self.seqs = seqs
         """Numbers by id, from :func:`numbers_of`."""
-        self.standings = standings
+        self.standings = dict(standings)
         self.lineages = lineages
         self._session = session
+
+    def load(self, task_ids: Iterable[str]) -> None:
+        """Read rows that are held but were not read yet: of bound tasks that a lane left."""
+        seqs = {self.seqs[task_id] for task_id in task_ids if task_id in self.seqs} - self.standings.keys()
+        if seqs:
+            self.standings |= load_standings(self._session, seqs)
+            new = {self.standings[seq].tracking_id for seq in seqs & self.standings.keys()} - self.lineages.keys()
+            self.lineages.update(lock_lineages(self._session, new))
 
     def standing(self, task_id: str) -> Standing | str:
         """Where the task stands, or why it cannot be settled or bound."""
@@ -80,21 +90,95 @@ class Items:
         return None
 
 
+_SAME = picker(LIVE_COLUMNS, [name for name in LIVE_COLUMNS if name not in ("seq", "rank", "turn")])
+"""All that a decision about a task can be about: its number and its place in line are none of it."""
+
+
+def bind_items(
+    session: Session, items: Items, settler_id: str, task_ids: Sequence[str], *, lanes: bool = True
+) -> list[BindResult]:
+    """Bind tasks to a settler whose claim is current, and answer in the order asked.
+
+    Args:
+        session: the transaction.
+        items: of the tasks.
+        settler_id: of the settler.
+        task_ids: of the tasks; of one that is named twice the second is refused.
+        lanes: False decides and writes each on its own (:mod:`ramet.store.state.lanes`).
+    """
+    answers: list[BindResult] = []
+    alike: dict[tuple[object, ...], tuple[Change, list[Standing]]] = {}
+    alone: list[Change] = []
+    taken: set[str] = set()
+    for task_id in task_ids:
+        standing = "waits" if task_id in taken else items.standing(task_id)
+        if isinstance(standing, str):
+            answers.append(BindResult(task_id, None, standing))
+            continue
+        same = _SAME(standing) if lanes and _only_itself(standing, items.lineages[standing.tracking_id]) else None
+        if same in alike:
+            change, several = alike[same]
+            several.append(standing)
+        else:
+            told = _bind(session, items, settler_id, standing)
+            if isinstance(told, str):
+                answers.append(BindResult(task_id, None, told))
+                continue
+            change = told
+            if same is None:
+                alone.append(change)
+            else:
+                alike[same] = (change, [standing])
+        taken.add(task_id)
+        answers.append(BindResult(task_id, change.after.fence))
+    moved = move_alike(session, alike.values())
+    lost = len(taken) - len(alone) - len(moved) + len(apply(session, alone).lost)
+    assert not lost, f"{lost} tasks changed inside the transaction that read them"
+    return answers
+
+
+def _only_itself(standing: Standing, lineage: Lineage) -> bool:
+    """Return whether binding the task concerns no other row, and depends on no ancestor of it."""
+    return standing.resource is None and standing.holds_path is None and not lineage.tombstones
+
+
+def _bind(session: Session, items: Items, settler_id: str, standing: Standing) -> Change | str:
+    lineage = items.lineages[standing.tracking_id]
+    over = items.over(standing, lineage)
+    if over is not None:
+        return over
+    if lineage.state != LineageState.RUNNING:
+        return lineage.state
+    change = decide(standing, ev.Bind(settler_id, lineage.deadline_at), session.now)
+    return change.reason if isinstance(change, TransitionRefused) else change
+
+
 def settle_items(
-    session: Session, items: Items, wanted: Sequence[tuple[int, Sequence[ItemSettlement]]]
+    session: Session, items: Items, wanted: Sequence[tuple[int, Sequence[ItemSettlement]]], *, lanes: bool
 ) -> dict[int, list[ItemResult]]:
     """Settle bound tasks for settlers whose claims are current, as (number of the settler, its items).
+
+    Args:
+        session: the transaction.
+        items: of the tasks.
+        wanted: by settler.
+        lanes: False takes the usual way for all of them.
 
     Returns:
         By number of the settler, one answer per item in the order asked. Late and doubled ones are refused.
     """
     settlers = load_parents(session, [seq for seq, _ in wanted])
+    ended = _end_successes(session, items, [(settlers[seq][0], several) for seq, several in wanted]) if lanes else set()
+    items.load(wish.task_id for _, several in wanted for wish in several if wish.task_id not in ended)
     answers: dict[int, list[ItemResult]] = defaultdict(list)
     changes: dict[int, Change] = {}
     results: dict[int, str | None] = {}
     for seq, several in wanted:
         settler_id = settlers[seq][0]
         for wish in several:
+            if wish.task_id in ended:
+                answers[seq].append(ItemResult(wish.task_id, SUCCESS))
+                continue
             told, item = _settle_with_writes(session, items, settler_id, wish, changes)
             if isinstance(told, str):
                 answers[seq].append(ItemResult(item.task_id, None, told))
@@ -108,6 +192,29 @@ def settle_items(
     if any(change.after.state == PENDING for change in changes.values()):
         session.wake()
     return answers
+
+
+def _end_successes(session: Session, items: Items, wanted: Sequence[tuple[str, Sequence[ItemSettlement]]]) -> set[str]:
+    """End what a lane can take, as (id of the settler, its items), and return the ids of these tasks.
+
+    A task that is named twice goes the usual way: the first that is accepted counts.
+    """
+    named = Counter(wish.task_id for _, several in wanted for wish in several)
+    ended: set[str] = set()
+    for settler_id, several in wanted:
+        plain = {
+            items.seqs[wish.task_id]: wish
+            for wish in several
+            if wish.only_succeeded and named[wish.task_id] == 1 and wish.task_id in items.seqs
+        }
+        if not plain:
+            continue
+        asked = ((seq, wish.binding, wish.result) for seq, wish in plain.items())
+        done, lineages = end_bound(session, settler_id, asked)
+        ended.update(plain[seq].task_id for seq in done)
+        for tracking_id, lineage in lineages.items():
+            items.lineages.setdefault(tracking_id, lineage)  # One whose end is wanted is looked at by the caller.
+    return ended
 
 
 def _settle_with_writes(

@@ -22,7 +22,7 @@ from ramet.store.answers import ClaimedTask
 from ramet.store.requests import ClaimRequest
 from ramet.store.rows import waits
 from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
-from ramet.store.rows.tasks import read_pending
+from ramet.store.rows.tasks import load_standings, read_pending
 from ramet.store.rows.turns import advance, in_order
 from ramet.store.scan_floor import Floor, Position, raised_floor
 from ramet.store.schema.columns import LIVE_COLUMNS, LIVE_LIST, picker
@@ -32,7 +32,6 @@ from ramet.store.state.lanes import move_alike
 from ramet.store.verbs import wake
 from ramet.store.verbs.path_pauses import on_paused_paths
 from ramet.store.verbs.resources import NOTHING_READY, locked_usage, ready, spend
-from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
 
 _WAITING = "WHERE queue = ? AND kind = ? AND state = 'pending' AND wait IS NULL "

@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from ramet.model.lineage.branches import Booked, Booking, BranchLimit, book, over_limit
 from ramet.model.lineage.guard import Blocked, BlockReason
-from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import ALL_DAYS, ActualCost, BookedCost, Ceiling, ReserveRequest, ReserveResult, day_of, refusal
 from ramet.model.reasons import Fact
-from ramet.model.task import events as ev
 from ramet.model.task.binding import BindResult, BoundTask
-from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import NewTask
-from ramet.model.task.transitions import Change, TransitionRefused
 from ramet.model.values import NewBlob
 from ramet.store.answers import SettleResult, StatementResult
 from ramet.store.errors import TransactionRefused
@@ -34,11 +31,11 @@ from ramet.store.rows.money import (
     settle_reserved,
     stuck_reserved,
 )
+from ramet.store.rows.tasks import load_standings
 from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Session, StatementFailed
-from ramet.store.state.apply import apply
-from ramet.store.verbs.bound import LIMIT_MAX, Items, numbers_of
-from ramet.store.verbs.settle import claim_refusal, load_standings, settle
+from ramet.store.verbs.bound import LIMIT_MAX, Items, bind_items, numbers_of
+from ramet.store.verbs.settle import claim_refusal, settle
 from ramet.store.verbs.spawn import load_parents
 
 _RETURNS_ROWS = re.compile(r"\s*SELECT\b|.*\bRETURNING\b", re.IGNORECASE | re.DOTALL)
@@ -248,35 +245,7 @@ def bind(session: Session, seq: int, fence: int, task_ids: Sequence[str]) -> lis
     if why is not None:
         return [BindResult(task_id, None, why) for task_id in task_ids]
     [(settler_id, _, _, _)] = load_parents(session, [seq]).values()
-    items = Items(session, seqs, standings, lineages)
-    answers: list[BindResult] = []
-    changes: list[Change] = []
-    taken: set[str] = set()
-    for task_id in task_ids:
-        told = "waits" if task_id in taken else _bind(session, items, settler_id, task_id)
-        if isinstance(told, str):
-            answers.append(BindResult(task_id, None, told))
-            continue
-        taken.add(task_id)
-        changes.append(told)
-        answers.append(BindResult(task_id, told.after.fence))
-    applied = apply(session, changes)
-    assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
-    return answers
-
-
-def _bind(session: Session, items: Items, settler_id: str, task_id: str) -> Change | str:
-    standing = items.standing(task_id)
-    if isinstance(standing, str):
-        return standing
-    lineage = items.lineages[standing.tracking_id]
-    over = items.over(standing, lineage)
-    if over is not None:
-        return over
-    if lineage.state != LineageState.RUNNING:
-        return lineage.state
-    change = decide(standing, ev.Bind(settler_id, lineage.deadline_at), session.now)
-    return change.reason if isinstance(change, TransitionRefused) else change
+    return bind_items(session, Items(session, seqs, standings, lineages), settler_id, task_ids)
 
 
 def bound(session: Session, settler_id: str, *, limit: int = 1_000, after: str | None = None) -> list[BoundTask]:

@@ -11,11 +11,10 @@ from ramet.model.task import events as ev
 from ramet.model.task.task import Standing, Wait
 from ramet.store.rows.lineages import LINEAGE_LIST, lineage_of, lock_lineages, tombstones_of
 from ramet.store.rows.paths import lock_stripes
-from ramet.store.rows.tasks import claims_of
+from ramet.store.rows.tasks import claims_of, load_standings
 from ramet.store.session import Session
 from ramet.store.state.apply import free
 from ramet.store.verbs.reclaim import apply_events
-from ramet.store.verbs.settle import load_standings
 from ramet.store.verbs.spawn import load_parents
 
 FINISH_BATCH = 5_000

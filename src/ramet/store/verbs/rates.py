@@ -13,9 +13,10 @@ from ramet.model.flow.resources import Resource, ResponseLimits, policy_of, rate
 from ramet.model.flow.shares import Bucket, BucketCheck, ResourceShare, TakeRequest, TakeResult
 from ramet.store.rows.lineages import read_lineages
 from ramet.store.rows.retained_slots import FLOW
+from ramet.store.rows.tasks import load_standings
 from ramet.store.session import Session
 from ramet.store.verbs.resources import load, pause_seconds_max, policies, save
-from ramet.store.verbs.settle import claim_refusal, load_standings
+from ramet.store.verbs.settle import claim_refusal
 
 _SHARE_LIST = ", ".join(ResourceShare._fields)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple
@@ -27,8 +27,8 @@ from ramet.store.rows.branches import bound_of
 from ramet.store.rows.lineages import lock_lineages, name_deadlines, tombstones_of
 from ramet.store.rows.money import add_to_sums, book_charges
 from ramet.store.rows.retained_slots import FLOW
+from ramet.store.rows.tasks import load_standings
 from ramet.store.rows.turns import renew
-from ramet.store.schema.columns import LIVE_LIST
 from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.state.apply import apply
 from ramet.store.state.lanes import LaneMissed, end_successes
@@ -78,15 +78,6 @@ def failed(item: Settlement, what: str, error: Exception) -> Settlement:
     return Settlement(item.seq, item.fence, event)
 
 
-def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]:
-    """Hot rows by task number, held until the transaction ends; a task that is not live is absent."""
-    listed, values = session.members(seqs)
-    found = session.rows(
-        f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq {listed} ORDER BY seq{session.for_update}", (values,)
-    )
-    return {row[0]: Standing._make(row) for row in found}
-
-
 def settle(session: Session, batch: Sequence[Settlement], *, lanes: bool = True) -> list[SettleResult]:
     """Apply settlements; return the answers in the order of the batch.
 
@@ -97,7 +88,7 @@ def settle(session: Session, batch: Sequence[Settlement], *, lanes: bool = True)
     Args:
         session: the transaction.
         batch: of any tasks.
-        lanes: False takes the usual way for all of them (:mod:`ramet.store.state.lanes`).
+        lanes: False takes the usual way for all of them and their items (:mod:`ramet.store.state.lanes`).
     """
     try:
         with session.savepoint():
@@ -131,11 +122,15 @@ def _bound_numbers(session: Session, batch: Sequence[Settlement]) -> dict[str, i
     return numbers_of(session, named) if named else {}
 
 
-def _hold(session: Session, batch: Sequence[Settlement]) -> _LockedRows:
+def _hold(session: Session, batch: Sequence[Settlement], *, lanes: bool = False) -> _LockedRows:
+    """Hold the rows that a batch decides about, in one order for all, and read them; with `lanes`, not those of bound
+    tasks, which are read where a lane leaves them (:meth:`ramet.store.verbs.bound.Items.load`)."""
     seqs = _bound_numbers(session, batch)
-    if session.for_update:
+    if session.for_update and lanes and seqs:
+        _hold_rows(session, batch)
+    elif session.for_update:
         hold_paths(session, batch, seqs.values())
-    standings = load_standings(session, [*(item.seq for item in batch), *seqs.values()])
+    standings = load_standings(session, [*(item.seq for item in batch), *(() if lanes else seqs.values())])
     tracking_ids = {row.tracking_id for row in standings.values()}
     late = [item.seq for item in batch if item.spawns and item.seq not in standings]
     if late:
@@ -170,14 +165,14 @@ def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bo
         _hold_rows(session, batch)
     about = Spoken()
     for items in rounds:
-        _settle_round(session, items, answers, about)
+        _settle_round(session, items, answers, about, lanes=lanes)
     if plain:
         about += _settle_plain(session, plain, answers)
         left = [(at, item) for at, item in plain if at not in answers]
         session.rows_left = bool(left)
         if left and not in_order:
             raise LaneMissed  # Their rows would be held after those of lineages.
-        _settle_round(session, left, answers, about)
+        _settle_round(session, left, answers, about, lanes=lanes)
     resources.settled(session, [told for _, told in sorted(about, key=itemgetter(0))])
     return [answers[at] for at in range(len(batch))]
 
@@ -223,11 +218,16 @@ def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:
 
 
 def _settle_round(
-    session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, SettleResult], about: Spoken
+    session: Session,
+    items: Sequence[tuple[int, Settlement]],
+    answers: dict[int, SettleResult],
+    about: Spoken,
+    *,
+    lanes: bool,
 ) -> None:
     if not items:
         return
-    held = _hold(session, [item for _, item in items])
+    held = _hold(session, [item for _, item in items], lanes=lanes)
     standings, lineages = held.standings, held.lineages
     accepted: list[tuple[int, Settlement, Standing]] = []
     over: list[Change] = []
@@ -244,7 +244,7 @@ def _settle_round(
         assert isinstance(change, Change)
         over.append(change)
         answers[at] = SettleResult(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
-    _settle_accepted(session, accepted, held, answers, over, about=about)
+    _settle_accepted(session, accepted, held, answers, over, about=about, lanes=lanes)
     # Whoever settles does not run any more: what was ended from outside meanwhile gives its slot back.
     release_claims(
         session,
@@ -268,12 +268,13 @@ def _settle_accepted(
     over: list[Change],
     *,
     about: Spoken,
+    lanes: bool,
 ) -> None:
     lineages = held.lineages
     accepted = resources.capped(session, _all_with_writes(session, accepted))
     _lower_limits(session, accepted, lineages)
     charged = _charge(session, accepted, lineages)
-    settled_items = _settle_items(session, accepted, held)
+    settled_items = _settle_items(session, accepted, held, lanes=lanes)
     spawned = _spawn_all(session, accepted, lineages)
     # Errors count retries on these rows; each lineage is written once, however many of its tasks failed.
     retries_before = {tracking_id: (row.retry_minute, row.retries) for tracking_id, row in lineages.items()}
@@ -345,10 +346,10 @@ def _children(item: Settlement, told: Sequence[SpawnResult]) -> int:
 
 
 def _settle_items(
-    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], held: _LockedRows
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], held: _LockedRows, *, lanes: bool
 ) -> Mapping[int, Sequence[ItemResult]]:
     wanted = [(item.seq, item.items) for _, item, _ in accepted if item.items]
-    return settle_items(session, Items(session, *held), wanted) if wanted else {}
+    return settle_items(session, Items(session, *held), wanted, lanes=lanes) if wanted else {}
 
 
 def _charge(

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import hashlib
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,22 +16,26 @@ from rich.text import Text
 from ramet import Client, TaskOptions, Worker, as_usd
 from ramet.commands import options as shared
 from ramet.commands.options import check_folder, json_option
-from ramet.commands.terminal import console, counted, emit, plain, table
-from ramet.commands.worker import quiet_guard, run_worker
+from ramet.commands.terminal import ProgressLines, console, counted, emit, plain, table
+from ramet.commands.worker import look_on, quiet_guard, run_watched, tell_stopping
 from ramet.wiki.commands.options import database_option, graph_of, graph_option
 from ramet.wiki.errors import NotInGraph, WikiError
-from ramet.wiki.graphs.entities import Entity, merge, name_key, names_of_articles
+from ramet.wiki.graph_access import entities_called
+from ramet.wiki.graphs.entities import Entity, SectionFinding, merge, names_of_articles
 from ramet.wiki.graphs.registry import Graph, open_graph_reader, open_graph_writer
 from ramet.wiki.runs import find_run
 from ramet.wiki.tasks.article import app as wiki_app
 
 if TYPE_CHECKING:
     from ramet.llm import Model
+    from ramet.llm.asking.single import Bill
     from ramet.wiki.tasks.extraction import Part
 
 CONCURRENCY = 8
 LIKELY_OUTPUT_TOKENS = 400
 """Of an answer, for the estimate: measured on leads and sections of the English Wikipedia it is less."""
+LOOK_SECONDS = 1.0
+"""Between two looks at how far it is."""
 SHOWN = 50
 
 
@@ -99,9 +104,9 @@ async def _extract(wanted: Wanted, database: str) -> int:
             live = await _begin(client, wanted)
         elif not wanted.as_json:
             click.echo(f"going on with {live}, under the ceiling that it began with", err=True)
-        stopped = await _work(client, wanted, live) if live is not None else []
+        stopped = await _work(client, wanted, live) if live is not None else 0
         if stopped:
-            return 128 + stopped[0]
+            return 128 + stopped
         return await _write(client, wanted, live)
 
 
@@ -139,13 +144,10 @@ async def _begin(client: Client, wanted: Wanted) -> str | None:
     from ramet.wiki.tasks.extraction import KIND, KNOWN, ExtractPayload, model_as_json
 
     known = {key for (key,) in await client.read(KNOWN)}
-    parts = [
-        part for part in await asyncio.to_thread(_all_parts, wanted.path) if part.content_key(wanted.model) not in known
-    ]
-    if not parts:
+    keys, bill = await asyncio.to_thread(_unasked, wanted, known)
+    if not keys:
         return None
-    _show_estimate(wanted, parts)
-    keys = list(dict.fromkeys(part.title_key for part in parts))
+    _confirm(wanted, bill)
     told = model_as_json(wanted.model)
     tracking_id = f"{_lineage_name(wanted)}.{await _newest(client, wanted) + 1}"
     await client.submit_many(
@@ -161,73 +163,83 @@ async def _begin(client: Client, wanted: Wanted) -> str | None:
     return tracking_id
 
 
-def _all_parts(path: Path) -> list[Part]:
+def _unasked(wanted: Wanted, known: set[str]) -> tuple[list[str], Bill]:
+    """Return the articles with sections that were not asked yet, and what asking them costs."""
+    from ramet.llm.asking.single import Bill
+    from ramet.wiki.tasks.extraction import FORM, OUTPUT_TOKENS
+
+    keys: dict[str, None] = {}
+    bill = Bill(wanted.model, FORM, OUTPUT_TOKENS, LIKELY_OUTPUT_TOKENS)
+    for part in _all_parts(wanted.path):
+        if part.content_key(wanted.model) not in known:
+            keys[part.title_key] = None
+            bill.add(part.messages)
+    return list(keys), bill
+
+
+def _all_parts(path: Path) -> Iterator[Part]:
+    """Yield what is asked about a graph, article by article: all texts together would be too large for the memory."""
     from ramet.wiki.tasks.extraction import parts_of
 
     with open_graph_reader(path) as graph:
-        titles = {node.node_id.partition(":")[2]: node.properties for node in graph.nodes() if node.label == "Article"}
-        return [
-            part
-            for key, properties in titles.items()
-            if properties["loaded"]
-            for part in parts_of(key, str(properties["title"]), graph.sections(key))
-        ]
+        for key in graph.article_keys():
+            article = graph.find(key)
+            if article is not None and article.loaded:
+                yield from parts_of(key, article.title, graph.sections(key))
 
 
-def _show_estimate(wanted: Wanted, parts: list[Part]) -> None:
+def _confirm(wanted: Wanted, bill: Bill) -> None:
     """Say what it will cost, and ask a person at the terminal whether that is all right.
 
     Raises:
         WikiError: the ceiling is missing or too low to ask anything, or it was not confirmed.
     """
-    from ramet.llm.asking.single import cost_of_all
-    from ramet.wiki.tasks.extraction import FORM, OUTPUT_TOKENS
-
-    likely, most, largest = cost_of_all(
-        wanted.model, [part.messages for part in parts], schema=FORM, max_output_tokens=OUTPUT_TOKENS,
-        likely_output_tokens=LIKELY_OUTPUT_TOKENS,
-    )  # fmt: skip
-    sections = counted(len(parts), "section")
-    words = f"{sections} for {plain(wanted.model.name)}: about {as_usd(likely)}, at most {as_usd(most)}"
-    if most and wanted.max_cost is None:
+    sections = counted(bill.questions, "section")
+    words = f"{sections} for {plain(wanted.model.name)}: about {as_usd(bill.likely)}, at most {as_usd(bill.most)}"
+    if bill.most and wanted.max_cost is None:
         raise WikiError(f"{words}; say with --max-cost how many dollars it may cost")
-    if wanted.max_cost is not None and largest > wanted.max_cost:
-        raise WikiError(
-            f"--max-cost {as_usd(wanted.max_cost)} is too low: one section reserves up to {as_usd(largest)}"
-        )
+    if wanted.max_cost is not None and bill.largest > wanted.max_cost:
+        low = f"--max-cost {as_usd(wanted.max_cost)} is too low"
+        raise WikiError(f"{low}: one section reserves up to {as_usd(bill.largest)}")
     ceiling = "" if wanted.max_cost is None else f"; ends at {as_usd(wanted.max_cost)}"
     click.echo(f"{words}{ceiling}", err=True)
-    if not most or wanted.confirmed:
+    if not bill.most or wanted.confirmed:
         return
     if not sys.stdin.isatty() or not click.confirm("Ask?", err=True):
         raise WikiError("nothing was asked: give --yes if that is all right")
 
 
-async def _work(client: Client, wanted: Wanted, tracking_id: str) -> list[int]:
+async def _work(client: Client, wanted: Wanted, tracking_id: str) -> int:
+    """Work until the extraction has ended; the signal that stopped it before, or 0."""
     from ramet.wiki.tasks.extraction import KIND, app
+
+    lines = ProgressLines()
+
+    async def look() -> None:
+        lineage = await client.lineage(tracking_id)
+        if lineage is None or wanted.as_json:
+            return
+        left = f"{counted(lineage.live, 'article')} to go · {as_usd(lineage.spent)}"
+        state = ""
+        if lineage.paused_at is not None:
+            reason = plain(lineage.paused_reason or "by a person")
+            state = f" · paused ({reason}): `ramet lineage resume {tracking_id}` goes on"
+        if lines.is_due(left + state):
+            click.echo(left + state, err=True)
 
     worker = Worker(
         app, client, target="ramet.wiki.tasks.extraction:app", kinds=[KIND], concurrency=wanted.concurrency,
         until_ended=tracking_id,
     )  # fmt: skip
-    return await run_worker(worker)
+    return await run_watched(worker, look_on(look, LOOK_SECONDS), tell_stopping)
 
 
 async def _write(client: Client, wanted: Wanted, tracking_id: str | None) -> int:
     """Put what all answers say of the sections of the graph into it; 1 if sections are left that were not asked."""
-    from ramet.wiki.tasks.extraction import ANSWERS, finding_of
+    from ramet.wiki.tasks.extraction import ANSWERS
 
     answers = {key: (answer, refused) for key, answer, refused in await client.read(ANSWERS)}
-    findings, refusals, unasked = [], [], 0
-    for part in await asyncio.to_thread(_all_parts, wanted.path):
-        answer, refused = answers.get(part.content_key(wanted.model), (None, ""))
-        finding = finding_of(part, answer) if answer else None
-        if answer is None:
-            unasked += 1
-        elif finding is None:
-            refusals.append((part, refused or "the answer is not within bounds"))
-        else:
-            findings.append(finding)
+    findings, refusals, unasked = await asyncio.to_thread(_findings, wanted, answers)
     entities, relations = await asyncio.to_thread(_replace, wanted.path, findings)
     lineage = None if tracking_id is None else await client.lineage(tracking_id)
     spent = 0 if lineage is None else lineage.spent
@@ -242,7 +254,28 @@ async def _write(client: Client, wanted: Wanted, tracking_id: str | None) -> int
     return 1 if unasked else 0
 
 
-def _replace(path: Path, findings: list[Any]) -> tuple[int, int]:
+def _findings(
+    wanted: Wanted, answers: Mapping[str, tuple[str, str]]
+) -> tuple[list[SectionFinding], list[tuple[Part, str]], int]:
+    """Return what answers say, the sections whose answers cannot be used with the reasons, and how many have none."""
+    from ramet.wiki.tasks.extraction import finding_of
+
+    findings: list[SectionFinding] = []
+    refusals: list[tuple[Part, str]] = []
+    unasked = 0
+    for part in _all_parts(wanted.path):
+        answer, refused = answers.get(part.content_key(wanted.model), (None, ""))
+        finding = finding_of(part, answer) if answer else None
+        if answer is None:
+            unasked += 1
+        elif finding is None:
+            refusals.append((part._replace(text=""), refused or "the answer is not within bounds"))
+        else:
+            findings.append(finding)
+    return findings, refusals, unasked
+
+
+def _replace(path: Path, findings: list[SectionFinding]) -> tuple[int, int]:
     with open_graph_reader(path) as reader:
         model_id, dimension = reader.model_id, reader.dimension
     with open_graph_writer(path, model_id=model_id, dimension=dimension) as graph:
@@ -290,23 +323,11 @@ def entities_command(name: str, limit: int, graph: Path | None, database: str, a
     with open_graph_reader(graph_of(graph, database)) as reader:
         if not reader.counts().entities:
             raise NotInGraph("this graph has no entities: give the command `ramet wiki extract` first")
-        found = _called(reader, name)[:limit]
+        found = entities_called(reader, name)[:limit]
         if not found:
             raise NotInGraph(f"no entity is called {name!r}")
         for entity in found:
             _show_entity(reader, entity, as_json=as_json)
-
-
-def _called(reader: Graph, name: str) -> list[Entity]:
-    wanted = name_key(name)
-    exact, partly = [], []
-    for entity in reader.entities():
-        names = [name_key(one) for one in (entity.name, *entity.aliases)]
-        if wanted in (*names, entity.entity_key):
-            exact.append(entity)
-        elif any(wanted in one for one in names):
-            partly.append(entity)
-    return exact or partly
 
 
 def _show_entity(reader: Graph, entity: Entity, *, as_json: bool) -> None:
