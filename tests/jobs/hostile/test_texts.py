@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ramet.jobs import records
 from tests.jobs.running.conftest import EAGER, Desk
 from tests.jobs.world.messages import Reply
 from tests.jobs.world.openings import TEXT, Opening
@@ -91,7 +92,7 @@ async def test_a_description_of_two_megabytes_is_cut_and_says_so(desk: Desk) -> 
     rows = [job(1), job(2, content="<p>" + "Python \u6771\u4eac " * 250_000), job(3)]
     task = await desk.discover(greenhouse(desk, rows), approved=True)
     assert task.state == "success"
-    listings = await desk.rows("jobs_listings", "title, status, description")
+    listings = await desk.rows(f"jobs_listings l {records.OF_TEXT}", f"l.title, l.status, {records.TEXT}")
     assert [(title, status) for title, status, _ in listings] == [
         (f"Python Engineer {number}", "matched") for number in (1, 2, 3)
     ]
