@@ -74,6 +74,6 @@ def test_the_lock_of_make_test_has_all_that_its_files_import() -> None:
 
 
 def test_a_file_that_needs_more_is_found_through_those_that_it_imports() -> None:
-    found = not_locked([PROJECT / "tests" / "web" / "test_bulk.py"])
+    found = not_locked([PROJECT / "tests" / "web" / "console" / "test_bulk.py"])
     assert "fastapi" in found
     assert found["fastapi"].startswith(("tests/web/", "src/ramet/web/"))

@@ -22,7 +22,7 @@ from ramet.store.verbs.resources import POLICY_LIST, RESOURCE_LIST
 from tests.store.scenarios.every_verb import run_everything
 from tests.support.world import SettableClock, World
 
-IDLE = "SELECT 1 FROM ramet_live WHERE kind IN"
+IDLE = "SELECT 1 FROM ramet_live WHERE state = 'processing' AND kind IN"
 WHOLE: dict[str, str] = {
     "SELECT kind, state, CASE WHEN": "the distribution over a whole database (or lineage) counts every live task",
     "SELECT CASE WHEN kind = ? THEN stage": "the distribution over the stages of a kind, of all lineages or one",

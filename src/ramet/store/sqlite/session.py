@@ -379,7 +379,7 @@ class SqliteSession(RowWriter):
         ends = stepwise_ends(bound=settler_id is not None)
         self.run(SETTLING)
         self.insert("ramet_settling", ("seq", "fence", "result"), items)
-        found = self.rows(ends.look, (self.now,) if settler_id is None else (self.now, settler_id))
+        found = self.rows(ends.look, (self.now if settler_id is None else settler_id,))
         groups = [EndedGroup._make((*row[:-1], [*map(int, row[-1].split(","))])) for row in found]
         seqs = [seq for group in groups for seq in group.seqs]
         if len(seqs) != len(items):

@@ -117,8 +117,8 @@ class StepwiseEnds(NamedTuple):
     """The statements of a database that writes one table at a time, fed from ``ramet_settling``."""
 
     look: str
-    """SELECT of the tasks that may be ended, by group, with their numbers as text; parameters: now, and the settler
-    where they are bound."""
+    """SELECT of the tasks that may be ended, by group, with their numbers as text; parameter: now, or the settler of
+    bound ones."""
     statements: Sequence[tuple[str, bool]]
     """Of what is in the table, each with whether it takes now as a parameter; all write as many rows."""
 
@@ -143,7 +143,7 @@ def stepwise_ends(*, bound: bool = False) -> StepwiseEnds:
         "WHERE i.seq = ramet_tasks.seq) WHERE seq IN (SELECT seq FROM ramet_settling) AND state IS NULL"
     )
     gone = "DELETE FROM ramet_live WHERE seq IN (SELECT seq FROM ramet_settling)"
-    now = {"now": "?1", "settler": "?2"}
+    now = {"now": "?1", "settler": "?1"}
     return StepwiseEnds(
         look.format(**now), ((attempts.format(**now), True), (close.format(**now), True), (gone, False))
     )
