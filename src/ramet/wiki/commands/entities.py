@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 CONCURRENCY = 8
 LIKELY_OUTPUT_TOKENS = 400
-"""Of an answer, for the estimate: measured on leads and sections of the English Wikipedia it is less."""
+"""Of an answer, for the estimate: a guess, no model was measured."""
 LOOK_SECONDS = 1.0
 """Between two looks at how far it is."""
 SHOWN = 50
