@@ -64,9 +64,10 @@ _ALIASES = """
 _MEMBERSHIPS = """
     SELECT title_key, name FROM articles CROSS JOIN memberships ON article = articles.id
     JOIN categories ON categories.id = category ORDER BY title_key, name"""
-_LINKS = """
+_UNORDERED_LINKS = """
     SELECT near.title_key, far.title_key FROM articles near CROSS JOIN links ON source = near.id
-    JOIN articles far ON far.id = target ORDER BY near.title_key, far.title_key"""
+    JOIN articles far ON far.id = target"""
+_LINKS = f"{_UNORDERED_LINKS} ORDER BY near.title_key, far.title_key"
 
 
 class SqliteReading(PassageSearch):
@@ -114,7 +115,7 @@ class SqliteReading(PassageSearch):
 
     def links(self) -> Iterator[tuple[str, str]]:
         """See `GraphStore.links`."""
-        return ((source, target) for source, target in self._file.stream(_LINKS))
+        return ((source, target) for source, target in self._file.stream(_UNORDERED_LINKS))
 
     def neighbors(
         self, title_key: str, *, direction: Direction, depth: int, limit: int, by_rank: bool = False
