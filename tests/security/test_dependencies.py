@@ -27,6 +27,7 @@ FREE = re.compile(
 )
 """Licences that ask for no more than their text, or like the MPL for changes to their own files."""
 LESSER = {
+    "igraph": "GPL: an extra of its own that no other brings, chosen by who installs it (decision 0110)",
     "psycopg": "LGPL: used as a library, unchanged, by its public interface",
     "psycopg-binary": "LGPL: as psycopg",
     "psycopg-pool": "LGPL: as psycopg",

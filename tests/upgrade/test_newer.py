@@ -45,7 +45,9 @@ settings list | settings preset balanced | settings set max_tasks 9 | settings u
 block a | serve | reprioritise x 3 | reschedule x --in 3 | unblock a
 deny-list add domain a.example | deny-list list | deny-list remove domain a.example | submit {app} node {json} | tasks
 tree x | wiki exclude x --reason r | wiki expand x --source {titles} --no-embed | wiki export csv | wiki neighbors x
-wiki query RETURN(1) | wiki refresh | wiki retry | wiki search x | wiki status | wiki work | worker {app} | workers
+wiki ask x --model gpt-5-mini --max-cost 1 | wiki entities x | wiki extract --model gpt-5-mini --max-cost 1 --yes
+wiki query RETURN(1) | wiki rank | wiki refresh | wiki retry | wiki search x | wiki status | wiki work
+worker {app} | workers
 """
 """Of every command that takes a database, one call; between bars."""
 NOT_THESE = {"bench", "restore", "wiki demo"}
