@@ -71,14 +71,8 @@ def _after(columns: tuple[str, ...]) -> Any:
 
 # --- plain successes ----------------------------------------------------------------------------------------------
 
-PLAIN_ROW = (
-    "l.fence = i.fence",
-    f"l.state || '' = '{PROCESSING}'",
-    "l.lease_until > {now}",
-    "l.ending IS NULL",
-    "l.unique_seconds IS NULL",
-    "l.holds_path IS NULL",
-)
+_ALONE = ("l.fence = i.fence", "l.ending IS NULL", "l.unique_seconds IS NULL", "l.holds_path IS NULL")
+PLAIN_ROW = (*_ALONE, f"l.state || '' = '{PROCESSING}'", "l.lease_until > {now}")
 """SQL of a hot row ``l`` and of what is asked for, ``i``, at a time that is filled in: the claim is current, and its
 success concerns nothing but itself, its lineage and its resource."""
 
@@ -86,14 +80,7 @@ PLAIN_LINEAGE = ("n.state IN ('running', 'paused')", "n.tombstones = ''", "n.bra
 """SQL of a lineage's row ``n`` of which such a success concerns nothing but counters and the task's own reservations;
 :func:`is_plain_lineage`."""
 
-BOUND_ROW = (
-    "l.fence = i.fence",
-    f"l.state || '' = '{PENDING}'",
-    "l.bound_to = {settler}",
-    "l.ending IS NULL",
-    "l.unique_seconds IS NULL",
-    "l.holds_path IS NULL",
-)
+BOUND_ROW = (*_ALONE, f"l.state || '' = '{PENDING}'", "l.bound_to = {settler}")
 """SQL of a hot row ``l`` that is bound to a settler, as :data:`PLAIN_ROW`: the settler's claim is current already."""
 
 _ELSEWHERE = {"state": f"'{SUCCESS}'", "result": "i.result", "finished_at": "{now}"}
@@ -123,19 +110,13 @@ class StepwiseEnds(NamedTuple):
     """Of what is in the table, each with whether it takes now as a parameter; all write as many rows."""
 
 
-def _conditions(*, bound: bool) -> tuple[str, str]:
-    """Return the conditions of a row and of its lineage, as they are now."""
-    return " AND ".join(BOUND_ROW if bound else PLAIN_ROW), " AND ".join(PLAIN_LINEAGE)
-
-
 def stepwise_ends(*, bound: bool = False) -> StepwiseEnds:
     """Return the statements as the conditions are now; `bound`: of tasks that are bound to a settler."""
-    row, lineage = _conditions(bound=bound)
     source = "ramet_settling i CROSS JOIN ramet_live l ON l.seq = i.seq"
     look = (
         f"SELECT g.* FROM (SELECT {_COUNTED}, group_concat(l.seq) FROM {source} "
-        f"WHERE {row} GROUP BY {_COUNTED}) g "
-        f"JOIN ramet_lineages n ON n.tracking_id = g.tracking_id WHERE {lineage}"
+        f"WHERE {' AND '.join(BOUND_ROW if bound else PLAIN_ROW)} GROUP BY {_COUNTED}) g "
+        f"JOIN ramet_lineages n ON n.tracking_id = g.tracking_id WHERE {' AND '.join(PLAIN_LINEAGE)}"
     )
     attempts = f"INSERT INTO ramet_attempts ({', '.join(_ATTEMPT)}) SELECT {', '.join(_ATTEMPT.values())} FROM {source}"
     close = (
@@ -160,7 +141,7 @@ def ends_at_once(tasks: str, now: str, settler: str | None = None) -> str:
         now: the parameter of the time.
         settler: the parameter of the id that the tasks are bound to; None for claimed ones.
     """
-    row, lineage = _conditions(bound=settler is not None)
+    row = " AND ".join(PLAIN_ROW if settler is None else BOUND_ROW)
     closed = ", ".join(
         f"{name} = {'d.result' if name == 'result' else value.replace('l.', 'd.')}" for name, value in _CLOSED.items()
     )
@@ -168,7 +149,7 @@ def ends_at_once(tasks: str, now: str, settler: str | None = None) -> str:
     text = (
         # As a value for each row, not as a join: the planner would begin with the lineages, and read all of theirs.
         f"d AS (DELETE FROM ramet_live l USING i WHERE l.seq = i.seq "
-        f"AND {row} AND (SELECT {lineage} FROM ramet_lineages n "
+        f"AND {row} AND (SELECT {' AND '.join(PLAIN_LINEAGE)} FROM ramet_lineages n "
         "WHERE n.tracking_id = l.tracking_id) RETURNING l.*, i.result), "
         f"t AS (UPDATE {tasks} t SET {closed} FROM d WHERE t.seq = d.seq AND COALESCE(t.state, '') = '' RETURNING 1), "
         f"a AS (INSERT INTO ramet_attempts ({', '.join(_ATTEMPT)}) SELECT {attempt} FROM d) "
@@ -217,7 +198,7 @@ def end_successes(session: Session, items: Sequence[Settlement]) -> LaneResult:
         LaneMissed: another transaction changed a lineage meanwhile; undo this one, and go the usual way.
     """
     groups = session.end_successes(sorted((item.seq, item.fence, item.result) for item in items))
-    lineages = _counted(session, groups)
+    lineages = _follow_ends(session, groups)
     shared = {seq: group.resource for group in groups if group.resource is not None for seq in group.seqs}
     answers = {seq: SettleResult(seq, SUCCESS) for group in groups for seq in group.seqs}
     return LaneResult(answers, lineages, shared)
@@ -240,12 +221,12 @@ def end_bound(
         LaneMissed: as :func:`end_successes`.
     """
     groups = session.end_successes(sorted(items), settler_id)
-    lineages = _counted(session, groups)
+    lineages = _follow_ends(session, groups)
     return {seq for group in groups for seq in group.seqs}, lineages
 
 
-def _counted(session: Session, groups: Sequence[EndedGroup]) -> Mapping[str, Lineage]:
-    """Count the ends, close what the tasks had reserved, wake what waits for them; the lineages as they were before."""
+def _follow_ends(session: Session, groups: Sequence[EndedGroup]) -> Mapping[str, Lineage]:
+    """Count the ends, close what the tasks had reserved, and wake what waits; return the lineages as they were."""
     if not groups:
         return {}
     by_lineage = _by_lineage(groups)

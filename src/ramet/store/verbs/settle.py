@@ -127,7 +127,7 @@ def _hold(session: Session, batch: Sequence[Settlement], *, lanes: bool = False)
     tasks, which are read where a lane leaves them (:meth:`ramet.store.verbs.bound.Items.load`)."""
     seqs = _bound_numbers(session, batch)
     if session.for_update and lanes and seqs:
-        _hold_rows(session, batch)
+        _hold_rows(session, batch, seqs)
     elif session.for_update:
         hold_paths(session, batch, seqs.values())
     standings = load_standings(session, [*(item.seq for item in batch), *(() if lanes else seqs.values())])
@@ -162,7 +162,7 @@ def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bo
         rounds = [[(at, item) for at, item in rounds[0] if at not in by_lane]]
     in_order = bool(rounds[0]) or session.rows_left or not session.for_update
     if plain and in_order and session.for_update:
-        _hold_rows(session, batch)
+        _hold_rows(session, batch, _bound_numbers(session, batch))
     about = Spoken()
     for items in rounds:
         _settle_round(session, items, answers, about, lanes=lanes)
@@ -188,11 +188,10 @@ def _settle_plain(
     return [(at, resources.ResourceSuccess(name)) for at, name in named]
 
 
-def _hold_rows(session: Session, batch: Sequence[Settlement]) -> None:
-    """Hold everything that a batch decides about, in the order of :func:`_hold`, and read none of it."""
-    seqs = _bound_numbers(session, batch).values()
-    hold_paths(session, batch, seqs)
-    listed, values = session.members([*(item.seq for item in batch), *seqs])
+def _hold_rows(session: Session, batch: Sequence[Settlement], bound: Mapping[str, int]) -> None:
+    """Hold everything that a batch decides about, bound tasks among it, in the order of :func:`_hold`; read nothing."""
+    hold_paths(session, batch, bound.values())
+    listed, values = session.members([*(item.seq for item in batch), *bound.values()])
     found = session.rows(
         "SELECT DISTINCT tracking_id, resource IS NOT NULL FROM (SELECT tracking_id, resource FROM ramet_live "
         f"WHERE seq {listed} ORDER BY seq{session.for_update}) AS held",
