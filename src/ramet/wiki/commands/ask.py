@@ -14,7 +14,7 @@ from ramet.commands import options as shared
 from ramet.commands.options import check_folder, json_option
 from ramet.commands.terminal import console, emit, plain
 from ramet.commands.worker import quiet_guard
-from ramet.wiki.commands.options import data_option, database_option, graph_option
+from ramet.wiki.commands.options import data_option, database_option, graph_option, model_of, model_options
 from ramet.wiki.embedding.registry import NONE
 from ramet.wiki.graph_access import open_graph
 from ramet.wiki.question_answers import OUTPUT_TOKENS, PASSAGES, WikiAnswer, answer_question
@@ -24,23 +24,10 @@ from ramet.wiki.tasks.article import app
 UNKNOWN = "the graph does not know: {}"
 
 
-def _in_nano_dollars(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    from ramet.llm.commands.options import in_nano_dollars
-
-    return in_nano_dollars(ctx, param, value)
-
-
 @click.command("ask", short_help="Answer a question from the graph, with citations.")
 @click.argument("question")
 @click.argument("run", required=False)
-@click.option("--model", required=True, metavar="NAME", help="Such as gpt-5-mini or anthropic:claude-haiku-4-5.")
-@click.option("--max-cost", callback=_in_nano_dollars, metavar="DOLLARS", help="What the answer may cost, at most.")
-@click.option("--base-url", metavar="URL", help="Of another server, such as http://localhost:8000/v1 .")
-@click.option(
-    "--price",
-    metavar="IN:OUT[:CACHED]",
-    help="Dollars per million tokens, for models that the price list does not know; 0 for a server that costs nothing.",
-)
+@model_options("What the answer may cost, at most.")
 @click.option(
     "--passages",
     type=click.IntRange(1, 50),
@@ -68,21 +55,16 @@ def ask_command(
 
     The answer cites sections, and every citation is checked. Where the passages do not tell, it says so.
     """
-    from ramet.llm import Model
-
     embedder = options["embedder"]
     if graph is None:
         settings = shared.ask(app, database, lambda client: find_run(client, run)).settings
         graph, embedder = Path(settings.graph), embedder or settings.embedder
     check_folder(database)
-    model = dataclasses.replace(Model.of(options["model"]), price=options["price"])
-    if options["base_url"] is not None:
-        model = dataclasses.replace(model, base_url=options["base_url"], key_variable=None)
     with quiet_guard():
         found = answer_question(
             open_graph(graph, data_dir=data_dir, embedder=None if embedder == NONE else embedder),
             question,
-            model=model,
+            model=model_of(options),
             max_cost=options["max_cost"],
             database=database,
             passages=options["passages"],

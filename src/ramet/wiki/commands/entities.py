@@ -14,17 +14,14 @@ import click
 from rich.text import Text
 
 from ramet import Client, TaskOptions, Worker, as_usd
-from ramet.commands import options as shared
 from ramet.commands.options import check_folder, json_option
 from ramet.commands.terminal import ProgressLines, console, counted, emit, plain, table
 from ramet.commands.worker import look_on, quiet_guard, run_watched, tell_stopping
-from ramet.wiki.commands.options import database_option, graph_of, graph_option
+from ramet.wiki.commands.options import database_option, graph_of, graph_option, model_of, model_options
 from ramet.wiki.errors import NotInGraph, WikiError
 from ramet.wiki.graph_access import entities_called
 from ramet.wiki.graphs.entities import Entity, SectionFinding, merge, names_of_articles
-from ramet.wiki.graphs.registry import Graph, open_graph_reader, open_graph_writer
-from ramet.wiki.runs import find_run
-from ramet.wiki.tasks.article import app as wiki_app
+from ramet.wiki.graphs.registry import Graph, open_graph_reader, reopen_writer
 
 if TYPE_CHECKING:
     from ramet.llm import Model
@@ -37,12 +34,6 @@ LIKELY_OUTPUT_TOKENS = 400
 LOOK_SECONDS = 1.0
 """Between two looks at how far it is."""
 SHOWN = 50
-
-
-def _in_nano_dollars(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    from ramet.llm.commands.options import in_nano_dollars
-
-    return in_nano_dollars(ctx, param, value)
 
 
 class Wanted(NamedTuple):
@@ -58,14 +49,7 @@ class Wanted(NamedTuple):
 
 @click.command("extract", short_help="Entities and relations by a model.")
 @click.argument("run", required=False)
-@click.option("--model", required=True, metavar="NAME", help="Such as gpt-5-mini or anthropic:claude-haiku-4-5.")
-@click.option("--max-cost", callback=_in_nano_dollars, metavar="DOLLARS", help="What it may cost, at most.")
-@click.option("--base-url", metavar="URL", help="Of another server, such as http://localhost:8000/v1 .")
-@click.option(
-    "--price",
-    metavar="IN:OUT[:CACHED]",
-    help="Dollars per million tokens, for models that the price list does not know; 0 for a server that costs nothing.",
-)
+@model_options("What it may cost, at most.")
 @click.option("--yes", is_flag=True, help="Begin without asking whether the estimate is all right.")
 @click.option("--concurrency", type=click.IntRange(1, 1_000), default=CONCURRENCY, show_default=True, hidden=True)
 @graph_option
@@ -77,16 +61,11 @@ def extract_command(run: str | None, graph: Path | None, database: str, as_json:
     A model reads each section once; the answers are kept, so that the same command goes on where it stopped, and what
     did not change since costs nothing. What it costs is estimated and shown before.
     """
-    from ramet.llm import Model
     from ramet.llm.asking.single import check_model
 
-    if run is not None and graph is not None:
-        raise click.UsageError("give a RUN or --graph, not both")
-    path = graph or Path(shared.ask(wiki_app, database, lambda client: find_run(client, run)).settings.graph)
+    path = graph_of(graph, database, run)
     check_folder(database)
-    model = dataclasses.replace(Model.of(options["model"]), price=options["price"])
-    if options["base_url"] is not None:
-        model = dataclasses.replace(model, base_url=options["base_url"], key_variable=None)
+    model = model_of(options)
     check_model(model)
     wanted = Wanted(path.absolute(), model, options["max_cost"], options["yes"], options["concurrency"], as_json)
     with quiet_guard():
@@ -99,9 +78,10 @@ async def _extract(wanted: Wanted, database: str) -> int:
 
     _writable(wanted.path)
     async with app.client(database) as client:
-        live = await _live(client, wanted)
+        number = await _newest(client, wanted)
+        live = await _live(client, wanted, number)
         if live is None:
-            live = await _begin(client, wanted)
+            live = await _begin(client, wanted, number + 1)
         elif not wanted.as_json:
             click.echo(f"going on with {live}, under the ceiling that it began with", err=True)
         stopped = await _work(client, wanted, live) if live is not None else 0
@@ -112,9 +92,7 @@ async def _extract(wanted: Wanted, database: str) -> int:
 
 def _writable(path: Path) -> None:
     """Refuse a graph that another process writes, before anything is paid for."""
-    with open_graph_reader(path) as reader:
-        model_id, dimension = reader.model_id, reader.dimension
-    open_graph_writer(path, model_id=model_id, dimension=dimension).close()
+    reopen_writer(path).close()
 
 
 def _lineage_name(wanted: Wanted) -> str:
@@ -122,11 +100,8 @@ def _lineage_name(wanted: Wanted) -> str:
     return f"extract-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
 
-async def _live(client: Client, wanted: Wanted) -> str | None:
-    """Return the extraction of this graph and model that has not ended."""
-    newest = await _newest(client, wanted)
-    if newest == 0:
-        return None
+async def _live(client: Client, wanted: Wanted, newest: int) -> str | None:
+    """Return the newest extraction of this graph and model if it has not ended."""
     lineage = await client.lineage(f"{_lineage_name(wanted)}.{newest}")
     return lineage.tracking_id if lineage is not None and lineage.ended_at is None else None
 
@@ -139,7 +114,7 @@ async def _newest(client: Client, wanted: Wanted) -> int:
     return number
 
 
-async def _begin(client: Client, wanted: Wanted) -> str | None:
+async def _begin(client: Client, wanted: Wanted, number: int) -> str | None:
     """Submit a task for each article with sections that were not asked yet; None where there is none."""
     from ramet.wiki.tasks.extraction import KIND, KNOWN, ExtractPayload, model_as_json
 
@@ -149,7 +124,7 @@ async def _begin(client: Client, wanted: Wanted) -> str | None:
         return None
     _confirm(wanted, bill)
     told = model_as_json(wanted.model)
-    tracking_id = f"{_lineage_name(wanted)}.{await _newest(client, wanted) + 1}"
+    tracking_id = f"{_lineage_name(wanted)}.{number}"
     await client.submit_many(
         [
             (KIND, ExtractPayload(title_key=key, graph=str(wanted.path), model=told), TaskOptions(key=key))
@@ -276,9 +251,7 @@ def _findings(
 
 
 def _replace(path: Path, findings: list[SectionFinding]) -> tuple[int, int]:
-    with open_graph_reader(path) as reader:
-        model_id, dimension = reader.model_id, reader.dimension
-    with open_graph_writer(path, model_id=model_id, dimension=dimension) as graph:
+    with reopen_writer(path) as graph:
         titles, ids = [], {}
         for node in graph.nodes():
             if node.label == "Article":

@@ -24,7 +24,6 @@ from ramet.wiki.commands.demo import demonstrate
 from ramet.wiki.commands.entities import entities_command, extract_command
 from ramet.wiki.commands.expand import ExpandArguments, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
-from ramet.wiki.commands.rank import rank
 from ramet.wiki.commands.work import work_command
 from ramet.wiki.embedding.registry import AUTO
 from ramet.wiki.errors import GraphError
@@ -250,7 +249,7 @@ for command in (
     query.mcp,
     query.export,
     cypher.query,
-    rank,
+    operations.rank,
     extract_command,
     entities_command,
 ):

@@ -1,4 +1,4 @@
-"""The commands on an existing run: `refresh`, `retry` and `exclude`."""
+"""The commands on an existing run: `refresh`, `retry`, `exclude` and `rank`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from ramet import Client
 from ramet.commands.options import ask, json_option, person, renamed
-from ramet.commands.terminal import counted, emit, plain
+from ramet.commands.terminal import console, counted, emit, plain, table
 from ramet.wiki.commands.expand import ContinueArguments, work_again
-from ramet.wiki.commands.options import database_option
+from ramet.wiki.commands.options import database_option, graph_of
 from ramet.wiki.errors import RunNotFound, WikiError
 from ramet.wiki.expansion import PreparedRun
+from ramet.wiki.graphs.base import ArticleRank
+from ramet.wiki.graphs.rank import rank_articles
+from ramet.wiki.graphs.registry import reopen_writer
 from ramet.wiki.runs import PREFIX, Run, find_run, is_refresh
 from ramet.wiki.sources.registry import BUNDLED
 from ramet.wiki.tables import WikiState
@@ -23,6 +27,7 @@ from ramet.wiki.tasks.article import app
 from ramet.wiki.tasks.refresh import begin_refresh, refreshed
 from ramet.wiki.tasks.retry_exclude import Excluded, RetryPayload, begin_retry, exclude_titles, find_titles
 
+RANKS_SHOWN = 10
 _REASON = re.compile(r"[a-z]+(_[a-z]+)*")
 """How reasons of failed titles are written: one word, which no person's own words are."""
 
@@ -163,3 +168,38 @@ async def _run_and_titles(client: Client, words: Sequence[str]) -> tuple[Run, Se
         except RunNotFound:
             pass
     return await find_run(client), words
+
+
+@click.command(short_help="PageRank and communities of articles.")
+@click.argument("run", required=False)
+@click.option(
+    "--graph",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A graph file instead of a run's; then no database is needed.",
+)
+@database_option
+@json_option
+def rank(run: str | None, graph: Path | None, database: str, as_json: bool) -> None:
+    """Write the PageRank and the community of every article of RUN (the newest, if none is named) into its graph.
+
+    They are of the links at this moment: give the command again when the graph has grown. An expansion that is under
+    way keeps the graph for itself; wait for it to end.
+    """
+    with reopen_writer(graph_of(graph, database, run)) as writer:
+        ranks = rank_articles(writer)
+        writer.set_ranks(ranks)
+        best = sorted(ranks, key=lambda one: (-one.pagerank, one.title_key))[:RANKS_SHOWN]
+        titles = {one.title_key: found.title for one in best if (found := writer.find(one.title_key))}
+    communities = len({one.community for one in ranks})
+    if as_json:
+        emit({"articles": len(ranks), "communities": communities})
+        return
+    click.echo(f"{counted(len(ranks), 'article')} in {counted(communities, 'community', 'communities')}")
+    _show_ranks(best, titles)
+
+
+def _show_ranks(best: list[ArticleRank], titles: dict[str, str]) -> None:
+    rows = table(">PageRank", ">community", "*article")
+    for one in best:
+        rows.add_row(f"{one.pagerank:.6f}", str(one.community), Text(plain(titles[one.title_key])))
+    console().print(rows)

@@ -60,6 +60,17 @@ def open_graph_reader(path: Path) -> Graph:
     return _kind(path).open_reader(path)
 
 
+def reopen_writer(path: Path) -> Graph:
+    """Open the graph at `path`, which has to be there, as its only writer, for the model whose vectors it has.
+
+    Raises:
+        GraphBusy, GraphError, ExtraMissing: as :func:`open_graph_writer`.
+    """
+    with open_graph_reader(path) as reader:  # Makes no graph where there is none.
+        model_id, dimension = reader.model_id, reader.dimension
+    return open_graph_writer(path, model_id=model_id, dimension=dimension)
+
+
 def graph_is_there(path: Path) -> bool:
     """Whether there is a file at `path`; whether it is a graph, opening it tells."""
     return path.exists()
