@@ -21,7 +21,7 @@ from ramet.web.access import COOKIE, Access
 from ramet.web.errors import ERROR, PROBLEMS, add_handlers, led_on, refused, refused_by_api, unavailable
 from ramet.web.guard import Guard
 from ramet.web.page import BadInput, Dashboard, NotFound, Page, RedirectTo, dashboard_of, visit_of
-from ramet.web.templating import environment, render, render_live
+from ramet.web.templating import environment, render_in_frame, render_live
 from ramet.web.tokens import required_scope
 from ramet.web.views import PAGES, ROUTERS
 from ramet.web.views.action import action_routes
@@ -132,8 +132,7 @@ def _shown(page: Page) -> Endpoint:
     async def show(request: Request) -> Response:
         visit = visit_of(request)
         await request.app.state.products.look(visit.client)
-        context = await page.view(visit)
-        return render(visit, page, context, problems=await visit.client.problem_counts())
+        return await render_in_frame(visit, page, await page.view(visit))
 
     return show
 

@@ -19,7 +19,7 @@ from ramet.commands.errors import UserError, one_line
 from ramet.commands.pages import PageMissing, PageVisit, ProductForm, ProductPage, ProductPages
 from ramet.web.guard import form_of
 from ramet.web.page import BadInput, NotFound, Page, View, Visit, visit_of
-from ramet.web.views.action import back_to
+from ramet.web.views.action import back_to, require_admin
 
 GROUP = "ramet.pages"
 """Entry points: each names a function without arguments that returns the pages of a product."""
@@ -106,8 +106,7 @@ def _view(product: Product, one: ProductPage) -> View:
 def _acted(product: Product, one: ProductForm) -> Callable[[Request], Awaitable[Response]]:
     async def act(request: Request) -> Response:
         visit, form = visit_of(request), await form_of(request)
-        if not visit.visitor.may_act:
-            raise BadInput("you may look, not act: come in with the admin token")
+        require_admin(visit)
         acting = replace(visit, dashboard=replace(visit.dashboard, client=await _client_of(product, visit.client)))
         line = await _guarded(product, lambda: _done(one, acting, form))
         visit.dashboard.flashes.tell(visit.visitor.csrf, line)

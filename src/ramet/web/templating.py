@@ -46,6 +46,11 @@ def render(
     return HTMLResponse(_rendered(visit, page, {**context, **frame}, "base.html"), status_code=status)
 
 
+async def render_in_frame(visit: Visit, page: Page, context: dict[str, Any], status: int = 200) -> HTMLResponse:
+    """The whole page, with the counts of what is wrong in its frame."""
+    return render(visit, page, context, status, await visit.client.problem_counts())
+
+
 def render_live(visit: Visit, page: Page, context: dict[str, Any]) -> str:
     """Render only the block ``live``, which changes while the page is open."""
     return _rendered(visit, page, context, "live.html")

@@ -13,7 +13,8 @@ import pytest
 from ramet import App, Client, Limits
 from ramet.model.timeline import TIMELINE_ROWS
 from ramet.testing import FakeClock, fresh_client
-from ramet.web.views.timeline import WIDTH, drawn
+from ramet.web.views.task_time import WIDTH
+from ramet.web.views.timeline import drawn
 from tests.web.in_process_client import visiting
 from tests.web.test_pages_about_work import links
 from tests.web.world import HOSTILE, ODD, world

@@ -33,7 +33,7 @@ from ramet.web.actions.action import (
 from ramet.web.actions.tasks import Extend
 from ramet.web.guard import form_of, local
 from ramet.web.page import BadInput, NotFound, NothingDone, Page, Visit, dashboard_of, visit_of
-from ramet.web.templating import render
+from ramet.web.templating import render_in_frame
 
 Reason = Annotated[Value | None, Field(max_length=REASON_CHARACTERS_MAX, description="Why, for the record.")]
 
@@ -215,7 +215,7 @@ async def asked(request: Request) -> Response:
     visit = visit_of(request)
     action, given = _action(visit), _given(request.query_params)
     try:
-        _require_admin(visit)
+        require_admin(visit)
         return await _form(visit, action, given, given)
     except (BadInput, NotFound) as error:
         return await _refusal(visit, action, given, error)
@@ -228,11 +228,9 @@ async def acted(request: Request) -> Response:
     form = await form_of(request)
     given = _given(form)
     try:
-        _require_admin(visit)
-        reason = form.get("reason", "").strip() or None
-        if reason is not None and (len(reason) > REASON_CHARACTERS_MAX or "\x00" in reason):
-            raise BadInput(f"reason: give at most {REASON_CHARACTERS_MAX} characters, and no NUL")
-        done = await perform(visit.client, action, read_fields(action, given), Person(visit.visitor.by, reason))
+        require_admin(visit)
+        person = Person(visit.visitor.by, reason_of(form))
+        done = await perform(visit.client, action, read_fields(action, given), person)
     except (BadInput, NotFound) as error:
         return await _refusal(visit, action, given, error, form)
     visit.dashboard.flashes.tell(visit.visitor.csrf, done.message)
@@ -251,9 +249,26 @@ class _Forbidden(BadInput):
     """A reader asks to act."""
 
 
-def _require_admin(visit: Visit) -> None:
+def require_admin(visit: Visit) -> None:
+    """Refuse a visitor who may only look.
+
+    Raises:
+        BadInput: so it is.
+    """
     if not visit.visitor.may_act:
         raise _Forbidden("you may look, not act: come in with the admin token")
+
+
+def reason_of(form: Mapping[str, str]) -> str | None:
+    """Return the reason that a form gives; None where it is empty.
+
+    Raises:
+        BadInput: it is too long, or has a NUL.
+    """
+    reason = form.get("reason", "").strip() or None
+    if reason is not None and (len(reason) > REASON_CHARACTERS_MAX or "\x00" in reason):
+        raise BadInput(f"reason: give at most {REASON_CHARACTERS_MAX} characters, and no NUL")
+    return reason
 
 
 def _action(visit: Visit) -> Action:
@@ -274,8 +289,7 @@ async def _form(visit: Visit, action: Action, given: Mapping[str, str], fixed: M
     words = action.about
     if not missing(action, given):
         words = await question(visit.client, action, read_fields(action, given))
-    context = _context(visit, action, given, fixed, words=words)
-    return render(visit, PAGE, context, problems=await visit.client.problem_counts())
+    return await render_in_frame(visit, PAGE, _context(visit, action, given, fixed, words=words))
 
 
 def _context(
@@ -317,4 +331,4 @@ async def _refusal(
         visit, action, given, {}, line=one_line(error), reason=form.get("reason", "")[:REASON_CHARACTERS_MAX],
         back=form.get("back"),
     )  # fmt: skip
-    return render(visit, PAGE, context, status, await visit.client.problem_counts())
+    return await render_in_frame(visit, PAGE, context, status)

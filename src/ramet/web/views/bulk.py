@@ -14,8 +14,8 @@ from ramet.commands.terminal import counted, read_moment
 from ramet.web.actions.action import REASON_CHARACTERS_MAX, guarded
 from ramet.web.guard import form_of
 from ramet.web.page import TEXT_MAX, BadInput, NothingDone, Page, Visit, visit_of
-from ramet.web.templating import render
-from ramet.web.views.action import back_to
+from ramet.web.templating import render_in_frame
+from ramet.web.views.action import back_to, reason_of, require_admin
 
 TASKS_MAX = 10_000
 """Of one confirmation: an act takes a transaction for each 200 of them."""
@@ -99,8 +99,7 @@ async def bulk_page(visit: Visit) -> dict[str, Any]:
     """How many tasks an act would be about, of which kinds, and a button."""
     query = visit.request.query_params
     asked = read_bulk(query if query else {"act": BulkAction.RETRY}, query.getlist("task"))
-    if not visit.visitor.may_act:
-        raise BadInput("you may look, not act: come in with the admin token")
+    require_admin(visit)
     return _context(visit, asked, await select(visit, asked) if query else None)
 
 
@@ -108,18 +107,15 @@ async def acted(request: Request) -> Response:
     """Do it to exactly as many tasks as were confirmed, and go back to the list."""
     visit, form = visit_of(request), await form_of(request)
     asked = read_bulk(form, [one for one in form.get("ids", "").split(",") if one])
-    if not visit.visitor.may_act:
-        raise BadInput("you may look, not act: come in with the admin token")
-    reason = form.get("reason", "").strip() or None
-    if reason is not None and (len(reason) > REASON_CHARACTERS_MAX or "\x00" in reason):
-        raise BadInput(f"reason: give at most {REASON_CHARACTERS_MAX} characters, and no NUL")
+    require_admin(visit)
+    reason = reason_of(form)
     selection = await select(visit, asked)
     count = len(selection.task_ids)
     back = back_to(form.get("back", "/tasks"))
     if form.get("confirm") != str(count):
         line = f"{counted(count, 'task')} by now, not {form.get('confirm', 'any')[:20]}: look again, then confirm"
         context = _context(visit, asked, selection, line=line) | {"back": back}
-        return render(visit, PAGE, context, 409, await visit.client.problem_counts())
+        return await render_in_frame(visit, PAGE, context, 409)
     if not count:
         raise NothingDone("no task is like that any more")
     result = await guarded(visit.client.bulk_run(selection, by=visit.visitor.by, reason=reason))

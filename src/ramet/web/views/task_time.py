@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ramet import SpanKind, TaskHistory, TaskState
+from ramet import SpanKind, TaskHistory, TaskState, TimelineSpan
 from ramet.commands.terminal import StoryLine, span
 from ramet.model.reasons import code_of
 from ramet.model.timeline import Life, Ran, spans_of
@@ -21,9 +21,9 @@ WORDS = {
     SpanKind.EARLIER: "had earlier attempts for",
 }
 WIDTH = 1_000.0
-"""Of the bar, in units of the drawing."""
-PART_MIN = 2.0
-"""A part is never narrower, so that it can be seen."""
+"""Of an axis, in units of the drawing."""
+BAR_MIN = 2.0
+"""A bar is never narrower, so that it can be seen."""
 FOLD_MIN = 3
 """So many attempts in a row with the same outcome are one line."""
 
@@ -32,8 +32,8 @@ _NUMBER = re.compile(r"\d[\d.]*")
 """In a detail: how long the wait until the next attempt is differs every time."""
 
 
-class TimePart(NamedTuple):
-    """A part of the bar."""
+class Bar(NamedTuple):
+    """A span as it is drawn."""
 
     what: str
     x: float
@@ -41,11 +41,44 @@ class TimePart(NamedTuple):
     title: str
 
 
+class Axis(NamedTuple):
+    """The moments that bars are drawn over; Unix seconds."""
+
+    begin: float
+    end: float
+
+    def place(self, at: float) -> float:
+        """Return the place of a moment on the axis."""
+        return round(WIDTH * (at - self.begin) / max(self.end - self.begin, 0.001), 1)
+
+    def ticks(self) -> list[str]:
+        """Return the times since the beginning, at every quarter."""
+        return [span((self.end - self.begin) * quarter / 4) for quarter in range(5)]
+
+    def bar(self, one: TimelineSpan) -> Bar:
+        """Return the bar of a span."""
+        x = min(self.place(one.begin), WIDTH - BAR_MIN)
+        width = max(self.place(one.end) - x, BAR_MIN)
+        return Bar(_css(one.what), x, round(width, 1), _told(one.what, one.end - one.begin))
+
+
+def totals(spans: Iterable[TimelineSpan]) -> dict[str, str]:
+    """Return how long all spans of a sort took, in words, by the sort."""
+    seconds: defaultdict[SpanKind, float] = defaultdict(float)
+    for one in spans:
+        seconds[one.what] += one.end - one.begin
+    return {_css(what): _told(what, total) for what, total in seconds.items()}
+
+
+def _told(what: SpanKind, seconds: float) -> str:
+    return f"{WORDS[what]} {span(seconds)}"
+
+
 class TimeBar(NamedTuple):
     """What the time of a task went into, from its creation to its end, or until now."""
 
     seconds: float
-    parts: tuple[TimePart, ...]
+    parts: tuple[Bar, ...]
     totals: tuple[tuple[str, str], ...]
     """The sort of each part, and how long all of the sort took in words."""
 
@@ -56,18 +89,8 @@ def time_bar(found: TaskHistory, now: float) -> TimeBar:
     ran = [Ran(one.claimed_at, one.ended_at, one.outcome, one.reason and code_of(one.reason)) for one in found.attempts]
     life = Life(task.state, task.created_at, task.finished_at, task.claimed_at, task.wait)
     spans = spans_of(life, ran, cut=False, now=now)
-    seconds = max((one.end for one in spans), default=task.created_at) - task.created_at
-    scale, totals = WIDTH / max(seconds, 0.001), defaultdict[SpanKind, float](float)
-    parts: list[TimePart] = []
-    for one in spans:
-        x = min((one.begin - task.created_at) * scale, WIDTH - PART_MIN)
-        width = max((one.end - one.begin) * scale, PART_MIN)
-        totals[one.what] += one.end - one.begin
-        parts.append(
-            TimePart(_css(one.what), round(x, 1), round(width, 1), f"{WORDS[one.what]} {span(one.end - one.begin)}")
-        )
-    words = tuple((_css(what), f"{WORDS[what]} {span(total)}") for what, total in totals.items())
-    return TimeBar(seconds, tuple(parts), words)
+    axis = Axis(task.created_at, max((one.end for one in spans), default=task.created_at))
+    return TimeBar(axis.end - axis.begin, tuple(map(axis.bar, spans)), tuple(totals(spans).items()))
 
 
 def _css(what: SpanKind) -> str:

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter
 
-from ramet import Client, SpanKind, Timeline, TimelineRow, TimelineSpan, TreeGroup
-from ramet.commands.terminal import span as duration
+from ramet import Client, SpanKind, Timeline, TimelineRow, TreeGroup
 from ramet.model.timeline import SLOW_LOOKS_MAX, SLOWEST, TIMELINE_FILTERS
 from ramet.web.answer import AsObject, stored_lineage
 from ramet.web.page import After, ClientDep, NotFound, OptionalText, Page, Text, Visit
 from ramet.web.views.lineages import load_lineage
-from ramet.web.views.task_time import WORDS
+from ramet.web.views.task_time import Axis, Bar, totals
 from ramet.web.views.tasks import NUMBER_MAX
 
-WIDTH = 1_000.0
-"""Of the axis, in units of the drawing."""
-BAR_MIN = 2.0
-"""A bar is never narrower, so that it can be seen."""
 INDENTS = 6
 """Deeper tasks are not indented further."""
-
-
-class Bar(NamedTuple):
-    """A span as it is drawn."""
-
-    what: str
-    x: float
-    width: float
-    title: str
 
 
 class Line(NamedTuple):
@@ -58,21 +44,6 @@ class Drawn(NamedTuple):
     """It failed, or something below it did."""
 
 
-class Axis(NamedTuple):
-    """The moments that a timeline spans; Unix seconds."""
-
-    begin: float
-    end: float
-
-    def place(self, at: float) -> float:
-        """Where a moment is on the axis."""
-        return round(WIDTH * (at - self.begin) / max(self.end - self.begin, 0.001), 1)
-
-    def ticks(self) -> list[str]:
-        """Times since the beginning, at every quarter."""
-        return [duration((self.end - self.begin) * quarter / 4) for quarter in range(5)]
-
-
 def axis_of(rows: Sequence[TimelineRow], now: float) -> Axis:
     """From the first creation to the last end, or until now."""
     begin = min((row.created_at for row in rows), default=now)
@@ -87,27 +58,16 @@ def drawn(found: Timeline, now: float) -> tuple[Axis, list[Drawn]]:
     lines = _lines(found, rows, axis)
     return axis, [
         Drawn(
-            row, min(row.depth - base, INDENTS), tuple(_bar(span, axis) for span in row.spans), tuple(lines[at]),
-            _words(row.spans), (row.spans[-1].end if row.spans else row.created_at) - row.created_at,
-            row.state == "failed" or row.failed_below.number > 0,
+            task=row,
+            indent=min(row.depth - base, INDENTS),
+            bars=tuple(map(axis.bar, row.spans)),
+            lines=tuple(lines[at]),
+            words=", ".join(totals(row.spans).values()) or "no time yet",
+            seconds=(row.spans[-1].end if row.spans else row.created_at) - row.created_at,
+            failed=row.state == "failed" or row.failed_below.number > 0,
         )
         for at, row in enumerate(rows)
-    ]  # fmt: skip
-
-
-def _bar(span: TimelineSpan, axis: Axis) -> Bar:
-    x = min(axis.place(span.begin), WIDTH - BAR_MIN)
-    width = max(axis.place(span.end) - x, BAR_MIN)
-    return Bar(
-        span.what.value.replace("_", "-"), x, round(width, 1), f"{WORDS[span.what]} {duration(span.end - span.begin)}"
-    )
-
-
-def _words(spans: Iterable[TimelineSpan]) -> str:
-    seconds: defaultdict[SpanKind, float] = defaultdict(float)
-    for span in spans:
-        seconds[span.what] += span.end - span.begin
-    return ", ".join(f"{WORDS[what]} {duration(total)}" for what, total in seconds.items()) or "no time yet"
+    ]
 
 
 def _lines(found: Timeline, rows: Sequence[TimelineRow], axis: Axis) -> Mapping[int, list[Line]]:
