@@ -260,7 +260,9 @@ class BatchSettlement:
 
     async def _late(self, answer: Answer, key: str) -> None:
         """Its item ended before the answer came, or an earlier pass has settled it: then its row is there already."""
-        page = await self._ctx.client.tasks(tracking_id=self._ctx.tracking_id, kind=BATCH_ITEM, key=answer.key, limit=1)
+        page = await self._ctx.client.tasks(
+            tracking_id=self._ctx.tracking_id, kind=BATCH_ITEM, key=answer.key, exact=True, limit=1
+        )
         for task in page.tasks:
             payload = await whole_payload(self._ctx, ItemPayload.model_validate(task.payload))
             one = judged(self._job, request_of(answer.key, payload), answer)

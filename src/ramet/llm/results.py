@@ -131,7 +131,7 @@ class _Items:
         return self._kept[key]
 
     async def of(self, tasks: Sequence[Task]) -> list[Item]:
-        """What became of these."""
+        """Return these tasks with their results."""
         await self._keep(tasks)
         return [(task, self._kept[task.key]) for task in tasks]
 
@@ -143,7 +143,7 @@ class _Items:
         await self._keep(page.tasks)
 
     async def _read_again(self, key: str) -> None:
-        page = await self._client.tasks(tracking_id=self._job.job_id, kind=self._kind, key=key, limit=1)
+        page = await self._client.tasks(tracking_id=self._job.job_id, kind=self._kind, key=key, exact=True, limit=1)
         if not page.tasks:
             raise LookupError(f"item {key} of job {self._job.name} is not there any more: was the job pruned?")
         await self._keep(page.tasks)

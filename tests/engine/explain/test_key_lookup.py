@@ -95,6 +95,16 @@ async def test_every_lookup_finds_a_task_by_any_spelling_of_its_key(
                 assert known.key == stored
 
 
+@pytest.mark.parametrize(("kind", "payload", "stored", "asked"), KINDS, ids=[row[0] for row in KINDS])
+async def test_an_exact_key_is_looked_for_as_it_is_stored(
+    client: Client, kind: str, payload: Any, stored: str, asked: str
+) -> None:
+    begun = await client.submit(kind, payload)
+    for key, found in ((stored, [begun.id]), (asked, [begun.id] if asked == stored else [])):
+        page = await client.tasks(kind=kind, key=key, exact=True)
+        assert [one.id for one in page.tasks] == found
+
+
 async def test_refused_spawns_are_found_by_any_spelling_of_their_key(client: Client, app: App) -> None:
     begun = await client.submit("page", {"url": "https://stripe.com"})
     await drain(app, client)

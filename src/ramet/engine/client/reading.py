@@ -73,6 +73,7 @@ class Reading:
         states: Iterable[TaskState | str] = (),
         kind: str | None = None,
         key: str | None = None,
+        exact: bool = False,
         min_depth: int | None = None,
         parent_id: str | None = None,
         tag: str | None = None,
@@ -84,13 +85,14 @@ class Reading:
 
         Args:
             key: in any spelling, see :meth:`spellings`; the first of which there is a task.
+            exact: the key is as it is stored, so that no other spelling is looked for.
         """
         wanted = frozenset(TaskState(state) for state in states)
         query = TaskQuery(
             tracking_id=tracking_id, states=wanted, kind=kind, key=key, min_depth=min_depth, parent_id=parent_id,
             limit=limit, after=after, newest=newest, tag=tag,
         )  # fmt: skip
-        if key is None:
+        if key is None or exact:
             return await self.store.tasks(query)
         queries = [query._replace(key=one) for one in self.spellings(kind, key)]
         return await first_found(queries, self.store.tasks, lambda page: page.tasks)
@@ -285,7 +287,7 @@ class Reading:
     )
     parent_block_counts = of_store(
         Store.parent_block_counts,
-        """Refusals beyond the rows that lineages keep, which no row names: by parent, kind and reason, the most
+        """Count refusals beyond the stored rows of lineages: by parent, kind and reason, the most
         frequent first (at most 1,000); of one lineage, or of the newest.""",
     )
 
@@ -378,7 +380,7 @@ class Reading:
 
     timeline = of_store(
         Store.timeline,
-        """When the first tasks of a lineage ran, and what they waited for: at most 100, each before what grew from it.
+        """Return the spans of the first tasks of a lineage (at most 100, parents first), and their joins.
 
         Args:
             tracking_id: the lineage.
@@ -470,12 +472,12 @@ class Reading:
 
     state_counts = of_store(
         Store.state_counts,
-        "How many tasks of all lineages are in each state but success, each counted up to 10,000.",
+        "Count the tasks of all lineages in each state but success, each up to 10,000.",
     )
 
     problem_counts = of_store(
         Store.problem_counts,
-        """What is wrong at this moment: failures of the last hour, firing alerts, stale claims, open breakers.
+        """Count failures of the last hour, firing alerts, stale claims and open breakers.
 
         Four bounded counts: cheap enough for every page, however large the database.
         """,

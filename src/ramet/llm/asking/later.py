@@ -173,7 +173,7 @@ async def ask_later(
     number = counts[asked.key] if name is None else name
     # One task for each question of each task: the task that asks has to be its parent, to wait for it.
     key = digest(f"{ctx.id} {asked.key} {number}")
-    page = await ctx.client.tasks(tracking_id=ctx.tracking_id, kind=BATCH_ITEM, key=key, limit=1)
+    page = await ctx.client.tasks(tracking_id=ctx.tracking_id, kind=BATCH_ITEM, key=key, exact=True, limit=1)
     if not page.tasks:
         _spawn(ctx, chosen, replace(asked, key=key), repairs)
         return None
