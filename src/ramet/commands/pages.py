@@ -70,7 +70,7 @@ class ProductPage(NamedTuple):
 
 
 class ProductForm(NamedTuple):
-    """What a page of a product can be asked to do. Needs the admin scope and the dashboard's own form."""
+    """An action of a product's page. Requires the admin scope and a form of the dashboard."""
 
     path: str
     """Below ``/products/NAME``, for POST."""
@@ -88,7 +88,7 @@ class ProductPages(NamedTuple):
     package: str
     """The package that has a folder ``templates``."""
     tables: str
-    """How the names of its own tables begin: ``jobs_``. Its pages are listed where the database has some."""
+    """Prefix of its own tables, such as ``jobs_``. Its pages are listed if the database has such tables."""
     app: str
     """The app that forms need, as ``module:name``."""
     pages: tuple[ProductPage, ...]

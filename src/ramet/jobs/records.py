@@ -120,7 +120,7 @@ async def company_by_id(client: Client, company_id: str) -> CompanyRow | None:
 
 
 async def companies_of(client: Client, company_id: str, name_key: str) -> tuple[CompanyRow | None, CompanyRow | None]:
-    """What `company_by_id` and, where that has no website, `company_by_name` find: by one question."""
+    """Read the rows of `company_by_id` and, if it has no website, of `company_by_name`, in one query."""
     if not name_key:
         return await company_by_id(client, company_id), None
     rows = [CompanyRow.of(row) for row in await client.read(COMPANIES_OF, (company_id, name_key, company_id))]

@@ -14,7 +14,7 @@ from ramet.model.task.task import LIVE, TERMINAL, Task, TaskState
 from ramet.model.values import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, Json, check_text
 
 TASK_IDS_MAX = 1_000
-"""So many tasks are named one by one."""
+"""Most task ids of one filter."""
 
 
 class BulkAction(StrEnum):
@@ -104,7 +104,7 @@ class TaskFilter:
         return states or _MEANT[act]
 
     def matches(self, task: Task) -> bool:
-        """Whether a task is meant, beyond its state."""
+        """Return whether a task matches, apart from its state."""
         moment = task.created_at if task.finished_at is None else task.finished_at
         text = self.error and f"{task.error or ''}\n{task.reason or ''}".casefold()
         return (

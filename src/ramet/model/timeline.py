@@ -16,17 +16,17 @@ TIMELINE_CHILDREN = 8
 SPAN_ATTEMPTS = 20
 """Attempts of one task whose spans are told apart, the newest; those before them are one span."""
 SLOW_LOOKS_MAX = 20_000
-"""So many tasks are looked at for the slowest."""
+"""Most tasks among which the slowest are searched."""
 SLOWEST = 25
-"""So many are the slowest."""
+"""Number of tasks that count as the slowest."""
 TOTAL_MAX = 100_000
-"""So many roots or children are counted."""
+"""Most roots or children that are counted."""
 TIMELINE_FILTERS = ("failed", "slow")
-"""What a timeline can be narrowed to."""
+"""Filters of a timeline."""
 
 
 class SpanKind(StrEnum):
-    """What a task did in a span of time."""
+    """Activity of a task in a span of time."""
 
     WAITING = "waiting"
     """For a worker, its turn, or the time that it was submitted for."""
@@ -106,7 +106,7 @@ class Ran(NamedTuple):
 
 
 class Life(NamedTuple):
-    """Where a task is now."""
+    """Present state of a task."""
 
     state: str
     created_at: float
@@ -148,7 +148,7 @@ def _divided(life: Life, attempts: Iterable[Ran], *, cut: bool, now: float) -> I
 
 
 def _wait_after(attempt: Ran) -> SpanKind:
-    """What a task does after an attempt that did not end it."""
+    """Return the activity after an attempt that did not end the task."""
     if attempt.reason == "joined":
         return SpanKind.JOINED
     return SpanKind.BACKING_OFF if attempt.outcome in ("error", "snooze") else SpanKind.WAITING

@@ -21,13 +21,13 @@ BRANCH_LOOKS_MAX = 5_000
 LINEAGE_LOOKS_MAX = 20_000
 """So many tasks of a lineage are looked at for its counts."""
 FAILED_LOOKS_MAX = 5_000
-"""So many failed tasks of a lineage are looked at for what failed below its tasks."""
+"""Most failed tasks of a lineage that are counted below its tasks."""
 CHILDREN_MAX = 1_000
 """So many children of one task are counted."""
 BELOW_LOOKS_MAX = 50_000
 """So many tasks below those of one page of twigs are counted together."""
 BELOW_ONE_MAX = 20_000
-"""So many below one of them."""
+"""Most tasks that are counted below one of them."""
 BLOCK_LOOKS_MAX = 5_000
 """So many refused spawns are looked at for a page of them."""
 DELAYS_MAX = 100
@@ -85,7 +85,7 @@ class LiveCounts(NamedTuple):
 
 
 class ProblemCounts(NamedTuple):
-    """What is wrong at one moment, for every page at a glance."""
+    """Problems at one moment, for the frame of every page."""
 
     failed: int
     """Tasks that failed within the last hour."""

@@ -24,7 +24,7 @@ from ramet.web.views.action import back_to, require_admin
 GROUP = "ramet.pages"
 """Entry points: each names a function without arguments that returns the pages of a product."""
 LOOK_SECONDS = 30.0
-"""So long it is remembered that a product has no tables yet."""
+"""Time for which the absence of a product's tables is remembered."""
 _TABLES = "SELECT name FROM ramet_own_tables"
 
 
@@ -133,7 +133,7 @@ Answer = TypeVar("Answer")
 
 
 async def _guarded(product: Product, call: Callable[[], Awaitable[Answer]]) -> Answer:
-    """What a product answers; what a user can put right, as the dashboard says it."""
+    """Return a product's answer; raise its user errors as those of the dashboard."""
     try:
         return await call()
     except PageMissing as error:

@@ -311,7 +311,7 @@ class FailedTitle(NamedTuple):
     reason: str
     """As `RunStatus.failures` counts it, and `retry --failed-for` takes it."""
     detail: str
-    """What the stage that refused it said."""
+    """Reason given by the stage that refused it."""
 
 
 async def failed_titles(client: Client, run_id: str) -> list[FailedTitle]:

@@ -125,13 +125,13 @@ class KeyExplanation(NamedTuple):
     more: bool
     """There may be more than was looked at: name the lineage."""
     unnamed: tuple[ParentBlockCount, ...] = ()
-    """Where nothing names the key: refusals of this kind beyond the rows that lineages keep, of which it may be one."""
+    """If nothing names the key: refusals of this kind beyond the stored rows; it may be among them."""
 
 
 async def explain_key(
     store: Store, kind: str, keys: Iterable[str], tracking_id: str | None = None
 ) -> KeyExplanation | None:
-    """What is known of a kind and the first of these keys of which anything is; None when nothing can be."""
+    """Return the tasks and refusals of a kind and the first of these keys that has any; None if there are none."""
     spelled = list(keys)
     for spelling in spelled:
         known = await store.known(kind, spelling, tracking_id, limit=SHOWN_MAX)

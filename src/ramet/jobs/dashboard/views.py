@@ -1,4 +1,4 @@
-"""What the pages about openings show, and the marks that they take. The pipeline is imported at the first request."""
+"""Read the pages about openings and apply their marks. The pipeline is imported at the first request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = 50
 """Matches of one page: a form has at most a hundred fields."""
 WORDS_CHARACTERS = 200
 TICKED = "listing:"
-"""How the names of tick boxes begin; an id follows."""
+"""Prefix of the names of tick boxes, before an id."""
 
 
 def pages() -> ProductPages:
@@ -93,7 +93,7 @@ async def opening_page(visit: PageVisit) -> dict[str, Any]:
 
 
 def _points(adjustments: object) -> Iterator[tuple[str, str]]:
-    """What gave or took points: a signed number, and why."""
+    """Yield each adjustment of the score: a signed number and the reason."""
     for one in adjustments if isinstance(adjustments, list) else ():
         if isinstance(one, dict):
             given, words = one.get("points"), one.get("detail") or one.get("reason") or one.get("category")

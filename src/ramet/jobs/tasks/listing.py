@@ -110,7 +110,7 @@ def save_listing(
 
 
 def _methods_column(methods: Mapping[str, str]) -> str | None:
-    """What made each field; None where rules made them all."""
+    """Source of each field; None if all come from rules."""
     return json_of(methods) if set(methods.values()) - {"rules"} else None
 
 

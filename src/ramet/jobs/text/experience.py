@@ -169,7 +169,7 @@ _BEGINNERS = re.compile(
     r"|\bno (?:previous |prior )?(?:professional |work |relevant |industry )?experience (?:is )?"
     r"(?:required|necessary|needed)\b|\b(?:recent|fresh|new) graduates? (?:and|or|&) early[- ]career"
 )
-"""Who has not worked before may apply."""
+"""True if applicants need no experience."""
 _BEGINNING = 300
 """Characters of a text in which it repeats its title."""
 _LEVEL_BEFORE = re.compile(rf"(?:^|[\s:*#(]){_LEVEL}\s$")

@@ -65,7 +65,7 @@ def check_ceiling(
 
 
 class Bill:
-    """What asking many questions costs, in nano-dollars. Repairs of answers that do not fit are not counted."""
+    """Cost of asking many questions, in nano-dollars. Repairs of answers that do not fit are not counted."""
 
     def __init__(self, model: Model, schema: Schema | None, max_output_tokens: int, likely_output_tokens: int) -> None:
         """Count nothing yet.
@@ -81,7 +81,7 @@ class Bill:
         self.likely = 0
         """About what all of them cost."""
         self.most = 0
-        """What all of them cost at most."""
+        """Upper bound of their cost."""
         self.largest = 0
         """The most that one of them reserves."""
 

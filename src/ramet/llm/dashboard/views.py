@@ -1,4 +1,4 @@
-"""What the pages about jobs show. The pipeline is imported at the first request."""
+"""Read the pages about jobs. The pipeline is imported at the first request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAILURES_LOOKED_AT = 1_000
 NAME_CHARACTERS = 200
 STATES = {"succeeded": "success", "failed": "failed", "skipped": "skipped", "cancelled": "cancelled",
           "processing": "processing", "queued": "pending"}  # fmt: skip
-"""What people call the states of the tasks of items."""
+"""State of an item as shown -> state of its task."""
 
 
 def pages() -> ProductPages:
@@ -77,7 +77,7 @@ async def job_page(visit: PageVisit) -> dict[str, Any]:
 
 
 def _kind_of(reason: str) -> str:
-    """What failures are counted under: the code, and what it is about, without the rest of the sentence."""
+    """Return the class of a failure: its code and subject, without the rest of the sentence."""
     return ":".join(reason.split(":")[:2])[:200]
 
 

@@ -21,7 +21,7 @@ CLASSES_MAX = 100
 RESOURCES_MAX = 20
 """So many resources are, those that are due for a look for longest."""
 RECENT_SECONDS = 3_600.0
-"""How long a failure counts as recent."""
+"""Age up to which a failure is recent."""
 FIRST_IN_LINE = 100
 """Of each so many: turns are fair, so the oldest is not always the first."""
 
@@ -115,7 +115,7 @@ def state_counts(session: Session) -> dict[str, BoundedCount]:
 
 
 def _alerts_and_breakers(session: Session) -> tuple[int, int]:
-    """How many alerts fire, and how many breakers are open."""
+    """Return the numbers of firing alerts and of open breakers."""
     firing = counted(session, "SELECT 1 FROM ramet_alerts WHERE state = 'firing'")
     opened = counted(session, "SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL")
     return firing.number, opened.number

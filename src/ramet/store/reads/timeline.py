@@ -235,7 +235,7 @@ def _rows(
 
 
 def _links(session: Session, ids: Mapping[int, str]) -> tuple[TimelineLink, ...]:
-    """Who waited for whom, among tasks that are shown."""
+    """Return the joins between tasks that are shown."""
     listed, values = session.members(ids)
     rows = session.rows(
         f"SELECT DISTINCT a.seq, a.awaited FROM ramet_awaited a WHERE a.awaited {listed} AND a.behind = 0 "

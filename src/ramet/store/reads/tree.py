@@ -125,7 +125,7 @@ def _tree_tasks(session: Session, seqs: list[int]) -> tuple[TreeTask, ...]:
 
 
 def _grown(number: int, most: int, children: int) -> BoundedCount:
-    """Where the counting stopped, there are at least as many as children."""
+    """Return the count; if counting stopped, at least the number of children."""
     return BoundedCount(number) if number <= most else BoundedCount(max(most, min(children, CHILDREN_MAX)), True)
 
 

@@ -33,7 +33,7 @@ FIELDS = ("state", "kind", "error", "since", "tracking_id")
 
 
 class BulkAsked(NamedTuple):
-    """What an address or a form asks for."""
+    """A bulk act as an address or a form asks for it."""
 
     act: BulkAction
     ids: tuple[str, ...]
@@ -96,7 +96,7 @@ def _context(visit: Visit, asked: BulkAsked, selection: BulkSelection | None, **
 
 
 async def bulk_page(visit: Visit) -> dict[str, Any]:
-    """How many tasks an act would be about, of which kinds, and a button."""
+    """Count the tasks of an act by kind, and show a button."""
     query = visit.request.query_params
     asked = read_bulk(query if query else {"act": BulkAction.RETRY}, query.getlist("task"))
     require_admin(visit)

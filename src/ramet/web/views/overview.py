@@ -367,7 +367,7 @@ async def read_overview(client: ClientDep, *, window: WindowName = "1h") -> Over
 
 
 async def overview_page(visit: Visit) -> dict[str, Any]:
-    """What is wrong, then everything at a glance."""
+    """Show the problems first, then the numbers of the window."""
     window: Any = visit.word("window", WINDOWS) or "1h"
     one = await load_overview(visit.client, window)
     deepest = max((depth for depth, count in enumerate(one.depths) if count), default=0)

@@ -1,4 +1,4 @@
-"""Where the time of one task went, as a bar, and its story with repeated attempts folded into one line."""
+"""The time of one task as a bar, and its history with repeated attempts folded into one line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WIDTH = 1_000.0
 BAR_MIN = 2.0
 """A bar is never narrower, so that it can be seen."""
 FOLD_MIN = 3
-"""So many attempts in a row with the same outcome are one line."""
+"""Fewest attempts in a row with the same outcome that are folded into one line."""
 
 
 _NUMBER = re.compile(r"\d[\d.]*")
@@ -75,7 +75,7 @@ def _told(what: SpanKind, seconds: float) -> str:
 
 
 class TimeBar(NamedTuple):
-    """What the time of a task went into, from its creation to its end, or until now."""
+    """The time of a task, divided from its creation to its end, or until now."""
 
     seconds: float
     parts: tuple[Bar, ...]
@@ -139,7 +139,7 @@ def _way(line: StoryLine) -> tuple[str, str, str | None]:
 
 
 class Progress(NamedTuple):
-    """How far a handler says that it is."""
+    """Progress that a handler reported."""
 
     done: float
     total: float
@@ -158,5 +158,5 @@ def progress_of(value: Any) -> Progress | None:
 
 
 def ended_badly(state: str) -> bool:
-    """Whether the error of a task comes first on its page."""
+    """Return whether the error of a task comes first on its page."""
     return state in (TaskState.FAILED, TaskState.CANCELLED)

@@ -400,7 +400,7 @@ def query_of(visit: Visit) -> TaskQuery:
 ORDERS = ("newest", "oldest")
 BULK_ACTS = {"failed": ("retry", "exclude"), "cancelled": ("retry",), "skipped": ("retry",), "filtered": ("retry",),
              "pending": ("cancel", "exclude"), "processing": ("cancel",)}  # fmt: skip
-"""What can be done to all tasks of a state."""
+"""State -> bulk acts that apply to its tasks."""
 
 
 async def tasks_page(visit: Visit) -> dict[str, Any]:

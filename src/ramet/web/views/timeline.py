@@ -37,7 +37,7 @@ class Drawn(NamedTuple):
     bars: tuple[Bar, ...]
     lines: tuple[Line, ...]
     words: str
-    """What the bars show."""
+    """The bars in words."""
     seconds: float
     """From its creation to its end, or until now."""
     failed: bool
@@ -124,7 +124,7 @@ async def read_timeline(
     only: Literal["failed", "slow"] | None = None,
     after: After = 0,
 ) -> TimelineAnswer:
-    """When the first tasks of a lineage (or below one task) ran, and what they waited for: at most 100."""
+    """Return the spans of the first tasks of a lineage, or below one task, and their joins: at most 100."""
     return (await load_timeline(client, tracking_id, parent_id=parent_id, only=only, after=after))[0]
 
 

@@ -110,7 +110,7 @@ async def _explained(client: Client, run: Run) -> AsyncIterator[Text]:
 
 
 async def _explanation_lines(client: Client, run: Run, block: Block) -> list[str]:
-    """What a reason means, and which articles link there."""
+    """Meaning of a reason, and the articles that link there."""
     rows = await client.read(tables.LINKS_TO, (run_of(block.tracking_id), block.key, LINKING_SHOWN + 1))
     linking = [key for (key,) in rows]
     more = " and others" if len(linking) > LINKING_SHOWN else ""

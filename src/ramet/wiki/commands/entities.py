@@ -37,7 +37,7 @@ SHOWN = 50
 
 
 class Wanted(NamedTuple):
-    """What is asked for."""
+    """Arguments of the command."""
 
     path: Path
     model: Model

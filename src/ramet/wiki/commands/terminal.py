@@ -179,7 +179,7 @@ class JsonView(LineView):
 
 
 def _missing(status: RunStatus) -> list[str]:
-    """What a run waits for, without how long."""
+    """Return the awaited cause, without its duration."""
     return sorted({*status.waiting, *(f"{one.name}: {one.reason}" for one in status.paused)})
 
 
@@ -285,7 +285,7 @@ def waits(status: RunStatus, *, now: float | None = None) -> list[str]:
 
 
 def _held_up(status: RunStatus, *, now: float | None = None) -> list[RenderableType]:
-    """What a run waits for, and whose workers have fallen silent."""
+    """Return the awaited causes of a run, and its silent workers."""
     now = time.time() if now is None else now
     lines = waits(status, now=now)
     for one in status.stale[:STALE_SHOWN]:

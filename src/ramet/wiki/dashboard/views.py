@@ -1,4 +1,4 @@
-"""What the pages about articles show. Graphs are read in a thread; the pipeline is imported at the first request."""
+"""Read the pages about articles. Graphs are read in a thread; the pipeline is imported at the first request."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ async def article_page(visit: PageVisit) -> dict[str, Any]:
 
 
 async def _asked(run: Run, ask: Callable[[GraphReader], Answer]) -> Answer:
-    """What a run's graph answers."""
+    """Return the answer of a run's graph."""
     from ramet.wiki.graph_access import open_graph
 
     def answer() -> Answer:

@@ -342,7 +342,7 @@ class GraphStore(Protocol):
         """
 
     def read_hits(self, found: Iterable[FoundPassage], limit: int | None = None) -> list[SearchHit]:
-        """What was found with its texts; what the graph has no more is left out. At most `limit`; None: all."""
+        """Return the hits with their texts, without those that left the graph. At most `limit`; None: all."""
 
     def nodes(self) -> Iterator[GraphNode]:
         """Every node, articles first, in a fixed order, without holding all of them in memory."""

@@ -142,7 +142,7 @@ class EntityIndex:
             self._file.rows(_UNNAMED)
 
     def counts(self) -> tuple[int, int]:
-        """How many entities and relations there are."""
+        """Return the numbers of entities and relations."""
         if not self._there:
             return 0, 0
         entities, relations = (self._file.rows(query)[0][0] for query in _COUNTS)

@@ -30,7 +30,7 @@ LINE_BYTES_MAX = 160_000_000
 """Bytes of one line of JSON, at most. A page that fits into it is refused by itself if it is too large."""
 
 MEMORY_BYTES_MAX = 256 * 1024 * 1024
-"""What unpacking xz may take; `xz -9` needs a quarter. Zstandard's own bound is the half."""
+"""Memory limit of unpacking xz; `xz -9` needs a quarter. Zstandard's own limit is the half."""
 
 _PIECE_BYTES = 1024 * 1024
 
@@ -86,7 +86,7 @@ class _XzStream(io.RawIOBase):
 
 
 Damaged = tuple[type[Exception], ...]
-"""What a stream raises where a file is damaged."""
+"""Errors that a stream raises if a file is damaged."""
 _DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 Stream = bz2.BZ2File | gzip.GzipFile | io.BufferedReader
 

@@ -155,7 +155,7 @@ class Part(NamedTuple):
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """What the model is asked."""
+        """Question to the model."""
         asked = {"article": self.title, "section": self.heading, "text": self.text}
         return [
             {"role": "system", "content": SYSTEM},

@@ -248,7 +248,7 @@ class LevelOffer(NamedTuple):
     levels_left: int
     """How many levels may still follow; none: titles farther away than these are too far."""
     deeper_levels: int
-    """How many levels beyond this one have titles already; the links of their articles are to be offered."""
+    """Number of levels beyond this one that have titles; the links of their articles are to be offered."""
 
 
 async def _offer(ctx: Context, payload: LevelPayload, settings: RunSettings) -> None:
