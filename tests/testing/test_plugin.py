@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from tests.support.processes import environment_without_coverage
 
 PROJECT = Path(__file__).parents[2]
 
+OTHERS = [f"-pno:{one.name}" for one in entry_points(group="pytest11") if one.name not in ("ramet", "asyncio")]
+"""Leaves out the plugins of other packages that are installed here: some import a lot. The settings are asyncio's."""
 SETTINGS = "[pytest]\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function\n"
 LIGHT = """
 import sys
@@ -75,7 +78,7 @@ def passed(tmp_path: Path) -> Tests:
             (folder / name).write_text(text, encoding="utf-8")
         paths = f"{about.parent}:{PROJECT / 'src'}"
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *OTHERS],
             capture_output=True, text=True, check=False, cwd=folder,
             env={**environment_without_coverage(), "PYTHONPATH": paths},
         )  # fmt: skip
