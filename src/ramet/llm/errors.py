@@ -10,8 +10,6 @@ from ramet.commands.errors import UserError
 
 LLM_EXTRA = "'ramet[llm]'"
 """The extra that installs what the pipeline needs by default, as a shell is told."""
-PARQUET_EXTRA = "'ramet[parquet]'"
-"""The extra that installs what reads and writes Parquet, as a shell is told."""
 LLM_MODULES = ("genai_prices", "jsonschema_rs", "openai")
 """Modules of the extra: without one of them, tasks could only fail."""
 

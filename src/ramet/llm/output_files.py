@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 import sys
@@ -16,13 +15,11 @@ from typing import Any, BinaryIO, Protocol
 
 from ramet.commands.extras import import_extra
 from ramet.commands.output_files import OutputError, harmless_cell, os_errors_as_user_errors, replaced
-from ramet.llm.errors import PARQUET_EXTRA
+from ramet.commands.parquet import GROUP_CHARACTERS, PARQUET_EXTRA, RowGroups
 from ramet.llm.providers.base import ANSWER_DETAILS, TokenUsage
 
 GROUP_ROWS = 1_000
 """Rows of a group of a Parquet file, at most."""
-GROUP_CHARACTERS = 8_000_000
-"""Of the texts of a group, about."""
 
 
 class RowWriter(Protocol):
@@ -95,47 +92,29 @@ class ParquetWriter:
     """
 
     def __init__(self, file: BinaryIO, columns: Mapping[str, str]) -> None:
-        self._arrow = import_extra("pyarrow", PARQUET_EXTRA)
+        arrow = import_extra("pyarrow", PARQUET_EXTRA)
         types = {
-            "int": self._arrow.int64(),
-            "flag": self._arrow.bool_(),
-            "float": self._arrow.float64(),
-            "text": self._arrow.string(),
-            "json": self._arrow.string(),
+            "int": arrow.int64(),
+            "flag": arrow.bool_(),
+            "float": arrow.float64(),
+            "text": arrow.string(),
+            "json": arrow.string(),
         }
         self._columns = columns
-        self._schema = self._arrow.schema([(name, types[kind]) for name, kind in columns.items()])
-        self._writer = importlib.import_module("pyarrow.parquet").ParquetWriter(file, self._schema)
-        self._rows: list[dict[str, Any]] = []
-        self._characters = 0
+        typed = [(name, types[kind]) for name, kind in columns.items()]
+        self._groups = RowGroups(file, typed, group_rows=GROUP_ROWS, group_characters=GROUP_CHARACTERS)
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Write one more."""
-        kept = {name: _storable(row.get(name), kind) for name, kind in self._columns.items()}
-        self._rows.append(kept)
-        self._characters += sum(len(value) for value in kept.values() if isinstance(value, str))
-        if len(self._rows) >= GROUP_ROWS or self._characters >= GROUP_CHARACTERS:
-            self._put()
+        self._groups.add([_storable(row.get(name), kind) for name, kind in self._columns.items()])
 
     def finish(self) -> None:
-        """All were written: the end of the file tells where the groups are."""
-        if self._rows:
-            self._put()
-        self._writer.close()
+        """All were written."""
+        self._groups.finish()
 
     def abandon(self) -> None:
-        """Close it while the file is open: it would do so by itself when it is collected, and complain."""
-        self._rows.clear()
-        try:
-            self._writer.close()
-        except OSError:
-            # What was on its way to a full disk; the reason was told when it was written.
-            self._writer.is_open = False
-
-    def _put(self) -> None:
-        self._writer.write_table(self._arrow.Table.from_pylist(self._rows, schema=self._schema))
-        self._rows.clear()
-        self._characters = 0
+        """Nobody wants the file any more."""
+        self._groups.abandon()
 
 
 def _storable(value: Any, kind: str) -> Any:

@@ -10,13 +10,8 @@ from ramet.commands.errors import UserError
 
 WIKI_EXTRA = "'ramet[wiki]'"
 """The extra that installs what the pipeline needs by default, as a shell is told."""
-
-
 MCP_EXTRA = "'ramet[wiki-mcp]'"
 """The extra that installs the SDK of the Model Context Protocol."""
-
-PARQUET_EXTRA = "'ramet[parquet]'"
-"""The one for exports as Parquet."""
 
 
 class WikiError(UserError):

@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, cast
 
 from ramet.commands.errors import one_line
 from ramet.commands.extras import import_extra
-from ramet.llm.errors import PARQUET_EXTRA, InputError
+from ramet.commands.parquet import PARQUET_EXTRA
+from ramet.llm.errors import InputError
 from ramet.llm.inputs.questions import LIMIT_NAMES, is_misspelled
 from ramet.llm.inputs.values import InvalidRow, Template, shown, unknown
 

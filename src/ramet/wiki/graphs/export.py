@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from ramet.commands.extras import need_modules
 from ramet.commands.output_files import harmless_cell, os_errors_as_user_errors, replaced
-from ramet.wiki.errors import PARQUET_EXTRA
+from ramet.commands.parquet import PARQUET_EXTRA
 from ramet.wiki.graphs.base import GraphStore
 from ramet.wiki.graphs.parquet import export_parquet
 

@@ -3,84 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any
 
 from ramet.commands.extras import import_extra
 from ramet.commands.output_files import replaced
-from ramet.wiki.errors import PARQUET_EXTRA
+from ramet.commands.parquet import GROUP_CHARACTERS, PARQUET_EXTRA, RowGroups
 from ramet.wiki.graphs.base import GraphStore
 
 FILES = ("nodes.parquet", "edges.parquet", "passages.parquet")
 GROUP_ROWS = 10_000
 """Rows that are written together, at most."""
-GROUP_CHARACTERS = 8_000_000
-"""Characters of text and bytes of vectors after which a group is written, whole or not."""
-NUMBER_BYTES = 4
-"""Of one number of a vector."""
 COMPRESSION = "zstd"
-
-
-class RowGroups:
-    """One Parquet file, of which at most one group of rows is in memory."""
-
-    def __init__(self, file: BinaryIO, columns: Sequence[tuple[str, Any]]) -> None:
-        """`columns`: names with types of pyarrow.
-
-        Raises:
-            ExtraMissing: pyarrow is not installed.
-        """
-        self._arrow = import_extra("pyarrow", PARQUET_EXTRA)
-        self._schema = self._arrow.schema(columns)
-        self._writer = import_extra("pyarrow.parquet", PARQUET_EXTRA).ParquetWriter(
-            file, self._schema, compression=COMPRESSION
-        )
-        self._columns: tuple[list[Any], ...] = tuple([] for _ in columns)
-        self._characters = 0
-        self.rows = 0
-
-    def add(self, row: Sequence[Any]) -> None:
-        """Add one row, in the order of the columns; a vector is bytes of little-endian 32-bit numbers."""
-        for column, value in zip(self._columns, row, strict=True):
-            column.append(value)
-            if isinstance(value, (str, bytes)):
-                self._characters += len(value)
-        self.rows += 1
-        if len(self._columns[0]) >= GROUP_ROWS or self._characters >= GROUP_CHARACTERS:
-            self._write()
-
-    def finish(self) -> None:
-        """Write what is left, and the end of the file."""
-        if self._columns[0]:
-            self._write()
-        self._writer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        # Else the writer would do so when it is collected, after its file, and complain.
-        with suppress(OSError):
-            self._writer.close()
-
-    def _write(self) -> None:
-        arrays = [self._array(field.type, column) for field, column in zip(self._schema, self._columns, strict=True)]
-        self._writer.write_table(self._arrow.table(arrays, schema=self._schema), row_group_size=GROUP_ROWS)
-        for column in self._columns:
-            column.clear()
-        self._characters = 0
-
-    def _array(self, kind: Any, column: list[Any]) -> Any:
-        arrow = self._arrow
-        if not arrow.types.is_fixed_size_list(kind):
-            return arrow.array(column, type=kind)
-        # Without a list of Python's for each vector. Of what has none there are zeros below its null.
-        none = bytes(NUMBER_BYTES * kind.list_size)
-        data = arrow.py_buffer(b"".join(none if vector is None else vector for vector in column))
-        numbers = arrow.Array.from_buffers(arrow.float32(), len(column) * kind.list_size, [None, data])
-        missing = arrow.array([vector is None for vector in column], type=arrow.bool_())
-        return arrow.FixedSizeListArray.from_arrays(numbers, type=kind, mask=missing)
 
 
 def export_parquet(
@@ -113,7 +48,15 @@ def export_parquet(
     edge_columns = [("source", text), ("target", text), ("label", text), *((name, text) for name in edge_properties)]
     with ExitStack() as files:
         nodes, edges, passages = (
-            files.enter_context(RowGroups(files.enter_context(replaced(path)), columns))
+            files.enter_context(
+                RowGroups(
+                    files.enter_context(replaced(path)),
+                    columns,
+                    group_rows=GROUP_ROWS,
+                    group_characters=GROUP_CHARACTERS,
+                    compression=COMPRESSION,
+                )
+            )
             for path, columns in zip(paths, (of_nodes, edge_columns, of_passages), strict=True)
         )
         for node in graph.nodes():
