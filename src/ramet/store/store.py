@@ -452,6 +452,7 @@ class Store(ABC):
     history = reads(history_reads.history)
     task_log = reads(history_reads.task_log)
     stale = reads(task_reads.stale)
+    named = reads(task_reads.named)
     problem_counts = reads(live.problem_counts)
     state_counts = reads(live.state_counts)
     has_live = reads(task_reads.has_live)

@@ -123,8 +123,8 @@ class Operating:
         query = TaskQuery(states=states, kind=wanted.kind, tracking_id=wanted.tracking_id, limit=BATCH)
         found: list[Task] = []
         if wanted.task_ids:
-            named = [await self.store.get(task_id) for task_id in wanted.task_ids]
-            found += [task for task in named if task is not None and task.state in states and wanted.matches(task)]
+            named = await self.store.named(wanted.task_ids)
+            found += [task for task in named if task.state in states and wanted.matches(task)]
         after: int | None = None if wanted.task_ids else 0
         while after is not None and (limit is None or len(found) < limit):
             page = await self.store.tasks(query._replace(after=after))

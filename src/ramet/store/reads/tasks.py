@@ -96,6 +96,13 @@ def get(session: Session, task_id: str) -> Task | None:
     return with_tags(session, found)[0] if found else None
 
 
+def named(session: Session, task_ids: Iterable[str]) -> list[Task]:
+    """Return the tasks with these ids, in the order of their creation; unknown ids are left out."""
+    listed, values = session.members(task_ids)
+    found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.id {listed} ORDER BY t.seq", (values,))
+    return with_tags(session, found) if found else []
+
+
 def with_tags(session: Session, rows: Sequence[Row]) -> list[Task]:
     """Tasks from rows of ``TASK_LIST``, with their tags."""
     listed, values = session.members([row[0] for row in rows])

@@ -87,8 +87,7 @@ async def run_search(client: Client, text: str, *, payloads: bool = False) -> Se
 async def _with_id_like(client: Client, text: str) -> list[Task]:
     if not _ID.fullmatch(text):
         return []
-    found = [await client.get(one) for one in await client.store.ids_like(text.lower(), "task")]
-    return [one for one in found if one is not None]
+    return await client.store.named(await client.store.ids_like(text.lower(), "task"))
 
 
 async def _containing(
