@@ -368,6 +368,23 @@ def test_settling_bound_tasks_by_lane_and_row_by_row_write_the_same(
     settles_bound_alike(store, world, asks)
 
 
+SUCCEEDED: dict[str, Any] = {
+    "bound": "t0", "binding": 0, "result": '{"a": 1}', "state": "success", "said": False, "again": False, "writes": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("reserved", [0, 5])
+def test_plain_tasks_end_by_lane_with_their_reservations_and_once(
+    store: SimulatedStore, again: bool, reserved: int
+) -> None:
+    item = SETTLER | {"state": "pending", "line": 1}
+    lines = [LINE, LINE | {"reserved": reserved}, LINE]
+    settles_bound_alike(store, ([item, item], lines), [SUCCEEDED | {"again": again}, SUCCEEDED])
+    claimed = SETTLER | {"line": 1}
+    settles_alike(store, ([claimed], lines), [{"fence": 0, "result": "1", "what": "success"}])
+
+
 @QUICK
 @given(world=bound_worlds, twice=st.booleans())
 def test_binding_by_lane_and_row_by_row_write_the_same(store: SimulatedStore, world: Any, twice: bool) -> None:
