@@ -46,8 +46,8 @@ _NO_WORDS = re.compile(
 )
 _NO_WORDS_ELSEWHERE = re.compile(
     "[a-z]{2}|lingue|en langue|mul|,|bandiera|drapeau|bandera|flagg?bild|flaga|.* lippu|zászló|флагче|прапорець|"
-    "флаг .*|citazione necessaria|référence insuffisante|actualizar|нет аи|要出典|carece de fontes|bron\\?|lähde|dnb|bnf|"
-    "absatz|br|pranala mati|anker|google buch|passo biblico"
+    "флаг .*|citazione necessaria|référence insuffisante|actualizar|нет аи|要出典|carece de fontes|bron\\?|lähde|dnb|"
+    "bnf|absatz|br|pranala mati|anker|google buch|passo biblico"
 )
 """In languages other than English: flags, languages of links, requests for sources, links to catalogues."""
 
