@@ -240,7 +240,7 @@ def put_off(task: Standing, seconds: float, bound_at: float | None) -> Standing:
 
     Its time counts from ``started_at``, so that moves as well. A deadline that passed stays where it is.
     """
-    if task.deadline_at is None or task.task_seconds is None or seconds <= 0:
+    if task.deadline_at is None or task.task_seconds is None:
         return task
     deadline_at = task.deadline_at + seconds
     if bound_at is not None:
