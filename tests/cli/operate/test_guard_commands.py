@@ -128,7 +128,7 @@ def test_honest_pages_of_one_shape_are_let_in_and_the_rest_stays_out(cli: Cli) -
         (["exclude", "page", "nope", "--reason", "x"], "no task of kind 'page', key 'nope'"),
         (["exclude", "a"], "Missing option '--reason'"),
         (["deny-list", "add", "host", "https://example.com/"], "is not a valid host"),
-        (["deny-list", "add", "domain", "com"], "no domain that has others below it"),
+        (["deny-list", "add", "domain", "com"], "not a domain that has others below it"),
         (["deny-list", "add", "site", "a"], "'site' is not one of"),
         (["deny-list", "remove", "host", "example.com"], "is not on the list"),
         (["audit-log", "nope"], "no lineage nope"),
