@@ -342,7 +342,7 @@ class Importer:
             pipeline_state=row.pipeline_state,
             path=path_text(tuple(row.path or ())),
             created_at=(self._now if state in LIVE else ended_at) if row.created_at is None else row.created_at,
-            told=_import_notes(placed, state),
+            noted=_import_notes(placed, state),
             number=placed.n,
             limits=bounds,
             ended_at=ended_at,
