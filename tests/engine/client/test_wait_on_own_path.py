@@ -114,7 +114,7 @@ async def test_in_a_batch_each_task_in_hand_counts(app: App, client: Client) -> 
     @app.task("plan", batch=2, batch_seconds=60.0)
     async def plan(batch: BatchContext, names: list[str]) -> None:
         for name in names:
-            with pytest.raises(WaitRefused, match="one of 2 tasks in hand"):
+            with pytest.raises(WaitRefused, match="one of 2 held tasks"):
                 await batch[0].client.wait(behind[name], timeout_seconds=HANG_SECONDS)
             seen.append(name)
 
