@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic_core import from_json, to_jsonable_python
-
 from ramet.engine.base.work import state_json
 from ramet.engine.context.batch import results_of
 from ramet.engine.context.outcome import Outcome
@@ -176,6 +174,8 @@ class Pipeline:
 
     def next_task(self, ctx: StageContext, position: int, value: Any) -> NewTask:
         """The task of the stage after this one: same key and payload, with the state that was gathered."""
+        from pydantic_core import from_json, to_jsonable_python
+
         kind = self.kinds()[position + 1]
         state = {**ctx.state, self.stages[position].product: to_jsonable_python(value)}
         text = state_json(state, kind.limits.pipeline_state_bytes_max)
@@ -210,6 +210,8 @@ def _missing(pipeline: Pipeline, ctx: StageContext) -> int:
 
 def _gathered(pipeline: Pipeline, ctx: StageContext, position: int, value: Any) -> tuple[str, dict[str, Any]]:
     """The next stage's name and the state after a stage."""
+    from pydantic_core import to_jsonable_python
+
     product = pipeline.stages[position].product
     return pipeline.stages[position + 1].name, {**ctx.state, product: to_jsonable_python(value)}
 
