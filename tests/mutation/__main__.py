@@ -146,6 +146,7 @@ def try_all(folder: Path, names: Sequence[str], processes: int) -> None:
         "-m",
         "pytest",
         "-q",
+        "--tb=no",
         "-p",
         "tests.mutation.loop",
         "-p",
