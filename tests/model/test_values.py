@@ -259,7 +259,7 @@ def test_dollars_are_whole_nano_dollars_rounded_half_to_even(amount: Any, nano: 
     ids=lambda value: repr(value)[:20],
 )
 def test_what_is_no_amount_of_dollars_is_refused_in_one_line(wrong: Any) -> None:
-    with pytest.raises(ValueError, match=r"is no amount of dollars: give a number from 0 to 1,000,000,000$"):
+    with pytest.raises(ValueError, match=r"is not an amount of dollars: give a number from 0 to 1,000,000,000$"):
         dollars(wrong)
 
 

@@ -159,7 +159,7 @@ OFF = {"name": "host", "weight": 3, "more": False, "by": None, "reason": None}
          "every slot (4) in which tasks of kind page in queue q can run is held by a handler that waits inside "
          "(task t1 for task t2): let their handlers `return ctx.join()` instead of waiting, or start another worker"),
         ("waits_for_nothing", {"name": "t1", "weight": 1, "why": "tasks wait for a path"},
-         "tasks wait for a path (t1): nobody will wake them; report it with what `ramet doctor` says"),
+         "tasks wait for a path (t1): nothing will wake them; report it with what `ramet doctor` says"),
         ("budget", {"name": "tasks", "weight": 80, "limit": 100, "share": 0.8},
          "80% of the budget is used (tasks): 80 of 100"),
         *(("budget", {"name": name, "weight": 800_000_000, "limit": 1_000_000_000, "share": 0.8},

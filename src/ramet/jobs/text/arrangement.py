@@ -167,6 +167,10 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      r"|\b(?:mon|tues|wednes|thurs|fri)days?(?:,? (?:and |& |through |to )?(?:mon|tues|wednes|thurs|fri)days?){0,3}"
      r" (?:in|at|from) (?:the|our|an) (?:\w+ )?office"
      r"|\bremote work \(hybrid\)|\b(?:flexible|partially|partly) (?:remote|hybrid) \("),
+    ("position", Arrangement.HYBRID, r"\bremote(?:ly)?(?: work)?,? (?:on|every|each)"
+     r" (?:mon|tues|wednes|thurs|fri)days?\b"
+     r"|\boffice[- ]centric hybrid|\b(?:flexible )?remote work (?:flexibility|options?|possib\w+|opportunities)\b"
+     r"(?! (?:across|within|throughout|anywhere|worldwide|from any))"),
     ("position", Arrangement.REMOTE, rf"{_POSITION} (?:is|can be|will be|may be)[^.\n]{{0,40}}?\bremote\b"),
     ("position", Arrangement.REMOTE, r"\b(?:100 ?%|fully|completely|entirely)[- ]remote(?:ly)?\b|\bremote forever\b"
      r"|\b100% remotely\b"),
@@ -220,6 +224,13 @@ _NOT_SO = re.compile(
     r"|\bemployees in|\bfrom in-office|\bother|\bunlike|\bexperience (?:with|in|of|working)|\bsupport(?:s|ing)?"
     r"|\bmanag\w*|\bcoordinat\w*|\bcommunicat\w*|\bleading|\bwhether)[^.\n:]{0,45}$"
 )
+_SOME_DAYS = re.compile(
+    r"\b(?:[1-4]|one|two|three|four)(?: ?[-\u2013] ?[2-4])?(?:x| ?times?| ?days?)(?: ?(?:per|a|/|each) ?week)?"
+    r"(?: (?:in|at|from)(?: the| our)?)? (?:on-?\s?site|office|in[- ]office|home|remote)",
+    re.IGNORECASE,
+)
+"""In a place or a title: ``Lisbon (1x per week onsite)``, ``London, 2 days office``."""
+_QUESTION = re.compile(r"[^.!\n]{0,80}\?")
 _AROUND = 160
 _CITY_STATES = frozenset({"SG", "HK", "MO", "MC", "GI"})
 """Countries that are a city: their name is a place to go to."""
@@ -281,6 +292,8 @@ def _in_a_few_words(written: str) -> Arrangement:
         return Arrangement.UNKNOWN
     if _NOT_REMOTE.search(written):
         return Arrangement.ONSITE
+    if _SOME_DAYS.search(written):
+        return Arrangement.HYBRID
     if _HYBRID.search(written):
         # "Remote; Hybrid - London" leaves the choice to the person.
         apart = [part for part in re.split(r"[;|\n]", written) if _REMOTE.search(part) and not _HYBRID.search(part)]
@@ -305,6 +318,8 @@ def _said(told: str) -> tuple[Arrangement, str]:
             if _NOT_SO.search(told, max(0, match.start() - 60), match.start()):
                 continue
             if rule == "phrase" and arrangement is Arrangement.REMOTE and _is_perk(told, match):
+                continue
+            if _QUESTION.match(told, match.end()):
                 continue
             return arrangement, rule
     return Arrangement.UNKNOWN, "none"
@@ -338,7 +353,7 @@ def _said_elsewhere(text: str) -> Arrangement:
     if denied is not None:
         return Arrangement.ONSITE
     for arrangement, pattern in _elsewhere():
-        if pattern.search(text):
+        if any(_QUESTION.match(text, said.end()) is None for said in pattern.finditer(text)):
             return arrangement
     return Arrangement.UNKNOWN
 

@@ -104,7 +104,7 @@ def _money() -> re.Pattern[str]:
     between = (
         r"\s?(?:-{1,2}|\u2013|—|―|\u2212|\u2011|~|〜|\uff5e|to|and|up to|through|\.\.\.?"
         r"|[,;|/]?\s?(?:and )?max(?:imum)?(?: salary| pay)?:?"
-        rf"|{alternatives('pay', 'between')})\s?"
+        rf"|(?<=[kK])/(?=\s?[\d€£$])|{alternatives('pay', 'between')})\s?"
     )
     gross = rf"(?:\s?\(?(?:gross|{alternatives('pay', 'gross')})(?!\w)\)?)?"
     return re.compile(
@@ -203,7 +203,9 @@ def _sides() -> tuple[tuple[int, re.Pattern[str]], ...]:
         (
             1,
             re.compile(
-                rf"\b(?:from|starting(?: at| from)?|starts at|at least|min(?:imum)?(?: of)?|{least})[\s:]*$",
+                rf"\b(?:from|starting(?: at| from)?|starts at|at least|min(?:imum)?(?: of)?|{least})[\s:]*$"
+                r"|\b(?:minimum|mindest)[- ]?(?:(?:gross|annual|yearly|monthly|base) )*"
+                r"(?:salary|pay|wage|gehalt|entgelt)\b[^.\n]{0,60}?\b(?:is|of|ist|von|betr\u00e4gt|at|:)\s?$",
                 re.IGNORECASE,
             ),
         ),
@@ -228,6 +230,14 @@ def _monthly() -> re.Pattern[str]:
     )
 
 
+_TOP = 600
+"""Characters of a text in which an amount by itself is pay."""
+_LINE_OF_PAY = re.compile(
+    r"[^\w\n#]*(?:(?:up to|circa|c\.?|from|ca\.?|salary)\s?)?#"
+    r"\s?(?:p\.?\s?a\.?|pa|per annum|gross|depending on experience|doe)?\s?(?:[+&(,\u2022|].{0,60})?",
+    re.IGNORECASE,
+)
+"""The line of an amount, which stands in it as ``#``."""
 _CENTS = re.compile(r"[.,]\d{1,2}$")
 _WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
 _SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
@@ -401,6 +411,7 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     before = before[max(before.rfind("\n\n"), before.rfind(". ")) + 1 :]
     period = _period_of(money, before)
     said = is_field or _salary_words().search(before) is not None or bool(period and money["high"])
+    said = said or _is_a_line(text, money)
     if sign is None and not (said and (money["high"] is not None or is_field or _scale(money["low"]) > 1e3)):
         return None
     if sign is None and not is_field and _PEOPLE_AFTER.match(text, money.end()):
@@ -429,6 +440,16 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     after = text[money.end() : money.end() + 2 * _AROUND]
     side = 0 if high is not None else _side(before, after, has_plus=bool(money["plus"]) and not has_more)
     return _Offer(low, high, side, currency, said, money.start())
+
+
+def _is_a_line(text: str, money: re.Match[str]) -> bool:
+    """Whether an amount with a sign is all of a line near the top, as recruiters write it: ``UP TO \u00a365,000``."""
+    if money.start() > _TOP or not (money["before"] or money["after"]):
+        return False
+    stop = money.start() + len(money[0].rstrip(" \n+"))
+    begin, end = text.rfind("\n", 0, money.start()) + 1, text.find("\n", stop)
+    rest = f"{text[begin : money.start()]}#{text[stop : end if end >= 0 else len(text)]}"
+    return _LINE_OF_PAY.fullmatch(rest) is not None
 
 
 def _range(money: re.Match[str]) -> tuple[float | None, float | None]:

@@ -49,9 +49,10 @@ _NOT_A_NAME = re.compile(
     r"|\bLinear(?=\s(?:[Aa]lgebra|[Rr]egress|[Pp]rogram|[Mm]odel|[Oo]ptimi|[Aa]nd\s[Nn]on))"
     r"|\bCore Data(?=\s(?:[Mm]odel|[Pp]latform|[Tt]eam|[Ee]ngineer|[Pp]roduct|[Ss]et|[Pp]ipeline|[Ss]cien|[Ss]ervice"
     r"|[Aa]naly|[Aa]sset|[Ii]nfra|[Gg]overnance))"
+    r"|\bReAct\b(?!\s?(?:Native|JS|[.]js))|\bHTML(?=\sJD\b)|\bSnowflake(?=[ -](?:[Ss]chema|[Mm]odel))"
 )
 """Clearances (``TS/SCI``), pesos (``PHP 90,000``) and words of every day that begin with the letters of a name."""
-_HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data")
+_HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data", "ReAct", "HTML JD", "Snowflake")
 """One of these is in every match of it."""
 _OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alumni".split())
 """What stands behind a company's name that says who somebody is: ``Docker CEO``."""
@@ -182,6 +183,14 @@ def canonical_technology(name: str) -> str:
     return _SPELLINGS.get(folded, folded)
 
 
+def products_of(company: str) -> tuple[str, ...]:
+    """Return canonical names of what a company makes: its own name, and the products that the table lists."""
+    name = " ".join(company.lower().split())
+    words = name.split(" ")
+    listed = (product for length in (1, 2) for product in _MADE_BY.get(" ".join(words[:length]), ()))
+    return (canonical_technology(name), *listed)
+
+
 def is_technology(name: str) -> bool:
     """Whether a name is one of a technology, however it is written."""
     return " ".join(name.lower().split()) in _SPELLINGS
@@ -306,6 +315,8 @@ def _is_list(parts: list[str], one: _Hit, other: _Hit) -> bool:
     between = parts[one.last + 1 : other.first]
     if len(between) == 1:
         return between[0] != " " and _LIST.fullmatch(between[0]) is not None
+    if len(between) == 5 and between[1:4] == ["and", "/", "or"]:
+        between = [between[0], "or", between[4]]
     if len(between) != 3 or between[1].lower() not in _CONJUNCTIONS:
         return False
     return all(_LIST.fullmatch(gap) is not None for gap in (between[0], between[2]))
@@ -340,6 +351,9 @@ def _name(plain: str, mark: str, canonical: str) -> _Name:
 
 
 _SECTIONS = word_list("technologies")
+_MADE_BY = {
+    maker: tuple(products.split("|")) for maker, _, products in (e.partition(": ") for e in _SECTIONS.pop("made by"))
+}
 FIELDS = frozenset(_SECTIONS.pop("fields of work"))
 """Canonical names of what is not a product: fields and ways of work, protocols, kinds of tools."""
 
