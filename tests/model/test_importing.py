@@ -352,7 +352,7 @@ def test_a_dotted_column_is_read_from_an_object_or_its_json() -> None:
     own = row(rules, input=value, url="https://x.example/own", retry_count=5)
     assert (own.key, own.retry_count) == ("https://x.example/own", 5)
     assert row(rules, input=value, **{"input.url": "https://x.example/b"}).key == "https://x.example/b"
-    with pytest.raises(RowError, match=r'^input.url is no JSON: write it like \["a"\] or {"n": 1}$'):
+    with pytest.raises(RowError, match=r'^input.url is not valid JSON: write it like \["a"\] or {"n": 1}$'):
         row(rules, input="{")
 
 
