@@ -153,7 +153,7 @@ async def of_spend(client: Client, address: str) -> list[str]:
 
 async def of_explain(client: Client, address: str) -> list[str]:
     asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
-    return [asked["key"]] if "key" in asked else ["Why is it so?"]
+    return [asked["key"]] if "key" in asked else ["Explain a task, or a kind and key"]
 
 
 async def of_act(client: Client, address: str) -> list[str]:
@@ -164,7 +164,7 @@ async def of_act(client: Client, address: str) -> list[str]:
 async def of_search(client: Client, address: str) -> list[str]:
     [text] = parse_qs(urlsplit(address).query).get("q", [""])
     found = [one.tracking_id for one in await client.lineages(limit=1_000) if text and one.tracking_id.startswith(text)]
-    return found[:20] or ["Give the id of a task"]
+    return found[:20] or ["Enter the id of a task"]
 
 
 async def of_api_docs(client: Client, address: str) -> list[str]:

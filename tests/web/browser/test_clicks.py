@@ -173,10 +173,10 @@ CLICKS: dict[str, Click] = {
         {AT_ONCE: "5"},
     ),
     "open-breaker": Click(
-        (page("Resources"), row("open-breaker", "Switch off")), part(world.breaker, "open-breaker"), False, True
+        (page("Resources"), row("open-breaker", "Open breaker")), part(world.breaker, "open-breaker"), False, True
     ),
     "close-breaker": Click(
-        (page("Resources"), row("close-breaker", "Switch on")), part(world.breaker, "close-breaker"), True, False
+        (page("Resources"), row("close-breaker", "Close breaker")), part(world.breaker, "close-breaker"), True, False
     ),
     "set-setting": Click(
         (page("Settings"), row("limits.max_tasks", "Change")), part(value_of, "limits.max_tasks"), 100_000, 12_345,
