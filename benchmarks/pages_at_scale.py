@@ -5,7 +5,8 @@
     python -m benchmarks.pages_at_scale --folder /tmp/large --only tasks
 
 The dashboard is served as ``ramet dashboard`` serves it and asked over HTTP. The addresses come from its router, so a
-new page is measured or named as missing. Ends with 1 when an answer is no 200, or takes over 200 ms at the median.
+new page is measured or named as missing. Ends with 1 when an answer is not 200, or takes over 200 ms at the median
+(300 of a timeline).
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from ramet.web.actions import ACTIONS
 from ramet.web.application import make_application
 
 MOST_MS = 200.0
+TIMELINE_MOST_MS = 300.0
+"""Of the timeline of a lineage of 100,000 tasks."""
 TIMES = 15
 WORST = 20
 Query = dict[str, str]
@@ -47,6 +50,18 @@ class Known(NamedTuple):
 
 
 QUERIES: dict[str, tuple[Query, ...]] = {
+    "/": ({}, {"window": "24h"}, {"window": "7d"}),
+    "/overview": ({}, {"window": "24h"}, {"window": "7d"}),
+    "/settings": ({}, {"find": "retries"}),
+    "/bulk": (
+        {"act": "retry", "kind": "page"},
+        {"act": "retry", "kind": "page", "since": "2h"},
+        {"act": "retry", "error": "HTTP 404", "tracking_id": "large"},
+        {"act": "retry", "error": "nothing has this error"},
+        {"act": "cancel", "kind": "held"},
+        {"act": "exclude", "state": "failed", "tracking_id": "large"},
+        {"act": "cancel", "task": "large/3/7"},
+    ),
     "/lineages": ({}, {"state": "running"}, {"limit": "200"}),
     "/lineages/{tracking_id:path}": ({}, {"only": "failed"}, {"only": "slow"}),
     "/lineages/{tracking_id:path}/timeline": ({}, {"only": "failed"}, {"only": "slow"}),
@@ -97,7 +112,16 @@ QUERIES: dict[str, tuple[Query, ...]] = {
     "/timeline": ({"tracking_id": "large"}, {"tracking_id": "large", "only": "slow"}),
     "/lineage": ({"tracking_id": "large"},),
     "/calls": ({"task_id": "large/3/7"}, {"task_id": "dear/1"}),
-    "/search": ({"q": "large/3/7"}, {"q": "large"}, {"q": "line"}, {"q": "nothing"}),
+    "/search": (
+        {"q": "large/3/7"},
+        {"q": "large"},
+        {"q": "line"},
+        {"q": "nothing"},
+        {"q": "404"},
+        {"q": "page"},
+        {"q": "title", "payloads": "1"},
+        {"q": "nothing", "payloads": "1"},
+    ),
     "/act/{name}": (
         {"tracking_id": "large"},
         {"task_id": "large"},
@@ -120,6 +144,8 @@ def paths() -> list[str]:
     """Every address that is asked with GET, as the router writes it."""
     application = make_application(None, Access())  # type: ignore[arg-type]  # only its routes are looked at
     found = [route.path for route in application.routes if isinstance(route, Route) and "GET" in (route.methods or ())]
+    # Nothing of a product is in this database: its pages say so.
+    found = [path for path in found if not path.startswith(("/products", "/live/products"))]
     document = application.state.api.openapi()["paths"]
     found += [f"/api{path}" for path, methods in document.items() if "get" in methods]
     return [*found, "/api/openapi.json", "/static/live.js", "/static/app.css"]
@@ -187,7 +213,12 @@ class Measured(NamedTuple):
         """Whether it answers, and soon enough. A search may lead on; the page of an action may have nothing to do."""
         led_on = self.address.startswith("/search") and self.status == 303
         answers = led_on or self.status == 200 or (self.address.startswith("/act/") and 400 <= self.status < 500)
-        return answers and self.median_ms <= MOST_MS
+        return answers and self.median_ms <= self.most_ms
+
+    @property
+    def most_ms(self) -> float:
+        """How long it may take."""
+        return TIMELINE_MOST_MS if "timeline" in self.address else MOST_MS
 
 
 def measured(connection: HTTPConnection, address: str, times: int) -> tuple[Measured, str]:
@@ -266,7 +297,8 @@ def main() -> None:
         with dashboard(address) as served, served.visit() as connection:
             found = [shown(one) for one in asked(wanted, connection, options.times)]
     bad = [one for one in found if not one.good]
-    print(f"{len(found)} addresses, {len(bad)} of them over {MOST_MS:g} ms at the median or no answer:")
+    bounds = f"{MOST_MS:g} ms ({TIMELINE_MOST_MS:g} of a timeline)"
+    print(f"{len(found)} addresses, {len(bad)} of them over {bounds} at the median, or no answer:")
     for one in sorted(bad or found, key=lambda one: -one.median_ms)[:WORST]:
         shown(one)
     sys.exit(1 if bad else 0)
