@@ -111,7 +111,7 @@ async def test_a_setting_shows_its_value_its_default_and_when_it_changed(on_file
     assert "<strong>77</strong>" in page
     assert "1 setting changed" in page
     assert "/act/unset-setting?name=limits.max_tasks" in page
-    assert "No setting is called that" in await shown(on_file, "/settings?find=nothing-of-it")
+    assert "No setting matches" in await shown(on_file, "/settings?find=nothing-of-it")
 
 
 async def test_acts_come_a_page_at_a_time(on_file: Client) -> None:

@@ -190,7 +190,7 @@ CLICKS: dict[str, Click] = {
         {"Value": "stop.org"},
     ),
     "unstop": Click(
-        (page("Deny list"), row("unstop.org", "Take off")), part(world.stopped, "unstop.org"), True, False
+        (page("Deny list"), row("unstop.org", "Remove")), part(world.stopped, "unstop.org"), True, False
     ),
     "pause-schedule": Click(
         of_schedule("pause-schedule", "Pause"), part(world.schedule, "pause-schedule", "state"), "active", "paused"
@@ -250,6 +250,9 @@ async def test_an_action_is_done_by_clicking_and_recorded_with_who_when_and_why(
     assert await click.found(client) == click.before
     for label, text in click.typed.items():
         await browser.get_by_label(label, exact=True).fill(text)
+    if ACTIONS[name].open:
+        await browser.get_by_role("button", name="Show the effect").click()
+        await browser.wait_for_url("**step=confirm**")
     await browser.get_by_label("Why (for the record)").fill(reason)
     await browser.locator("form.ask button[type=submit]").click()
     await browser.wait_for_selector(".told")

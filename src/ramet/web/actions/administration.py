@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ramet import Alert, Client, Schedule, as_usd
-from ramet.engine.client.settings import SettingInForce
-from ramet.engine.settings.setting import NANO_DOLLARS_UNIT
+from ramet import Alert, Client, Schedule
 from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, require
+from ramet.web.actions.setting_effects import effects, shown
 from ramet.web.page import existing
 
 
@@ -43,34 +42,24 @@ class OneSchedule(Fields):
 
 async def _ask_set(client: Client, fields: SettingValueFields) -> str:
     held = await client.settings.get(fields.name)
-    money = held.unit == NANO_DOLLARS_UNIT
-    unit = " in dollars" if money else f" in {held.unit}" if held.unit else ""
-    kind = "money" if money else f"a value of type {held.value_type}"
-    return (
-        f"Sets {held.name} ({held.description}), {kind}{unit}. It is {_shown(held, held.value)} now, its default is "
-        f"{_shown(held, held.default)}. Workers act on it within seconds."
-    )
-
-
-def _shown(held: SettingInForce, value: Any) -> Any:
-    """A value as people read it: money in dollars."""
-    return as_usd(value) if held.unit == NANO_DOLLARS_UNIT and value is not None else value
+    value = await client.settings.check(held.name, fields.value)
+    require(value != held.value, f"{held.name} is {shown(held, value)} already")
+    return " ".join([line async for line in effects(client, held, value)])
 
 
 async def _set(client: Client, fields: SettingValueFields, person: Person) -> Done:
     before = await client.settings.get(fields.name)
     value = await client.settings.set(before.name, fields.value, by=person.by, reason=person.reason)
     return Done(
-        f"{before.name} is {_shown(before, value)} now (was {_shown(before, before.value)})",
+        f"{before.name} is {shown(before, value)} now (was {shown(before, before.value)})",
         {"name": before.name, "value": value, "before": before.value},
     )
 
 
 async def _ask_unset(client: Client, fields: OneSetting) -> str:
     held = await client.settings.get(fields.name)
-    require(held.stored, f"{held.name} has its default already: {_shown(held, held.default)}")
-    default, value = _shown(held, held.default), _shown(held, held.value)
-    return f"Lets the default of {held.name} hold again: {default} instead of {value}."
+    require(held.stored, f"{held.name} has its default already: {shown(held, held.default)}")
+    return " ".join([line async for line in effects(client, held, held.default)])
 
 
 async def _unset(client: Client, fields: OneSetting, person: Person) -> Done:
@@ -94,7 +83,10 @@ async def _stop(client: Client, fields: StopEntryFields, person: Person) -> Done
 async def _ask_unstop(client: Client, fields: StopEntryFields) -> str:
     listed = any((one.entry_type, one.value) == (fields.entry_type, fields.value) for one in await client.stop_list())
     require(listed, f"{fields.entry_type} {fields.value} is not on the deny list")
-    return f"Removes {fields.entry_type} {fields.value} from the deny list. Spawns that it blocked can be offered again then."
+    return (
+        f"Removes {fields.entry_type} {fields.value} from the deny list. Spawns that it blocked can be offered again "
+        "then."
+    )
 
 
 async def _unstop(client: Client, fields: StopEntryFields, person: Person) -> Done:
@@ -176,7 +168,12 @@ ACTIONS = (
         _stop,
     ),
     Action(
-        "unstop", "Remove from the deny list", "Remove an entry from the deny list.", StopEntryFields, _ask_unstop, _unstop
+        "unstop",
+        "Remove from the deny list",
+        "Remove an entry from the deny list.",
+        StopEntryFields,
+        _ask_unstop,
+        _unstop,
     ),
     Action("pause-schedule", "Pause schedule", "Run no slot of a schedule.", OneSchedule, _ask_pause, _pause),
     Action("resume-schedule", "Resume schedule", "Resume a paused schedule.", OneSchedule, _ask_resume, _resume),

@@ -233,15 +233,20 @@ async def _ask_open(client: Client, fields: OneResource) -> str:
     held = (await client.usage()).resources.get(name, 0)
     new = "" if known else " No task has used it."
     return (
-        f"Opens the breaker of resource {name}: nothing of it is claimed until the breaker is closed, or its cool-down is "
-        f"over. {counted(held, 'claim')} held now may run to the end.{new}"
+        f"Opens the breaker of resource {name}: nothing of it is claimed until the breaker is closed, or its cool-down "
+        f"is over. {counted(held, 'claim')} held now may run to the end.{new}"
     )
 
 
 async def _open(client: Client, fields: OneResource, person: Person) -> Done:
     opened = await client.open_breaker(fields.resource, by=person.by, reason=person.reason)
     name = fields.resource
-    return done(opened, f"opened the breaker of resource {name}", f"the breaker of resource {name} is open already", resource=name)
+    return done(
+        opened,
+        f"opened the breaker of resource {name}",
+        f"the breaker of resource {name} is open already",
+        resource=name,
+    )
 
 
 async def _ask_close(client: Client, fields: OneResource) -> str:
@@ -257,7 +262,12 @@ async def _ask_close(client: Client, fields: OneResource) -> str:
 async def _close(client: Client, fields: OneResource, person: Person) -> Done:
     closed = await client.close_breaker(fields.resource, by=person.by, reason=person.reason)
     name = fields.resource
-    return done(closed, f"closed the breaker of resource {name}", f"the breaker of resource {name} is closed already", resource=name)
+    return done(
+        closed,
+        f"closed the breaker of resource {name}",
+        f"the breaker of resource {name} is closed already",
+        resource=name,
+    )
 
 
 ACTIONS = (
@@ -296,7 +306,13 @@ ACTIONS = (
         _limit_resource,
     ),
     Action(
-        "open-breaker", "Open breaker", "Open the breaker of a resource: nothing of it is claimed.", OneResource, _ask_open, _open, True
+        "open-breaker",
+        "Open breaker",
+        "Open the breaker of a resource: nothing of it is claimed.",
+        OneResource,
+        _ask_open,
+        _open,
+        True,
     ),
     Action(
         "close-breaker",
