@@ -27,6 +27,7 @@ from urllib.parse import quote, urlencode
 from starlette.routing import Route
 
 from benchmarks.dashboard import dashboard
+from benchmarks.engine.processes import cpu_seconds
 from benchmarks.large_world import add_options, address_of, made, store_at
 from ramet.web.access import Access
 from ramet.web.actions import ACTIONS
@@ -206,6 +207,8 @@ class Measured(NamedTuple):
     status: int
     median_ms: float
     p95_ms: float
+    cpu_ms: float
+    """Processor time of the dashboard for one answer: steady on a busy machine. A server of a database is not in it."""
     characters: int
 
     @property
@@ -221,11 +224,13 @@ class Measured(NamedTuple):
         return TIMELINE_MOST_MS if "timeline" in self.address else MOST_MS
 
 
-def measured(connection: HTTPConnection, address: str, times: int) -> tuple[Measured, str]:
+def measured(connection: HTTPConnection, address: str, times: int, pid: int) -> tuple[Measured, str]:
     """Ask several times, after a first time that does not count; also what came back."""
     first = ask(connection, address)
-    took = sorted(ask(connection, address).took_ms for _ in range(times if first.status == 200 else 1))
-    found = Measured(address, first.status, statistics.median(took), took[int(0.95 * len(took))], len(first.body))
+    times, used = times if first.status == 200 else 1, cpu_seconds(pid)
+    took = sorted(ask(connection, address).took_ms for _ in range(times))
+    cpu = 1_000 * (cpu_seconds(pid) - used) / times
+    found = Measured(address, first.status, statistics.median(took), took[int(0.95 * times)], cpu, len(first.body))
     return found, first.body
 
 
@@ -243,14 +248,14 @@ def next_page(address: str, body: str) -> str | None:
     return None
 
 
-def asked(wanted: Iterable[str], connection: HTTPConnection, times: int) -> Iterator[Measured]:
+def asked(wanted: Iterable[str], connection: HTTPConnection, times: int, pid: int) -> Iterator[Measured]:
     """Every address, and after each the page behind it."""
     for address in wanted:
-        found, body = measured(connection, address, times)
+        found, body = measured(connection, address, times, pid)
         yield found
         following = next_page(address, body) if found.status == 200 and not address.startswith("/live") else None
         if following is not None:
-            yield measured(connection, following, times)[0]
+            yield measured(connection, following, times, pid)[0]
 
 
 async def known_of(address: str, tasks: int) -> Known:
@@ -277,7 +282,8 @@ async def known_of(address: str, tasks: int) -> Known:
 def shown(one: Measured) -> Measured:
     """Print a row of the table."""
     print(
-        f"| {one.address:70} | {one.status} | {one.median_ms:9.1f} | {one.p95_ms:6.1f} | {one.characters:10,} |",
+        f"| {one.address:70} | {one.status} | {one.median_ms:9.1f} | {one.p95_ms:6.1f} | {one.cpu_ms:6.1f} "
+        f"| {one.characters:10,} |",
         flush=True,
     )
     return one
@@ -293,9 +299,10 @@ def main() -> None:
     with address_of(options) as address:
         known = asyncio.run(known_of(address, options.tasks))
         wanted = [one for path in paths() for one in addresses(path, known) if options.only in one]
-        print(f"| {'address':70} | status | median ms | p95 ms | characters |\n| --- | ---: | ---: | ---: | ---: |")
+        print(f"| {'address':70} | status | median ms | p95 ms | CPU ms | characters |")
+        print(f"| --- {'| ---: ' * 5}|")
         with dashboard(address) as served, served.visit() as connection:
-            found = [shown(one) for one in asked(wanted, connection, options.times)]
+            found = [shown(one) for one in asked(wanted, connection, options.times, served.pid)]
     bad = [one for one in found if not one.good]
     bounds = f"{MOST_MS:g} ms ({TIMELINE_MOST_MS:g} of a timeline)"
     print(f"{len(found)} addresses, {len(bad)} of them over {bounds} at the median, or no answer:")

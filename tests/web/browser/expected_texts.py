@@ -102,13 +102,17 @@ async def of_schedule(client: Client, address: str) -> list[str]:
 
 
 async def of_alerts(client: Client, address: str) -> list[str]:
-    return [text for one in await client.alerts(firing=False) for text in (one.pattern, one.subject, one.state)]
+    return [
+        text
+        for one in await client.alerts(firing=False)
+        for text in (one.pattern.replace("_", " "), one.subject, one.state)
+    ]
 
 
 async def of_alert(client: Client, address: str) -> list[str]:
     alert = await client.alert(int(urlsplit(address).path.rpartition("/")[2]))
     assert alert is not None
-    return [alert.pattern, alert.subject, alert.state, f"{alert.count} look"]
+    return [alert.pattern.replace("_", " "), alert.subject, alert.state, f"{alert.count} check"]
 
 
 async def of_costs(client: Client, address: str) -> list[str]:

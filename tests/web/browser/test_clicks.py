@@ -107,6 +107,7 @@ async def is_there(client: Client, name: str) -> bool:
     return await world.schedule(client, name) is not None
 
 
+LOOP = world.LOOP.replace("_", " ")
 AT_ONCE = "Claims at once over all workers"
 CLICKS: dict[str, Click] = {
     "retry": Click(of_task("retry", "Retry"), states("retry"), ["failed"], ["pending"]),
@@ -203,7 +204,7 @@ CLICKS: dict[str, Click] = {
         of_schedule("remove-schedule", "Remove"), part(is_there, "remove-schedule"), True, False
     ),
     "acknowledge": Click(
-        (page("Alerts"), f"main td a:text-is('{world.LOOP}')", button("Acknowledge")), world.noticed, None, "ada"
+        (page("Alerts"), f"main td a:text-is('{LOOP}')", button("Acknowledge")), world.noticed, None, "ada"
     ),
 }  # fmt: skip
 
