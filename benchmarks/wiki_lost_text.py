@@ -27,7 +27,8 @@ WORDS_MIN = 4
 """Words that a sentence has at least; less is a cell of a table or the like."""
 _INNERMOST = re.compile(r"\{\{([^{}]*)\}\}")
 _MARK = re.compile("\ue000([0-9]+)\ue001")
-_SENTENCES = re.compile(r"(?<=[.!?\u3002])\s+|\n+")
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=\u3002)|\n+")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _NO_WORDS = re.compile(
     r"cit[ea]\b.*|citation.*|cit\.? .*|harv.*|sfn.*|r|rp|refn|ref.*|#tag.*|efn.*|notelist.*|note.*|isbn|"
     r"issn|doi|oclc|wikicite|.*needed.*|.*cn|fact|clarify.*|when.*|who.*|which.*|by whom.*|where.*|why.*|"
@@ -43,6 +44,12 @@ _NO_WORDS = re.compile(
     r"|r from .*|r unprintworthy",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_WORDS_ELSEWHERE = re.compile(
+    "[a-z]{2}|lingue|en langue|mul|,|bandiera|drapeau|bandera|flagg?bild|flaga|.* lippu|zászló|флагче|прапорець|"
+    "флаг .*|citazione necessaria|référence insuffisante|actualizar|нет аи|要出典|carece de fontes|bron\\?|lähde|dnb|"
+    "bnf|absatz|br|pranala mati|anker|google buch|passo biblico"
+)
+"""In languages other than English: flags, languages of links, requests for sources, links to catalogues."""
 
 
 @dataclass(slots=True)
@@ -65,14 +72,25 @@ def lost_text(texts: Iterable[str], site: Site) -> Lost:
     for text in texts:
         shown, names = _marked(text, site)
         for sentence in _SENTENCES.split(shown):
-            if len(_MARK.sub("", sentence).split()) < WORDS_MIN:
+            if _words(_MARK.sub("", sentence)) < WORDS_MIN:
                 continue
             lost.sentences += 1
             found = {names[int(mark)] for mark in _MARK.findall(sentence)}
-            bearing = {name for name in found if not _NO_WORDS.fullmatch(name)}
+            bearing = {name for name in found if not _shows_no_words(name, site)}
             lost.losing += bool(bearing)
             lost.templates.update(bearing)
     return lost
+
+
+def _words(sentence: str) -> int:
+    """About as many as there are: those of Chinese and Japanese are counted as two characters each."""
+    return len(sentence.split()) + len(_UNSPACED.findall(sentence)) // 2
+
+
+def _shows_no_words(template: str, site: Site) -> bool:
+    if _NO_WORDS.fullmatch(template):
+        return True
+    return not site.english and _NO_WORDS_ELSEWHERE.fullmatch(template) is not None
 
 
 def _marked(text: str, site: Site) -> tuple[str, list[str]]:

@@ -248,7 +248,7 @@ BAD: list[tuple[str, dict[str, str], int, str]] = [
     ("cancel-lineage", {"tracking_id": HOSTILE}, 404, "no lineage"),
     ("set-setting", {"name": "limits.max_tasks", "value": "many"}, 400, "give a whole number"),
     ("set-setting", {"name": "no.such", "value": "1"}, 400, "no.such"),
-    ("stop", {"entry_type": "domain", "value": "com"}, 400, "is no domain that has others below it"),
+    ("stop", {"entry_type": "domain", "value": "com"}, 400, "is not a domain that has others below it"),
     ("stop", {"entry_type": "planet", "value": "com"}, 400, "entry_type"),
     ("limit-queue", {"queue": "default", "concurrency": "0"}, 400, "concurrency"),
     ("limit-queue", {"queue": "x" * 501}, 400, "queue"),

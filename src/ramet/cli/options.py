@@ -390,7 +390,7 @@ class Dollars(click.ParamType[int]):
             return dollars_of(value.strip())
         except ValueError:
             most = AMOUNT_MAX // NANO_DOLLARS
-            raise CliError(f"{flag} {plain(value)} is no amount of dollars: give at most {most:,}") from None
+            raise CliError(f"{flag} {plain(value)} is not an amount of dollars: give at most {most:,}") from None
 
 
 COUNT = click.IntRange(0, AMOUNT_MAX)

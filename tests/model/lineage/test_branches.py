@@ -40,24 +40,28 @@ def test_a_branch_has_what_its_budget_says_from_its_task_on() -> None:
 @pytest.mark.parametrize(
     ("budget", "words"),
     [
-        (Budget(), "the budget bounds nothing: give max_tasks, max_cost, max_spawn_depth or seconds"),
-        (Budget(max_tasks=0), "max_tasks of the budget"),
-        (Budget(max_spawn_depth=-1), "max_spawn_depth of the budget"),
-        (Budget(seconds=0.0), "seconds of the budget"),
-        (Budget(max_cost=-1), "max_cost of the budget"),
-        (Budget(max_cost=1, keep_cost=-1), "keep_cost of the budget"),
-        (Budget(max_cost=1, keep_cost=2), "keep_cost of the budget is a part of its max_cost"),
+        (Budget(), "the budget bounds nothing: give max_tasks, max_cost, max_spawn_depth or seconds$"),
+        (Budget(max_tasks=0), "max_tasks of the budget is 0: give a whole number from 1 to "),
+        (Budget(max_spawn_depth=-1), "max_spawn_depth of the budget is -1: give a whole number from 0 to "),
+        (Budget(seconds=0.0), "seconds of the budget is 0.0: give a number of seconds from 0.001 to "),
+        (Budget(max_cost=-1), "max_cost of the budget is -1: give "),
+        (Budget(max_cost=1, keep_cost=-1), "keep_cost of the budget is -1: give "),
+        (
+            Budget(max_cost=1, keep_cost=2),
+            "keep_cost of the budget is a part of its max_cost: give a max_cost of at least that$",
+        ),
         (Budget(max_tasks=3, keep_cost=1), "keep_cost of the budget is a part of its max_cost"),
     ],
 )
 def test_a_budget_that_cannot_be_is_refused(budget: Budget, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=f"^{words}"):
         budget.checked()
 
 
 def test_amounts_of_a_budget_become_nano_dollars() -> None:
     given: Any = Budget(max_cost=Decimal("0.5"), keep_cost="$0.1")  # type: ignore[arg-type]
     assert given.checked() == Budget(max_cost=500_000_000, keep_cost=100_000_000)
+    assert Budget(max_tasks=1, seconds=0.001).checked() == Budget(max_tasks=1, seconds=0.001)
     assert Budget(max_spawn_depth=0).checked() == Budget(max_spawn_depth=0)
     assert Budget(max_cost=7, keep_cost=7).checked() == Budget(max_cost=7, keep_cost=7)
 

@@ -40,6 +40,7 @@ WAITING: dict[str, Any] = {**OWN, "wait": "resource"}
 DELAYED: dict[str, Any] = {**OWN, "wait": "due"}
 BOUND: dict[str, Any] = {**OWN, "wait": "bound", "bound_to": "batch"}
 IN_LINE: dict[str, Any] = {**OWN, "wait": "path", "holds_path": 0}
+JOINED: dict[str, Any] = {**OWN, "wait": "tasks", "holds_path": 0}
 ENDING: dict[str, Any] = {**OWN, "on_end": 1, "ending": "cancelled", "ending_reason": "by ann"}
 
 OVER: dict[str, Any] = {"wait": None, "worker": None, "lease_until": 0.0, "bound_to": None} | dict.fromkeys(
@@ -153,6 +154,38 @@ OUTCOMES: dict[str, Case] = {
             "error": "a join with nothing to wait for, again",
         },
     ),
+    "join of what waits for it": (
+        standing(**OWN), ev.Join(FENCE, live=2, circle="t9"), {**OVER, "state": "failed"},
+        {
+            "outcome": "error", "reason": "wait_cycle: task t9 waits for this one",
+            "error": "a join that would wait for itself: wait_cycle: task t9 waits for this one",
+        },
+    ),
+    "join without a path": (
+        standing(**{**OWN, "holds_path": None}), ev.Join(FENCE, live=2),
+        {**FREE, "wait": "tasks", "available_at": NOW, "rank": due(0.0), "attempts": 1, "deadline_at": None},
+        {"outcome": "snooze", "reason": "joined: 2 tasks"},
+    ),
+    "its tasks have ended": (
+        standing("pending", **{**JOINED, "holds_path": None}), ev.Wake(NOW + 900.0, 30.0),
+        {"wait": "resource", "available_at": NOW, "deadline_at": NOW + 30.0}, {},
+    ),
+    "its tasks have ended, and it has a path": (
+        standing("pending", **JOINED), ev.Wake(NOW + 20.0, 30.0),
+        {"wait": "ticket", "available_at": NOW, "deadline_at": NOW + 20.0}, {},
+    ),
+    "its tasks have ended, and it has no time of its own": (
+        standing("pending", **{**JOINED, "holds_path": None}), ev.Wake(NOW + 900.0),
+        {"wait": "resource", "available_at": NOW, "deadline_at": NOW + 900.0}, {},
+    ),
+    "its tasks have ended before it is due and before it ever ran": (
+        standing("pending", **{**JOINED, "holds_path": None}, available_at=NOW + 0.5, started_at=None),
+        ev.Wake(NOW + 900.0, 30.0), {"wait": "due"}, {},
+    ),
+    "its tasks have ended when it is due": (
+        standing("pending", **{**JOINED, "holds_path": None, "resource": None}, available_at=NOW, started_at=None),
+        ev.Wake(NOW + 900.0, 30.0), {"wait": None}, {},
+    ),
     "continue": (
         standing(**OWN), ev.Continue(FENCE, progressed=False),
         {**FREE, "wait": "resource", "available_at": NOW, "rank": due(0.0), "attempts": 0, "chain_depth": 2},
@@ -178,6 +211,11 @@ OUTCOMES: dict[str, Case] = {
         standing(**{**OWN, "losses": 9}, losses_alone=1), ev.LeaseExpired(worker_dead=True),
         {**OVER, "state": "failed", "attempts": 1, "losses": 10, "losses_alone": 1},
         {"outcome": "lost", "reason": "poison: 10 claims lost, 1 of them alone"},
+    ),
+    "poison, with what was seen": (
+        standing(**OWN, losses_alone=2), ev.LeaseExpired(alone=True, worker_dead=True, error="signal 9"),
+        {**OVER, "state": "failed", "attempts": 1, "losses": 2, "losses_alone": 3},
+        {"outcome": "lost", "reason": "poison: 2 claims lost, 3 of them alone", "error": "signal 9"},
     ),
     "hand back": (
         standing(**OWN), ev.HandBack(FENCE), {**FREE, "wait": "resource", "attempts": 1},
@@ -296,6 +334,29 @@ ENDS: dict[str, Case] = {
     "a loss of its last handler": (
         standing(**ENDING), ev.LeaseExpired(worker_dead=True), {**OVER, "state": "cancelled", "losses": 2},
         {"outcome": "lost", "reason": "by ann; on_end: lease_expired"},
+    ),
+    "a join past the deadline": (
+        standing(**OWN, **LATE), ev.Join(FENCE, live=2),
+        {**LAST, "ending": "failed", "ending_reason": "task_deadline", "attempts": 1,
+         "ending_facts": '{"own":{"code":"joined","tasks":2}}'},
+        {"outcome": "snooze", "reason": "task_deadline: joined: 2 tasks"},
+    ),
+    "a join past the deadline without a last handler": (
+        standing(**OWN, deadline_at=NOW), ev.Join(FENCE, live=2), {**OVER, "state": "failed", "attempts": 1},
+        {"outcome": "snooze", "reason": "task_deadline: joined: 2 tasks"},
+    ),
+    "an idle join of its last handler": (
+        standing(**ENDING), ev.Join(FENCE, idle_rounds=2), {**OVER, "state": "cancelled"},
+        {"outcome": "snooze", "reason": "by ann"},
+    ),
+    "a join of its last handler": (
+        standing(**ENDING), ev.Join(FENCE, live=2, circle="t9"), {**OVER, "state": "cancelled"},
+        {"outcome": "snooze", "reason": "by ann"},
+    ),
+    "a loss past the deadline, with what was seen": (
+        standing(**OWN, deadline_at=NOW), ev.LeaseExpired(worker_dead=True, error="signal 9"),
+        {**OVER, "state": "failed", "attempts": 1, "losses": 2},
+        {"outcome": "lost", "reason": "task_deadline", "error": "signal 9"},
     ),
     "a snooze of its last handler": (
         standing(**ENDING), ev.Snooze(FENCE, 5.0, "not yet"), {**OVER, "state": "cancelled", "snoozes": 4},

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from ramet import Client, Context
+from ramet.model.lineage.branches import Budget
 from ramet.model.lineage.lineage import Placement
 from ramet.model.paths import PathRule
 from ramet.model.task.task import After, NewTask
@@ -31,9 +32,12 @@ def test_nobody_can_say_where_a_task_hangs(verb: object) -> None:
 def test_a_wanted_task_comes_back_from_what_json_made_of_it() -> None:
     new = NewTask("t1", "job", "k", "{}", priority=3, path=PathRule(("a", "b"), "lineage"))
     plain = NewTask("t2", "job", "k", "{}")
-    for wanted in (new, plain):
-        assert NewTask.listed(json.loads(json.dumps(wanted))) == wanted
-        assert NewTask.restored(json.loads(json.dumps(wanted._asdict()))) == wanted
+    after = plain._replace(after=After((("t1",), ("page", "a")), False))
+    part = plain._replace(budget=Budget(max_tasks=5, seconds=60.0), path=PathRule(("a",)))
+    for wanted in (new, plain, after, part):
+        restored = NewTask.restored(json.loads(json.dumps(wanted._asdict())))
+        assert restored == NewTask.listed(json.loads(json.dumps(wanted))) == wanted
+        assert [type(value) for value in restored] == [type(value) for value in wanted]
     assert NewTask.restored({"id": "t2", "kind": "job", "key": "k", "payload": "{}", "gone": 1}) == plain
 
 

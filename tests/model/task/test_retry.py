@@ -120,6 +120,8 @@ def test_retry_after_tells_how_long_and_who_was_busy() -> None:
     error = RetryAfter(12.5, "example.org")
     assert (error.seconds, error.resource, str(error)) == (12.5, "example.org", "retry after 12.5 s (example.org)")
     assert str(RetryAfter(3)) == "retry after 3 s"
+    with pytest.raises(ValueError, match=r"^RetryAfter's seconds is 'soon': "):
+        RetryAfter("soon")  # type: ignore[arg-type]
 
 
 # --- fingerprints

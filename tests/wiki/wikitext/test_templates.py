@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
-from ramet.wiki.wikitext.templates import CONTENT_MAX
+from ramet.wiki.wikitext.templates import CONTENT_MAX, KINDS
+from ramet.wiki.wikitext.words import rule_of
 from tests.wiki.wikitext.pages import article, shown
 from tests.wiki.wikitext.sites import ENGLISH
 
@@ -82,6 +85,11 @@ def test_what_a_template_shows_is_left_out_if_it_is_not_known(text: str, plain: 
             "\u27e8x\u27e9 BER-lin US$5 a \u00b7 b \u2013 c'\"",
         ),
         ("1{{ndash}}2{{snd}}3{{mdash}}4 {{!}} 5{{=}}6", "1\u20132 \u2013 3\u20144 | 5=6"),
+        (
+            "''Eagle''{{'s}} 5.98{{e|24}} kg, a {{RailGauge|1435mm}} line {{USA}} {{GER}} {{France}}",
+            "Eagle's 5.98\u00d71024 kg, a 1435mm line United States Germany France",
+        ),
+        ("A {{citation needed span|is|date=2010}} {{eqm}} B", "A is \u21cc B"),
     ],
 )
 def test_templates_that_show_text(text: str, plain: str) -> None:
@@ -116,8 +124,44 @@ def test_parser_functions_of_constants(text: str, plain: str) -> None:
             "12,345 word \u6771\u4eac",
         ),
         ("fr", "{{date|23|juin|1912}} {{unité|90|km}}", "23 juin 1912 90 km"),
+        (
+            "fr",
+            "{{84e}} {{1er mai}} {{XXe si\u00e8cle}} {{Lien|langue=en|trad=B|fr=C}} {{refnec|d}} "
+            "{{heure|4|30}} {{heure|1}}",
+            "84e 1er mai XXe si\u00e8cle C d 4 h 30 1 h",
+        ),
+        (
+            "fr",
+            "{{euro|5}} {{euro}} l{{'}}or {{sp|XVII|e|ou|XVIII|e}} {{s2-|XV|e|XVI|e}} {{sp|}} "
+            "{{MSAPI|x}} {{Allemagne}}",
+            "5 \u20ac \u20ac l\u2019or XVIIe ou XVIIIe si\u00e8cles XVe et XVIe si\u00e8cles x Allemagne",
+        ),
+        (
+            "it",
+            "{{M|1|c|m}} {{m|61.000||km/h}} {{chiarire|allora|quando?}} {{colore|red|9}} "
+            "5 {{m s.l.m.}} {{JPN}} {{exp|3|6}}",
+            "1 cm 61.000 km/h allora 9 5 m s.l.m. Giappone 3\u00d7106",
+        ),
+        ("it", "{{F|storia}}{{bandiera|ITA}}x {{TeX}}", "x TeX"),
+        (
+            "de",
+            '{{"|Wort}} {{Deutschland}} {{DEU}} {{EUR|1234}} {{H\u00f6he|115|DE-NHN}}',
+            "\u201eWort\u201c Deutschland Deutschland 1.234 115 m",
+        ),
+        ("pt", "{{s\u00e9c|XIII}} {{fmtn|90000}} {{dni|1|maio|1900}}", "s\u00e9culo XIII 90 000 1 maio 1900"),
+        ("es", "45{{esd}}km {{siglo|XX}}", "45 km siglo XX"),
+        ("ar", "x {{\u0623\u0644\u0645\u0627\u0646\u064a\u0629|Spree}}", "x Spree"),
+        ("ro", "{{conversie|22|\u2013|25|C|F}}", "22\u201325 C"),
+        (
+            "ru",
+            "{{OldStyleDate|24|\u044f\u043d\u0432\u0430\u0440\u044f|1850|12}} "
+            "{{\u043d\u043f5|A|B|de}} {{\u0424\u0440\u0430\u043d\u0446\u0438\u044f}}",
+            "24 \u044f\u043d\u0432\u0430\u0440\u044f 1850 (12) B \u0424\u0440\u0430\u043d\u0446\u0438\u044f",
+        ),
         ("ru", "{{lang-en|word}} {{nobr|a b}}", "word a b"),
         ("zh", "{{lang|en|word}} [[\u5206\u985e:x]]", "word"),
+        ("zh", "{{tsl|en|X|\u4e2d\u6587}} {{link-en|\u4e2d|X}} {{JPN}}", "\u4e2d\u6587 \u4e2d \u65e5\u672c"),
+        ("numbers", "{{default}}{{fr}}{{lang|fr|a}}", "a"),
     ],
 )
 def test_each_language_has_its_own_templates_and_numbers(language: str, text: str, plain: str) -> None:
@@ -147,6 +191,26 @@ def test_each_language_has_its_own_templates_and_numbers(language: str, text: st
 )
 def test_captions_switches_and_links_as_mediawiki_shows_them(text: str, plain: str) -> None:
     assert shown(text) == plain
+
+
+def test_every_rule_can_be_found_and_has_a_way_to_show_text() -> None:
+    """A name that is not casefolded, or has an underscore, would never be met."""
+    data = tomllib.loads(files("ramet.wiki.wikitext").joinpath("words.toml").read_text(encoding="utf-8"))
+    found = 0
+    for language in data.keys() - {"countries", "numbers", "pictures"}:
+        rules = dict(data[language])
+        for name in rules.pop("texts", {}):
+            assert rule_of(name.casefold(), language) is not None, (language, name)
+            found += 1
+        for title, entry in rules.items():
+            assert entry.keys() & {"argument", "join", "aside", "text", "own_name", "kind"}, (language, title)
+            assert entry.get("kind", "circa") in KINDS, (language, title)
+            for name in entry["names"]:
+                asked = name.casefold().replace("#", "7").replace("-*", "-xx")
+                assert asked == " ".join(asked.replace("_", " ").split()), (language, name)
+                assert rule_of(asked, language) is not None, (language, name)
+                found += 1
+    assert found > 1_000
 
 
 def test_a_template_that_holds_a_long_text_at_every_depth_is_read_in_time() -> None:

@@ -41,15 +41,15 @@ class Arguments:
     unnamed: tuple[str, ...]
     named: Mapping[str, str]
 
-    def first(self, *numbers: int) -> str:
-        """The first of these arguments, counted from 1, that has text."""
-        return next((text for number in numbers if (text := self.at(number))), "")
+    def first(self, *arguments: int | str) -> str:
+        """The first of these arguments, by number from 1 or by casefolded name, that has text."""
+        return next((text for argument in arguments if (text := self.at(argument))), "")
 
-    def at(self, number: int) -> str:
+    def at(self, argument: int | str) -> str:
         """An argument's text; empty if there is none."""
-        if text := self.named.get(str(number)):
-            return text
-        return self.unnamed[number - 1] if 0 < number <= len(self.unnamed) else ""
+        if (text := self.named.get(str(argument))) or isinstance(argument, str):
+            return text or ""
+        return self.unnamed[argument - 1] if 0 < argument <= len(self.unnamed) else ""
 
 
 def known(start: str, site: Site) -> bool:
@@ -68,7 +68,10 @@ def shown_by(content: str, site: Site) -> str:
     rule = rule_of(name, site.language)
     if rule is None:
         return GONE
-    return _by_rule(rule, _arguments(_split(content)[1:]), site) or GONE
+    written, *arguments = _split(content)
+    if rule.own_name:
+        return " ".join(written.replace("_", " ").split())
+    return _by_rule(rule, _arguments(arguments), site) or GONE
 
 
 def _name(content: str) -> str:
@@ -108,7 +111,7 @@ def _arguments(parts: list[str]) -> Arguments:
 
 def _by_rule(rule: Rule, arguments: Arguments, site: Site) -> str:
     if rule.kind:
-        return _KINDS[rule.kind](arguments, site)
+        return KINDS[rule.kind](arguments, site)
     before, after = rule.around
     if rule.aside:
         first, others = arguments.at(1), [text for text in arguments.unnamed[1:] if text]
@@ -119,7 +122,7 @@ def _by_rule(rule: Rule, arguments: Arguments, site: Site) -> str:
         return f"{before}{rule.join.join(texts)}{after}" if texts else ""
     text = arguments.named.get("text", "") or arguments.first(*rule.arguments) if rule.arguments else ""
     if rule.arguments and not text:
-        return ""
+        return rule.alone
     return f"{rule.text}{before}{text}{after}"
 
 
@@ -185,6 +188,42 @@ def _date(arguments: Arguments, site: Site) -> str:
     return f"{int(day[:2])} {name} {year}" if first else f"{name} {int(day[:2])}, {year}"
 
 
+def _date_day_first(arguments: Arguments, site: Site) -> str:
+    """Day, month and year as they are written."""
+    return " ".join(text for number in (1, 2, 3) if (text := arguments.at(number)))
+
+
+def _date_old_style(arguments: Arguments, site: Site) -> str:
+    """A date of the Gregorian calendar and, in brackets, of the Julian."""
+    new = " ".join(text for number in (1, 2, 3) if (text := arguments.at(number)))
+    old = " ".join(text for number in (4, 5, 6) if (text := arguments.at(number)))
+    return f"{new} ({old})" if old else new
+
+
+def _centuries(arguments: Arguments, site: Site) -> str:
+    """French `XVII|e|et|XVIII|e` and `XVII|e|XVIII|e`: Roman numbers, each with its ending, and words between."""
+    texts = [text for text in arguments.unnamed if text]
+    shown_, ending = "", ""
+    for text in texts:
+        if text in ("e", "er"):
+            shown_, ending = f"{shown_}{text}", text
+        else:
+            shown_ = f"{shown_} {'et ' if ending and text.isupper() and shown_.endswith(ending) else ''}{text}"
+            ending = "" if not text.isupper() else ending
+    return f"{shown_.strip()} siècle{'s' if len(texts) > 2 else ''}" if texts else ""
+
+
+def _hours(arguments: Arguments, site: Site) -> str:
+    """Hours and minutes, as French writes them."""
+    return f"{arguments.at(1)} h {arguments.at(2)}".strip() if arguments.at(1) else ""
+
+
+def _measure(arguments: Arguments, site: Site) -> str:
+    """A number, and a unit whose prefix is an argument of its own."""
+    number, *unit = (arguments.at(number) for number in (1, 2, 3))
+    return f"{number} {''.join(unit)}".strip()
+
+
 def _month(text: str) -> str:
     if text.isdecimal() and len(text) <= 2 and 1 <= int(text) <= 12:
         return _MONTHS[int(text) - 1]
@@ -238,17 +277,23 @@ def _sic(arguments: Arguments, site: Site) -> str:
     return " ".join(filter(None, (words, "" if hidden else "[sic]")))
 
 
-_KINDS: Mapping[str, Callable[[Arguments, Site], str]] = {
+KINDS: Mapping[str, Callable[[Arguments, Site], str]] = {
     "quantity": _quantity,
     "value": _value,
     "fraction": _fraction,
     "date": _date,
     "as_of": _as_of,
     "circa": _circa,
+    "centuries_french": _centuries,
+    "date_day_first": _date_day_first,
+    "date_old_style": _date_old_style,
+    "hours": _hours,
+    "measure": _measure,
     "sic": _sic,
     "chinese": _chinese,
     "coordinates": _coordinates,
 }
+"""By the name that `words.toml` gives."""
 
 
 def _format_number(parts: list[str], site: Site) -> str:

@@ -16,22 +16,30 @@ class Rule:
     """The text that a template shows.
 
     Attributes:
-        arguments: numbers of the argument that is shown: the first of them that has text.
+        arguments: numbers or casefolded names of the argument that is shown: the first of them that has text.
         join: what stands between all unnamed arguments; None: they are not joined.
         skip: arguments, casefolded, that a join leaves out.
         around: what stands before and after an argument or a join.
         aside: whether the first argument is followed by the others in brackets.
         text: shown always, before an argument if there is one.
+        alone: shown where the argument is missing.
+        own_name: whether the template's name is shown, as the page writes it.
         kind: name of the function that shows it; empty if none.
     """
 
-    arguments: tuple[int, ...] = ()
+    arguments: tuple[int | str, ...] = ()
     join: str | None = None
     skip: frozenset[str] = frozenset()
     around: tuple[str, str] = ("", "")
     aside: bool = False
     text: str = ""
+    alone: str = ""
+    own_name: bool = False
     kind: str = ""
+
+
+_NO_LANGUAGES = ("any", "countries", "numbers", "pictures")
+_DIGITS = re.compile(r"[0-9]+")
 
 
 class Digits(NamedTuple):
@@ -50,30 +58,46 @@ def _data() -> Mapping[str, Any]:
 @cache
 def _rules(section: str) -> Mapping[str, Rule]:
     rules: dict[str, Rule] = {}
-    for told in _data().get(section, {}).values():
-        argument = told.get("argument", ())
+    for title, entry in _data().get(section, {}).items():
+        if title == "texts":
+            rules.update({name.casefold(): Rule(text=text) for name, text in entry.items()})
+            continue
+        argument = entry.get("argument", [])
         rule = Rule(
-            (argument,) if isinstance(argument, int) else tuple(argument),
-            told.get("join"),
-            frozenset(told.get("skip", ())),
-            tuple(told.get("around", ("", ""))),
-            "aside" in told,
-            told.get("text", ""),
-            told.get("kind", ""),
+            arguments=tuple(argument) if isinstance(argument, list) else (argument,),
+            join=entry.get("join"),
+            skip=frozenset(entry.get("skip", ())),
+            around=tuple(entry.get("around", ("", ""))),
+            aside="aside" in entry,
+            text=entry.get("text", ""),
+            alone=entry.get("alone", ""),
+            own_name="own_name" in entry,
+            kind=entry.get("kind", ""),
         )
-        rules.update({name.casefold(): rule for name in told["names"]})
+        rules.update({name.casefold(): rule for name in entry["names"]})
+    return rules
+
+
+@cache
+def _countries(language: str) -> Mapping[str, Rule]:
+    """Templates that show a country's name, by its code and by the name."""
+    rules: dict[str, Rule] = {}
+    for country in filter(None, _data()["countries"].get(language, "").split("; ")):
+        name, _, codes = country.partition("=")
+        rules.update(dict.fromkeys((name.casefold(), *codes.split()), Rule(text=name)))
     return rules
 
 
 def rule_of(name: str, language: str) -> Rule | None:
     """Return the rule of a template by its casefolded name without `_`; None if it is not known to show text."""
-    parent = language.partition("-")[0]
-    prefix = re.match(r"[^-]*-", name)
-    for section in (parent, "any") if parent not in ("numbers", "pictures") else ("any",):
-        rules = _rules(section)
-        rule = rules.get(name) or (rules.get(f"{prefix[0]}*") if prefix else None)
-        if rule is not None:
-            return rule
+    parent = "en" if language in ("", "simple") else language.partition("-")[0]
+    before, hyphen, _ = name.partition("-")
+    spellings = (name, _DIGITS.sub("#", name), f"{before}-*" if hyphen else name)
+    known: tuple[Mapping[str, Rule], ...] = () if parent in _NO_LANGUAGES else (_rules(parent), _countries(parent))
+    for rules in (*known, _rules("any")):
+        for spelling in spellings:
+            if (rule := rules.get(spelling)) is not None:
+                return rule
     return None
 
 
