@@ -12,8 +12,6 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
 from ramet.model.alerts.notifications import LINK_SETTING, NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
 from ramet.model.lineage.limits import (
@@ -158,6 +156,8 @@ class Setting(NamedTuple):
 
 def _one_line(error: Exception) -> str:
     """Return the message of a check on one line."""
+    from pydantic_core import ValidationError
+
     if isinstance(error, ValidationError):
         found = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
         message = "; ".join(f"{where}: {what}" if where else what for where, what in found)
@@ -265,7 +265,7 @@ _ALERTS = {
     "cooldown_seconds": ("seconds", "an alert that fires again so soon after it resolved is not sent again", 0),
     "repeat_seconds": (
         "seconds",
-        "after which a firing alert that is not acknowledged is sent again; none: never",
+        "between two notices of a firing alert that is not acknowledged; none: sent once",
         60,
     ),
     "attempts_max": ("attempts", "to send a notice, before it is given up", 1),
