@@ -7,7 +7,7 @@ statement, and faults at exact places.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ramet.llm.errors import Ambiguous
@@ -136,7 +136,7 @@ class FakeProvider:
                 continue
             answer = self.answer(request)
             if answer is not None:
-                yield replace(answer, key=request.key)
+                yield answer._replace(key=request.key)
 
     async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
         assert seconds > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC
 from typing import Any
 
@@ -135,10 +136,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"max_retries": True}, "max_retries is True: give a whole number"),
     ({"max_spawn_depth": 10**9}, "max_spawn_depth is 1000000000: give a number from 0 to 1000"),
     ({"spawn_depth": "deep"}, "spawn_depth is 'deep': give a whole number"),
-    ({"ancestry_chain": "p"}, 'ancestry_chain is no JSON: write it like ["a"] or {"n": 1}'),
+    ({"ancestry_chain": "p"}, 'ancestry_chain is not valid JSON: write it like ["a"] or {"n": 1}'),
     ({"ancestry_chain": [1]}, "ancestry_chain is [1]: give a list of texts"),
-    ({"pipeline_state": "{"}, 'pipeline_state is no JSON: write it like ["a"] or {"n": 1}'),
-    ({"pipeline_state": "[" * 200_000}, 'pipeline_state is no JSON: write it like ["a"] or {"n": 1}'),
+    ({"pipeline_state": "{"}, 'pipeline_state is not valid JSON: write it like ["a"] or {"n": 1}'),
+    ({"pipeline_state": "[" * 200_000}, 'pipeline_state is not valid JSON: write it like ["a"] or {"n": 1}'),
     ({"queueHint": ["x"] * 101}, "queue_hint has over 100 elements or 16384 bytes: shorten it"),
     ({"queueHint": {"a": 1}}, "queue_hint is {'a': 1}: give a list of texts"),
     ({"queueHint": ["a\0b"]}, "queue_hint has the character '\\x00': remove it"),
@@ -208,7 +209,7 @@ def test_a_word_for_a_state_is_found_however_it_is_spelt() -> None:
 def test_pairs_of_options() -> None:
     assert parse_pairs(["a=b", "c=d=e"], "--map") == {"a": "b", "c": "d=e"}
     for bad in ("a", "a=", "=b"):
-        with pytest.raises(RowError, match="is no pair: write it like --map theirs=ours"):
+        with pytest.raises(RowError, match="is not a pair: write it like --map theirs=ours"):
             parse_pairs([bad], "--map")
 
 
@@ -230,8 +231,8 @@ def test_a_value_is_stored_as_the_json_that_it_is_if_every_database_can_hold_it(
         ("\0", "payload has a NUL or half a character: remove it"),
         ("\\\0", "payload has a NUL or half a character: remove it"),
         ("\ud800", "payload has a NUL or half a character: remove it"),
-        (float("nan"), "payload is no JSON (Out of range float values are not JSON compliant: nan): correct it"),
-        (b"a", "payload is no JSON (Object of type bytes is not JSON serializable): correct it"),
+        (float("nan"), "payload is not valid JSON (Out of range float values are not JSON compliant: nan): correct it"),
+        (b"a", "payload is not valid JSON (Object of type bytes is not JSON serializable): correct it"),
     ],
 )
 def test_what_no_database_holds_is_refused_in_words(value: object, words: str) -> None:
@@ -241,9 +242,9 @@ def test_what_no_database_holds_is_refused_in_words(value: object, words: str) -
 
 
 def test_a_number_that_json_does_not_know_is_refused() -> None:
-    with pytest.raises(RowError, match="pipeline_state is no JSON: write it like") as caught:
+    with pytest.raises(RowError, match="pipeline_state is not valid JSON: write it like") as caught:
         row(pipeline_state='{"a": NaN}')
-    assert str(caught.value.__cause__) == "NaN is no JSON"
+    assert str(caught.value.__cause__) == "NaN is not valid JSON"
 
 
 def test_an_empty_text_says_nothing_and_a_field_given_twice_is_taken_from_where_it_says_something() -> None:
@@ -277,7 +278,7 @@ def test_a_payload_column_is_parsed_where_it_is_an_object_or_a_list(data: Any, p
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"data": "[a"}, 'data is no JSON: write it like ["a"] or {"n": 1}'),
+        ({"data": "[a"}, 'data is not valid JSON: write it like ["a"] or {"n": 1}'),
         ({"status": "s" * 50}, f"status is '{'s' * 50}': say what it means with --status {'s' * 40}=STATE"),
         ({"status": "s" * 58}, f"status is '{'s' * 58}': say what it means with --status {'s' * 40}=STATE"),
         ({"status": "s" * 59}, f"status is '{'s' * 56}...: say what it means with --status {'s' * 40}=STATE"),
@@ -340,3 +341,39 @@ def test_a_dotted_column_finds_nothing_in_what_is_no_object(value: Any) -> None:
     rules = Rules(columns={"input.url": "url"})
     found = row(rules, url="https://x.example/own", input=value)
     assert found.key == "https://x.example/own"
+
+
+def test_a_dotted_column_is_read_from_an_object_or_its_json() -> None:
+    rules = Rules(columns={"input.url": "url", "input.meta.n": "retry_count"}, payload_column="input.data")
+    value = {"url": "https://x.example/a", "meta": {"n": 3}, "data": [1]}
+    for given in (value, json.dumps(value), {**value, "meta": json.dumps(value["meta"])}):
+        found = row(rules, input=given)
+        assert (found.key, found.retry_count, found.payload) == ("https://x.example/a", 3, [1])
+    own = row(rules, input=value, url="https://x.example/own", retry_count=5)
+    assert (own.key, own.retry_count) == ("https://x.example/own", 5)
+    assert row(rules, input=value, **{"input.url": "https://x.example/b"}).key == "https://x.example/b"
+    with pytest.raises(RowError, match=r'^input.url is not valid JSON: write it like \["a"\] or {"n": 1}$'):
+        row(rules, input="{")
+
+
+def test_a_step_tells_rows_of_one_piece_of_work_apart_and_stays_in_its_payload() -> None:
+    found = row(crawlSubTask="fetch", other=1)
+    assert (found.step, found.payload) == ("fetch", {"crawlSubTask": "fetch", "other": 1})
+    assert row(sub_task="").step is None
+    with pytest.raises(RowError, match=r"^sub_task has 201 characters, over 200: shorten it$"):
+        row(sub_task="x" * 201)
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [({"_seconds": 5}, 5.0), ({"seconds": "7", "nanos": 1}, 7.0), ({"_seconds": 5, "seconds": 6}, 5.0),
+     ("2025-09-30T12:00:00+00:00", 1_759_233_600.0), ("", None), ({"seconds": None}, None)],
+)  # fmt: skip
+def test_the_end_of_a_row_is_a_moment_however_it_is_written(value: Any, moment: float | None) -> None:
+    assert row(completed_at=value, status="done").ended_at == row(endedAt=value, status="done").ended_at == moment
+
+
+@pytest.mark.parametrize("value", [{"nanos": 1}, {}, "99999999999999999999", 1e300, -1e300])
+def test_what_is_no_moment_is_refused_as_the_end_of_a_row(value: Any) -> None:
+    with pytest.raises(RowError, match=f"^completed_at is .*: {DATE}$"):
+        row(completed_at=value)

@@ -39,7 +39,7 @@ def test_a_path_is_any_sequence_of_texts_and_none_is_the_empty_one() -> None:
         (b"a", "a path is a list of strings, not b'a': write path=[b'a']"),
         (7, "a path is a list of strings, not 7: write path=[7]"),
         (["a"] * (DEPTH_MAX + 1), "a path of 33 elements is too deep: use at most 32"),
-        (["a", 7], "path element 7 is no string: give every element as text"),
+        (["a", 7], "path element 7 is not a string: give every element as text"),
         (["a\0"], "path element 'a\\x00' contains a NUL character: leave it out"),
         (["\ud800"], "path element '\\ud800' contains a lone surrogate: leave it out"),
         (["\xfc" * 513], "a path element of 1026 bytes is too long: use at most 1024, or its hash"),

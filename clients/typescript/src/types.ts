@@ -102,7 +102,7 @@ export interface ErrorBody {
   traceback?: string | null;
 }
 
-/** What an error says about another try. */
+/** Classes of errors, by whether another try is worthwhile. */
 export type ErrorClass = "transient" | "permanent" | "unclassified";
 
 /** The attempt failed; nothing since the last checkpoint is kept. */

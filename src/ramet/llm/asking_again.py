@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from ramet import BoundTask, Context
 from ramet.llm.answers import InvalidAnswer
@@ -37,7 +36,7 @@ def with_fault(request: Request, answer: str, fault: str) -> Request:
         {"role": "assistant", "content": shown or "(no words)"},
         {"role": "user", "content": again},
     )
-    return replace(request, messages=messages, asked_bytes=None)
+    return request._replace(messages=messages, asked_bytes=None)
 
 
 async def invalid_answers(ctx: Context, task_ids: Sequence[str]) -> Mapping[str, str]:

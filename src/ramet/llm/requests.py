@@ -6,15 +6,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Endpoint = Literal["chat", "embeddings"]
 """Of a question: an answer in words, or a vector."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One question to a model. Providers translate it into their own terms."""
 
     key: str
@@ -26,14 +24,14 @@ class Request:
     user, whose content is a text or a list of texts."""
     max_output_tokens: int
     """The most that it may answer, reasoning included; bounds the price."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = {}
     """``temperature``, ``top_p``, ``stop``, ``seed``, ``reasoning_effort``, ...: sent on under the provider's names."""
     schema: Mapping[str, Any] | None = None
     """JSON Schema that the answer must fit; sent on as structured output where the provider knows that."""
     endpoint: Endpoint = "chat"
     row: Mapping[str, Any] | None = None
     """Id and own columns of the row that asks it, where answers are handed on row by row; no part of what is asked."""
-    asked_bytes: int | None = field(default=None, compare=False, repr=False)
+    asked_bytes: int | None = None
     """Bytes of its canonical form without the row, where they were counted."""
 
     @property

@@ -155,15 +155,17 @@ PAYLOAD_BYTES_MAX = 200_000
 
 def item_payload(request: Request, repairs: int | None = None) -> ItemPayload:
     """A question as the payload of its item; ``repairs`` as there."""
-    payload = ItemPayload(
-        model=request.model,
-        messages=tuple(dict(message) for message in request.messages),
-        max_output_tokens=request.max_output_tokens,
-        parameters=dict(request.parameters),
-        answer_schema=None if request.schema is None else dict(request.schema),
-        endpoint=request.endpoint,
-        row=None if request.row is None else dict(request.row),
-        repairs=repairs,
+    payload = ItemPayload.model_validate(
+        {
+            "model": request.model,
+            "messages": request.messages,
+            "max_output_tokens": request.max_output_tokens,
+            "parameters": request.parameters,
+            "answer_schema": request.schema,
+            "endpoint": request.endpoint,
+            "row": request.row,
+            "repairs": repairs,
+        }
     )
     if request.size <= PAYLOAD_BYTES_MAX:
         return payload

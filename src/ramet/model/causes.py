@@ -12,16 +12,16 @@ from ramet.model.lineage.guard import BlockReason
 from ramet.model.reasons import Fact
 
 Sentence = tuple[str | float, ...]
-"""Words, and between them moments (Unix seconds) for whoever writes it down."""
+"""Words, and between them moments (Unix seconds), which the caller formats."""
 
 
 def sentence_text(sentence: Sentence, when: Callable[[float], str]) -> str:
-    """The sentence as text; ``when`` writes its moments."""
+    """Return the sentence as text; ``when`` writes its moments."""
     return "".join(part if isinstance(part, str) else when(part) for part in sentence)
 
 
 class CauseSubject(NamedTuple):
-    """What a cause leads to: a task, a lineage, a resource."""
+    """Subject of a cause: a task, a lineage, a resource."""
 
     what: str
     """``task``, ``lineage``, ``queue``, ``kind``, ``resource`` or ``worker``."""
@@ -36,14 +36,14 @@ class Cause(NamedTuple):
     """A name of :data:`CODES`; it does not change when the words do."""
     words: Sentence
     facts: Mapping[str, Fact]
-    """What the words say, by name: moments in Unix seconds (``*_at``), limits beside their values."""
+    """Facts that the words contain, by name: moments in Unix seconds (``*_at``), limits beside their values."""
     about: CauseSubject | None = None
-    """What is in the way, where that is one thing that can be looked at."""
+    """The one task, lineage or resource that is in the way, where there is one."""
     remedy: str | None = None
-    """What a person can do about it, as a command or a setting; None where nothing helps or nothing is wrong."""
+    """Remedy for the operator, as a command or a setting; None where nothing helps or nothing is wrong."""
 
     def said(self, when: Callable[[float], str] = "{:.0f}".format) -> str:
-        """The words as text; ``when`` writes moments (Unix seconds) for the reader."""
+        """Return the words as text; ``when`` writes moments (Unix seconds) for the reader."""
         return sentence_text(self.words, when)
 
 
@@ -76,18 +76,18 @@ WAITING: Mapping[str, str] = {
     "unserved": "workers live, and none of them serves its kind on its queue",
     "starved": "every slot in which it can run is held by a handler that waits inside for another task",
     "no_worker": "no worker lives",
-    "pulled": "nobody but an invocation or a program takes tasks of its kind",
+    "pulled": "only an invocation or a program takes tasks of its kind",
     "free": "nothing holds it back: the next free worker takes it",
     "looked_at_soon": "what held it back is over, and it is looked at again in a moment",
 }
-"""Of pending tasks."""
+"""Words for the waits of pending tasks."""
 
 RUNNING: Mapping[str, str] = {
     "running": "a worker has it under a lease",
     "stale": "its lease expired, and the next sweep reclaims it",
     "waits_inside": "its handler waits for another task, and holds its slot meanwhile",
 }
-"""Of processing tasks."""
+"""Words for processing tasks."""
 
 ENDED: Mapping[str, str] = {
     "ended": "it is over: the next cause says why",
@@ -114,7 +114,7 @@ ENDED: Mapping[str, str] = {
     "on_end": "what went wrong with its on_end handler",
     "given": "no more is stored than the reason itself",
 }
-"""Of ended tasks: why so, and for failed ones why no retry was made."""
+"""Words for the reasons of ended tasks, and for failed ones why no retry was made."""
 
 REFUSED: Mapping[str, str] = {
     "refused_cancelled": "the lineage, or a task above, was cancelled",
@@ -136,7 +136,7 @@ REFUSED: Mapping[str, str] = {
     "refused_dependency": "it was to come after a task that is not in this lineage",
     "refused_reserve": "a ceiling left no room for the money that the task asked for",
 }
-"""Of spawns that the guard refused, by :class:`ramet.model.lineage.guard.BlockReason`."""
+"""Words for refused spawns, by :class:`ramet.model.lineage.guard.BlockReason`."""
 
 CODES: Mapping[str, str] = {**WAITING, **RUNNING, **ENDED, **REFUSED}
 """Every code of a cause and what it means. The table is complete: tests hold it against the engine's own words."""
@@ -148,7 +148,7 @@ class LimitSource(NamedTuple):
     limit_name: str
     """Field of :class:`ramet.model.lineage.limits.Limits` and of a lineage's row."""
     option: str
-    """Of ``ramet lineage raise``, with what stands for its value."""
+    """Option of ``ramet lineage raise``, with a placeholder for its value."""
 
 
 BOUNDS: Mapping[BlockReason, LimitSource] = {

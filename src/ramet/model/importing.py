@@ -30,7 +30,7 @@ MILLISECONDS_MIN = 100_000_000_000.0
 """A number at least this large is milliseconds: as seconds it would be in the year 5138."""
 
 FORMATS = ("jsonl", "csv", "sqlite")
-"""Of files with rows."""
+"""Formats of files with rows."""
 
 FIELDS = frozenset(
     "id type url status retry_count max_retries error_details parent_item_id tracking_id ancestry_chain spawn_depth "
@@ -62,13 +62,13 @@ STATES: dict[str, TaskState] = {
 """Their word for a state to ours. ``processing`` arrives pending: no claim of another system means anything here."""
 
 ADVANCED = ("pending", "processing", "cancelled", "failed", "skipped", "filtered", "success")
-"""From the least to the most advanced: of rows with one identity the most advanced wins."""
+"""States from the least to the most advanced: of rows with one identity the most advanced wins."""
 
 IMPORTED = "imported"
-"""Where the state of a task that starts at its first stage keeps what its row had: ``stage`` and ``pipeline_state``."""
+"""Name in the state of a task that starts at its first stage for what its row had: ``stage`` and ``pipeline_state``."""
 
 Takeover = Callable[[str | None, dict[str, Any]], tuple[str | None, dict[str, Any]] | None]
-"""From a row's stage and pipeline_state those that a kind's handler goes on from; None: it has to start anew."""
+"""Function from a row's stage and pipeline_state to those at which a kind's handler goes on; None: it starts over."""
 
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _UNSTORABLE_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000|[\ud800-\udfff]")
@@ -80,7 +80,7 @@ class RowError(ValueError):
 
 
 class Rules(NamedTuple):
-    """What the caller decides."""
+    """Rules of an import, chosen by the caller."""
 
     kinds: Mapping[str, str] = {}
     """Their type to our kind; a type that is not named keeps its name."""
@@ -91,9 +91,9 @@ class Rules(NamedTuple):
     payload_column: str | None = None
     """The column that is the payload, as it is; None makes an object of the URL and all other columns."""
     takeovers: Mapping[str, Takeover] = {}
-    """By our kind."""
+    """Takeovers by our kind."""
     held_seconds: Mapping[str, float] = {}
-    """By our kind, how long an ended row holds its unique key at most."""
+    """Most seconds for which an ended row holds its unique key, by our kind."""
 
 
 class ImportedRow(NamedTuple):
@@ -117,15 +117,15 @@ class ImportedRow(NamedTuple):
     stage: str | None
     pipeline_state: Any
     path: list[str] | None
-    """``queueHint``, or ``[documentId]``; of a live row where it stands in line."""
+    """Path from ``queueHint``, or ``[documentId]``; of a live row the place at which it waits."""
     created_at: float | None
     ended_at: float | None = None
     resource: str | None = None
-    """What its kind shares for it."""
+    """Resource that tasks of its kind share."""
     spawn_depth: int = 0
     """Its depth there: where its parent is nowhere, its depth here too."""
     step: str | None = None
-    """Which step of a piece of work it is that has a row for each."""
+    """Step of the row, where a piece of work has a row for each step."""
 
     @property
     def attempts(self) -> int:
@@ -138,7 +138,7 @@ class ImportedRow(NamedTuple):
 
 
 def column_name(name: str, rules: Rules) -> str:
-    """The field that a column is, or its own name."""
+    """Return the field that a column is, or its own name."""
     if name in rules.columns:
         return rules.columns[name]
     snake = _CAMEL.sub("_", name.strip()).lower()
@@ -147,7 +147,7 @@ def column_name(name: str, rules: Rules) -> str:
 
 
 def parse_row(row: Mapping[str, Any], rules: Rules) -> ImportedRow:
-    """A row as what it means here.
+    """Return a row as what it means here.
 
     Raises:
         RowError: a field is missing or makes no sense.
@@ -165,7 +165,7 @@ def parse_row(row: Mapping[str, Any], rules: Rules) -> ImportedRow:
         elif fields.get(name) in (None, ""):
             fields[name] = value
     for column, value in _dotted(row, rules).items():
-        # What stands in an object is for rows that do not say it themselves.
+        # Values of an object count only for rows that lack them.
         name = column_name(column, rules)
         if column == rules.payload_column:
             rest[column] = value
@@ -206,7 +206,7 @@ def parse_row(row: Mapping[str, Any], rules: Rules) -> ImportedRow:
 
 
 def from_first_stage(row: ImportedRow, takeover: Takeover | None) -> ImportedRow:
-    """The row with the stage and the state that its kind's handler goes on from.
+    """Return the row with the stage and the state that its kind's handler goes on from.
 
     Without a word of its kind the handler starts at its first stage: what another queue's stages left is nothing that
     it may take for its own.
@@ -224,7 +224,7 @@ def from_first_stage(row: ImportedRow, takeover: Takeover | None) -> ImportedRow
 
 
 def _dotted(row: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
-    """What columns with dots name: ``input.url`` is ``url`` in the object, or the JSON text, of column ``input``."""
+    """Split columns with dots: ``input.url`` is ``url`` in the object, or the JSON text, of column ``input``."""
     found = {}
     for column in (*rules.columns, rules.payload_column or ""):
         name, *steps = column.split(".")
@@ -239,7 +239,7 @@ def _dotted(row: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
 
 
 def state_on_arrival(state: str) -> str:
-    """The state that a row arrives in: what was running there has to be claimed anew here."""
+    """Return the state in which a row arrives: what was running there has to be claimed here again."""
     return TaskState.PENDING.value if state == TaskState.PROCESSING else state
 
 
@@ -255,7 +255,7 @@ def storable(text: str, what: str) -> str:
 
 
 def as_json(value: Any, what: str, bytes_max: int) -> str:
-    """A value as the JSON text that is stored.
+    """Return a value as the JSON text that is stored.
 
     Raises:
         RowError: JSON has no such value, it is too large, or no database can hold it.
@@ -266,7 +266,7 @@ def as_json(value: Any, what: str, bytes_max: int) -> str:
     except (ValueError, TypeError, RecursionError) as error:
         if isinstance(error, RowError):
             raise
-        raise RowError(f"{what} is no JSON ({error}): correct it") from error
+        raise RowError(f"{what} is not valid JSON ({error}): correct it") from error
     size = len(text.encode())
     if size > bytes_max:
         raise RowError(f"{what} has {size} bytes, over {bytes_max}: keep the large part elsewhere, with a reference")
@@ -289,7 +289,7 @@ def _stored(text: str, name: str) -> str:
 
 
 def _text(fields: Mapping[str, Any], name: str, length_max: int, *, needed: bool = False) -> str:
-    """A field as text; the empty string where it is missing."""
+    """Return a field as text; the empty string where it is missing."""
     value = fields.get(name)
     if isinstance(value, bool) or not isinstance(value, str | int | None):
         raise RowError(f"{name} is {_shown(value)}: give it as text")
@@ -323,11 +323,11 @@ def _parsed(value: Any, name: str) -> Any:
     try:
         return json.loads(value, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise RowError(f'{name} is no JSON: write it like ["a"] or {{"n": 1}}') from error
+        raise RowError(f'{name} is not valid JSON: write it like ["a"] or {{"n": 1}}') from error
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _json(fields: Mapping[str, Any], name: str) -> Any:
@@ -349,7 +349,7 @@ def _strings(fields: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _path(fields: Mapping[str, Any], *, live: bool) -> list[str] | None:
-    """Where a row stands; one that ended keeps what it had, a live one must be able to stand there."""
+    """Return the path of a row; an ended row keeps the one it had, a live one must have a valid path."""
     hint, document = fields.get("queue_hint"), _text(fields, "document_id", PATH_BYTES_MAX)
     if hint is None or hint == "":
         if not document:
@@ -424,7 +424,7 @@ def _moment(fields: Mapping[str, Any], name: str) -> float | None:
 
 
 def advance_of(state: str) -> int:
-    """How far a row has come; larger wins."""
+    """Return how far a row has come, for comparison; larger wins."""
     return ADVANCED.index(state)
 
 
@@ -438,6 +438,6 @@ def parse_pairs(words: Sequence[str], option: str) -> dict[str, str]:
     for word in words:
         left, equals, right = word.partition("=")
         if not equals or not left or not right:
-            raise RowError(f"{option} {word} is no pair: write it like {option} theirs=ours")
+            raise RowError(f"{option} {word} is not a pair: write it like {option} theirs=ours")
         pairs[left] = right
     return pairs

@@ -146,11 +146,11 @@ def text_key(text: str) -> str:
 def json_key(payload: Mapping[str, object]) -> str:
     """Return the key of a payload that came without one: its JSON with sorted names and no spaces, bounded.
 
-    Payloads that are equal as JSON have one key: tuples are arrays, and numbers are equal by value (`1.0` is
-    `1`), while `true` is not `1`. Strings are taken as they are, without NFC. An empty payload is `{}`.
+    Payloads that are equal as JSON have one key: tuples are arrays, and numbers are equal by value (`1.0` is `1`),
+    while `true` is not `1`. Strings are taken as they are, without NFC. An empty payload is `{}`.
 
-    Raises InvalidKey: NaN or an infinity, a name that is no string, a value that JSON does not have, NUL or
-    lone surrogates, more than PAYLOAD_DEPTH_MAX levels (a payload that contains itself).
+    Raises InvalidKey: NaN or an infinity, a name that is not a string, a value that JSON does not have, NUL or lone
+    surrogates, more than PAYLOAD_DEPTH_MAX levels (a payload that contains itself).
     """
     text = json.dumps(
         _json_value(payload, "payload", 0), ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
@@ -159,7 +159,7 @@ def json_key(payload: Mapping[str, object]) -> str:
 
 
 def display_key(key: str) -> str:
-    """A stored key as people read it: that of a payload that is no object is the payload itself, `why` for
+    """Return a stored key as people read it: for a payload that is not an object it is the payload itself, `why` for
     `{"payload":"why"}`. Every other key is shown as it is stored. For pages and lists only: two keys may look alike.
     """
     if not key.startswith(_PAYLOAD) or not key.endswith("}"):
@@ -174,7 +174,7 @@ def display_key(key: str) -> str:
 
 
 def _json_value(value: object, where: str, depth: int) -> object:
-    """A copy of `value` made of JSON's own types, where equal numbers are spelt alike."""
+    """Return a copy of `value` made of JSON's own types, where equal numbers are spelt alike."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -242,7 +242,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 @lru_cache(maxsize=4_096)
 def shape_of(key: str) -> str:
-    """The shape of a canonical key: of a URL the host, path pattern and names of parameters; of a text its pattern.
+    """Return the shape of a canonical key: of a URL the host, path pattern and names of parameters; of a text its
+    pattern.
 
     Digits and dates become ``#``, ids (UUIDs, long hexadecimal, long tokens of letters with digits) ``*``; segments
     that repeat, alone or in a cycle, become ``(a)+``; letters are lower case; of the query only the sorted names stay.
@@ -261,13 +262,14 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def allowed_shapes(texts: Iterable[Any]) -> dict[str, int | None]:
-    """Shapes that a person named, each with how many keys of it a lineage may spawn; None for any number.
+    """Return shapes that a person named, each with the number of keys of it that a lineage may spawn; None for any
+    number.
 
     A text is a shape as ``ramet blocks`` shows it (``x.example/a/#``), the same behind a scheme, or the address of a
     page of that shape; with ``=N`` behind it, at most N. A text with both a scheme and parameters has no such number.
 
     Raises:
-        ValueError: it is no text, or empty.
+        ValueError: it is not a text, or empty.
     """
     found: dict[str, int | None] = {}
     for text in texts:
@@ -284,7 +286,7 @@ def allowed_shapes(texts: Iterable[Any]) -> dict[str, int | None]:
 
 
 def _host(host: str) -> str:
-    """The host without what its owner has any number of: numbered names, ports, addresses of an IPv6 network."""
+    """Return the host without what its owner has any number of: numbered names, ports, addresses of an IPv6 network."""
     found = _HOST.fullmatch(host.lower())
     if found is None:
         return host.lower()
@@ -301,7 +303,7 @@ def _host(host: str) -> str:
 
 
 def _network(name: str) -> str:
-    """An IPv6 address; of one on the internet the network, since its owner has all addresses of that."""
+    """Return an IPv6 address; of one on the internet the network, since its owner has all addresses of that."""
     try:
         number = int(IPv6Address(name[1:-1]))
     except ValueError:
@@ -326,7 +328,9 @@ def _segment(segment: str) -> str:
 
 
 def _name(name: str) -> str:
-    """The name of a parameter; a site that escapes its links once more at every hop adds another ``amp;`` to it."""
+    """Return the name of a parameter; a site that escapes its links once more at every hop adds another ``amp;`` to
+    it.
+    """
     return _folded(_ESCAPED_AGAIN.sub("", name))
 
 
@@ -339,10 +343,10 @@ def _folded(text: str) -> str:
 
 
 def _cycles_folded(parts: Sequence[str], mark: str) -> list[str]:
-    """Neighbours that repeat, alone or as a group, once: a/a/a is (a)+, a/b/a/b is (a/b)+.
+    """Fold neighbours that repeat, alone or as a group: a/a/a is (a)+, a/b/a/b is (a/b)+.
 
     Args:
-        mark: what stands between two parts.
+        mark: the separator between two parts.
     """
     folded, at = [], 0
     while at < len(parts):

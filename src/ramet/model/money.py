@@ -24,13 +24,13 @@ _UNITS = {"cent": NANO_DOLLARS // 100, "nanodollar": 1}
 
 
 def dollars(amount: int | float | Decimal | str) -> int:
-    """So many dollars as the engine counts them: whole nano-dollars. ``Limits(max_cost=dollars(0.05))``.
+    """Return a number of dollars as the engine counts them: whole nano-dollars. ``Limits(max_cost=dollars(0.05))``.
 
     Args:
         amount: a number of dollars, or text of one; what is finer than a nano-dollar is rounded.
 
     Raises:
-        ValueError: it is no number, negative, or over a thousand million dollars.
+        ValueError: it is not a number, negative, or over a thousand million dollars.
     """
     try:
         found = Decimal(repr(amount)) if isinstance(amount, float) else Decimal(amount)
@@ -38,13 +38,13 @@ def dollars(amount: int | float | Decimal | str) -> int:
         found = Decimal("NaN")
     if isinstance(amount, bool) or not found.is_finite() or not 0 <= found <= AMOUNT_MAX // NANO_DOLLARS:
         raise ValueError(
-            f"{amount!r:.60} is no amount of dollars: give a number from 0 to {AMOUNT_MAX // NANO_DOLLARS:,}"
+            f"{amount!r:.60} is not an amount of dollars: give a number from 0 to {AMOUNT_MAX // NANO_DOLLARS:,}"
         )
     return int((found * NANO_DOLLARS).to_integral_value(ROUND_HALF_EVEN))
 
 
 def amount_of(given: object, what: str) -> int:
-    """An amount of money in nano-dollars: a whole number of these, a Decimal of dollars, or text with a unit.
+    """Return an amount of money in nano-dollars: a whole number of these, a Decimal of dollars, or text with a unit.
 
     Raises:
         ValueError: it is none of these, or out of range. A float is refused: it may be meant as either.
@@ -66,7 +66,7 @@ def amount_of(given: object, what: str) -> int:
 
 DAY_SECONDS = 86_400.0
 SETTLING_SECONDS = 10.0
-"""How long a task is put off that would have room once others have settled what they reserved."""
+"""Seconds by which a task is put off that would have room once others have settled their reservations."""
 DAY_SETTING = "cost.day_max"
 GLOBAL_SETTING = "cost.global_max"
 DAY_SOFT_SETTING = "cost.day_soft"
@@ -78,14 +78,14 @@ SOFT_AND_HARD = (
 )
 """Settings of which the first may not be put above the second."""
 ALL_DAYS = -1
-"""Stands in the place of a day for the sums over all of them."""
+"""Value in the place of a day for the sums over all of them."""
 
 
 class ReserveRequest(NamedTuple):
     """Money that a claim wants to be kept for it."""
 
     id: str
-    """Chosen by whoever asks, so that asking again after a lost answer reserves once."""
+    """Id chosen by the caller, so that asking again after a lost answer reserves once."""
     seq: int
     fence: int
     amount: int
@@ -94,26 +94,26 @@ class ReserveRequest(NamedTuple):
     """True where the id is that of a call: what an earlier claim of the task left open under it was perhaps spent, so
     it is booked in full, and this claim gets a reservation of its own."""
     provider_deduplicates: bool = False
-    """Of a named call: its repetition costs nothing, so this claim takes over what an earlier one left open."""
+    """True for a named call whose repetition costs nothing: this claim takes over what an earlier one left open."""
 
 
 class ReserveResult(NamedTuple):
     """The answer to one request."""
 
     id: str
-    """Of the reservation: that of the request, unless an earlier claim reserved under the same name."""
+    """Id of the reservation: that of the request, unless an earlier claim reserved under the same name."""
     refused: str | None = None
     """None when the money is reserved; ``cost``, or why the claim is no longer current."""
     facts: Mapping[str, Any] = {}
-    """Which ceiling left no room, and its sums; :func:`ramet.model.reasons.block_words` writes them out."""
+    """Facts of the ceiling that left no room, and its sums; :func:`ramet.model.reasons.block_words` writes them out."""
     retry_seconds: float | None = None
-    """When asking again makes sense; None when it never will."""
+    """Seconds after which asking again makes sense; None when it never will."""
     actual: int | None = None
-    """What the call cost, when this very reservation was settled before."""
+    """Cost of the call, when this very reservation was settled before."""
 
 
 class ActualCost(NamedTuple):
-    """What a reserved call really cost."""
+    """Actual cost of a reserved call."""
 
     id: str
     amount: int
@@ -121,13 +121,13 @@ class ActualCost(NamedTuple):
 
 
 class BookedCost(NamedTuple):
-    """What is booked for a reservation after it was settled."""
+    """Booking of a reservation after it was settled."""
 
     id: str
     actual: int | None
-    """Nano-dollars; what the first settle said, whoever settles again. None when nobody knows this reservation."""
+    """Nano-dollars that the first settle booked; a later settle changes nothing. None for an unknown reservation."""
     over: int = 0
-    """By how much it exceeded what was reserved."""
+    """Nano-dollars by which it exceeded the reservation."""
 
 
 class Charge(NamedTuple):
@@ -152,7 +152,7 @@ class Ceiling(NamedTuple):
 
     @property
     def reservable(self) -> int | None:
-        """What may be spent and reserved together: the lower of the two."""
+        """Most that may be spent and reserved together: the lower of the two."""
         return self.most if self.soft is None else self.soft if self.most is None else min(self.soft, self.most)
 
     @property
@@ -167,7 +167,7 @@ class Ceiling(NamedTuple):
 
 
 class LineageCost(NamedTuple):
-    """What a lineage cost, nano-dollars."""
+    """Cost of a lineage, nano-dollars."""
 
     tracking_id: str
     spent: int
@@ -178,7 +178,7 @@ class LineageCost(NamedTuple):
 
 
 class KindCost(NamedTuple):
-    """What the tasks of a kind cost in a lineage, nano-dollars."""
+    """Cost of the tasks of a kind in a lineage, nano-dollars."""
 
     kind: str
     calls: int
@@ -188,7 +188,7 @@ class KindCost(NamedTuple):
 
 
 class TaskCost(NamedTuple):
-    """What one task cost, nano-dollars."""
+    """Cost of one task, nano-dollars."""
 
     task_id: str
     kind: str
@@ -202,19 +202,19 @@ class Costs(NamedTuple):
     """Sums of a database, and of one lineage where it was asked for."""
 
     day: Ceiling
-    """Of the present UTC day."""
+    """Cost of the present UTC day."""
     total: Ceiling
     lineages: tuple[LineageCost, ...] = ()
-    """Those that cost something, the dearest first."""
+    """Lineages with a cost, the most expensive first."""
     kinds: tuple[KindCost, ...] = ()
     tasks: tuple[TaskCost, ...] = ()
-    """The dearest first."""
+    """Tasks with a cost, the most expensive first."""
     more: bool = False
     """True when kinds and tasks are those of the latest calls only: there were more than are looked at (20,000)."""
 
 
 def day_of(now: float) -> int:
-    """The UTC day of a moment, days since the epoch."""
+    """Return the UTC day of a moment, days since the epoch."""
     return int(now // DAY_SECONDS)
 
 
@@ -226,7 +226,7 @@ def as_usd(nano_dollars: int) -> str:
 
 
 def nothing_stuck(ceiling: Ceiling) -> int:
-    """Return 0: whoever reserved under a ceiling can give something back."""
+    """Return 0: the holder of a reservation under a ceiling can always give something back."""
     return 0
 
 

@@ -18,7 +18,7 @@ TASK_IDS_MAX = 1_000
 
 
 class BulkAction(StrEnum):
-    """What is done to each of many tasks."""
+    """Actions on each of many tasks."""
 
     RETRY = "retry"
     """New attempts for ended tasks, under their old identity."""
@@ -45,7 +45,7 @@ _MEANT: Mapping[BulkAction, frozenset[TaskState]] = {
 
 @dataclass(frozen=True, slots=True)
 class TaskFilter:
-    """Which tasks are meant: those to which all that is given applies.
+    """Filter of tasks: it selects those to which all given conditions apply.
 
     Raises:
         ValueError: a state does not exist, or a moment is not a finite number.
@@ -61,15 +61,15 @@ class TaskFilter:
     since: float | None = None
     """Ended at or after this moment, Unix seconds; live tasks: created."""
     lineage_prefix: str | None = None
-    """How the tracking id begins."""
+    """Prefix of the tracking id."""
     tracking_id: str | None = None
-    """Of this lineage."""
+    """Lineage of the tasks."""
     task_ids: Sequence[str] = ()
-    """Of these tasks only, at most 1,000."""
+    """Ids of the only tasks that are meant, at most 1,000."""
     path: Sequence[str] = ()
-    """At this path or below it, in its queue."""
+    """Path of the tasks, or a prefix of it, in its queue."""
     queue: str | None = None
-    """In this queue; with a path ``default`` where none is given."""
+    """Queue of the tasks; with a path ``default`` where none is given."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", frozenset(TaskState(state) for state in self.states))
@@ -93,7 +93,7 @@ class TaskFilter:
                 check_text(name.replace("_", " "), text, characters_max=most)
 
     def wanted(self, act: BulkAction) -> frozenset[TaskState]:
-        """The states of the tasks that an act is about.
+        """Return the states of the tasks that an act is about.
 
         Raises:
             ValueError: a state was named from which the act leads nowhere.
@@ -118,7 +118,7 @@ class TaskFilter:
         )
 
     def facts(self, act: BulkAction) -> dict[str, Any]:
-        """The filter as JSON, for the record."""
+        """Return the filter as JSON, for the record."""
         given = {
             "kind": self.kind, "error": self.error, "since": self.since, "lineage_prefix": self.lineage_prefix,
             "path": list(self.path), "queue": self.queue, "tracking_id": self.tracking_id,
@@ -133,9 +133,9 @@ class BulkSelection(NamedTuple):
     act: BulkAction
     filter: TaskFilter
     task_ids: tuple[str, ...]
-    """In the order in which they were created."""
+    """Ids in the order in which the tasks were created."""
     counts: Mapping[tuple[str, str], int]
-    """How many of each kind and state."""
+    """Number of tasks of each kind and state."""
 
     @classmethod
     def of(cls, act: BulkAction, wanted: TaskFilter, tasks: Collection[tuple[str, str, str]]) -> BulkSelection:
@@ -145,12 +145,12 @@ class BulkSelection(NamedTuple):
 
 
 class BulkResult(NamedTuple):
-    """What became of them."""
+    """Result of an act on many tasks."""
 
     done: tuple[str, ...]
     """Ids of those on which the act took effect."""
     left: Mapping[str, str]
-    """Why others were left as they are, by id."""
+    """Reasons why others were left as they are, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +163,11 @@ class AuditEntry:
     """Unix seconds by the store's clock."""
     by: str
     act: str
-    """What was done: ``raise_limits``, ``reoffer``, ``stop_list_add``, ..."""
+    """Act that was done: ``raise_limits``, ``reoffer``, ``stop_list_add``, ..."""
     subject: str
-    """What it was done to: a tracking id, a setting, an entry of the deny list."""
+    """Subject of the act: a tracking id, a setting, an entry of the deny list."""
     tracking_id: str | None
     """The lineage that it concerns; it is pruned with that lineage. None for what concerns all."""
     reason: str | None
     detail: Json
-    """What exactly changed; its shape depends on the act."""
+    """Change in detail; its shape depends on the act."""

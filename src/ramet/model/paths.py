@@ -16,27 +16,29 @@ from typing import Any, NamedTuple
 DEPTH_MAX = 32
 """Elements of a path: each is a row for as long as the task lives."""
 ELEMENT_BYTES_MAX = 1_024
-"""Of one element, as UTF-8."""
+"""Most bytes of one element, as UTF-8."""
 STRIPES = 1_024
-"""Into so many parts the paths are divided by their first element; tickets of one part are drawn one by one."""
+"""Number of parts into which the paths are divided by their first element; tickets of one part are drawn one by one."""
 SCOPES = ("queue", "lineage")
 """``queue``: conflicts with every task of its queue; ``lineage``: with those of its own lineage only."""
 ON_DEPENDENCY_FAILURE = ("skip", "run")
 ROOT = "root"
-"""How the empty path is shown."""
+"""Text that shows the empty path."""
 
 DEFAULT_QUEUE = "default"
-"""Where a path belongs whose queue is not named."""
+"""Queue of a path that names none."""
 
 PathElements = tuple[str, ...]
 
 
 class InvalidPath(ValueError):
-    """Raised by submits, spawns and ``path_key``: this is no path. The message names what is wrong and what to give."""
+    """Raised by submits, spawns and ``path_key`` for an invalid path. The message names what is wrong and what to
+    give.
+    """
 
 
 class PathRule(NamedTuple):
-    """What a task says about its path."""
+    """Path of a task, as its handler gives it."""
 
     elements: PathElements
     """Never empty."""
@@ -55,7 +57,7 @@ class PathRule(NamedTuple):
 
 
 def path_of(elements: Sequence[str] | None) -> PathElements:
-    """The path as it is stored; empty for None.
+    """Return the path as it is stored; empty for None.
 
     Raises:
         InvalidPath: one line that says what is wrong with it.
@@ -85,7 +87,7 @@ def some_path(elements: Sequence[str] | None) -> PathElements:
 
 def _check(element: object) -> None:
     if not isinstance(element, str):
-        raise InvalidPath(f"path element {element!r} is no string: give every element as text")
+        raise InvalidPath(f"path element {element!r} is not a string: give every element as text")
     if "\0" in element:
         raise InvalidPath(f"path element {element!r} contains a NUL character: leave it out")
     try:
@@ -97,13 +99,13 @@ def _check(element: object) -> None:
 
 
 def conflict(a: Sequence[str], b: Sequence[str]) -> bool:
-    """True when two tasks on these paths may not run at the same time."""
+    """Return True when two tasks on these paths may not run at the same time."""
     shorter = min(len(a), len(b))
     return shorter > 0 and tuple(a[:shorter]) == tuple(b[:shorter])
 
 
 def path_key(elements: Sequence[str]) -> str:
-    """The path in one line for people: joined by ``:``, with ``:`` and ``%`` in elements escaped.
+    """Return the path in one line for people: joined by ``:``, with ``:`` and ``%`` in elements escaped.
 
     >>> path_key(["doc1", "a:b"])
     'doc1:a%3Ab'
@@ -117,13 +119,13 @@ def path_text(elements: PathElements) -> str | None:
 
 
 def path_from(text: str | None) -> PathElements:
-    """The path that :func:`path_text` wrote."""
+    """Return the path that :func:`path_text` wrote."""
     return tuple(json.loads(text)) if text else ()
 
 
 @lru_cache(maxsize=65_536)
 def nodes_of(elements: PathElements, queue: str, owner: str = "") -> tuple[int, ...]:
-    """A number for each prefix, the shortest first and the path itself last, as the database knows them.
+    """Return a number for each prefix, the shortest first and the path itself last, as the database knows them.
 
     64 bits of a hash. Two prefixes that share a number by chance would only wait for each other without need.
 
@@ -143,12 +145,12 @@ def nodes_of(elements: PathElements, queue: str, owner: str = "") -> tuple[int, 
 
 
 def stripe_of(nodes: Sequence[int]) -> int:
-    """Which part of all paths this one belongs to: conflicting paths always share it."""
+    """Return the part of all paths that this one belongs to: conflicting paths always share it."""
     return nodes[0] % STRIPES
 
 
 BEHIND_MAX = 1_000
-"""So many tasks before or behind another are counted; more are said to be at least as many."""
+"""Most tasks before or behind another that are counted; a larger number is given as at least this."""
 
 
 class PathTask(NamedTuple):
@@ -161,7 +163,7 @@ class PathTask(NamedTuple):
     state: str
     """An ended task is listed as long as a worker may still run it: until then it holds its path."""
     wait: str | None
-    """Why it is not taken while it is pending (:class:`ramet.model.task.task.Wait`)."""
+    """Wait that keeps a pending task from being claimed (:class:`ramet.model.task.task.Wait`)."""
     path: PathElements
     queue: str
     scope: str
@@ -171,7 +173,7 @@ class PathTask(NamedTuple):
     gave_up: bool
     """It had a ticket and gave it up, or comes after one that did: it takes a new one in time."""
     holds: bool
-    """Nobody before it conflicts: it runs, or it is the next that may."""
+    """True when no task before it conflicts: it runs, or it is the next that may."""
     waits_for: str | None
     """Id of the latest task before it that conflicts; when that one ends, it is looked at again."""
     since: float
@@ -182,7 +184,7 @@ class PathTask(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it stands, in a word: ``runs``, ``next``, ``waits``, ``after``, ``gave up`` or ``ended``."""
+        """Place of the task in one word: ``runs``, ``next``, ``waits``, ``after``, ``gave up`` or ``ended``."""
         if self.state == "processing":
             return "runs"
         if self.state != "pending":
@@ -200,7 +202,7 @@ class PathPause(NamedTuple):
     path: PathElements
     queue: str
     tracking_id: str | None
-    """Of a path of scope ``lineage`` its lineage."""
+    """Lineage of a path of scope ``lineage``."""
     paused_at: float
     """Unix seconds."""
     paused_by: str
@@ -221,7 +223,9 @@ class PathPage(NamedTuple):
 
 
 class PathChain(NamedTuple):
-    """Where a task stands in line, what it waits for, and what that waits for, up to the one that runs."""
+    """Chain of tasks that wait by path: the place of a task, what it waits for, and what that waits for, up to the one
+    that runs.
+    """
 
     task: PathTask
     """The one that was asked about."""
@@ -230,14 +234,15 @@ class PathChain(NamedTuple):
     steps: tuple[PathTask, ...]
     """The task that it waits for, then the one that that one waits for, and so on."""
     more: int
-    """At least so many tasks are before the last of the steps, when there are too many to tell; else 0."""
+    """Least number of tasks before the last of the steps, when there are too many to list; else 0."""
     end: PathTask | None
-    """What the chain ends in: a task that waits for no path. None for one that waits for none itself, and when what it
-    waited for has just ended."""
+    """Last task of the chain: one that waits for no path. None for a task that waits for none itself, and when what it
+    waited for has just ended.
+    """
 
 
 class PathImpact(NamedTuple):
-    """How much waits for a lineage."""
+    """Number of tasks that wait for a lineage."""
 
     tasks: int
     """Tasks of other lineages that cannot begin before one of this lineage ends, directly or in turn."""

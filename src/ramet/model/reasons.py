@@ -127,7 +127,9 @@ _ENDS: Mapping[str, Callable[[_Facts], str]] = {
     "wait_cycle": "task {task} waits for this one".format_map,
     "task_deadline": lambda facts: outer(facts["own"]),
 }
-"""What reasons of ends say beyond their code; those that are not here say no more, or the text that they were given."""
+"""Templates of reasons of ends; a code that is missing here has no more to say than itself, or the text that it was
+given.
+"""
 _WITHOUT_CODE = frozenset({"cancelled", "given", "imported", "on_end_overdue", "over_before_import"})
 """Codes that their words do not begin with."""
 

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import NamedTuple
-from zoneinfo import ZoneInfo
-
-from cronsim import CronSim, CronSimError
+from typing import TYPE_CHECKING, NamedTuple
 
 from ramet.model.values import seconds
 
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
 SCHEDULE_SECONDS_MIN = 1.0
 CLOCK_BACK_SECONDS = 60.0
-"""A clock that went back by more than this makes a schedule look for its next slot anew."""
+"""Seconds; a clock that went back by more than this makes a schedule compute its next slot again."""
 MISSED_MAX = 1_000
 """Missed slots are counted up to here; more are that many "or more"."""
 NAME = re.compile(r"[\w.:/+-]{1,200}")
@@ -37,7 +37,7 @@ MACROS = {
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When slots are: a cron expression in a time zone, or every so many seconds.
+    """Times of slots: a cron expression in a time zone, or an interval in seconds.
 
     Cron expressions have the five fields of Debian's cron and its rules when clocks change: a job at a fixed time runs
     once on either day, right after the gap when its time was skipped; a job with ``*`` in its minutes or hours goes by
@@ -57,6 +57,8 @@ class Timing:
         if self.every_seconds is not None:
             seconds("every_seconds", self.every_seconds, least=SCHEDULE_SECONDS_MIN)
             return
+        from cronsim import CronSimError
+
         self._zone()
         try:
             first = next(self._cron(0.0), None)
@@ -69,6 +71,8 @@ class Timing:
             raise ValueError(f"the cron expression {self.cron!r} never comes: no such day exists")
 
     def _zone(self) -> ZoneInfo:
+        from zoneinfo import ZoneInfo
+
         try:
             return ZoneInfo(self.timezone)
         except (LookupError, ValueError, OSError) as error:
@@ -82,7 +86,7 @@ class Timing:
         return self._cron(moment) if self.every_seconds is None else self._interval(moment, self.every_seconds)
 
     def next_after(self, moment: float) -> float:
-        """The first slot later than ``moment``."""
+        """Return the first slot later than ``moment``."""
         return next(self.after(moment))
 
     def _interval(self, moment: float, every: float) -> Iterator[float]:
@@ -93,6 +97,8 @@ class Timing:
             number += 1
 
     def _cron(self, moment: float) -> Iterator[float]:
+        from cronsim import CronSim, CronSimError
+
         assert self.cron is not None
         expression = MACROS.get(self.cron.strip().lower(), self.cron)
         if len(expression.split()) != 5:
@@ -106,7 +112,9 @@ class Timing:
                 yield at
 
     def latest(self, first: float, now: float, count: int) -> list[float]:
-        """The last ``count`` slots from ``first`` to ``now``, both included; looks back no further than it must."""
+        """Return the last ``count`` slots from ``first`` to ``now``, both included; looks back no further than it
+        must.
+        """
         back = 3_600.0
         while True:
             start = max(first - 0.001, now - back)
@@ -116,7 +124,7 @@ class Timing:
             back *= 4
 
     def count(self, first: float, now: float) -> int:
-        """How many slots there are from ``first`` to ``now``, counted up to a little over :data:`MISSED_MAX`."""
+        """Return the number of slots from ``first`` to ``now``, counted up to a little over :data:`MISSED_MAX`."""
         most = MISSED_MAX + 100
         return sum(1 for _ in islice(takewhile(lambda at: at <= now, self.after(first - 0.001)), most))
 
@@ -140,19 +148,19 @@ class Schedule(NamedTuple):
     overlap: str
     """``skip``: a slot is skipped while the last run is not over. ``allow``: they may overlap."""
     catch_up: int
-    """How many of the slots that nobody ran in time are run late, the newest of them; the others are missed."""
+    """Number of slots not run in time that are run late, the newest of them; the others are missed."""
     state: str
     """``active`` or ``paused``."""
     declared_by: str
     """``app``: by a decorator, renewed at every start of a worker; ``person``: at run time."""
     reason: str | None
-    """Why it is paused."""
+    """Reason of its pause."""
     created_at: float
     updated_at: float
     planned_at: float
-    """When ``next_at`` was found, by the store's clock."""
+    """Moment at which ``next_at`` was computed, by the store's clock."""
     next_at: float
-    """The next slot; what is between now and then is nobody's business."""
+    """Moment of the next slot; until then the schedule needs no look."""
     last_slot: float | None
     last_tracking_id: str | None
     """The newest run."""
@@ -167,7 +175,7 @@ class Schedule(NamedTuple):
 
 
 class ScheduleSlot(NamedTuple):
-    """What became of a slot; exactly the columns of its row."""
+    """Outcome of a slot; exactly the columns of its row."""
 
     schedule: str
     slot_at: float
@@ -176,28 +184,28 @@ class ScheduleSlot(NamedTuple):
     tracking_id: str | None
     reason: str | None
     slots: int
-    """How many slots this row stands for: more than 1 for missed ones, up to :data:`MISSED_MAX`."""
+    """Number of slots that this row covers: more than 1 for missed ones, up to :data:`MISSED_MAX`."""
     decided_at: float
 
 
 class SchedulePlan(NamedTuple):
-    """What is to be done about a schedule now."""
+    """Actions that are due for a schedule now."""
 
     run: tuple[float, ...]
     """Slots to run, ascending."""
     missed: int
     missed_from: float | None
-    """The oldest slot that nobody will run."""
+    """Oldest slot that will not be run."""
     next_at: float
     """The slot after all of these."""
 
 
 def plan(schedule: Schedule, now: float) -> SchedulePlan | None:
-    """What has come since somebody last looked; None when nothing has.
+    """Return the slots that have come since the last look; None when there are none.
 
-    Slots that nobody ran in time: the newest ``catch_up`` of them run late, the others are missed. However long nobody
-    looked, and however far a clock was set forward, that is all: no storm of slots. A clock set back finds its next
-    slot anew; those that were decided before are not decided twice (the database holds that).
+    Of slots that were not run in time the newest ``catch_up`` of them run late, the others are missed. However long ago
+    the last look was, and however far a clock was set forward, that is all: no storm of slots. A clock set back
+    computes its next slot again; those that were decided before are not decided twice (the database holds that).
     """
     timing = schedule.timing
     if schedule.next_at > now:
@@ -215,13 +223,13 @@ def plan(schedule: Schedule, now: float) -> SchedulePlan | None:
 
 
 def slot_name(slot_at: float) -> str:
-    """The slot's moment as it stands in tracking ids: ``2026-03-29T01:00:00Z``."""
+    """Return the slot's moment as written in tracking ids: ``2026-03-29T01:00:00Z``."""
     moment = datetime.fromtimestamp(slot_at, UTC)
     return moment.isoformat().replace("+00:00", "Z")
 
 
 def slot_tracking_id(name: str, slot_at: float) -> str:
-    """The tracking id of a slot's run, the same for whoever computes it."""
+    """Return the tracking id of a slot's run; it is the same for every worker that computes it."""
     return f"{name}@{slot_name(slot_at)}"
 
 
@@ -237,7 +245,7 @@ def schedule_slot(tracking_id: str) -> tuple[str, datetime] | None:
 
 
 def check_name(name: str) -> str:
-    """The name of a schedule, when it may be one.
+    """Return the name of a schedule, when it may be one.
 
     Raises:
         ValueError: with what to give instead.

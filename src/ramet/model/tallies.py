@@ -29,11 +29,11 @@ RETRIES = 5
 ENDS = ("success", "filtered", "skipped", "failed", "cancelled")
 """Terminal states, in the order of their columns."""
 OUTCOMES = ("success", "filtered", "skipped", "error", "snooze", "continue", "lost", "returned", "ended")
-"""What :attr:`ramet.model.task.task.Attempt.outcome` may be, in the order of the columns."""
+"""Values of :attr:`ramet.model.task.task.Attempt.outcome`, in the order of the columns."""
 RETRIED = ("success", "error")
-"""Outcomes that are told by retry count."""
+"""Outcomes that are counted by retry count."""
 WORDS_MAX = 50
-"""Reasons of one sort that are told apart; what comes later counts as :data:`OTHER`."""
+"""Most reasons of one sort that are counted apart; later ones count as :data:`OTHER`."""
 OTHER = "other"
 
 _RESERVE = "reserve"
@@ -54,7 +54,7 @@ COLUMNS: tuple[str, ...] = (
 """Every number of a tally, by name. Those of creation come first."""
 PLACE: Mapping[str, int] = {name: at for at, name in enumerate(COLUMNS)}
 CREATION = PLACE["revived"]
-"""So many of the columns are about creation."""
+"""Number of columns that are about creation."""
 ZERO: tuple[int, ...] = (0,) * len(COLUMNS)
 
 _END = {state: PLACE[f"ended_{state}"] for state in ENDS}
@@ -67,7 +67,7 @@ _MICROSECONDS = 1_000_000
 
 
 class Histogram(NamedTuple):
-    """How long something took, in how many cases."""
+    """Durations in buckets, with the number of cases in each."""
 
     counts: tuple[int, ...]
     """One for each of :data:`BUCKETS_SECONDS`, then one for what is beyond the last. Not cumulative."""
@@ -76,19 +76,19 @@ class Histogram(NamedTuple):
 
     @property
     def count(self) -> int:  # type: ignore[override]  # the word for it; a tuple's own is not needed
-        """How many cases there are."""
+        """Number of cases."""
         return sum(self.counts)
 
 
 class Tally(NamedTuple):
-    """What happened to the tasks of one kind in one span of time."""
+    """Counts of what happened to the tasks of one kind in one span of time."""
 
     kind: str
     """Empty for the sum of all kinds."""
     at: float
-    """When the span begins, in Unix seconds; 0.0, with ``seconds`` 0.0, for all time."""
+    """Begin of the span, Unix seconds; 0.0, with ``seconds`` 0.0, for all time."""
     seconds: float
-    """How long it is."""
+    """Length of the span in seconds."""
     created: int
     revived: int
     ended: Mapping[str, int]
@@ -102,9 +102,11 @@ class Tally(NamedTuple):
     chains: tuple[int, ...]
     """Tasks ended by the chain depth that they reached, from 0 to :data:`CHAINS`, then deeper."""
     waited: Histogram
-    """From when an attempt was due to its claim. Attempts that were handed back are in neither histogram."""
+    """Seconds from the moment that an attempt was due to its claim. Attempts that were handed back are in neither
+    histogram.
+    """
     ran: Histogram
-    """From an attempt's claim to its outcome."""
+    """Seconds from an attempt's claim to its outcome."""
 
     @property
     def live(self) -> int:
@@ -113,14 +115,14 @@ class Tally(NamedTuple):
 
 
 class ReasonTally(NamedTuple):
-    """How often something had one reason, for one kind in one span of time."""
+    """Count of one reason, for one kind in one span of time."""
 
     what: str
     """``failed``, ``skipped``, ``filtered``, ``cancelled``: tasks that ended so; ``retry``: attempts that are followed
     by another; ``blocked``: spawns that the guard refused."""
     kind: str
     reason: str
-    """The first word (:func:`first_word`); at most :data:`WORDS_MAX` are told apart of each ``what``."""
+    """The first word (:func:`first_word`); at most :data:`WORDS_MAX` are counted apart for each ``what``."""
     at: float
     seconds: float
     count: int  # type: ignore[assignment]  # the word for it; a tuple's own is not needed
@@ -133,14 +135,16 @@ class Tallies(NamedTuple):
     reasons: tuple[ReasonTally, ...]
 
     def total(self, kind: str | None = None) -> Tally:
-        """The sum of all spans, of one kind or of all."""
+        """Return the sum of all spans, of one kind or of all."""
         chosen = [row for row in self.rows if kind is None or row.kind == kind]
         at = min((row.at for row in chosen), default=0.0)
         end = max((row.at + row.seconds for row in chosen), default=0.0)
         return tally_of(kind or "", at, end - at, added(map(numbers_of, chosen)))
 
     def refused(self, kind: str | None = None) -> Counter[str]:
-        """How many spawns the guard refused, by reason, of one kind or of all; a refused ``ctx.reserve`` is none."""
+        """Return the number of spawns that the guard refused, by reason, of one kind or of all; a refused
+        ``ctx.reserve`` does not count.
+        """
         found: Counter[str] = Counter()
         for reason in self.reasons:
             if reason.what == "blocked" and reason.reason != _RESERVE and kind in (None, reason.kind):
@@ -149,7 +153,7 @@ class Tallies(NamedTuple):
 
 
 def tally_of(kind: str, at: float, seconds: float, numbers: Sequence[int]) -> Tally:
-    """A tally from its numbers, in the order of :data:`COLUMNS`."""
+    """Return a tally from its numbers, in the order of :data:`COLUMNS`."""
     return Tally(
         kind, at, seconds,
         created=numbers[0],
@@ -165,7 +169,7 @@ def tally_of(kind: str, at: float, seconds: float, numbers: Sequence[int]) -> Ta
 
 
 def numbers_of(tally: Tally) -> list[int]:
-    """The inverse of :func:`tally_of`."""
+    """Return the numbers of a tally: the inverse of :func:`tally_of`."""
     return [
         tally.created, *tally.depths, tally.revived,
         *(tally.ended[state] for state in ENDS),
@@ -178,7 +182,7 @@ def numbers_of(tally: Tally) -> list[int]:
 
 
 def added(several: Iterable[Sequence[int]]) -> list[int]:
-    """The sum of such rows of numbers."""
+    """Return the sum of such rows of numbers."""
     total: list[int] = [*ZERO]
     for numbers in several:
         total = [*map(add, total, numbers)]
@@ -195,7 +199,7 @@ def count_created(numbers: list[int], depth: int, times: int) -> None:
 
 
 def count_revived(numbers: list[int], times: int) -> None:
-    """Ended tasks live again."""
+    """Count ended tasks that live again."""
     numbers[_REVIVED] += times
 
 
@@ -208,7 +212,9 @@ def count_ended(numbers: list[int], state: str, chain_depth: int, times: int) ->
 def count_attempt(
     numbers: list[int], outcome: str, retry_count: int, times: int, *, waited_seconds: float, ran_seconds: float
 ) -> None:
-    """Attempts ended with this outcome. One that was handed back is none of which a time would tell anything."""
+    """Count attempts that ended with this outcome. One that was handed back does not count: its time would mean
+    nothing.
+    """
     numbers[_ATTEMPTS[outcome]] += times
     if outcome == _UNTRIED:
         return
@@ -230,8 +236,8 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,39}")
 
 
 def first_word(reason: str | None) -> str:
-    """Return what of a reason is counted: its code, and of a handler's or a person's text what stands before the first
-    colon, where that is one word of at most 40 ASCII letters, digits, ``_``, ``.`` and ``-``. Anything else is
+    """Return the part of a reason that is counted: its code, and of a handler's or a person's text the part before the
+    first colon, where that is one word of at most 40 ASCII letters, digits, ``_``, ``.`` and ``-``. Anything else is
     :data:`OTHER`: free text may say anything at all.
     """
     return code_of(reason) or _word((reason or "").partition(":")[0])

@@ -14,7 +14,7 @@ TIMELINE_ROWS = 100
 TIMELINE_CHILDREN = 8
 """Children of each task below the first level that are among them."""
 SPAN_ATTEMPTS = 20
-"""Attempts of one task whose spans are told apart, the newest; those before them are one span."""
+"""Attempts of one task with a span each, the newest; those before them share one span."""
 SLOW_LOOKS_MAX = 20_000
 """Most tasks among which the slowest are searched."""
 SLOWEST = 25
@@ -29,14 +29,14 @@ class SpanKind(StrEnum):
     """Activity of a task in a span of time."""
 
     WAITING = "waiting"
-    """For a worker, its turn, or the time that it was submitted for."""
+    """Waiting for a worker, its turn, or the time that it was submitted for."""
     RUNNING = "running"
     FAILED = "failed"
     """It ran, and the attempt ended with an error or was lost."""
     BACKING_OFF = "backing_off"
-    """For the next attempt after an error, or because it snoozed."""
+    """Waiting for the next attempt after an error, or because it snoozed."""
     JOINED = "joined"
-    """For other tasks of its lineage."""
+    """Waiting for other tasks of its lineage."""
     EARLIER = "earlier"
     """Attempts before the newest :data:`SPAN_ATTEMPTS`."""
 
@@ -112,7 +112,7 @@ class Life(NamedTuple):
     created_at: float
     finished_at: float | None
     claimed_at: float | None
-    """Of the claim that it is under."""
+    """Begin of its current claim."""
     wait: str | None
     came_after: bool = False
     """It was created to wait for other tasks first."""

@@ -32,7 +32,7 @@ def sampled(tracking_id: str, ratio: float) -> bool:
 
 
 def traceparent(tracking_id: str, span_id: int, *, traced: bool) -> str:
-    """The header of W3C Trace Context for calls made under a span."""
+    """Return the header of W3C Trace Context for calls made under a span."""
     return f"00-{trace_id(tracking_id):032x}-{span_id:016x}-{int(traced):02x}"
 
 

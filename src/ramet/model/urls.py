@@ -67,9 +67,9 @@ _CANONICAL = re.compile(
 
 
 class InvalidUrl(ValueError):
-    """The text is no http or https URL that can be brought to a canonical form; the message says what to do.
+    """The text is not an http or https URL that can be brought to a canonical form; the message says what to do.
 
-    The message is one line and shows nothing of what stands before an `@`.
+    The message is one line and shows nothing of the part before an `@`.
     """
 
 
@@ -138,7 +138,7 @@ def _authority(authority: str, scheme: str, drop_www: bool) -> str:
 
 
 def _host(raw: str) -> str:
-    """The ASCII form of a host name; a host whose last label is a number is an IPv4 address or nothing."""
+    """Return the ASCII form of a host name; a host whose last label is a number is an IPv4 address or nothing."""
     host = raw
     try:
         if "%" in host:

@@ -17,13 +17,15 @@ from typing import Any, NamedTuple
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict of such."""
 NAME_BYTES_MAX = 255
-"""Of the name of a kind or a queue and of a tracking_id, in UTF-8: beside the longest key they fit an index entry."""
+"""Most bytes of the name of a kind or a queue and of a tracking_id, in UTF-8: beside the longest key they fit an index
+entry.
+"""
 BY_CHARACTERS_MAX = 200
-"""Of the name of a person."""
+"""Most characters of the name of a person."""
 REASON_CHARACTERS_MAX = 2_000
-"""Of why something was done, and of an error: a handler's are cut there, a person's are refused beyond."""
+"""Most characters of a reason, and of an error: a handler's are cut there, a person's are refused beyond."""
 PROGRESS_CHARACTERS_MAX = 2_000
-"""Of the note of a task's progress; cut there."""
+"""Most characters of the note of a task's progress; cut there."""
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -44,17 +46,17 @@ def storable(text: str, characters_max: int | None = None) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """The text with its line ends, and whatever else is not to be seen, written as escapes."""
+    """Return the text with its line ends, and whatever else is not to be seen, written as escapes."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def check_text(what: str, text: object, *, characters_max: int | None = None, bytes_max: int | None = None) -> str:
-    """The text, if it can be stored and is short enough.
+    """Return the text, if it can be stored and is short enough.
 
     Raises:
-        InvalidText: it cannot, is not, or is no text at all.
+        InvalidText: it cannot, is not, or is not a text at all.
     """
     if not isinstance(text, str):
         raise InvalidText(f"{what} is a {type(text).__name__}: give text")
@@ -68,7 +70,7 @@ def check_text(what: str, text: object, *, characters_max: int | None = None, by
 
 
 def check_name(what: str, text: object) -> str:
-    """The name of a kind, a queue or a lineage, if it can be one.
+    """Return the name of a kind, a queue or a lineage, if it can be one.
 
     Raises:
         InvalidText: it is empty, cannot be stored, or is longer than `NAME_BYTES_MAX`.
@@ -84,11 +86,11 @@ def _shown(text: str) -> str:
 
 
 INTEGER_MAX = 2**63 - 1
-"""Of a whole number in either database; the least is ``-INTEGER_MAX - 1``."""
+"""Largest whole number in either database; the least is ``-INTEGER_MAX - 1``."""
 INTEGER_DIGITS_MAX = 4_300
-"""Of a whole number in a JSON value: what Python itself, and every reader here, takes."""
+"""Most digits of a whole number in a JSON value: the most that Python itself, and every reader here, accepts."""
 INTEGER_BITS_MAX = 14_280
-"""Of one that surely has no more digits than that."""
+"""Most bits of a whole number that surely has no more digits than that."""
 SECONDS_LEAST = 0.001
 """Shortest deadline of a task."""
 SECONDS_MAX = 100 * 365.25 * 86_400.0
@@ -106,10 +108,10 @@ class InvalidNumber(ValueError):
 
 
 def seconds(what: str, value: object, *, least: float = 0.0, most: float = SECONDS_MAX) -> float:
-    """A length of time.
+    """Return a length of time in seconds.
 
     Raises:
-        InvalidNumber: it is no number from ``least`` to ``most``; ``Decimal`` and ``timedelta`` are none either.
+        InvalidNumber: it is not a number from ``least`` to ``most``; ``Decimal`` and ``timedelta`` are none either.
     """
     if type(value) is float and least <= value <= most:
         return value
@@ -119,7 +121,7 @@ def seconds(what: str, value: object, *, least: float = 0.0, most: float = SECON
 
 
 def seconds_from_now(what: str, value: object) -> float:
-    """A moment as seconds from now; what is past is given with a minus.
+    """Return a moment as seconds from now; what is past is given with a minus.
 
     Raises:
         InvalidNumber: as :func:`seconds`.
@@ -143,7 +145,7 @@ def finite(what: str, value: object) -> float:
 
 
 def whole(what: str, value: object, *, least: int = 0, most: int = COUNT_MAX) -> int:
-    """A whole number.
+    """Return a whole number.
 
     Raises:
         InvalidNumber: it is none from ``least`` to ``most``.
@@ -165,16 +167,16 @@ def integer(what: str, value: object) -> int:
 
 
 def priority(what: str, value: object) -> int:
-    """A priority.
+    """Return a priority.
 
     Raises:
-        InvalidNumber: it is no whole number, or out of range.
+        InvalidNumber: it is not a whole number, or out of range.
     """
     return whole(what, value, least=-PRIORITY_MAX, most=PRIORITY_MAX)
 
 
 def shown(value: object) -> str:
-    """A value for a message: a whole number may have more digits than Python itself writes."""
+    """Return a value for a message: a whole number may have more digits than Python itself writes."""
     if isinstance(value, int) and abs(value) > INTEGER_MAX:
         return f"a number of about {math.log10(abs(value)):.0f} digits"
     return f"{value!r:.60}"
@@ -185,7 +187,7 @@ def _is_number(value: object, of: type) -> bool:
 
 
 def read_json(text: str | bytes) -> Any:
-    """The value of a JSON text. A whole number of more digits than Python reads becomes text.
+    """Return the value of a JSON text. A whole number of more digits than Python reads becomes text.
 
     Raises:
         ValueError: it is not JSON.
@@ -215,7 +217,7 @@ class NewBlob(NamedTuple):
 
 
 def blob_of(content: bytes | str | Json) -> tuple[NewBlob, str]:
-    """The blob of a value, and its form: ``bytes``, ``text`` (UTF-8) or ``json``."""
+    """Return the blob of a value, and its form: ``bytes``, ``text`` (UTF-8) or ``json``."""
     if isinstance(content, bytes | bytearray | memoryview):
         raw, form = bytes(content), "bytes"
     elif isinstance(content, str):
@@ -226,7 +228,7 @@ def blob_of(content: bytes | str | Json) -> tuple[NewBlob, str]:
 
 
 def value_of(content: bytes, form: str) -> bytes | str | Json:
-    """The value that a blob was made of."""
+    """Return the value that a blob was made of."""
     if form == "bytes":
         return content
     text = content.decode()

@@ -1,4 +1,4 @@
-"""What pages and commands show of a large database: answers for which a bounded number of rows is looked at.
+"""Views of a large database for pages and commands: answers for which a bounded number of rows is read.
 
 A number that such an answer could not count to its end says so: see :class:`BoundedCount`.
 """
@@ -15,35 +15,35 @@ from ramet.model.values import Json
 CLAIMABLE = ""
 """Among waits: tasks that wait for nothing but a worker."""
 COUNT_MAX = 10_000
-"""So many live tasks or lineages of a sort are counted."""
+"""Most live tasks or lineages of a sort that are counted."""
 BRANCH_LOOKS_MAX = 5_000
-"""So many roots or children are looked at for branches, and for a page of twigs."""
+"""Most roots or children that are read for branches, and for a page of the tree."""
 LINEAGE_LOOKS_MAX = 20_000
-"""So many tasks of a lineage are looked at for its counts."""
+"""Most tasks of a lineage that are read for its counts."""
 FAILED_LOOKS_MAX = 5_000
 """Most failed tasks of a lineage that are counted below its tasks."""
 CHILDREN_MAX = 1_000
-"""So many children of one task are counted."""
+"""Most children of one task that are counted."""
 BELOW_LOOKS_MAX = 50_000
-"""So many tasks below those of one page of twigs are counted together."""
+"""Most tasks below those of one page of the tree that are counted together."""
 BELOW_ONE_MAX = 20_000
 """Most tasks that are counted below one of them."""
 BLOCK_LOOKS_MAX = 5_000
-"""So many refused spawns are looked at for a page of them."""
+"""Most refused spawns that are read for a page of them."""
 DELAYS_MAX = 100
-"""So many reasons of waiting are told of one lineage."""
+"""Most reasons of waiting that are listed for one lineage."""
 CALL_LOOKS_MAX = 20_000
-"""So many reservations and charges of one task are summed up."""
+"""Most reservations and charges of one task that are summed up."""
 HELD_BACK_LOOKS_MAX = 2_000
-"""So many tasks of each sort that cannot be claimed are looked at for the queues that they are of."""
+"""Most unclaimable tasks of each sort that are read to find their queues."""
 FULLEST_LOOKS_MAX = 2_000
-"""So many lineages of each state, the newest, are compared for the fullest."""
+"""Most lineages of each state, the newest, that are compared for the fullest."""
 LINEAGE_ORDERS = ("newest", "fullest", "deadline")
-"""How lineages can be listed."""
+"""Orders in which lineages can be listed."""
 
 
 class BoundedCount(NamedTuple):
-    """How many there are, as far as was looked."""
+    """Number of rows, as far as they were counted."""
 
     number: int
     more: bool = False
@@ -51,18 +51,18 @@ class BoundedCount(NamedTuple):
 
 
 class LiveCounts(NamedTuple):
-    """What is live and what it waits for, at one moment."""
+    """Counts of live tasks, and of the things that they wait for, at one moment."""
 
     at: float
     """Unix seconds by the store's clock."""
     processing: int
-    """Claims in hand; at most :data:`COUNT_MAX` are counted, and the workers' slots bound them."""
+    """Current claims; at most :data:`COUNT_MAX` are counted, and the workers' slots bound them."""
     stale: int
-    """Of these, claims whose lease expired."""
+    """Number of these claims whose lease expired."""
     oldest_lease_until: float | None
     """The end of the lease that ends first, Unix seconds; in the past when it is stale."""
     oldest_claimed_at: float | None
-    """When the claim began that is held for longest, Unix seconds."""
+    """Begin of the claim that is held for longest, Unix seconds."""
     waits: Mapping[str, BoundedCount]
     """Pending tasks by what they wait for: :data:`CLAIMABLE`, or a :class:`ramet.model.task.task.Wait`."""
     oldest_waiting_at: float | None
@@ -75,11 +75,11 @@ class LiveCounts(NamedTuple):
     workers_alive: int
     """Workers that were seen within a minute."""
     alerts_firing: int
-    """At most :data:`COUNT_MAX`."""
+    """Number of firing alerts, at most :data:`COUNT_MAX`."""
     breakers_open: int
-    """At most :data:`COUNT_MAX`."""
+    """Number of open breakers, at most :data:`COUNT_MAX`."""
     next_due_at: float | None
-    """When the next delayed task becomes claimable, Unix seconds."""
+    """Moment at which the next delayed task becomes claimable, Unix seconds."""
     joined: Mapping[str, int]
     """Tasks that wait for other tasks (``waits["tasks"]``), by kind."""
 
@@ -90,11 +90,11 @@ class ProblemCounts(NamedTuple):
     failed: int
     """Tasks that failed within the last hour."""
     alerts_firing: int
-    """At most :data:`COUNT_MAX`."""
+    """Number of firing alerts, at most :data:`COUNT_MAX`."""
     stale: int
     """Claims whose lease expired; at most :data:`COUNT_MAX` claims are looked at."""
     breakers_open: int
-    """At most :data:`COUNT_MAX`."""
+    """Number of open breakers, at most :data:`COUNT_MAX`."""
 
 
 class LineagePage(NamedTuple):
@@ -153,12 +153,12 @@ class TreePage(NamedTuple):
 
 
 class TaskCheckpoint(NamedTuple):
-    """What a task kept of its work so far, beside its payload and its result."""
+    """Stored part of a task's work so far, beside its payload and its result."""
 
     pipeline_state: Json
-    """What its stages have gathered; None before its first checkpoint."""
+    """Values gathered by its stages; None before its first checkpoint."""
     progress: Json
-    """What its handler last said about how far it is; None when it said nothing."""
+    """Progress last reported by its handler; None when it reported none."""
     updated_at: float
     """Unix seconds."""
 
@@ -169,10 +169,10 @@ class KindStateCount(NamedTuple):
     kind: str
     state: str
     wait: str | None
-    """What pending ones wait for (:class:`ramet.model.task.task.Wait`); ``stale`` where a claim's lease expired."""
+    """Wait of pending ones (:class:`ramet.model.task.task.Wait`); ``stale`` where a claim's lease expired."""
     tasks: BoundedCount
     mean_depth: float | None
-    """Of those looked at; None where nobody looked."""
+    """Mean depth of the tasks that were read; None where none were."""
 
 
 class WaitReason(NamedTuple):
@@ -180,9 +180,9 @@ class WaitReason(NamedTuple):
 
     kind: str
     outcome: str | None
-    """Of their last attempt: ``snooze``, ``error``, ``returned``, ``lost``; None where there was none yet."""
+    """Outcome of their last attempt: ``snooze``, ``error``, ``returned``, ``lost``; None where there was none yet."""
     reason: str | None
-    """What a snooze or a return said; of an error its class."""
+    """Reason given by a snooze or a return; of an error its class."""
     tasks: BoundedCount
 
 
@@ -193,24 +193,24 @@ class TaskCall(NamedTuple):
     fence: int
     """The claim under which it was made."""
     amount: int
-    """What was reserved; 0 for a charge."""
+    """Amount reserved, nano-dollars; 0 for a charge."""
     actual: int | None
-    """What it cost; None until somebody settled it."""
+    """Actual cost, nano-dollars; None until it is settled."""
     reserved_at: float
     """Unix seconds."""
     closed_at: float | None
-    """When the end of the task closed it unsettled: its amount counts as spent since then."""
+    """Moment at which the end of the task closed it unsettled: its amount counts as spent since then."""
     settled_at: float | None
 
 
 class TaskCalls(NamedTuple):
-    """What one task cost, nano-dollars."""
+    """Calls of one task and their cost, nano-dollars."""
 
     calls: int
     """Reservations and charges."""
     spent: int
     reserved: int
-    """Held for calls that nobody settled yet."""
+    """Amount held for calls that are not settled yet."""
     more: bool
     """True when the numbers are those of the first 20,000 calls only."""
     latest: tuple[TaskCall, ...]
@@ -218,20 +218,20 @@ class TaskCalls(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """What waits in a queue, or for a resource."""
+    """Backlog of a queue or of a resource."""
 
     name: str
     waiting: BoundedCount
-    """Of a queue: tasks that a worker could take now. Of a resource: tasks that wait for it."""
+    """Number of tasks of a queue that a worker could take now, or of tasks that wait for the resource."""
     oldest_at: float | None
     """Since when the longest waiting of those waits, Unix seconds. Only the first in line of each kind and priority
     are compared."""
     oldest: str | None
     """The id of that task."""
     kinds: tuple[str, ...] = ()
-    """Of a queue: kinds of the tasks that wait for a worker, by name."""
+    """Kinds of the queue's tasks that wait for a worker, by name."""
     held_back: Mapping[str, BoundedCount] = {}
-    """Of a queue: pending tasks by what they wait for beside a worker (:class:`ramet.model.task.task.Wait`)."""
+    """Pending tasks of the queue by what they wait for beside a worker (:class:`ramet.model.task.task.Wait`)."""
 
 
 class RunningTask(NamedTuple):
@@ -243,7 +243,7 @@ class RunningTask(NamedTuple):
     key: str
     queue: str
     worker: str | None
-    """Who claimed it, as it called itself."""
+    """Name of the worker that claimed it."""
     fence: int
     attempts: int
     claimed_at: float
@@ -253,9 +253,9 @@ class RunningTask(NamedTuple):
 
 
 class ActiveClaims(NamedTuple):
-    """What is claimed at one moment, by whom."""
+    """Claims at one moment, by worker."""
 
     tasks: tuple[RunningTask, ...]
     """Those whose lease ends first come first."""
     workers: Mapping[str, int]
-    """All claims, up to :data:`COUNT_MAX`, by the name of whoever has them."""
+    """Number of claims, up to :data:`COUNT_MAX`, by the name of the worker."""

@@ -89,7 +89,7 @@ def test_a_bad_row_is_named_and_leaves_no_database(cli: Cli, queue: Path) -> Non
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(["--map", "job"], "--map job is no pair"), (["--status", "a=b"], "--status: 'b' is not a valid TaskState"),
+    [(["--map", "job"], "--map job is not a pair"), (["--status", "a=b"], "--status: 'b' is not a valid TaskState"),
      (["--column", "a=b"], "--column: there is no field b"), (["--table", "t"], "--table goes with --format sqlite")],
 )  # fmt: skip
 def test_a_mistake_is_one_line(cli: Cli, queue: Path, words: list[str], message: str) -> None:

@@ -100,7 +100,7 @@ def test_watching_ends_when_nobody_is_there(line: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--path-json", "[1]"], "path element 1 is no string"),
+        (["--path-json", "[1]"], "path element 1 is not a string"),
         (["--path-json", '"doc"'], "a path is a list of strings"),
         (["--path-json", '{"a": 1}'], "a path is a list of strings"),
         (["--path-json", "["], "--path-json is no JSON"),

@@ -119,15 +119,15 @@ def test_the_app_may_come_from_an_option_or_the_environment(cli: Cli, monkeypatc
         ([APP, "node", NODE, "--delay", "1e300"], "delay"),
         ([APP, "node", NODE, "--delay", "3000000", "--path", "doc", "--reserve-path"], "delay_seconds is 3000000.0"),
         ([APP, "node", NODE, "--priority", "-1000000000000"], "priority is -1000000000000: give a whole number from"),
-        ([APP, "node", NODE, "--max-cost", "5 euros"], "--max-cost 5 euros is no amount of dollars"),
+        ([APP, "node", NODE, "--max-cost", "5 euros"], "--max-cost 5 euros is not an amount of dollars"),
         ([APP, "node", NODE, "--max-shape", "-1"], "max-shape"),
         ([APP, "node", NODE, "--max-tasks", str(10**19)], "max-tasks"),
         (
             [APP, "node", NODE, "--max-cost", "nan"],
-            "--max-cost nan is no amount of dollars: give at most 1,000,000,000",
+            "--max-cost nan is not an amount of dollars: give at most 1,000,000,000",
         ),
         ([APP, "node", NODE, "--max-cost", "-1"], "max-cost"),
-        ([APP, "node", NODE, "--soft-cost", "inf"], "--soft-cost inf is no amount of dollars"),
+        ([APP, "node", NODE, "--soft-cost", "inf"], "--soft-cost inf is not an amount of dollars"),
         (
             [APP, "node", NODE, "--max-cost", "1", "--soft-cost", "2"],
             "--soft-cost is over the hard ceiling: give at most $1.00, or more as --max-cost",

@@ -111,7 +111,7 @@ def test_rows_come_after_others_and_are_one_lineage(cli: Cli, tmp_path: Path) ->
         ('{"payload": {"name": "a"}, "priority": true}', "priority of row 2 is True: give int"),
         ('{"payload": {"name": "a"}, "delay_seconds": -1}', "delay_seconds of row 2 is -1: give 0 or more"),
         ('{"payload": {"name": "a"}, "delay_seconds": 1e999}', "delay_seconds of row 2 is inf: give 0 or more"),
-        ('{"payload": {"name": "a"}, "path": ["a", 1]}', "payload 2 of --many: path element 1 is no string"),
+        ('{"payload": {"name": "a"}, "path": ["a", 1]}', "payload 2 of --many: path element 1 is not a string"),
         ('{"payload": {"name": "a"}, "path_scope": "x"}', "payload 2 of --many: path_scope is 'x', give 'queue' or"),
         ('{"payload": {"name": "a"}, "after": [1]}', "payload 2 of --many: after has 1: give a task id, (kind, key)"),
         (
@@ -136,7 +136,7 @@ def test_a_row_that_says_nonsense_is_named_and_nothing_is_written(
         (["--path", "a", "--path-json", "[]"], "--path and --path-json both say"),
         (["--path-json", "{"], "--path-json is not JSON"),
         (["--path-json", '"doc1"'], "a path is a list of strings, not 'doc1': write path=['doc1']"),
-        (["--path-json", '["a", 1]'], "path element 1 is no string: give every element as text"),
+        (["--path-json", '["a", 1]'], "path element 1 is not a string: give every element as text"),
         (["--path-json", '["a\\u0000"]'], "contains a NUL character: leave it out"),
         (["--path", "x" * 1_025], "a path element of 1025 bytes is too long"),
         ([word for n in range(33) for word in ("--path", str(n))], "a path of 33 elements is too deep"),
@@ -171,4 +171,4 @@ def test_a_schedule_stands_where_it_was_told(cli: Cli) -> None:
     [made] = cli.documents("schedule", "add", "node", NODE, *words)
     assert json.loads(made["task"])["path"] == [["nightly", "import"], "queue", "skip", False]
     said = cli.bad("schedule", "add", "node", NODE, "--app", APP, "--name", "other", "--path-json", "[1]")
-    assert "path element 1 is no string" in said
+    assert "path element 1 is not a string" in said

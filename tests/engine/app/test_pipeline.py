@@ -102,6 +102,47 @@ async def test_a_retry_begins_at_the_stage_that_failed(app: App, client: Client,
 
 
 @pytest.mark.parametrize("per_stage", [False, True], ids=["one task", "a task per stage"])
+async def test_a_stage_whose_product_an_earlier_one_brought_is_left_out(
+    app: App, client: Client, per_stage: bool
+) -> None:
+    ran: list[str] = []
+    pipeline = app.pipeline("page", task_per_stage=per_stage, key=lambda title: title)
+
+    @pipeline.stage()
+    async def fetch(ctx: Context, title: str) -> str:
+        ran.append("fetch")
+        if title == "plain":
+            ctx.state.update(vectors=None, load=None)
+        return title
+
+    @pipeline.stage()
+    async def parse(ctx: Context, title: str) -> None:
+        ran.append("parse")
+
+    @pipeline.stage("vectors")
+    async def embed(ctx: Context, title: str) -> list[int]:
+        ran.append("embed")
+        return [1]
+
+    @pipeline.stage()
+    async def load(ctx: Context, title: str) -> Any:
+        ran.append("load")
+        return ctx.state["vectors"]
+
+    for title in ("plain", "rich"):
+        ran.clear()
+        submitted = await client.submit("page", title)
+        await worked_off(app, client)
+        assert ran == ["fetch", "parse", *(["embed"] if title == "rich" else []), "load"]
+        found = (await client.tasks(tracking_id=submitted.tracking_id)).tasks
+        assert [one.result for one in found if one.kind in ("page", "page.load")] == [[1] if title == "rich" else None]
+        assert len(found) == (len(ran) if per_stage else 1)
+        lineage = await client.lineage(submitted.tracking_id)
+        assert lineage is not None
+        assert (lineage.live, lineage.state) == (0, "finished")
+
+
+@pytest.mark.parametrize("per_stage", [False, True], ids=["one task", "a task per stage"])
 async def test_a_stage_can_end_the_whole(app: App, client: Client, per_stage: bool) -> None:
     ran: list[str] = []
     listing(app, ran, task_per_stage=per_stage)

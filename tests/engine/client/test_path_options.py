@@ -94,14 +94,14 @@ async def test_a_submit_says_where_its_task_stands(
     ("options", "why"),
     [
         ({"path": "doc1"}, r"a path is a list of strings, not 'doc1': write path=\['doc1'\]"),
-        ({"path": ["a", 1]}, "path element 1 is no string: give every element as text"),
-        ({"path": ["a", None]}, "path element None is no string"),
+        ({"path": ["a", 1]}, "path element 1 is not a string: give every element as text"),
+        ({"path": ["a", None]}, "path element None is not a string"),
         ({"path": ["a\0b"]}, r"path element 'a\\x00b' contains a NUL character: leave it out"),
         ({"path": ["\ud800"]}, r"path element '\\ud800' contains a lone surrogate: leave it out"),
         ({"path": ["x" * 1_025]}, "a path element of 1025 bytes is too long: use at most 1024, or its hash"),
         ({"path": [*DEEP, "one more"]}, "a path of 33 elements is too deep: use at most 32"),
         ({"path": 7}, "a path is a list of strings, not 7"),
-        ({"document_id": 7}, "path element 7 is no string"),
+        ({"document_id": 7}, "path element 7 is not a string"),
         ({"path": ["a"], "document_id": "a"}, "path and document_id are both given: leave one out"),
         ({"path": ["a"], "path_scope": "global"}, "path_scope is 'global', give 'queue' or 'lineage'"),
         ({"path_scope": "global"}, "path_scope is 'global'"),
@@ -216,7 +216,8 @@ async def test_a_bad_path_of_a_spawn_is_the_handlers_error(app: App) -> None:
         ctx.spawn("plan", path=["a", 1])  # type: ignore[list-item]
 
     run = await testing.run_task(app, "plan")
-    assert (run.outcome, run.error) == ("error", "InvalidPath: path element 1 is no string: give every element as text")
+    error = "InvalidPath: path element 1 is not a string: give every element as text"
+    assert (run.outcome, run.error) == ("error", error)
 
 
 def test_a_pulled_claims_spawn_has_the_options_of_a_handlers() -> None:
@@ -272,5 +273,5 @@ def test_every_slot_of_a_schedule_stands_where_it_was_told(app: App) -> None:
 async def test_a_schedule_that_a_person_adds_stands_where_it_was_told(client: Client) -> None:
     schedule = await client.schedules.add("report", every_seconds=60.0, document_id="d")
     assert json.loads(schedule.task)["path"] == [["d"], "queue", "skip", False]
-    with pytest.raises(ValueError, match="path element 1 is no string"):
+    with pytest.raises(ValueError, match="path element 1 is not a string"):
         await client.schedules.add("report", every_seconds=60.0, name="other", path=[1])  # type: ignore[list-item]

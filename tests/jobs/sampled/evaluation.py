@@ -1,6 +1,7 @@
 """Readings of the sampled postings, compared with labels that were written before any of them was read.
 
-How the labels were written (``labels.json``, one line an item, facts only):
+How the labels of the first four samples were written (``labels.json``, one line an item, facts only; README.md has the
+rules of the later ones, in more detail):
 
 * seniority: the word of the title, then of the text; without one the years and the duties decide (at most 1 is junior,
   8 or more senior, else mid). Managers of people, directors and heads lead; managers of accounts or programs do not.

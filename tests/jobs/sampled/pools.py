@@ -233,6 +233,14 @@ THIRD = Sample("third", 3028, (8, 7, 6, 2, 3, 4), 0, {}, SECOND, "-third")
 """Half as many texts and no listings: drawn and labelled before rules were changed with the second in sight."""
 FOURTH = Sample("fourth", 4028, (16, 13, 12, 5, 7, 7), 0, {}, THIRD, "-fourth")
 """As many texts as the first, and no listings: labelled before rules were changed with the third in sight."""
+FIFTH = Sample("fifth", 5028, (20, 14, 9, 1, 8, 8), 0, {}, FOURTH, "-fifth")
+"""All that is left of the boards of remote work, and of the other pools as much as makes 60: set apart before the texts
+of :data:`DEVELOPMENT` were drawn, labelled by README.md after rules had been changed with those in sight."""
+DEVELOPMENT = (
+    Sample("development", 6028, (120, 55, 0, 0, 14, 11), 0, {}, FIFTH),
+    Sample("development-second", 7028, (60, 22, 0, 0, 10, 8), 0, {}, FIFTH),
+)
+"""Texts to find kinds of misreadings in. They have no labels; none of them is in a sample."""
 SAMPLES = {sample.name: sample for sample in (FIRST, SECOND, THIRD, FOURTH)}
 
 

@@ -228,7 +228,7 @@ def test_pay_that_is_told_twice_or_without_its_period(text: str, country: str | 
     ("text", "country", "salary"),
     [
         ("Gehalt bei EUR 3.100,00 (14x jährlich), mit Bereitschaft zur Überzahlung", "AT", Salary(43_400, None, "EUR")),
-        ("Mindestgehalt: 3.500 Euro (14 mal) brutto", "AT", Salary(49 * K, 49 * K, "EUR")),
+        ("Mindestgehalt: 3.500 Euro (14 mal) brutto", "AT", Salary(49 * K, None, "EUR")),
         ("a gross monthly salary starting at EUR 4.000", "AT", Salary(48 * K, None, "EUR")),
         ("Een bruto maandsalaris tussen € 3.700,- en € 5.300,- per 36 uur", "NL", Salary(44_400, 63_600, "EUR")),
         ("a bonus of EUR 4.000 monthly", "AT", None),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -82,7 +81,7 @@ async def test_answers_are_checked_and_failures_are_told(handlers: Handlers, bat
 async def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_error(
     handlers: Handlers, batches: FakeProvider
 ) -> None:
-    batches.answer = lambda request: replace(echo(request), text="[1, 2]" if len(batches.taken) == 3 else "no json")
+    batches.answer = lambda request: echo(request)._replace(text="[1, 2]" if len(batches.taken) == 3 else "no json")
 
     @handlers.app.task()
     async def work(ctx: Context) -> Outcome | list[Any]:

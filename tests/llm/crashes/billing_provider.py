@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ramet.llm.errors import Ambiguous, Refused, TooBusy
 from ramet.llm.providers.base import Answer, AnswerState, Capabilities, Mode, Poll, PollState, Submission, TokenUsage
@@ -113,9 +113,9 @@ class BillingProvider:
         first = self.accepted[word] == 1
         match word:
             case "never":
-                return replace(good, text="an owl")
+                return good._replace(text="an owl")
             case "second" if first:
-                return replace(good, text="an owl")
+                return good._replace(text="an owl")
             case "flaky" if first:
                 return Answer(
                     request.key, AnswerState.FAILED, error="try again", code="overloaded", meaning=Meaning.BUSY
@@ -123,7 +123,7 @@ class BillingProvider:
             case "bad":
                 return Answer(request.key, AnswerState.FAILED, error="no", code="invalid_prompt")
             case "long":
-                return replace(good, state=AnswerState.INCOMPLETE, error="cut off", code="max_output_tokens")
+                return good._replace(state=AnswerState.INCOMPLETE, error="cut off", code="max_output_tokens")
         return good
 
     async def poll(self, remote_id: str, *, seconds: float) -> Poll:

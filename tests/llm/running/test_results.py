@@ -44,8 +44,8 @@ async def test_what_is_answered_beside_the_text_is_in_the_results(desk: Desk) ->
     def answer(request: Request) -> Answer:
         told = echo(request)
         if told.text == "LONG":
-            return replace(told, state=AnswerState.INCOMPLETE, code="refusal", finish_reason="stop", reasoning="hm")
-        return replace(told, text=None, tool_calls=(CALL,), finish_reason="tool_calls", body={"id": "x"})
+            return told._replace(state=AnswerState.INCOMPLETE, code="refusal", finish_reason="stop", reasoning="hm")
+        return told._replace(text=None, tool_calls=(CALL,), finish_reason="tool_calls", body={"id": "x"})
 
     desk.provider.answer = answer
     job = await submitted(desk, [row(0, "owl"), row(1, "long"), row(2, "owl")], raw=True)

@@ -143,6 +143,9 @@ OFF = {"name": "host", "weight": 3, "more": False, "by": None, "reason": None}
          "the breaker of resource host was opened by ada (asked to): 3 or more tasks wait"),
         ("unserved", {"name": "job", "weight": 3},
          "3 or more live tasks of kind job, which no worker serves: start one that does"),
+        ("unserved", {"name": "job", "weight": 3, "waiter": "t1"},
+         "3 or more live tasks of kind job, which no worker serves: start one that does; "
+         "task t1 waits for one of them"),
         ("expired_leases", {"name": "job", "weight": 21, "limit": 20, **WINDOW},
          "21 attempts of kind job were lost within 3600 s (tolerated: 20): see why workers die, or do not get to "
          "their heartbeats"),
@@ -156,7 +159,7 @@ OFF = {"name": "host", "weight": 3, "more": False, "by": None, "reason": None}
          "every slot (4) in which tasks of kind page in queue q can run is held by a handler that waits inside "
          "(task t1 for task t2): let their handlers `return ctx.join()` instead of waiting, or start another worker"),
         ("waits_for_nothing", {"name": "t1", "weight": 1, "why": "tasks wait for a path"},
-         "tasks wait for a path (t1): nobody will wake them; report it with what `ramet doctor` says"),
+         "tasks wait for a path (t1): nothing will wake them; report it with what `ramet doctor` says"),
         ("budget", {"name": "tasks", "weight": 80, "limit": 100, "share": 0.8},
          "80% of the budget is used (tasks): 80 of 100"),
         *(("budget", {"name": name, "weight": 800_000_000, "limit": 1_000_000_000, "share": 0.8},

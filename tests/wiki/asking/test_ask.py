@@ -140,7 +140,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_written(
     assert "--max-cost is missing: this question costs up to $0.0" in refusal(dear)
     unknown = CliRunner().invoke(main, ["wiki", "ask", QUESTION, "--graph", str(graph), "--model", "no-such-model"])
     assert "no-such-model" in refusal(unknown)
-    assert "is no amount of dollars" in refusal(ask(graph, "--max-cost", "much"))
+    assert "is not an amount of dollars" in refusal(ask(graph, "--max-cost", "much"))
     assert "there is no graph" in refusal(ask(tmp_path / "none.sqlite"))
     assert "1 to 4,000 characters" in refusal(ask(graph, question=" "))
     assert "the folder" in refusal(ask(graph, "--db", str(tmp_path / "nowhere" / "wiki.db")))

@@ -16,9 +16,11 @@ from ramet import App
 from ramet.cli import main
 from ramet.wiki import open_graph
 from ramet.wiki.embedding.base import HashingEmbedder
-from ramet.wiki.graphs.base import EmbeddedArticle, GraphAlias
+from ramet.wiki.graphs.base import EmbeddedArticle, GraphAlias, GraphSection
+from ramet.wiki.graphs.ladybug_reader import LadybugReading
 from ramet.wiki.graphs.passages import texts_of
 from ramet.wiki.graphs.registry import Graph, open_graph_reader, open_graph_writer
+from ramet.wiki.graphs.sqlite_reader import SqliteReading
 from tests.wiki.article_texts import article_from_text
 from tests.wiki.entities.extraction_server import Extractor, extractor, names_in
 
@@ -159,6 +161,32 @@ def test_entities_are_nodes_of_exports_and_cypher_and_are_shown_by_name(graph: P
     asked = cli.invoke(main, ["wiki", "query", query, "--graph", str(graph), "--json"])
     rows = [json.loads(line) for line in asked.stdout.splitlines()]
     assert {"b.name": "Joan Clarke", "r.kind": "is before", "r.section": "Alan Turing#0"} in rows
+
+
+def test_an_article_is_read_once_however_many_relations_its_sections_state(
+    graph: Path, provider: Extractor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"Person{letter}" for letter in "ABCDEFGH"]
+    change(graph, lambda writer: load(writer, {"Party": f"At the party were {', '.join(names)} and Alan Turing."}))
+    extracted(graph, provider)
+    read: list[str] = []
+
+    def counted(sections: Callable[[Any, str], list[GraphSection]]) -> Callable[[Any, str], list[GraphSection]]:
+        def noted(self: Any, title_key: str) -> list[GraphSection]:
+            read.append(title_key)
+            return sections(self, title_key)
+
+        return noted
+
+    monkeypatch.setattr(LadybugReading, "sections", counted(LadybugReading.sections))
+    monkeypatch.setattr(SqliteReading, "sections", counted(SqliteReading.sections))
+    told = CliRunner().invoke(main, ["wiki", "entities", "Person", "--graph", str(graph), "--json"])
+    assert told.exit_code == 0, told.output
+    shown = [json.loads(line) for line in told.stdout.splitlines()]
+    assert [one["name"] for one in shown] == names
+    assert sum(len(one["relations"]) for one in shown) > len(names)
+    assert {one["section"] for found in shown for one in found["relations"]} == {"Party"}
+    assert read == ["Party"]
 
 
 def test_a_graph_without_entities_and_a_name_that_is_none_are_refused(graph: Path, provider: Extractor) -> None:

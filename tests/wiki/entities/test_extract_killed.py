@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from ramet.wiki.graphs.registry import open_graph_reader, open_graph_writer
 from tests.support.waiting import until_now
 from tests.wiki.article_texts import article_from_text
 from tests.wiki.entities.extraction_server import Extractor, extractor
+from tests.wiki.running.worker_crews import ask
 
 KILLS = 10
 CONCURRENCY = 3
@@ -42,10 +41,10 @@ def make_graph(path: Path) -> None:
         graph.load_articles([EmbeddedArticle(one, 0, tuple(model.embed(texts_of(one)))) for one in articles])
 
 
-def command(folder: Path, provider: Extractor) -> list[str]:
+def command(folder: Path, database: str, provider: Extractor) -> list[str]:
     return [
         sys.executable, "-m", "ramet.cli", "wiki", "extract", "--graph", str(folder / "graph.sqlite"), "--yes",
-        "--db", str(folder / "wiki.db"), "--model", "small", "--price", "1:2", "--base-url", provider.url,
+        "--db", database, "--model", "small", "--price", "1:2", "--base-url", provider.url,
         "--max-cost", "1", "--concurrency", str(CONCURRENCY),
     ]  # fmt: skip
 
@@ -59,14 +58,13 @@ def dump(folder: Path) -> list[str]:
         return graph.dump()
 
 
-def books(folder: Path) -> tuple[int, list[int], list[int]]:
+def books(database: str) -> tuple[int, list[int], list[int]]:
     """What was spent, what answers cost, and what calls that were lost reserved."""
-    with closing(sqlite3.connect(folder / "wiki.db")) as database:
-        rows = database.execute(BOOKS).fetchall()
-        [(spent, reserved)] = database.execute("SELECT SUM(spent), SUM(reserved) FROM ramet_lineages").fetchall()
+    rows = ask(database, BOOKS)
+    [(spent, reserved)] = ask(database, "SELECT SUM(spent), SUM(reserved) FROM ramet_lineages")
     assert reserved == 0
     return (
-        spent,
+        int(spent),
         [actual for _, actual, _ in rows if actual is not None],
         [one for one, actual, _ in rows if actual is None],
     )
@@ -77,24 +75,36 @@ def wait_for_calls(provider: Extractor, process: subprocess.Popen[bytes], wanted
 
 
 def test_ten_kills_lead_to_the_same_entities_and_every_call_is_booked(tmp_path: Path) -> None:
-    alone, killed = tmp_path / "alone", tmp_path / "killed"
+    killed_and_left_alone(tmp_path, str(tmp_path / "killed.db"))
+
+
+def test_ten_kills_with_the_ledger_on_a_server_lead_to_the_same_entities(
+    tmp_path: Path, ramet_postgres_url: str
+) -> None:
+    killed_and_left_alone(tmp_path, ramet_postgres_url)
+
+
+def killed_and_left_alone(tmp_path: Path, ledger: str) -> None:
+    """Compare an extraction that is killed ten times, with this database, with one on SQLite that is left alone."""
+    alone, killed, quiet = tmp_path / "alone", tmp_path / "killed", str(tmp_path / "alone.db")
     for folder in (alone, killed):
         folder.mkdir()
         make_graph(folder / "graph.sqlite")
     with extractor() as provider:
-        subprocess.run(command(alone, provider), env=environment(), check=True, capture_output=True)
+        subprocess.run(command(alone, quiet, provider), env=environment(), check=True, capture_output=True)
         cost = provider.billed(1_000, 2_000)
-        assert books(alone) == (cost, books(alone)[1], [])
+        spent, answered, lost = books(quiet)
+        assert (spent, len(answered), lost) == (cost, SECTIONS, [])
     with extractor(latency_seconds=0.05) as provider:
-        kills = 0
+        again, kills = command(killed, ledger, provider), 0
         for turn in range(KILLS):
-            with subprocess.Popen(command(killed, provider), env=environment(), stderr=subprocess.DEVNULL) as process:
+            with subprocess.Popen(again, env=environment(), stderr=subprocess.DEVNULL) as process:
                 wait_for_calls(provider, process, sum(provider.asked.values()) + 1 + turn % 4)
                 process.send_signal(signal.SIGKILL)
             kills += process.returncode == -signal.SIGKILL
-        subprocess.run(command(killed, provider), env=environment(), check=True, capture_output=True)
+        subprocess.run(again, env=environment(), check=True, capture_output=True)
         asked, billed = provider.asked, provider.billed(1_000, 2_000)
-    spent, answered, lost = books(killed)
+    spent, answered, lost = books(ledger)
     assert kills == KILLS
     assert dump(killed) == dump(alone)
     assert any(line.startswith("RELATES") for line in dump(killed))

@@ -108,7 +108,8 @@ class Pipeline:
 
         What it returns is kept in the state under ``product``; what the last stage returns is the task's result. A
         stage that returns an outcome (``ctx.filter``, ``ctx.skip``, ``ctx.fail``, ``ctx.snooze``) ends or puts off
-        the task there. ``ctx.state`` holds what the stages before it gathered.
+        the task there. ``ctx.state`` holds what the stages before it gathered. A stage that is not needed is left out
+        when one before it puts its product there (``ctx.state["embed"] = None``); the last stage always runs.
 
         Args:
             product: name in the state; the function's own name when left out.
@@ -175,9 +176,9 @@ class Pipeline:
         return [self.next_task(ctx, position, value)]
 
     def next_task(self, ctx: StageContext, position: int, value: Any) -> NewTask:
-        """The task of the stage after this one: same key and payload, with the state that was gathered."""
-        kind = self.kinds()[position + 1]
+        """The task of the next stage that is needed: same key and payload, with the state that was gathered."""
         state = {**ctx.state, self.stages[position].product: to_jsonable_python(value)}
+        kind = self.kinds()[_missing(self, state, position + 1)]
         text = state_json(state, kind.limits.pipeline_state_bytes_max)
         # The payload is the first stage's, word for word; its key and shape were judged with that one. A unique key is
         # handed on, and so is the place on a path.
@@ -199,19 +200,18 @@ def _arguments(stage: Stage, payload: tuple[Any, ...]) -> tuple[Any, ...]:
     return payload[:1] if stage.takes_payload else ()
 
 
-def _missing(pipeline: Pipeline, ctx: StageContext) -> int:
-    """Position of the first stage whose product the state lacks; the last one's is its task's result."""
-    state = ctx.state
-    for position, stage in enumerate(pipeline.stages[:-1]):
+def _missing(pipeline: Pipeline, state: dict[str, Any], first: int = 0) -> int:
+    """Position of the first stage, from ``first`` on, whose product the state lacks; the last one's is the result."""
+    for position, stage in enumerate(pipeline.stages[first:-1], first):
         if stage.product not in state:
             return position
     return len(pipeline.stages) - 1
 
 
 def _gathered(pipeline: Pipeline, ctx: StageContext, position: int, value: Any) -> tuple[str, dict[str, Any]]:
-    """The next stage's name and the state after a stage."""
-    product = pipeline.stages[position].product
-    return pipeline.stages[position + 1].name, {**ctx.state, product: to_jsonable_python(value)}
+    """The name of the next stage that is needed, and the state after a stage."""
+    state = {**ctx.state, pipeline.stages[position].product: to_jsonable_python(value)}
+    return pipeline.stages[_missing(pipeline, state)].name, state
 
 
 def _handler(function: Handler, steps: Steps) -> Handler:
@@ -242,7 +242,7 @@ def _handler(function: Handler, steps: Steps) -> Handler:
 def _gather(pipeline: Pipeline, ctx: Any, payload: tuple[Any, ...]) -> Calls:
     """Run every stage whose product the state lacks, and commit after each."""
     while True:
-        position = _missing(pipeline, ctx)
+        position = _missing(pipeline, ctx.state)
         stage = pipeline.stages[position]
         value = yield partial(stage.function, ctx, *_arguments(stage, payload))
         if isinstance(value, Outcome) or position == len(pipeline.stages) - 1:

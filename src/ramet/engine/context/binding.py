@@ -95,14 +95,14 @@ def _made(  # noqa: PLR0917 - the fields in their order
 ) -> ItemSettlement:
     """A settlement whose every part is checked but the result, which is JSON text."""
     return ItemSettlement(
-        task_id=check_name("the id of a bound task", task_id),
-        binding=integer("the binding", binding),
-        state=state,
-        result=result,
-        reason=None if reason is None else storable(_text("the reason", reason), ERROR_CHARACTERS_MAX),
-        delay_seconds=seconds_from_now("delay_seconds", delay_seconds),
-        uses_time=bool(uses_time),
-        writes=tuple((sql, check_own("a settled task's write", sql, tuple(one))) for sql, one in writes),
+        check_name("the id of a bound task", task_id),
+        integer("the binding", binding),
+        state,
+        result,
+        None if reason is None else storable(_text("the reason", reason), ERROR_CHARACTERS_MAX),
+        seconds_from_now("delay_seconds", delay_seconds),
+        bool(uses_time),
+        tuple((sql, check_own("a settled task's write", sql, tuple(one))) for sql, one in writes) if writes else (),
     )
 
 

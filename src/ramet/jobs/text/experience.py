@@ -61,7 +61,7 @@ _NUMBERED = re.compile(
     r"(?:engineer|developer|analyst|scientist|specialist|technician|administrator|designer|architect|consultant"
     r"|programmer"
     r"|representative|accountant|operator|coordinator|associate|tester|officer|planner|buyer|clerk|level)[ ,-]{1,3}"
-    r"(?P<word>[1-6])(?=$|\s*[-,(/|\u2013\u2014:])",
+    r"(?P<word>[1-6])(?=$|\s*[-,(/|\u2013\u2014:])|\b(?:sde|swe|sdet|mts)[ -]?(?P<grade>[1-6])\b",
     re.IGNORECASE,
 )
 """A grade in digits behind an occupation: ``Data Scientist 4``."""
@@ -155,7 +155,7 @@ _LEVEL = r"(?P<word>senior|sr\.|junior|staff|principal|lead|mid[- ]level|entry[-
 _SENTENCE = re.compile(
     r"\b(?:seeking|looking for|hiring|in our|as (?:our|the)(?: next| new)?|(?:need|for|are|as) an?) (?:an? |our |the "
     r"|(?:exceptional|talented|skilled|highly skilled|passionate|experienced|motivated|highly motivated|dynamic|driven"
-    rf"|seasoned|dedicated|hands-on|strategic|curious)(?:,? and |, | ))*{_LEVEL} (?:or \S+ )?"
+    rf"|seasoned|dedicated|hands-on|strategic|curious)(?:,? and |, | ))*{_LEVEL}(?:\s?[/|]\s?\w+)? (?:or \S+ )?"
     r"(?:[\w/+-]+ ){0,3}(?:engineer|developer|architect|scientist|analyst|designer|consultant|administrator"
     r"|programmer|specialist|manager)"
 )
@@ -165,16 +165,27 @@ _POSITION = re.compile(
 )
 """The level of the position, or of the experience that it asks for, said outright."""
 _BEGINNERS = re.compile(
-    r"(?<!not )(?<!not for )(?<!no )\bfreshers?\b|\bentry[- ]level (?:role|position|opportunity|job|candidates?)\b"
+    r"(?=[fenr])(?:(?<!not )(?<!not for )(?<!no )\bfreshers?\b"
+    r"|\bentry[- ]level (?:role|position|opportunity|job|candidates?)\b"
     r"|\bno (?:previous |prior )?(?:professional |work |relevant |industry )?experience (?:is )?"
-    r"(?:required|necessary|needed)\b|\b(?:recent|fresh|new) graduates? (?:and|or|&) early[- ]career"
+    r"(?:required|necessary|needed)\b|\b(?:recent|fresh|new) graduates? (?:and|or|&) early[- ]career)"
 )
 """True if applicants need no experience."""
 _BEGINNING = 300
 """Characters of a text in which it repeats its title."""
-_LEVEL_BEFORE = re.compile(rf"(?:^|[\s:*#(]){_LEVEL}\s$")
+_SMALL = r"(?:of|an?|the|our|for|to|with|and|in|team|who|is|as)\b"
+_LEVEL_BEFORE = re.compile(
+    rf"(?:^|[\s:*#(]){_LEVEL}\)?\s(?:(?!{_LEVEL[9:-1]}|{_SMALL})[\w/&-]+[ ,]{{1,2}}|- |\u2013 ){{0,3}}$"
+)
+_GRADE_BEHIND = re.compile(r" (?P<word>i{2,3}|iv|v)(?![\w/])")
+_OF_GRADES = {"ii": "MID", "iii": "SENIOR", "iv": "SENIOR", "v": "SENIOR"}
+"""A grade behind the title as the text repeats it: ``Controls Specialist II``."""
 _PLURAL = re.compile(r"s\b")
-_LABEL = re.compile(rf"\b(?:seniority|level|experience level|career level|job level)\s?:\s?{_LEVEL}")
+_LABEL = re.compile(
+    rf"\b(?:seniority(?: level)?|level|experience level|career level|job level)\s?:\s?{_LEVEL}"
+    rf"|\b(?:job )?(?:title|role|designation)\s?:\s?(?P<titled>{_LEVEL[9:-1]})\b"
+    rf"|\bjob title\s?(?P<glued>{_LEVEL[9:-1]}) "
+)
 _LEVELS = ("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate")
 _OF_PEOPLE = ("direct report", "people manag", "people-manag", "team of", "group of", "performance rev", "leading a ")
 _OF_TEXT = {
@@ -215,7 +226,8 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
             return level, word
     grade = _NUMBERED.search(title)
     if grade is not None:
-        return Seniority[_GRADES[grade["word"]]], grade["word"]
+        word = grade["word"] or grade["grade"]
+        return Seniority[_GRADES[word]], word
     if not is_english(text):
         for level, pattern in _elsewhere():
             named = pattern.search(title)
@@ -224,11 +236,13 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
     told = around(text, _LEVELS, 60, 90)
     repeated = _repeated(title, text)
     if repeated is not None:
-        return _OF_TEXT[repeated.replace(" ", "-")], repeated
+        return repeated
     for sentence in (_LABEL, _SENTENCE):
         said = sentence.search(told)
         if said is not None:
-            word = said["word"].lower()
+            word = next(group for group in said.groups() if group)
+            if word.startswith("entry") and (years_min or 0) >= _EXPERIENCED_YEARS:
+                continue
             return _OF_TEXT[word.replace(" ", "-")], word
     position = _POSITION.search(told)
     if position is not None:
@@ -244,14 +258,23 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
     return (Seniority.MID if title.strip() else Seniority.UNKNOWN), None
 
 
-def _repeated(title: str, text: str) -> str | None:
-    """Return the level that the text begins with before the title's own words: ``Senior Python Developer``."""
+def _repeated(title: str, text: str) -> tuple[Seniority, str] | None:
+    """Return the level that the text has with the title's own words: ``Senior Python Developer``, ``Specialist II``."""
     words = title.strip().lower()
-    place = text.find(words, 0, _BEGINNING) if " " in words else -1
-    if place < 1 or _PLURAL.match(text, place + len(words)):
+    if " " not in words:
         return None
-    before = _LEVEL_BEFORE.search(text[max(0, place - 30) : place])
-    return before["word"] if before is not None else None
+    place = text.find(words, 0, _BEGINNING)
+    if place >= 1 and not _PLURAL.match(text, place + len(words)):
+        before = _LEVEL_BEFORE.search(text[max(0, place - 60) : place])
+        if before is not None:
+            return _OF_TEXT[before["word"].replace(" ", "-")], before["word"]
+    place = text.find(words)
+    while place >= 0:
+        grade = _GRADE_BEHIND.match(text, place + len(words))
+        if grade is not None:
+            return Seniority[_OF_GRADES[grade["word"]]], grade["word"]
+        place = text.find(words, place + len(words))
+    return None
 
 
 def _leads_people(title: str, text: str) -> bool:
@@ -294,7 +317,7 @@ _NUMBER_WORDS = {
 }  # fmt: skip
 
 
-_UNIT = re.compile(r"[yY](?:[eE][aA][rR]|[rR][sS]?\b|[oO][eE]\b)")
+_UNIT = re.compile(r"[yY](?:[eE][aA][rR]|[rR][sS]?(?![a-z\d_])|[oO][eE]\b)")
 _BEFORE_UNIT = 60
 """Characters before the word "years" in which the number stands."""
 
@@ -304,15 +327,17 @@ def _spoken(*, english: bool) -> re.Pattern[str]:
     """Return the expression of a number of years, in English or in the other languages."""
     words = (*_NUMBER_WORDS, *(() if english else numbers()))
     count = rf"(?:\d{{1,2}}|\b(?:{'|'.join(words)}))"
+    first = "".join({word[0] for word in words})
     between = "to|and|or" if english else "bis|a|à|tot|do|e|y|o|ou|et|lub|oder"
-    units = r"(?P<english>years?|yrs?|yoe)\b(?P<foreign>)"
+    units = r"(?P<english>years?|yrs?|yoe)(?-i:(?![a-z\d_]))(?P<foreign>)"
     if not english:
         asian = r"(?:년|年)\s?(?:차\s?)?(?:이상|以上)"
         units = rf"(?P<english>(?!))?(?P<foreign>(?:{alternatives('years', 'units')}|år)\b|{asian})"
     return re.compile(
+        rf"(?=[\d{first}])"
         rf"(?:(?<![\d,$€£/-])(?<!\d\.)|(?<=\n-))(?P<low>{count})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
         rf"(?:\s?(?:-|\u2013|—|\u2011|{between})\s?(?P<high>{count})(?:\s?\(\d{{1,2}}\))?\s?(?P<more>\+)?)?"
-        rf"[\s-]?(?:\+\s?)?(?:full |or more |plus |additional )?{units}",
+        rf"\s{{0,3}}-?(?:\+\s?)?(?:full |or more |plus |additional )?{units}",
         re.IGNORECASE,
     )
 
@@ -348,7 +373,7 @@ _TELLS = re.compile(
 )
 _ASKS_BEFORE = re.compile(
     r"(?:at least|minimum(?: of)?|min\.?|more than|requires?|required|must have|you have|with|experience(?: "
-    r"(?:ranging|range|level|required|needed|between|from))*"
+    r"(?:ranging|range|level|required|needed|between|from))*(?: ?\([^()]{0,30}\))?"
     r"|mindestens|m[ií]nimo|al menos"
     r"|au moins|ten minste|experi[eê]ncia)[\s:,(-]*(?:de |of )?$",
     re.IGNORECASE,
@@ -361,7 +386,8 @@ _NOT_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NOT_AFTER = re.compile(
-    r"[\s-]*(?:of (?:history|age|innovation|service|growth|success|operation|existence|tradition|heritage|excellence"
+    r"[\s-]*(?:(?:of )?(?:formal |regular |full[- ]time |continuous )*(?:education|schooling|study|studies)\b"
+    r"|of (?:history|age|innovation|service|growth|success|operation|existence|tradition|heritage|excellence"
     r"|collective|combined|market"
     r"|paid)|ago|old|in (?:operation|a row|existence"
     r"|business(?! (?:intel|devel|analy|admin|operations|consult|strateg|process|systems|appl|or|and)))"
@@ -384,9 +410,17 @@ _COMPANY_AFTER = re.compile(
 """What follows the years of a company: ``With over 15 years of expertise in trade, we serve clients``."""
 _ASKS_YOU = re.compile(r"\b(?:you|candidates?|requir\w+|must|minimum|at least)\b", re.IGNORECASE)
 _ALTERNATIVE = re.compile(
-    r"\b(?:or|in lieu|alternatively|equivalent combination|master'?s|ph\.?d|doctorate|advanced degree)\b", re.IGNORECASE
+    r"\bor (?:at least |(?:a )?minimum (?:of )?)?$|\b(?:in lieu|alternatively|equivalent combination)\b"
+    r"|\bor (?:\w+ )?(?:master'?s|ph\.?d|doctorate|advanced degree|high school|ged|diploma|associate'?s|no degree"
+    r"|without)\b",
+    re.IGNORECASE,
 )
+"""Before years that are asked of those who have another degree, or none."""
 _PREFERRED = re.compile(r"prefer|ideally|nice to have|a plus|bonus|desir|von vorteil|deseable|desejável", re.IGNORECASE)
+_PREFERRED_BEHIND = re.compile(
+    r"[^,]{0,60}, ?(?:is |are |strongly |highly )*(?:preferred|desired|a plus)", re.IGNORECASE
+)
+"""Behind years, a wish after a comma: ``2-4 years of experience, preferred``."""
 _SENTENCE_BREAK = re.compile(r"[\n.;!?•]")
 _REQUIRED_AFTER = re.compile(r"\s?\((?:required|must have|erforderlich|requis|requerido)\b", re.IGNORECASE)
 """Behind years in a list of fields: ``Sales: 1 year (Required)``."""
@@ -394,8 +428,9 @@ _BULLETS = " \t-*\u2022\u00b7\u2013\u25cf"
 _IN_A_FIELD = re.compile(r"\s(?!of\b|from\b|after\b|until\b|to\b)[a-z]", re.IGNORECASE)
 """Words behind years that begin a line: ``- 3 years in sales``, ``- 5 years advanced SQL``."""
 _LABELLED = re.compile(
-    r"[Ee]xp(?:erience)?(?: [Rr]equired| [Nn]eeded)?(?: ?\([Yy](?:ea)?rs?\))?\s?[:\u2013-]\s?(?P<low>\d{1,2})\+?"
-    r"(?:\s?(?:-|\u2013|to)\s?(?P<high>\d{1,2})\+?)?(?=[+ \t]*(?:$|\n|[A-Z(;|]))"
+    r"[Ee]xp(?:[\u00e9e]rience)?(?: [Rr]equired| [Nn]eeded)?(?: ?\([Yy](?:ea)?rs?\))?\s?[:\u2013-]\s{0,2}"
+    r"(?:[>\u2265]\s?)?(?P<low>\d{1,2})\+?(?:\s?(?:-|\u2013|to|\u00e0)\s?(?P<high>\d{1,2})\+?)?"
+    r"(?=[+ \t]*(?:$|\n|[A-Z(;|]|ans\b))"
 )
 """A field of the text whose number has no unit behind it: ``Years of experience: 6+``."""
 _LABEL_BEFORE = re.compile(
@@ -412,7 +447,7 @@ def years_of(sections: list[Section]) -> tuple[int | None, int | None]:
     has had the time for the others. What is said for another degree ("or a master's degree and 2 years"), what is only
     wished for and what tells of the company's own age does not count.
     """
-    for parts in ((Part.REQUIRED,), (Part.OTHER, Part.DUTIES), (Part.ABOUT, Part.PREFERRED, Part.OFFERED)):
+    for parts in ((Part.REQUIRED,), (Part.OTHER, Part.DUTIES), (Part.ABOUT, Part.OFFERED)):
         found = _demands(joined(sections, *parts))
         if found:
             return max(found, key=lambda years: years[0])
@@ -430,7 +465,7 @@ def _demands(text: str) -> list[tuple[int, int | None]]:
         after = text[match.end() : match.end() + _AROUND].partition("\n")[0]
         if not _is_demand(match, before, after):
             continue
-        if demands and _ALTERNATIVE.search(before):
+        if demands and _ALTERNATIVE.search(_SENTENCE_BREAK.split(before)[-1]):
             continue
         low, high = _count(match["low"]), _count(match["high"])
         demands.append(_bounds(low, high))
@@ -447,6 +482,8 @@ def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
     clause = _SENTENCE_BREAK.split(after, 1)[0]
     sentence = _SENTENCE_BREAK.split(before)[-1]
     if _PREFERRED.search(sentence[-50:]) or _PREFERRED.search(clause.partition(",")[0][:80]):
+        return False
+    if _PREFERRED_BEHIND.match(clause):
         return False
     if _COMPANY.search(sentence):
         return False

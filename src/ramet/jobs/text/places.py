@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from ramet.jobs.posting import PlaceFields
@@ -50,6 +51,9 @@ _PEELED_MIN = 2
 _WITH_CODE = re.compile(r"(.{2,40}) ([A-Z]{2})")
 """``Portland OR``."""
 _GLUED = re.compile(r"(?<=[a-z])(?=US-|USA-)")
+_QUARTER = re.compile(
+    r" (?:CBD|city cent(?:re|er)|metropolitan area|metro area|region|area|HQ|headquarters)$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +75,9 @@ class _PlaceEntry(NamedTuple):
     utc_offset: float | None
 
 
+@lru_cache(maxsize=1_024)
 def places_of(text: str, country: str | None = None) -> tuple[Place, ...]:
-    """The places that a field of a board names, in its order, each once.
+    """The places that a field of a board names, in its order, each once. Remembered: a board names few.
 
     Words on how work is done ("Remote - US", "Portland, OR (Hybrid)") and parts of the world are no place.
 
@@ -93,7 +98,19 @@ def places_of(text: str, country: str | None = None) -> tuple[Place, ...]:
             found[place] = None
         if len(found) >= PLACES_MAX:
             break
-    return tuple(found)
+    return _with_their_country(tuple(found)) if "/" in text and ";" not in text else tuple(found)
+
+
+def _with_their_country(places: tuple[Place, ...]) -> tuple[Place, ...]:
+    """Give cities without a country that of the only one behind them: ``Zeist / Utrecht, Netherlands``."""
+    named = {place.country: place for place in places if place.country is not None}
+    if len(named) != 1 or places[-1].country is None:
+        return places
+    last = places[-1]
+    return tuple(
+        place if place.country is not None else Place(place.city, place.region, last.country, last.utc_offset)
+        for place in places
+    )
 
 
 def _is_larger(name: str) -> bool:
@@ -195,7 +212,8 @@ def _place(part: str, hint: str | None = None) -> Place | None:
     coded = _CODED.fullmatch(part.strip())
     if coded is not None and any(one.country == country_code(coded[1]) for one in _CODES.get(coded[2], ())):
         part = f"{coded[3]}, {coded[2]}, {coded[1]}"
-    pieces = [piece for piece in _pieces(part) if _key(piece) not in _AREAS and len(piece) <= _NAME_CHARACTERS_MAX]
+    pieces = [_without_quarter(piece) for piece in _pieces(part)]
+    pieces = [piece for piece in pieces if _key(piece) not in _AREAS and len(piece) <= _NAME_CHARACTERS_MAX]
     cities = [known for piece in pieces if (known := _CITIES.get(_key(piece))) is not None]
     country, region, offset, rest = _larger(pieces, cities, hint)
     is_placed = country is not None
@@ -209,6 +227,12 @@ def _place(part: str, hint: str | None = None) -> Place | None:
     if country is None and hint is not None:
         country, offset = hint, _BY_CODE[hint].utc_offset if hint in _BY_CODE else None
     return Place(city, region, country, offset)
+
+
+def _without_quarter(piece: str) -> str:
+    """Return the known city of which a name is a part or the surroundings: ``Sydney CBD``, ``Stuttgart Region``."""
+    city = _QUARTER.sub("", piece)
+    return city if _key(city) in _CITIES else piece
 
 
 def _pieces(part: str) -> list[str]:

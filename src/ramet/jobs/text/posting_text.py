@@ -14,7 +14,7 @@ from ramet.jobs.text.markup import decoded_once, text_of
 from ramet.jobs.text.places import Place, places_of, places_of_fields
 from ramet.jobs.text.salaries import Salary, salary_of
 from ramet.jobs.text.sections import Part, Section, joined, sections_of
-from ramet.jobs.text.technologies import FIELDS, canonical_technology, find_alternatives, find_technologies
+from ramet.jobs.text.technologies import FIELDS, find_alternatives, find_technologies, is_technology, products_of
 from ramet.jobs.text.work_area import work_marks
 
 MARKUP_CHARACTERS_MAX = 500_000
@@ -32,6 +32,35 @@ _GLUED_HEADING = re.compile(
     r"(?=[A-Z\d\u2022\u00b7])"
 )
 """A heading between the end of a sentence and the first demand: ``skills.Preferred Qualifications1+ years``."""
+_LOST_HEADING = re.compile(
+    r"(?:"
+    r"(?:(?:Key|Main|Primary|Core|Your|Job|Roles? (?:&|and|And)|Duties (?:&|and|And)) )*Responsibilities"
+    r"|(?:(?:Preferred|Required|Minimum|Basic|Desired|Additional|Mandatory|Technical|Educational|Key|Primary"
+    r"|Secondary|Must[- ][Hh]ave|(?:Good|Nice)[- ][Tt]o[- ][Hh]ave) )"
+    r"(?:(?:Technical|Professional|Soft|[Aa]nd|&) )*"
+    r"(?:Qualifications|Requirements|Skills|Experience|Expertise|Criteria)"
+    r"|(?:Skills|Experience) (?:[Rr]equired|(?:&|[Aa]nd) Qualifications)"
+    r"|Qualifications|Requirements|Eligibility Criteria|Must[- ][Hh]aves?|(?:Good|Nice)[- ][Tt]o[- ][Hh]aves?"
+    r"|(?i:about (?:the )?(?:role|job|team|position|company|opportunity)|about (?:us|you)|who (?:we|you) are"
+    r"|(?:the|your|our) (?:role|team|impact|profile|tasks|benefits|values|story)"
+    r"|(?:job|role|position|company) (?:description|overview|summary)"
+    r"|what (?:do )?(?:you|we)(?:['\u2019](?:ll|re|ve))?(?: will)?"
+    r" (?:do|need|bring|offer|have|achieve|be doing|looking for|look for|are looking for)(?: to (?:bring|see|succeed))?"
+    r"|what sets you apart|ways to stand out|why join(?: us)?|perks(?: (?:&|and) benefits)?|additional information)"
+    r")(?:\s?:-?\s?|(?=\s?[\u2022\u00b7-]|[A-Z\d])|\s(?=[A-Z]))"
+)
+"""A heading in a text that lost its line breaks: ``applications.Must-Have SkillsSwift``, ``role.About us: We``."""
+_LOST_UNIT = re.compile(r"(?<=[\d+ ])([Yy](?:ea)?rs?)(?=[A-Z])")
+"""The end of a line: ``8 to 10 YearsLocation``."""
+_CAMEL = re.compile(r"(?:\b(\w+)[ -])?\b(\w*[a-zA-Z\d+#](?=[A-Z])\w+)")
+"""A word with a capital letter inside, and the word before it."""
+_NAME_MIN = 2
+_PLACE_LINE = re.compile(
+    r"^[\W_]*(?:(?:job|work|office|primary) )?(?:locations?|standort|lieu|ubicaci\u00f3n|locatie)[*_ ]{0,3}:[*_ ]{0,4}"
+    r"(?!.*\b(?:except|excluding|not)\b)([^\n:]{2,80})$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line that says where the work is, for a posting without a place."""
 _ENDS_OF_SENTENCES = frozenset(".!?)")
 _OTHER_OPENINGS = re.compile(
     r"\n(?:Referrals increase your chances of"
@@ -150,7 +179,7 @@ def read_posting(posting: Posting) -> Reading:
         text = text_of(text)
     text = text[:TEXT_CHARACTERS_MAX].replace("\u2011", "-").replace("\u2010", "-")
     if text.count("\n") * _LINE_MAX < len(text):
-        text = _GLUED.sub(_apart, text)
+        text = _with_line_breaks(text)
     text = _GLUED_HEADING.sub(_on_a_line, text)
     others = _OTHER_OPENINGS.search(text, _OWN_CHARACTERS_MIN)
     if others is not None:
@@ -158,6 +187,9 @@ def read_posting(posting: Posting) -> Reading:
     lower = text.lower()
     location = decoded_once(posting.location or "")
     places = places_of_fields(posting.places, posting.country) or places_of(location, posting.country)
+    if not location and not places:
+        line = _PLACE_LINE.search(text)
+        places = places_of(line[1]) if line is not None else ()
     sections = sections_of(text, posting.company)
     years_min, years_max = years_of(sections)
     seniority, word = seniority_of(posting.title, lower, years_min)
@@ -188,6 +220,30 @@ def read_posting(posting: Posting) -> Reading:
     )
 
 
+def _with_line_breaks(text: str) -> str:
+    """A text that lost its line breaks, with those that its words tell."""
+    text = _LOST_UNIT.sub(r"\1\n", _LOST_HEADING.sub(_on_a_line, text))
+    return _CAMEL.sub(_named_apart, _GLUED.sub(_apart, text))
+
+
+def _named_apart(word: re.Match[str]) -> str:
+    """A technology that was glued to the next word or the one before: ``LinuxExperience``, ``Spring BootIn``."""
+    before, glued = word[1], word[2]
+    if is_technology(glued):
+        return word[0]
+    for place in range(len(glued) - 1, _NAME_MIN - 1, -1):
+        if not glued[place].isupper():
+            continue
+        head, tail = glued[:place], glued[place:]
+        is_word = tail[1].islower() if len(tail) > 1 else not head.isupper()
+        if is_word and (is_technology(head) or (before and is_technology(f"{before} {head}"))):
+            return f"{word[0][: -len(tail)]}\n{tail}"
+    for place in range(1, len(glued) - 1):
+        if glued[place].isupper() and glued[place - 1].islower() and is_technology(glued[place:]):
+            return f"{word[0][: -len(glued) + place]}\n{glued[place:]}"
+    return word[0]
+
+
 def _apart(word: re.Match[str]) -> str:
     """A word that was glued to the one before, on a line of its own; one that was glued to the next, too."""
     text = word.string
@@ -200,8 +256,12 @@ def _apart(word: re.Match[str]) -> str:
 
 def _on_a_line(heading: re.Match[str]) -> str:
     """A heading that a sentence ends right before, on a line of its own."""
-    before = heading.string[max(0, heading.start() - 1) : heading.start()]
-    return f"\n{heading[0]}\n" if before in _ENDS_OF_SENTENCES or before.isalnum() else heading[0]
+    start = heading.start()
+    before = heading.string[max(0, start - 2) : start]
+    if heading[0][-1:] != " " or ":" in heading[0]:
+        before = before.rstrip(" ") if before[:1] in _ENDS_OF_SENTENCES else before
+    is_glued = before[-1:].isalnum() or before[-1:] in _ENDS_OF_SENTENCES
+    return f"\n{heading[0].rstrip()}\n" if is_glued else heading[0]
 
 
 def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:
@@ -211,9 +271,11 @@ def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:
 
 
 def _named(posting: Posting, work: Iterable[str], required: Iterable[str]) -> list[str]:
-    """Return the fields and technologies of the work, without the company's own name."""
+    """Return the fields and technologies of the work, without what the company makes and does not ask for."""
     found = dict.fromkeys([*(name for text in work for name in find_technologies(text)), *required])
-    found.pop(canonical_technology(posting.company or ""), None)
+    for place, product in enumerate(products_of(posting.company or "")):
+        if place == 0 or product not in required:
+            found.pop(product, None)
     return list(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -121,6 +122,9 @@ _ENDS_OF_DEMANDS = frozenset("experience knowledge skills".split())
 _ASIDE = re.compile(r"\s*\([^()]*\)\s*$")
 """What a heading has in brackets at its end: ``What will help you (nice to have)``."""
 _TOKENS = re.compile(r"[^\W\d_]+")
+_SENTENCES = re.compile(r"[a-z)][.!?][A-Z]")
+"""Two sentences without a space between them: a part of a text that lost its line breaks."""
+_DEMAND = re.compile(r"[\W_]*(?:minimum|at least|must |required? |\d{1,2} ?\+?[ -])", re.IGNORECASE)
 
 
 def sections_of(text: str, company: str | None = None) -> list[Section]:
@@ -135,8 +139,11 @@ def sections_of(text: str, company: str | None = None) -> list[Section]:
     text = _unglued(text)
     sections: list[Section] = []
     part, lines = Part.OTHER, list[str]()
-    for line in text.split("\n"):
+    written = text.split("\n")
+    for place, line in enumerate(written):
         found = _heading(line)
+        if found is Part.OTHER and part is Part.REQUIRED and _asks("".join(written[place + 1 : place + 3])):
+            found = None
         if found is not None and lines:
             sections.append(_section(part, lines))
             lines = []
@@ -169,6 +176,11 @@ def joined(sections: list[Section], *parts: Part) -> str:
     return "\n".join(section.text for section in sections if section.part in parts)
 
 
+def _asks(text: str) -> bool:
+    """Whether lines below a name begin with a demand: the name is that of a grade or a group of demands."""
+    return _DEMAND.match(text) is not None
+
+
 def _section(part: Part, lines: list[str]) -> Section:
     text = "\n".join(lines).strip()
     return Section(Part.OTHER if part is Part.ABOUT and len(text) > _ABOUT_CHARACTERS_MAX else part, text)
@@ -187,13 +199,19 @@ def _heading(line: str) -> Part | None:
     if head.count(" ") >= _HEADING_WORDS_MAX and _ASIDE.sub("", head).count(" ") >= _HEADING_WORDS_MAX:
         return None
     words = _TOKENS.findall(head.lower())
-    if not words:
+    if not words or _SENTENCES.search(head):
         return None
     if not _TRIGGERS.isdisjoint(words) and not _CONTENT.match(head):
-        found = _HEADING.search(head.replace("\u2019", "'"))
-        if found is not None and found.lastgroup is not None and (not rest.strip() or found.start() < 20):
-            part = Part(found.lastgroup)
+        part, start = _named_part(head)
+        if part is not None and (not rest.strip() or start < 20):
             return None if part in _NOT_OF_EXPERIENCE and words[-1] in _ENDS_OF_DEMANDS and not colon else part
     if rest.strip() or not 1 < len(words) <= 6 or not all(word[0].isupper() or len(word) <= 3 for word in head.split()):
         return None
     return Part.OTHER
+
+
+@lru_cache(maxsize=2_048)
+def _named_part(head: str) -> tuple[Part | None, int]:
+    """Return the part that a heading names, and where. Remembered: the postings of a board share their headings."""
+    found = _HEADING.search(head.replace("\u2019", "'"))
+    return (None, 0) if found is None or found.lastgroup is None else (Part(found.lastgroup), found.start())

@@ -49,14 +49,17 @@ _NOT_A_NAME = re.compile(
     r"|\bLinear(?=\s(?:[Aa]lgebra|[Rr]egress|[Pp]rogram|[Mm]odel|[Oo]ptimi|[Aa]nd\s[Nn]on))"
     r"|\bCore Data(?=\s(?:[Mm]odel|[Pp]latform|[Tt]eam|[Ee]ngineer|[Pp]roduct|[Ss]et|[Pp]ipeline|[Ss]cien|[Ss]ervice"
     r"|[Aa]naly|[Aa]sset|[Ii]nfra|[Gg]overnance))"
+    r"|\bReAct\b(?!\s?(?:Native|JS|[.]js))|\bHTML(?=\sJD\b)|\bSnowflake(?=[ -](?:[Ss]chema|[Mm]odel))"
 )
 """Clearances (``TS/SCI``), pesos (``PHP 90,000``) and words of every day that begin with the letters of a name."""
-_HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data")
+_HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data", "ReAct", "HTML JD", "Snowflake")
 """One of these is in every match of it."""
 _OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alumni".split())
 """What stands behind a company's name that says who somebody is: ``Docker CEO``."""
-_WELDING = re.compile(r"\bAWS[ -](?:D\d|CWI|QC\d|certified w|w)|\bweld(?:ing|er|ers|ed)\b", re.IGNORECASE)
-"""Where ``AWS`` is the American Welding Society."""
+_WELDING = re.compile(r"\bweld(?:ing|er|ers|ed)\b|\baws[ -](?:d\d|cwi|qc\d|certified w|w)")
+"""Where ``AWS`` is the American Welding Society; in lower case."""
+_OF_WELDING = ("weld", *(f"aws{joint}{word}" for joint in " -" for word in ("d", "cwi", "qc", "certified w", "w")))
+"""One of these is in every match of it."""
 _OR = frozenset("or o ou oder of lub".split())
 _OR_SIMILAR = re.compile(
     r"[\s,(/]{0,3}(?:or|and/or|o|ou|oder|of|lub)\s(?:an?\s|some\s|any\s|other\s|another\s|comparable|equivalent|similar"
@@ -108,9 +111,14 @@ def find_technologies(text: str) -> dict[str, int]:
         if hit.last > hit.first and parts[hit.first] == "AWS":
             # "AWS Lambda" names the cloud as well as its service.
             found["aws"] = found.get("aws", 0) + 1
-    if "aws" in found and _WELDING.search(text):
+    if "aws" in found and _is_welding(text):
         del found["aws"]
     return found
+
+
+def _is_welding(text: str) -> bool:
+    lower = text.lower()
+    return any(word in lower for word in _OF_WELDING) and _WELDING.search(lower) is not None
 
 
 def find_alternatives(text: str) -> tuple[tuple[str, ...], ...]:
@@ -120,7 +128,7 @@ def find_alternatives(text: str) -> tuple[tuple[str, ...], ...]:
         Groups of canonical names. A name of a group that the text has elsewhere too, outside of all groups, is a group
         of its own as well: it is asked for whatever the others are.
     """
-    if not _CHOICE.search(text):
+    if " or " not in text and not _CHOICE.search(text):
         return ()
     parts, hits = _meant_hits(text)
     groups: dict[tuple[str, ...], None] = {}
@@ -180,6 +188,14 @@ def canonical_technology(name: str) -> str:
     """The one name of a technology: ``NodeJS`` is ``node.js``. An unknown name stays, in lower case, spaces folded."""
     folded = " ".join(name.lower().split())
     return _SPELLINGS.get(folded, folded)
+
+
+def products_of(company: str) -> tuple[str, ...]:
+    """Return canonical names of what a company makes: its own name, and the products that the table lists."""
+    name = " ".join(company.lower().split())
+    words = name.split(" ")
+    listed = (product for length in (1, 2) for product in _MADE_BY.get(" ".join(words[:length]), ()))
+    return (canonical_technology(name), *listed)
 
 
 def is_technology(name: str) -> bool:
@@ -306,6 +322,8 @@ def _is_list(parts: list[str], one: _Hit, other: _Hit) -> bool:
     between = parts[one.last + 1 : other.first]
     if len(between) == 1:
         return between[0] != " " and _LIST.fullmatch(between[0]) is not None
+    if len(between) == 5 and between[1:4] == ["and", "/", "or"]:
+        between = [between[0], "or", between[4]]
     if len(between) != 3 or between[1].lower() not in _CONJUNCTIONS:
         return False
     return all(_LIST.fullmatch(gap) is not None for gap in (between[0], between[2]))
@@ -340,6 +358,9 @@ def _name(plain: str, mark: str, canonical: str) -> _Name:
 
 
 _SECTIONS = word_list("technologies")
+_MADE_BY = {
+    maker: tuple(products.split("|")) for maker, _, products in (e.partition(": ") for e in _SECTIONS.pop("made by"))
+}
 FIELDS = frozenset(_SECTIONS.pop("fields of work"))
 """Canonical names of what is not a product: fields and ways of work, protocols, kinds of tools."""
 

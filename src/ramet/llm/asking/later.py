@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -175,7 +174,7 @@ async def ask_later(
     key = digest(f"{ctx.id} {asked.key} {number}")
     page = await ctx.client.tasks(tracking_id=ctx.tracking_id, kind=BATCH_ITEM, key=key, exact=True, limit=1)
     if not page.tasks:
-        _spawn(ctx, chosen, replace(asked, key=key), repairs)
+        _spawn(ctx, chosen, asked._replace(key=key), repairs)
         return None
     [task] = page.tasks
     if not TaskState(task.state).terminal:

@@ -29,7 +29,7 @@ def in_nano_dollars(ctx: click.Context, param: click.Parameter, value: str | Non
     except InvalidOperation:
         amount = Decimal("NaN")
     if not amount.is_finite():
-        raise LlmError(f"{flag} {value[:40]!r} is no amount of dollars: give one like 12.50")
+        raise LlmError(f"{flag} {value[:40]!r} is not an amount of dollars: give one like 12.50")
     if amount > AMOUNT_MAX // NANO_DOLLARS:
         raise LlmError(f"{flag} is {amount}: give at most {AMOUNT_MAX // NANO_DOLLARS:,} dollars")
     nano = int(amount * NANO_DOLLARS)

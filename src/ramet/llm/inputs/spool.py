@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import finalize
 
@@ -103,8 +103,8 @@ def asked_request(row: Row, *, distinct: bool = True, handed_on: bool = False) -
     """The request of a row, under the key of the item that answers it; arguments as for :func:`questions_of`."""
     request = row.request
     if handed_on:
-        return replace(request, key=own_key(request.key, row.id), row={"id": row.id, **row.columns})
-    return request if distinct else replace(request, key=own_key(request.key, row.position))
+        return request._replace(key=own_key(request.key, row.id), row={"id": row.id, **row.columns})
+    return request if distinct else request._replace(key=own_key(request.key, row.position))
 
 
 def own_key(key: str, of: int | str) -> str:

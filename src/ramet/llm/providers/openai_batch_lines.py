@@ -7,6 +7,8 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
+from pydantic_core import from_json
+
 from ramet import own_logger
 from ramet.commands.errors import one_line
 from ramet.llm.errors import Refused
@@ -96,12 +98,21 @@ async def lines_of(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield b"".join(begun)
 
 
+def _parsed(line: bytes) -> Any:
+    """Return the JSON value of a line, None for a line that holds none."""
+    try:
+        return from_json(line)
+    except ValueError:
+        # Half a character, written as an escape, is JSON to the standard library alone.
+        try:
+            return json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+
+
 def read_line(line: bytes) -> Answer | None:
     """The answer in a line of a batch's output or error file; None: nobody can tell whose it is."""
-    try:
-        told_line = json.loads(line)
-    except (ValueError, RecursionError):
-        told_line = None
+    told_line = _parsed(line)
     if not isinstance(told_line, dict) or not isinstance(told_line.get("custom_id"), str):
         key = _KEY.search(line)
         if key is None:

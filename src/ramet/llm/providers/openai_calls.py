@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -153,7 +152,7 @@ class OpenAIChat(AnswersAtOnce):
         if request.endpoint == "embeddings":
             return await self._embed(request, submit_key, seconds)
         reply = await self._answered(request, time.monotonic() + seconds)
-        answer = dataclasses.replace(read_chat(request.key, reply.body), key=request.key)
+        answer = read_chat(request.key, reply.body)
         return submission(answer, reply, submit_key, self._client.host)
 
     async def _answered(self, request: Request, until: float) -> Reply:

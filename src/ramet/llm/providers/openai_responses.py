@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,7 +36,7 @@ class OpenAIResponses(AnswersAtOnce):
         reply = await self._client.ask(call, seconds=seconds, submit=True)
         if reply.body.get("status") in ("queued", "in_progress"):
             raise Ambiguous(f"{self._client.host} took the request on and did not answer it")
-        answer = dataclasses.replace(read_response(request.key, reply.body), key=request.key)
+        answer = read_response(request.key, reply.body)
         return submission(answer, reply, submit_key, self._client.host)
 
     async def close(self) -> None:

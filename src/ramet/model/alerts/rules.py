@@ -1,8 +1,8 @@
-"""What looks wrong in a lineage although nothing was broken: the rules of the monitor (DESIGN §2, alert).
+"""Rules of the monitor: signs of trouble in a lineage in which nothing has failed (DESIGN §2, alert).
 
-The guard refuses a loop; the monitor tells that somebody keeps asking for one. A *demand* for a key is one wish for
-work on it: the task that was granted, each refusal of a parent that asks again, each revive. What a handler asks for
-in one settlement is one wish, however often it says it.
+The guard refuses a loop; the monitor reports that a handler keeps asking for one. A *demand* for a key is one wish for
+work on it: the task that was granted, each refusal of a parent that asks again, each revive. What a handler asks for in
+one settlement is one wish, however often it says it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ WORST_MAX = 20
 """Keys (or tasks) that an alert names."""
 
 LINKS = frozenset({BlockReason.IN_FLIGHT.value, BlockReason.DONE.value, "elsewhere"})
-"""Refusals because the wish was granted to somebody already."""
+"""Reasons of refusals because another task had already been granted the wish."""
 
 
 class Pattern(StrEnum):
-    """What the monitor knows to look for."""
+    """Patterns that the monitor looks for."""
 
     POSSIBLE_LOOP = "possible_loop"
     """One kind and key of a lineage is wanted again and again."""
@@ -36,7 +36,7 @@ class Pattern(StrEnum):
     RETRY_STORM = "retry_storm"
     """Retries of a lineage were put off, because a minute had its fill of them."""
     LOST_LEASE = "lost_lease"
-    """Tasks have been processing for a while without a live lease, and nobody took them back."""
+    """Tasks have been processing for a while without a live lease, and were not reclaimed."""
     OVER_CEILING = "over_ceiling"
     """More was spent than a hard ceiling allows: of a lineage, of the day or of the database."""
     CHAIN_LIMIT = "chain_limit"
@@ -52,7 +52,7 @@ class Pattern(StrEnum):
     EXPIRED_LEASES = "expired_leases"
     """Many attempts of a kind were lost: their leases expired."""
     WAITS_FOR_NOTHING = "waits_for_nothing"
-    """Tasks wait for something that is gone, and nobody will wake them."""
+    """Tasks wait for something that is gone, so that nothing will wake them."""
     BREAKER_OPEN = "breaker_open"
     """A resource is switched off."""
     BUDGET = "budget"
@@ -81,7 +81,9 @@ STANDING = frozenset(
         Pattern.SLOT_STARVATION,
     }
 )
-"""Every look finds these anew, and they are over with the first that does not."""
+"""Patterns whose condition every look checks from the start; they are over with the first look that does not find
+them.
+"""
 
 NAMED = frozenset(
     {
@@ -120,13 +122,13 @@ class MonitorLimits(NamedTuple):
     quiet_seconds: float = 3_600.0
     """An alert is resolved when nothing new was found for so long."""
     window_seconds: float = 3_600.0
-    """How far back ends are counted."""
+    """Seconds before now in which ends are counted."""
     chain_runs: int = 12
     """Newest runs of a schedule that count."""
     chain_ends_max: int = 2
-    """Of these, runs that stopped at ``max_chain_depth`` and are not worth an alert."""
+    """Runs among these that stopped at ``max_chain_depth`` and are not worth an alert."""
     failed_runs: int = 3
-    """So many of the newest ended runs of a schedule that failed, one after the other, are worth an alert."""
+    """Newest ended runs of a schedule, one after the other, that must have failed for an alert."""
     timeouts_max: int = 100
     """Tasks of a kind, or of all kinds, that end at their own deadline within the window and are not worth an alert."""
     failed_share_max: float = 0.10
@@ -148,7 +150,7 @@ class MonitorLimits(NamedTuple):
     budget_of_min: int = 10
     """Limits of tasks and depth from which on a share of them counts."""
     grace_seconds: float = 60.0
-    """How long a claim may be without a live lease, and a task wait for what is gone: maintenance takes seconds."""
+    """Seconds for which a claim may have no live lease, or a task wait for what is gone: maintenance takes seconds."""
     storm_max: int = 0
     """Retries of a lineage put off between two looks that are not worth an alert."""
 
@@ -170,25 +172,25 @@ class Alert:
     """``warning`` or ``critical``."""
     first_at: float
     last_at: float
-    """When the monitor last found something new."""
+    """Moment at which the monitor last found something new."""
     resolved_at: float | None
     state: str
     """``firing`` or ``resolved``."""
     count: int
     """Looks that found something new."""
     link: str | None = None
-    """Where the dashboard shows it; None while the setting ``dashboard.url`` is not set."""
+    """Address of the alert on the dashboard; None while the setting ``dashboard.url`` is not set."""
     notified_at: float | None = None
-    """When people were last told of it: notices were written then."""
+    """Moment at which the last notices of it were written."""
     notified_state: str | None = None
-    """What they were told last: ``firing`` or ``resolved``."""
+    """State that the last notice reported: ``firing`` or ``resolved``."""
     acknowledged_at: float | None = None
-    """When a person took notice; it is not repeated from then on."""
+    """Moment at which a person acknowledged it; it is not repeated from then on."""
     acknowledged_by: str | None = None
 
 
 class KindDemand(NamedTuple):
-    """Who wanted one kind and key of a lineage, and how often."""
+    """Demands for one kind and key of a lineage: the parents that asked, and how often."""
 
     kind: str
     key: str
@@ -222,7 +224,7 @@ Thresholds = Mapping[str, int | None]
 def judge_key(
     tracking_id: str, demands: Sequence[KindDemand], limits: MonitorLimits, thresholds: Thresholds
 ) -> list[AlertFinding]:
-    """What is over a limit among all demands for one key of a lineage.
+    """Return the finding for one key of a lineage whose demands are over a limit; None when they are not.
 
     A kind that sets its own threshold is judged by it, and so is a key that this kind takes part in; a kind that is
     never alerted about counts nowhere. Tasks that were handed on by a task of the same key count once with it.
@@ -263,14 +265,16 @@ def _entry(kind: str, key: str, demands: Iterable[KindDemand], limit: int) -> di
 
 
 def merge_worst(before: Sequence[Mapping[str, Any]], found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The worst entries of both, the newer of two with one name, heaviest first."""
+    """Return the worst entries of both, the newer of two with one name, heaviest first."""
     by_name = {str(entry["name"]): dict(entry) for entry in before}
     by_name.update((str(entry["name"]), dict(entry)) for entry in found)
     return sorted(by_name.values(), key=lambda entry: (-entry["weight"], entry["name"]))[:WORST_MAX]
 
 
 def severity_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
-    """Critical is a wish repeated ten times as often as tolerated, work that nobody holds, money beyond a ceiling."""
+    """Return the severity: critical for a wish repeated at ten times the threshold, work without an owner, money beyond
+    a ceiling.
+    """
     if pattern in (Pattern.LOST_LEASE, Pattern.OVER_CEILING, Pattern.WAITS_FOR_NOTHING, Pattern.SLOT_STARVATION):
         return "critical"
     if pattern in (Pattern.POSSIBLE_LOOP, Pattern.POSSIBLE_CYCLE) and any(
@@ -286,7 +290,7 @@ def kind_in_words(name: str) -> str:
 
 
 def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
-    """The worst entry in words."""
+    """Return the worst entry in words."""
     entry = worst[0]
     match pattern:
         case Pattern.POSSIBLE_LOOP | Pattern.POSSIBLE_CYCLE:
@@ -337,7 +341,7 @@ def resolved(
 
     A lineage's alert goes when nothing new was found for ``quiet_seconds``, a look after its lineage ended, and when
     the lineage was pruned. A look finds at once whether leases are lost, and whether a ceiling of all is passed. A
-    budget that is nearly used up stays so, however quiet it is, until somebody raises it.
+    budget that is nearly used up stays so, however quiet it is, until it is raised.
     """
     if alert.pattern in STANDING:  # A look finds all that there are.
         return alert.pattern not in standing
@@ -383,7 +387,7 @@ LIVE = frozenset(
 
 
 def budget_finding(tracking_id: str, name: str, used: int, most: int, limits: MonitorLimits) -> AlertFinding | None:
-    """A budget of which ``budget_share`` or more is used up; None where it is less."""
+    """Return the finding for a budget of which ``budget_share`` or more is used up; None where it is less."""
     if most <= 0 or used < limits.budget_share * most:
         return None
     entry = {"name": name, "weight": used, "limit": most, "share": round(used / most, 4)}
@@ -404,7 +408,7 @@ def deadline_findings(ends: Mapping[str, tuple[float, float]], now: float, share
 
 
 def subject_of_live(pattern: Pattern, entry: Mapping[str, Any], count: int) -> str:
-    """The worst entry in words, and how many there are beside it."""
+    """Return the worst entry in words, and how many there are beside it."""
     return _words(pattern, entry) + (f"; {count - 1}{' or more' if count == WORST_MAX else ''} others" if count > 1
                                      else "")  # fmt: skip
 
@@ -430,7 +434,7 @@ def _words(pattern: Pattern, entry: Mapping[str, Any]) -> str:
         case Pattern.DEADLINE_NEAR:
             return f"lineage {name} has used {weight:.0%} of its time: {entry['left_seconds']} s are left"
         case Pattern.WAITS_FOR_NOTHING:
-            return f"{entry['why']} ({name}): nobody will wake them; report it with what `ramet doctor` says"
+            return f"{entry['why']} ({name}): nothing will wake them; report it with what `ramet doctor` says"
         case _:
             money = name in ("cost", "day", "database")
             used, most = (as_usd(weight), as_usd(entry["limit"])) if money else (weight, entry["limit"])
@@ -441,7 +445,7 @@ STARVATION_REMEDY = "let their handlers `return ctx.join()` instead of waiting, 
 
 
 def starvation_words(kind: str, queue: str, slots: int, waiter_id: str, awaited_id: str) -> str:
-    """The one sentence about slots that all wait: in the alert, the doctor and explanations."""
+    """Return the one sentence about slots that all wait: in the alert, the doctor and explanations."""
     return (
         f"every slot ({slots}) in which tasks of kind {kind} in queue {queue} can run is held by a handler that waits "
         f"inside (task {waiter_id} for task {awaited_id})"
@@ -449,7 +453,7 @@ def starvation_words(kind: str, queue: str, slots: int, waiter_id: str, awaited_
 
 
 class AlertShare(NamedTuple):
-    """So many of so many."""
+    """Part of a total: ``count`` of ``total``."""
 
     bad: int
     total: int
@@ -474,7 +478,7 @@ class FailedRuns(NamedTuple):
 
 
 def judge_failed_runs(by_schedule: Mapping[str, FailedRuns], limits: MonitorLimits) -> list[AlertFinding]:
-    """Schedules that have failed several times in a row, by name: nobody may look at them for weeks."""
+    """Return schedules that have failed several times in a row, by name: a person may not look at them for weeks."""
     return [
         AlertFinding(
             Pattern.FAILED_RUNS,
@@ -535,7 +539,7 @@ def _sum(shares: Iterable[AlertShare]) -> AlertShare:
 
 
 def _limit(share: AlertShare, share_max: float, of_min: int, count_max: int) -> tuple[float, str] | None:
-    """The limit that a share is over, as a number and in words; None where it is over none."""
+    """Return the limit that a share is over, as a number and in words; None where it is over none."""
     limit = round(share_max * share.total, 6)
     if share.total >= of_min and share.bad > limit:
         return limit, f"{share_max:.0%} of {of_min} or more"

@@ -1,7 +1,7 @@
 """Resources: hosts, providers and sources that tasks share; their rates, pauses and breakers (DESIGN §6, §10).
 
-A *policy* says what a resource bears and is declared for a name or a prefix (``host:*``); a *resource* is where it
-stands. Everything here is pure: the store reads a resource, asks, and writes the answer in the transaction that
+A *policy* is the load that a resource can take, declared for a name or a prefix (``host:*``); a *resource* is its
+current state. Everything here is pure: the store reads a resource, asks, and writes the answer in the transaction that
 claims or settles.
 """
 
@@ -20,7 +20,7 @@ LOOK_SECONDS = 1.0
 
 
 class ResourcePolicy(NamedTuple):
-    """What a resource bears. ``pattern`` is a name, or a prefix followed by ``*``."""
+    """Load that a resource can take. ``pattern`` is a name, or a prefix followed by ``*``."""
 
     pattern: str
     concurrency: int | None = None
@@ -32,13 +32,13 @@ class ResourcePolicy(NamedTuple):
     breaker_failures: int = FAILURES_MAX
     """Consecutive failures that open the breaker; 0 for no breaker."""
     cooldown_seconds: float | None = None
-    """After so long an open breaker lets one task through; None: only a person closes it."""
+    """Seconds after which an open breaker lets one task through; None: only a person closes it."""
     explicit: bool = False
     """True when a person set it, which an app's declaration does not change."""
 
 
 class Resource(NamedTuple):
-    """Where a resource stands."""
+    """Current state of a resource."""
 
     name: str
     tokens: float | None = None
@@ -53,27 +53,27 @@ class Resource(NamedTuple):
     opened_by: str | None = None
     opened_reason: str | None = None
     ready_at: float | None = None
-    """When a claim looks at it next; None when nothing waits for it."""
+    """Moment at which a claim next checks it; None when nothing waits for it."""
     told_rate: float | None = None
-    """Units a second that its server says it bears; None when it said nothing."""
+    """Units a second that its server says it accepts; None when it has not said."""
     cut_rate: float | None = None
     """Units a second that were left when it last refused; None when the rate is whole."""
     cut_at: float = 0.0
 
 
 class ResourceCapacity(NamedTuple):
-    """How many tasks of a resource may be claimed now, and if none, why and until when."""
+    """Number of tasks of a resource that may be claimed now, and if 0, why and until when."""
 
     claims: int | None
     """None for any number."""
     reason: str = ""
     """``breaker``, ``disabled``, ``paused``, ``rate`` or ``concurrency`` when there is none."""
     until: float | None = None
-    """When there may be room again; None when only an event makes it."""
+    """Moment at which there may be room again; None when only an event makes room."""
 
 
 def policy_of(name: str, policies: Iterable[ResourcePolicy]) -> ResourcePolicy:
-    """The policy of a resource: that of its very name, else of the longest prefix, else the default."""
+    """Return the policy of a resource: that of its very name, else of the longest prefix, else the default."""
     best = ResourcePolicy(name)
     length = -1
     for policy in policies:
@@ -85,19 +85,19 @@ def policy_of(name: str, policies: Iterable[ResourcePolicy]) -> ResourcePolicy:
 
 
 def rate_of(resource: Resource, policy: ResourcePolicy) -> Rate | None:
-    """The rate that holds: the stricter one of what the policy says and what the server told; None for no limit."""
-    told, said = resource.told_rate, policy.rate_per_second
-    if told is None:
+    """Return the rate in force: the stricter of the policy's and the server's; None for no limit."""
+    limits, said = resource.told_rate, policy.rate_per_second
+    if limits is None:
         full, burst = said, policy.burst
     elif said is None:
-        full, burst = told, max(1.0, policy.burst, told * TOLD_BURST_SECONDS)
+        full, burst = limits, max(1.0, policy.burst, limits * TOLD_BURST_SECONDS)
     else:
-        full, burst = min(said, told), max(1.0, min(policy.burst, told * 60.0))
+        full, burst = min(said, limits), max(1.0, min(policy.burst, limits * 60.0))
     return None if full is None else Rate(max(RATE_MIN, full), burst, resource.cut_rate, resource.cut_at)
 
 
 def refilled(resource: Resource, policy: ResourcePolicy, now: float) -> Resource:
-    """The resource with the tokens that time has brought. A clock that was set back brings none twice."""
+    """Return the resource with the tokens that time has brought. A clock that was set back brings none twice."""
     rate = rate_of(resource, policy)
     if rate is None:
         return resource
@@ -110,7 +110,7 @@ def refilled(resource: Resource, policy: ResourcePolicy, now: float) -> Resource
 
 
 def is_full(resource: Resource, policy: ResourcePolicy, now: float) -> bool:
-    """True when forgetting how much was used changes nothing."""
+    """Return True when forgetting how much was used changes nothing."""
     rate = rate_of(resource, policy)
     return rate is None or (refilled(resource, policy, now).tokens or 0.0) >= rate.burst
 
@@ -123,7 +123,7 @@ def half_open_at(resource: Resource, policy: ResourcePolicy) -> float | None:
 
 
 def room(resource: Resource, policy: ResourcePolicy, now: float, in_use: int) -> ResourceCapacity:
-    """How many claims of the resource are possible at ``now`` beside the ``in_use`` that are held."""
+    """Return the number of claims of the resource that are possible at ``now`` beside the ``in_use`` held ones."""
     if resource.opened_at is not None and policy.cooldown_seconds is None:
         return ResourceCapacity(0, "disabled")
     counts: list[int] = []
@@ -152,7 +152,7 @@ def room(resource: Resource, policy: ResourcePolicy, now: float, in_use: int) ->
 
 
 def spend(resource: Resource, policy: ResourcePolicy, now: float, claims: int) -> Resource:
-    """The resource after so many claims."""
+    """Return the resource after this number of claims."""
     if rate_of(resource, policy) is None:
         return resource
     full = refilled(resource, policy, now)
@@ -160,7 +160,7 @@ def spend(resource: Resource, policy: ResourcePolicy, now: float, claims: int) -
 
 
 def give_back(resource: Resource, policy: ResourcePolicy, claims: int) -> Resource:
-    """The resource after so many claims went back unstarted."""
+    """Return the resource after this number of claims went back unstarted."""
     rate = rate_of(resource, policy)
     if rate is None or resource.tokens is None:
         return resource
@@ -168,7 +168,7 @@ def give_back(resource: Resource, policy: ResourcePolicy, claims: int) -> Resour
 
 
 def succeeded(resource: Resource) -> Resource:
-    """A success resets the count; in a breaker with cool-down it also closes it."""
+    """Return the resource after a success: the count is reset; a breaker with cool-down is closed as well."""
     return resource._replace(failures=0, opened_at=None, opened_by=None, opened_reason=None)
 
 
@@ -184,7 +184,8 @@ def failed(resource: Resource, policy: ResourcePolicy, now: float, reason: str) 
 
 
 def switched_off(before: Resource, after: Resource, policy: ResourcePolicy, now: float, reason: str) -> Resource:
-    """A handler found that the resource is gone. One that waits for a person already keeps its first reason.
+    """Return the resource after a handler found that it is gone. One that waits for a person already keeps its first
+    reason.
 
     Args:
         before, after: what else the same settlement said.
@@ -195,14 +196,15 @@ def switched_off(before: Resource, after: Resource, policy: ResourcePolicy, now:
 
 
 def paused(resource: Resource, until: float, reason: str) -> Resource:
-    """A server named the time to come back; of several the latest holds."""
+    """Return the resource after a server named the time to come back; of several the latest holds."""
     if until <= resource.paused_until:
         return resource
     return resource._replace(paused_until=until, paused_reason=reason)
 
 
 def cut(resource: Resource, policy: ResourcePolicy, now: float) -> Resource:
-    """The server refused a request for coming too soon: its rate is halved, and grows again with time.
+    """Return the resource after its server refused a request as too early: the rate is halved, and grows again with
+    time.
 
     Of several refusals until the end of the pause that the first one made only that one counts: they were under way.
     """
@@ -213,40 +215,40 @@ def cut(resource: Resource, policy: ResourcePolicy, now: float) -> Resource:
 
 
 class ResponseLimits(NamedTuple):
-    """What the headers of a response say about a resource; None for what they do not say."""
+    """Limits that the headers of a response state about a resource; None for those not stated."""
 
     limit_per_minute: float | None = None
     """Units a minute."""
     remaining: float | None = None
     """Units that are left now."""
     reset_seconds: float | None = None
-    """Until nothing of the limit is used."""
+    """Seconds until the limit is whole again."""
 
 
 EXHAUSTED = "its limit is used up, as its server says"
 
 
-def adapted(resource: Resource, policy: ResourcePolicy, told: ResponseLimits, now: float) -> Resource:
-    """The resource after a response told of its limits: they make it slower, never faster than its policy.
+def adapted(resource: Resource, policy: ResourcePolicy, limits: ResponseLimits, now: float) -> Resource:
+    """Return the resource after a response stated its limits: they make it slower, never faster than its policy.
 
     A limit that is used up and comes back in more than a minute is taken as one of that longer time. A used up one
-    whose size is not told is a refusal: nothing is left until it comes back, and the rate is cut.
+    whose size is not stated is a refusal: nothing is left until it comes back, and the rate is cut.
     """
-    exhausted = told.remaining is not None and told.remaining < 1
-    if told.limit_per_minute is not None:
-        seconds = max(60.0, told.reset_seconds or 0.0) if exhausted else 60.0
+    exhausted = limits.remaining is not None and limits.remaining < 1
+    if limits.limit_per_minute is not None:
+        seconds = max(60.0, limits.reset_seconds or 0.0) if exhausted else 60.0
         before = refilled(resource, policy, now)
-        resource = before._replace(told_rate=max(RATE_MIN, told.limit_per_minute / seconds))
+        resource = before._replace(told_rate=max(RATE_MIN, limits.limit_per_minute / seconds))
     until = half_open_at(resource, policy)
     if until is not None and now >= until:
         resource = succeeded(resource)
-    if exhausted and told.reset_seconds and told.limit_per_minute is None:
-        resource = paused(cut(resource, policy, now), now + told.reset_seconds, EXHAUSTED)
+    if exhausted and limits.reset_seconds and limits.limit_per_minute is None:
+        resource = paused(cut(resource, policy, now), now + limits.reset_seconds, EXHAUSTED)
     if rate_of(resource, policy) is None:
         return resource
     full = refilled(resource, policy, now)
-    if told.remaining is not None and told.remaining < (full.tokens or 0.0):
-        full = full._replace(tokens=told.remaining)
+    if limits.remaining is not None and limits.remaining < (full.tokens or 0.0):
+        full = full._replace(tokens=limits.remaining)
     return full
 
 
@@ -255,18 +257,19 @@ RECOVERY_SECONDS = 300.0
 FLOOR = 1 / 64
 """The part of its full value below which no refusal cuts a rate."""
 TOLD_BURST_SECONDS = 10.0
-"""Of a rate that only the server told, so many seconds of it may be used at once."""
+"""Seconds' worth of a rate that only the server stated which may be used at once."""
 
 RATE_MIN = 1e-6
 """Units a second: one in eleven days. No server is taken at its word for less; by less nothing can be divided."""
 
 TOLERANCE_SECONDS = 1e-6
-"""Who comes so much too early comes in time. Moments are rounded to a quarter of it; without this somebody could be
-told to come back now, again and again."""
+"""Units by which a request may come too early and still be accepted. Moments are rounded to a quarter of it; without
+this a caller could be sent away until now, again and again.
+"""
 
 
 class Rate(NamedTuple):
-    """What a bucket gains and holds."""
+    """Gain and capacity of a bucket."""
 
     full: float
     """Units a second where nothing was cut."""
@@ -275,7 +278,7 @@ class Rate(NamedTuple):
     cut: float | None = None
     """Units a second that were left at the last refusal; None where there was none."""
     cut_at: float = 0.0
-    """When that was, Unix seconds."""
+    """Moment of that, Unix seconds."""
 
     def at(self, now: float) -> float:
         """Units a second at this moment."""
@@ -304,7 +307,7 @@ class Rate(NamedTuple):
         return self._since_cut(until - self.cut_at) - self._since_cut(since - self.cut_at)
 
     def seconds_for(self, units: float, since: float) -> float:
-        """How long it takes from this moment on to gain so many units."""
+        """Return the seconds from this moment on in which the bucket gains this number of units."""
         if units <= 0:
             return 0.0
         if self.cut is None or self.cut >= self.full:
@@ -320,7 +323,7 @@ class Rate(NamedTuple):
         return (math.sqrt(self.cut**2 + 2 * self._growth * wanted) - self.cut) / self._growth - begun
 
     def halved(self, now: float) -> float:
-        """The rate after a refusal at this moment, units a second."""
+        """Return the rate after a refusal at this moment, units a second."""
         return max(self.full * FLOOR, self.at(now) / 2)
 
 
@@ -342,11 +345,11 @@ class Queue(NamedTuple):
     on_drained: str | None = None
     """The kind of the task that is submitted once no task of it lives; None where none was asked for, or it was."""
     drained_at: float | None = None
-    """When that task was submitted, Unix seconds."""
+    """Moment at which that task was submitted, Unix seconds."""
 
 
 class KindLimit(NamedTuple):
-    """How many tasks of a kind may run at once."""
+    """Number of tasks of a kind that may run at once."""
 
     name: str
     concurrency: int
@@ -356,14 +359,14 @@ class KindLimit(NamedTuple):
 
 
 class DeclaredFlow(NamedTuple):
-    """What an app says about its queues, kinds and resources."""
+    """Queues, kinds and resources as an app declares them."""
 
     queues: Mapping[str, int | None]
     """Claims at once, by name; None takes a declared limit back."""
     kinds: Mapping[str, int | None]
     policies: Sequence[ResourcePolicy]
     limits: Mapping[str, str | None] = MappingProxyType({})
-    """What lineages may do whose root is of a kind, as JSON, by its name; None where the code says nothing."""
+    """Limits, as JSON, of lineages whose root is of a kind, by its name; None where the code declares none."""
 
 
 class ClaimUsage(NamedTuple):
@@ -434,11 +437,12 @@ COMMIT_BUCKETS_SECONDS = (
 )  # fmt: skip
 """Upper bounds of the buckets of :class:`CommitTimes`, inclusive; what took longer is in one more."""
 COMMIT_VERBS = ("claim", "settle", "submit", "other")
-"""What a transaction was for; ``other`` is none of the first three: a heartbeat, maintenance, an act of a person."""
+"""Purpose of a transaction; ``other`` is none of the first three: a heartbeat, maintenance, an operator's act."""
 
 
 class CommitTimes(NamedTuple):
-    """How long transactions of one verb took, from the call until they were durable, over all workers there ever were.
+    """Durations of the transactions of one verb, from the call until they were durable, over all workers there ever
+    were.
 
     Counts only grow: what a worker measured stays when it has ended.
     """

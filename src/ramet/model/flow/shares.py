@@ -1,8 +1,8 @@
 """Taking from buckets, and equal shares of those that are scarce between lineages (DESIGN §8, §10).
 
-Who was refused is expected back at the moment that it was told. Until then, and a little longer, others leave in the
-bucket what it asked for, if it has taken less than they have. So a lineage with one caller gets as much as one with a
-hundred, and what a lineage does not come to take goes to the others.
+A lineage that was refused is expected back at the moment named in the refusal. Until then, and a little longer, others
+leave in the bucket what it asked for, if it has taken less than they have. So a lineage with one caller gets as much as
+one with a hundred, and what a lineage does not come to take goes to the others.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import NamedTuple
 from ramet.model.flow.resources import TOLERANCE_SECONDS, Resource, ResourcePolicy, half_open_at, rate_of, refilled
 
 GRACE_SECONDS = 5.0
-"""So long after the moment that it was told a lineage finds what was left for it."""
+"""Seconds after the moment named in a refusal for which the share of a lineage is kept for it."""
 OFF_SECONDS = 300.0
-"""When to ask again for what only a person switches on."""
+"""Seconds after which to ask again for what only a person switches on."""
 KEEP_SECONDS = 60.0
-"""How long what a lineage took counts, after it last asked."""
+"""Seconds after its last request for which the takings of a lineage count."""
 
 
 class TakeRequest(NamedTuple):
-    """What a claim wants to take, all or nothing."""
+    """Request of a claim to take from buckets, all or nothing."""
 
     seq: int
     fence: int
@@ -39,7 +39,7 @@ class TakeResult(NamedTuple):
 
 
 class ResourceShare(NamedTuple):
-    """How a lineage stands with a resource of which somebody was refused."""
+    """Share of a lineage in a resource that has refused a request lately."""
 
     tracking_id: str
     taken: float
@@ -47,12 +47,12 @@ class ResourceShare(NamedTuple):
     wanted: float
     """Units that it was refused and is expected back for; 0 for none."""
     asked_at: float
-    """When it last asked."""
+    """Moment of its last request."""
     until: float
-    """When this is forgotten."""
+    """Moment at which it is forgotten."""
 
     def waits(self, now: float) -> bool:
-        """True while it is expected back. What a clock says that was set back counts for nothing."""
+        """Return True while it is expected back. What a clock says that was set back counts for nothing."""
         return self.wanted > 0 and self.asked_at <= now < self.until - KEEP_SECONDS
 
 
@@ -62,11 +62,11 @@ class Bucket(NamedTuple):
     resource: Resource
     policy: ResourcePolicy
     shares: Mapping[str, ResourceShare]
-    """Of the lineages that took or wanted lately, by tracking_id; empty where nobody was refused."""
+    """Shares of the lineages that took or wanted lately, by tracking_id; empty where no request was refused."""
 
 
 class BucketCheck(NamedTuple):
-    """What one bucket says to one request."""
+    """Answer of one bucket to one request."""
 
     seconds: float
     """0.0 where there is room."""
@@ -119,11 +119,11 @@ def _ahead(bucket: Bucket, tracking_id: str, now: float) -> Iterable[ResourceSha
 
 
 def position(bucket: Bucket, tracking_id: str, now: float) -> float:
-    """What counts as taken by a lineage that asks now.
+    """Return the units that count as taken by a lineage that asks now.
 
     One that waits, or asked just now, has what it had; how far it may be behind is bounded, so that it does not hold
-    off the others for long when it wants more all at once. One that comes, or comes again, gets nothing for the time
-    in which it did not ask: it stands with the first of those who wait, or else behind all.
+    off the others for long when it wants more all at once. One that comes, or comes again, gets nothing for the time in
+    which it did not ask: it is placed with the first of those that wait, or else behind all.
     """
     mine = bucket.shares.get(tracking_id)
     if mine is not None and mine.waits(now):
@@ -141,7 +141,7 @@ def position(bucket: Bucket, tracking_id: str, now: float) -> float:
 
 
 def after_grant(bucket: Bucket, tracking_id: str, amount: float, now: float) -> Bucket:
-    """The bucket after a grant. Shares are kept only where somebody was refused lately."""
+    """Return the bucket after a grant. Shares are kept only where a request was refused lately."""
     resource, policy, shares = bucket
     if rate_of(resource, policy) is None:
         return bucket
@@ -154,14 +154,14 @@ def after_grant(bucket: Bucket, tracking_id: str, amount: float, now: float) -> 
     return Bucket(left, policy, {**shares, tracking_id: mine})
 
 
-def after_refusal(bucket: Bucket, tracking_id: str, amount: float, now: float, told: BucketCheck) -> Bucket:
-    """The bucket after a request was refused, here or by another bucket that it wanted at once.
+def after_refusal(bucket: Bucket, tracking_id: str, amount: float, now: float, answer: BucketCheck) -> Bucket:
+    """Return the bucket after a request was refused, here or by another bucket that it wanted at once.
 
     What has room here is not kept for a lineage that another bucket holds back: two could wait for each other.
     """
     taken = position(bucket, tracking_id, now)
-    if told.queued:
-        until = now + told.seconds + GRACE_SECONDS + KEEP_SECONDS
+    if answer.queued:
+        until = now + answer.seconds + GRACE_SECONDS + KEEP_SECONDS
         mine = ResourceShare(tracking_id, taken, amount, now, until)
     elif tracking_id in bucket.shares:
         mine = ResourceShare(tracking_id, taken, 0.0, now, now + KEEP_SECONDS)

@@ -28,12 +28,13 @@ class Budget(NamedTuple):
     """Nano-dollars that the branch may spend and reserve together; also a Decimal of dollars, or text with a unit
     (:func:`ramet.dollars`). None takes each amount from what surrounds the branch."""
     keep_cost: int = 0
-    """Of ``max_cost`` the part that only the first task itself may use: for the answer that it makes from what its
-    children found."""
+    """Part of ``max_cost`` that only the first task itself may use: for the answer that it makes from its children's
+    results.
+    """
     max_spawn_depth: int | None = None
-    """How deep the branch may grow below its first task; 0 for no children."""
+    """Depth to which the branch may grow below its first task; 0 for no children."""
     seconds: float | None = None
-    """From the first task's availability to the deadline of all tasks below it."""
+    """Seconds from the first task's availability to the deadline of all tasks below it."""
 
     def checked(self) -> Self:
         """Return it with its amounts in nano-dollars.
@@ -70,7 +71,7 @@ class Branch(NamedTuple):
     max_spawn_depth: int | None
     """Largest depth in the lineage."""
     deadline_at: float | None
-    """Of the tasks below the first one, Unix seconds."""
+    """Deadline of the tasks below the first one, Unix seconds."""
     tasks: int = 0
     """Places taken, those that branches in it have set aside included."""
     live: int = 0
@@ -94,7 +95,7 @@ class Branch(NamedTuple):
 
 
 class Booking(NamedTuple):
-    """What is added to the sums of a level."""
+    """Amounts added to the sums of a level."""
 
     tasks: int = 0
     live: int = 0
@@ -110,10 +111,10 @@ class Booked(NamedTuple):
     """A booking in every branch around it."""
 
     before: tuple[Branch, ...]
-    """From the inside."""
+    """Levels before the booking, the innermost first."""
     after: tuple[Branch, ...]
     rest: Booking
-    """What it adds to the lineage's own sums."""
+    """Amounts added to the lineage's own sums."""
 
 
 def new_branch(
@@ -171,7 +172,7 @@ class BranchLimit(NamedTuple):
     name: str
     """``max_tasks``, ``max_cost``, ``max_spawn_depth`` or ``seconds``."""
     value: int
-    """Of what is bounded, before the booking; 0 for ``seconds``."""
+    """Sum of what is bounded, before the booking; 0 for ``seconds``."""
     limit: int
 
 

@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"\[.*\]|[0-9.]+")
 
 
 class EntryType(StrEnum):
-    """What an entry of the deny list covers."""
+    """Things that an entry of the deny list can cover."""
 
     HOST = "host"
     """Exactly this host."""
@@ -48,7 +48,7 @@ class StopEntry(NamedTuple):
 
 
 def entry_value(entry_type: str, value: str) -> str:
-    """The value of an entry in the form in which keys are compared with it.
+    """Return the value of an entry in the form in which keys are compared with it.
 
     Raises:
         InvalidEntry: no such type, no host, or a domain that is a whole top-level domain.
@@ -59,18 +59,18 @@ def entry_value(entry_type: str, value: str) -> str:
         return _pattern(value)
     text = value.strip().removesuffix(".")
     if "/" in text or "@" in text:
-        raise InvalidEntry(f"{value!a} is no {entry_type}: give the name alone, as in example.com")
+        raise InvalidEntry(f"{value!a} is not a valid {entry_type}: give the name alone, as in example.com")
     try:
         host = host_of(canonical_url(f"http://{text.removeprefix('*.')}/"))
     except InvalidUrl as error:
-        raise InvalidEntry(f"{value!a} is no {entry_type}: {error}") from None
+        raise InvalidEntry(f"{value!a} is not a valid {entry_type}: {error}") from None
     if not host or host_of(f"http://{text}/") != text:
-        raise InvalidEntry(f"{value!a} is no {entry_type}: give the name alone, without a port")
+        raise InvalidEntry(f"{value!a} is not a valid {entry_type}: give the name alone, without a port")
     if text.startswith("*.") and entry_type == EntryType.HOST:
-        raise InvalidEntry(f"{value!a} is no host: give it as the domain {host}")
+        raise InvalidEntry(f"{value!a} is not a host: give it as the domain {host}")
     if entry_type == EntryType.DOMAIN and ("." not in host or _ADDRESS.fullmatch(host)):
         raise InvalidEntry(
-            f"{host} is no domain that has others below it: give it as a host, or a name such as a.{host}"
+            f"{host} is not a domain that has others below it: give it as a host, or a name such as a.{host}"
         )
     return host
 
@@ -86,7 +86,9 @@ def _pattern(value: str) -> str:
 
 
 def _as_url(pattern: str) -> str:
-    """A pattern that begins like a URL as keys of that host do; one without ``*`` and ``?`` as the key of the URL."""
+    """Return a pattern that begins like a URL as keys of that host do; one without ``*`` and ``?`` as the key of the
+    URL.
+    """
     found = _BEGINNING.fullmatch(pattern)
     if found is None:
         return pattern
@@ -99,13 +101,13 @@ def _as_url(pattern: str) -> str:
 
 
 def host_of(url: str) -> str | None:
-    """The host of a canonical URL, without its port; None where there is none."""
+    """Return the host of a canonical URL, without its port; None where there is none."""
     found = _HOST.match(url)
     return (found[1] or None) if found else None
 
 
 def names_above(host: str) -> list[str]:
-    """The host and every domain above it: what an entry of type domain may say to cover it."""
+    """Return the host and every domain above it: what an entry of type domain may say to cover it."""
     if _ADDRESS.fullmatch(host):
         return [host]
     labels = host.split(".")
@@ -114,7 +116,7 @@ def names_above(host: str) -> list[str]:
 
 @lru_cache(maxsize=1_024)
 def _expression(pattern: str) -> re.Pattern[str]:
-    # A bracket stands for itself: keys of URLs contain them. The library's own translation does not backtrack.
+    # A bracket is taken literally: keys of URLs contain them. The library's own translation does not backtrack.
     return re.compile(translate(pattern.replace("[", "[[]")))
 
 

@@ -72,7 +72,7 @@ REOFFERABLE = frozenset(
 
 
 LEAVES_OUT = REOFFERABLE | {BlockReason.CYCLE, BlockReason.WAIT_CYCLE}
-"""Blocks that may leave work undone (:func:`leaves_work_undone`), so that their lineage is no clean one."""
+"""Blocks that may leave work undone (:func:`leaves_work_undone`): their lineage did not end clean."""
 
 
 EDGES_PER_TASK = 10
@@ -120,9 +120,9 @@ class GlobalHolder(NamedTuple):
     id: str
     tracking_id: str
     state: str | None
-    """How it ended; None while it lives."""
+    """State in which the holder ended; None while it lives."""
     held_until: float | None
-    """Until when it goes on holding, Unix seconds; None while it lives."""
+    """End of its hold, Unix seconds; None while it lives."""
 
 
 class SpawnFacts(NamedTuple):
@@ -141,19 +141,19 @@ class SpawnFacts(NamedTuple):
     holders: tuple[Holder, ...]
     now: float
     elsewhere: GlobalHolder | None = None
-    """For kinds with ``unique="global"``: whoever holds the key now, in whatever lineage."""
+    """Current holder of the key in whatever lineage, for kinds with ``unique="global"``."""
     stopped_by: str | None = None
     """The entry of the stop list that covers the candidate, in words."""
     shape: str | None = None
-    """For kinds with ``trap=True``: the shape of the key (:mod:`ramet.model.keys`)."""
+    """Shape of the key (:mod:`ramet.model.keys`), for kinds with ``trap=True``."""
     shape_count: int = 0
     """Tasks of this kind and shape that were spawned in the lineage so far."""
     max_attempts: int | None = 4
-    """Of the candidate."""
+    """Most attempts of the candidate."""
     base: str | None = None
     """The candidate's base kind, where it is a stage."""
     places: int = 1
-    """What the candidate takes of the budget; 0 for a later stage, whose place was taken with the first."""
+    """Places of the budget that the candidate takes; 0 for a later stage, whose place was taken with the first."""
     edges: int = 0
     """Tasks that the candidate comes after."""
     missing: str | None = None
@@ -163,11 +163,11 @@ class SpawnFacts(NamedTuple):
     around: tuple[Branch, ...] = ()
     """The branches that the candidate would be in, from the inside, without one of its own."""
     booked: Booked | None = None
-    """What it takes of them, and of the lineage, with its own budget; None where there is no branch."""
+    """Places of them, and of the lineage, that it takes with its own budget; None where there is no branch."""
 
 
 def check_spawn(facts: SpawnFacts) -> Verdict:
-    """The guard's answer: :class:`Allowed`, or :class:`Blocked` with the first reason that applies.
+    """Return the guard's answer: :class:`Allowed`, or :class:`Blocked` with the first reason that applies.
 
     The caller takes identity, global identity, budget, fan-out and shape together, and only for allowed spawns: a
     duplicate spends nothing.
@@ -236,7 +236,9 @@ def _unreadable(facts: SpawnFacts) -> tuple[str, ...]:
 
 
 def tombstone_over(tombstones: Mapping[str, int], task_id: str, ancestry_chain: tuple[str, ...]) -> str | None:
-    """The tombstone that covers a task: the nearest mark on the way to the root decides, and may have been lifted."""
+    """Return the tombstone that covers a task: the nearest mark on the way to the root decides, and may have been
+    lifted.
+    """
     for marked in (task_id, *reversed(ancestry_chain)):
         if marked in tombstones:
             return marked if tombstones[marked] else None
@@ -291,7 +293,9 @@ def _duplicate(facts: SpawnFacts) -> Blocked | None:
 
 
 def _duplicate_of_stages(facts: SpawnFacts) -> Blocked | None:
-    """A staged kind is in flight while any of its stages is live, and done when none is, however the last ended."""
+    """Return the block of a duplicate: a staged kind is in flight while any of its stages is live, and done when none
+    is.
+    """
     stages = [holder for holder in facts.holders if _of_base(holder, facts.base)]
     for holder in stages:
         if holder.state in LIVE:
@@ -408,7 +412,7 @@ _CHECKS: tuple[Callable[[SpawnFacts], Blocked | None], ...] = (
 )
 
 _NEXT_STAGE_CHECKS: tuple[Callable[[SpawnFacts], Blocked | None], ...] = (_over, _cycle, _duplicate, _deadline)
-"""Of a later stage: whatever bounds it was asked when the first was created, so that no limit can strand it."""
+"""Checks of a later stage. The limits were checked when the first stage was created, so that none can strand it."""
 
 
 FOR_GOOD_SECONDS = 1e10
@@ -419,7 +423,7 @@ LIMIT_REASONS = frozenset({"task_deadline", "lineage_deadline", "cost"})
 
 
 def held_seconds(end: Change) -> float | None:
-    """How long the key stays held after a decided end.
+    """Return the seconds for which the key stays held after a decided end.
 
     Args:
         end: a change to a terminal state of a task with ``unique_seconds``.
@@ -443,7 +447,7 @@ def held_seconds(end: Change) -> float | None:
 
 
 def imported_seconds(state: str, window: float) -> float | None:
-    """How long the key of a task stays held that ended in another queue.
+    """Return the seconds for which the key of a task stays held that ended in another queue.
 
     Args:
         state: the terminal state that it arrives in; skips were its handler's, limits are not known.

@@ -37,15 +37,18 @@ its tasks ask again."""
 RESOURCE_PAUSE_SETTING = "resources.pause_seconds_max"
 """The setting that replaces it."""
 ENDING_SECONDS = 3_600.0
-"""How long a task that is ending stays claimable for its ``on_end`` handler; after that it ends without (I6)."""
+"""Seconds for which a task that is ending stays claimable for its ``on_end`` handler; after that it ends without
+(I6).
+"""
 ENDING_RETRY_SECONDS = 30.0
-"""How long a worker that lacks a kind's ``on_end`` handler leaves an ending task to others."""
+"""Seconds for which a worker that lacks a kind's ``on_end`` handler leaves an ending task to others."""
 BACKOFF_SECONDS_MAX = 3_600.0
 CLAIMING_SHARE = 0.8
 """An invocation takes nothing new on after this share of its time, so that what it holds can end in the rest."""
 CALL_COST = 1_000_000
-"""What presets take one paid call to cost, nano-dollars: a dollar for a thousand, the middle of what small prompts
-cost. A preset's ceiling is that for each of its ``max_tasks``, so that size and money bound the same work."""
+"""Cost of one paid call that presets assume, nano-dollars: a dollar for a thousand, the middle of what small prompts
+cost. A preset's ceiling is that for each of its ``max_tasks``, so that size and money bound the same work.
+"""
 WARN_SHARE = 0.2
 """A limit is worth a look when this share of it is left."""
 LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out", "max_shape"})
@@ -83,13 +86,13 @@ class Limits:
     """Retries of a lineage in a minute; one more is put off."""
     schedule_seconds: float = 300.0
     max_chain_depth: int = 2
-    """How often a task may continue itself."""
+    """Times that a task may continue itself."""
     call_seconds: float = 60.0
     call_retries: int = 6
     task_seconds: float | None = 7_200.0
-    """From a task's first claim to its end."""
+    """Seconds from a task's first claim to its end."""
     lineage_seconds: float = 172_800.0
-    """From the earliest root's first availability to the end of the lineage."""
+    """Seconds from the earliest root's first availability to the end of the lineage."""
     invocation_seconds: float = 600.0
     """Wall clock of one handler call."""
     invocation_items: int = 1_000
@@ -134,7 +137,7 @@ class Limits:
             raise ValueError(f"limit soft_cost is {self.soft_cost}: give at most max_cost, which is {self.max_cost}")
 
     def lowered(self, other: Limits) -> Limits:
-        """The stricter of the two, field by field."""
+        """Return the stricter of the two, field by field."""
         lower = {}
         for item in fields(self):
             lower[item.name] = stricter(getattr(self, item.name), getattr(other, item.name))
@@ -143,7 +146,8 @@ class Limits:
 
 
 def named_limits(limits: Limits | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Limits of a lineage that somebody named: all of a mapping, and of :class:`Limits` what differs from the default.
+    """Return the named limits of a lineage: all of a mapping, and of :class:`Limits` those that differ from the
+    default.
 
     Raises:
         ValueError: there is no limit of that name.
@@ -163,7 +167,7 @@ def named_limits(limits: Limits | Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def stricter(one: Any, other: Any) -> Any:
-    """The lower of two values of a limit; None is no limit. Of allowed shapes, those that both allow."""
+    """Return the lower of two values of a limit, None meaning no limit; of allowed shapes, those that both allow."""
     if isinstance(one, tuple):
         return tuple(shape for shape in one if shape in other)
     return one if other is None else other if one is None else min(one, other)
@@ -176,12 +180,12 @@ def lineage_limits(
     *,
     may_raise: bool = False,
 ) -> Limits:
-    """What a lineage may do before settings are looked at, decided where it is created (DESIGN §8).
+    """Return the limits of a new lineage, decided where it is created, before settings are applied (DESIGN §8).
 
     Args:
         roots: what the kinds of its roots say. Of several that name one limit the lowest holds.
         app: what the app says that submits or schedules it, for limits that no root's kind names.
-        given: what the submit asks for. It lowers what was declared, and sets what nobody declared.
+        given: what the submit asks for. It lowers what was declared, and sets what is not declared.
         may_raise: True where an operator decides: what is given then holds as it is.
 
     Raises:
@@ -202,12 +206,12 @@ def lineage_limits(
 
 
 def soft_within(soft: int | None, most: int | None) -> int | None:
-    """A soft ceiling that came from elsewhere than its hard one: the lower of the two holds."""
+    """Return a soft ceiling that came from elsewhere than its hard one: the lower of the two holds."""
     return soft if soft is None or most is None else min(soft, most)
 
 
 def _sized(limits: Limits, factor: float) -> Limits:
-    """The size row of DESIGN §8 times ``factor``, and the ceiling that fits it."""
+    """Return the size row of DESIGN §8 times ``factor``, and the ceiling that fits it."""
     return _with_ceiling(
         replace(
             limits,
@@ -224,7 +228,7 @@ def _with_ceiling(limits: Limits) -> Limits:
 
 
 BALANCED = Limits()
-"""What holds where nobody chose: the balanced preset, without a ceiling on money."""
+"""Limits where none were chosen: the balanced preset, without a ceiling on money."""
 CONSERVATIVE = _sized(
     Limits(task_seconds=3_600.0, lineage_seconds=86_400.0, max_chain_depth=1, call_retries=3, invocation_concurrency=4),
     0.1,
@@ -236,7 +240,9 @@ AGGRESSIVE = _sized(
     10,
 )
 PRESETS = {"conservative": CONSERVATIVE, "balanced": _with_ceiling(BALANCED), "aggressive": AGGRESSIVE}
-"""By name. Whoever names one gets its ceiling too; without one nothing bounds money, as most tasks cost none."""
+"""Presets by name. Choosing one sets its ceiling too; without a preset nothing bounds money, as most tasks cost
+none.
+"""
 
 
 HOUR_SECONDS = 3_600.0
@@ -257,19 +263,19 @@ class WorstCase(NamedTuple):
     item_seconds: float
     """Wall clock of one stuck item: all its calls time out, with the waits between them."""
     waiting_seconds: float
-    """Of these: the waits."""
+    """Seconds of these that are waits."""
     item_seconds_within: float
-    """What the invocation's own limit leaves of that."""
+    """Seconds of that which the invocation's own limit leaves."""
     claiming_seconds: float
-    """In which an invocation takes items on."""
+    """Seconds in which an invocation takes items on."""
     call_seconds_in_time: float
-    """How long a call may take, on average, for an invocation to get through its items; infinite where it has none."""
+    """Seconds that a call may take, on average, for an invocation to get through its items; infinite without items."""
     overlapping: int
     """Runs of the schedule at once, if they were allowed to overlap and every invocation used its time up."""
     running_seconds: float
     """Time that invocations run, all together, if runs may overlap."""
     running_seconds_alone: float
-    """The same where a run is skipped while the last one goes on, as schedules do unless told otherwise."""
+    """Seconds of the same where a run is skipped while the last one goes on, which is the default of schedules."""
 
 
 class HourlyCost(NamedTuple):
@@ -283,7 +289,7 @@ class HourlyCost(NamedTuple):
 
 
 def worst_case(limits: Limits) -> WorstCase:
-    """What these limits allow in an hour."""
+    """Return the most that these limits allow in an hour."""
     every = max(limits.schedule_seconds, 1.0)
     cycles = math.ceil(HOUR_SECONDS / every)
     runs = limits.max_chain_depth + 1
@@ -318,5 +324,5 @@ def waits(retries: int) -> float:
 
 
 def bill(worst: WorstCase, call_price: int) -> HourlyCost:
-    """What the worst hour costs when a call costs ``call_price`` nano-dollars."""
+    """Return the cost of the worst hour when a call costs ``call_price`` nano-dollars."""
     return HourlyCost(call_price, worst.items * call_price, worst.calls * call_price)

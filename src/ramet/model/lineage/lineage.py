@@ -15,7 +15,7 @@ CANCELLED = "cancelled"
 
 
 class OutcomeKind(StrEnum):
-    """What lineages can be filtered by. One that has failures can be incomplete, too."""
+    """Outcomes by which lineages can be filtered. One that has failures can be incomplete, too."""
 
     CLEAN = "clean"
     """Nothing failed, and nothing was left out."""
@@ -26,13 +26,14 @@ class OutcomeKind(StrEnum):
 
 
 class LineageOutcome(NamedTuple):
-    """How clean a lineage is, so far or at its end."""
+    """Outcome of a lineage so far, or at its end: clean, with failures, or incomplete."""
 
     failures: int
     """Tasks that are failed now: a retry takes one back."""
     left_out: Mapping[str, int]
-    """What was wanted and does not exist, by reason: refused spawns that nobody was granted later, and cancelled tasks.
-    Duplicates are none, nor is a link of a kind about a place back to its ancestor."""
+    """Wanted tasks that do not exist, counted by reason: refused spawns that were not granted later, and cancelled
+    tasks. Duplicates do not count, nor does a link of a kind about a place back to its ancestor.
+    """
 
     @property
     def clean(self) -> bool:
@@ -49,16 +50,16 @@ class LineageOutcome(NamedTuple):
         """In words: ``clean``, ``with failures: 3``, ``incomplete: 12 refused by budget``, or the last two together."""
         parts = [f"with failures: {self.failures:,}"] if self.failures else []
         if self.left_out:
-            told = [
+            counts = [
                 f"{count:,} cancelled" if reason == CANCELLED else f"{count:,} refused by {reason}"
                 for reason, count in sorted(self.left_out.items(), key=lambda item: (-item[1], item[0]))
             ]
-            parts.append(f"incomplete: {', '.join(told)}")
+            parts.append(f"incomplete: {', '.join(counts)}")
         return "; ".join(parts) or OutcomeKind.CLEAN.value
 
 
 def combined_outcome(outcomes: list[LineageOutcome]) -> LineageOutcome:
-    """The outcome of several lineages as one."""
+    """Return the outcome of several lineages as one."""
     left_out: dict[str, int] = {}
     for outcome in outcomes:
         for reason, count in outcome.left_out.items():
@@ -93,7 +94,7 @@ class Lineage(NamedTuple):
     reason: str | None
     created_at: float
     deadline_at: float
-    """From the earliest root's first availability; no child's deadline is later."""
+    """Deadline, counted from the earliest root's first availability; no child's deadline is later."""
     ended_at: float | None
     max_spawn_depth: int
     max_tasks: int
@@ -133,14 +134,14 @@ class Lineage(NamedTuple):
     under_reserved: int = 0
     """Nano-dollars that were spent beyond what had been reserved: the only way past the ceiling."""
     queue: str = "default"
-    """The queue of its first root: while that is paused, the lineage's clock stands still."""
+    """Queue of its first root: while that is paused, the lineage's clock does not run."""
     paused_at: float | None = None
     paused_by: str | None = None
     paused_reason: str | None = None
     on_end: str | None = None
     """JSON list, the fields of the task that is wanted when the lineage has ended; None for none."""
     ends: int = 0
-    """How many such tasks there were; one for every time that it ended for good."""
+    """Tasks of ends so far; one for every time that it ended for good."""
     end_wanted: int = 0
     """1 until the task of the next end was created."""
     soft_cost: int | None = None
@@ -152,9 +153,9 @@ class Lineage(NamedTuple):
     """JSON object: shapes that a person allowed, each with how many keys of it instead of ``max_shape``, null for any
     number; empty string when there is none."""
     generation: int = 0
-    """How many lineages led to it, each of which began the next by a handler or by its end."""
+    """Number of lineages that led to it, each of which began the next by a handler or by its end."""
     waits: int = 0
-    """Tasks of it that have waited for others, or do: where there is none, nobody asks who waits."""
+    """Tasks of it that have waited for others, or do: at 0 the search for waiting tasks is skipped."""
     edges: int = 0
     """Tasks that its tasks were created after, all together."""
     branches: int = 0
@@ -167,7 +168,7 @@ class Lineage(NamedTuple):
 
     @property
     def outcome(self) -> LineageOutcome:
-        """What it came to, so far or at its end, beside its state."""
+        """Outcome so far or at its end, beside its state."""
         left_out = dict(json.loads(self.left_out)) if self.left_out else {}
         if self.cancelled:
             left_out[CANCELLED] = self.cancelled
@@ -180,33 +181,35 @@ class Lineage(NamedTuple):
 
     @property
     def cost_ceiling(self) -> Ceiling:
-        """What it spent and reserved, and under which ceilings."""
+        """Money spent and reserved, and the ceilings in force."""
         return Ceiling("lineage", self.spent, self.reserved, self.max_cost, self.soft_cost)
 
 
 def shapes_text(shapes: Mapping[str, int | None]) -> str:
-    """Allowed shapes as a lineage's row keeps them."""
+    """Return allowed shapes as a lineage's row stores them."""
     return json.dumps(dict(sorted(shapes.items())), ensure_ascii=False, separators=(",", ":")) if shapes else ""
 
 
 class Placement(NamedTuple):
-    """Where a new task hangs in its lineage."""
+    """Place of a new task in its lineage."""
 
     tracking_id: str
     parent_id: str | None
     ancestry_chain: tuple[str, ...]
     spawn_depth: int
     deadline_at: float | None = None
-    """Where a branch gives it one, Unix seconds."""
+    """Deadline that a branch sets, Unix seconds."""
 
 
 def root_of(tracking_id: str) -> Placement:
-    """The place of a submitted task: depth 0, no ancestors."""
+    """Return the place of a submitted task: depth 0, no ancestors."""
     return Placement(tracking_id, None, (), 0)
 
 
 def child_of(tracking_id: str, parent_id: str, ancestry_chain: tuple[str, ...], spawn_depth: int) -> Placement:
-    """The place of a task spawned by the given parent: same lineage, one deeper, the parent added to the chain."""
+    """Return the place of a task spawned by the given parent: same lineage, one deeper, the parent added to the
+    chain.
+    """
     return Placement(tracking_id, parent_id, (*ancestry_chain, parent_id), spawn_depth + 1)
 
 
@@ -229,19 +232,19 @@ def retry_slot(lineage: Lineage, now: float) -> tuple[Lineage, float | None]:
 
 
 def finished_if_empty(lineage: Lineage) -> LineageState:
-    """The state after some tasks ended: a running lineage with no live task is finished, any other stays."""
+    """Return the state after some tasks ended: a running lineage with no live task is finished, any other stays."""
     if lineage.live == 0 and lineage.state == LineageState.RUNNING:
         return LineageState.FINISHED
     return LineageState(lineage.state)
 
 
 def reopened(lineage: Lineage) -> LineageState:
-    """The state after a task was revived."""
+    """Return the state after a task was revived."""
     return LineageState.PAUSED if lineage.state == LineageState.PAUSED else LineageState.RUNNING
 
 
 END_SECONDS = 172_800.0
-"""How long the task of a lineage's end may wait and run."""
+"""Seconds for which the task of a lineage's end may wait and run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,5 +274,5 @@ class LineageTotals:
 
 
 def end_name(tracking_id: str, number: int) -> str:
-    """The tracking id of the lineage in which the task of an end runs."""
+    """Return the tracking id of the lineage in which the task of an end runs."""
     return f"{tracking_id}#end{number}"

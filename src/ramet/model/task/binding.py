@@ -9,7 +9,7 @@ from ramet.model.task.task import Standing, Wait, free_wait
 from ramet.model.task.transitions import SUCCESS, Change, Transition, TransitionRefused
 
 ITEM_STATES = ("success", "failed", "cancelled", "pending")
-"""What a settler can make of a bound task; ``pending`` lets it go."""
+"""States that a settler can give a bound task; ``pending`` releases it."""
 
 
 class BindResult(NamedTuple):
@@ -17,7 +17,7 @@ class BindResult(NamedTuple):
 
     task_id: str
     number: int | None
-    """To be given when the task is settled; None when it was not bound."""
+    """Number to give when the task is settled; None when it was not bound."""
     refused: str | None = None
     """``unknown``, ``stale`` (the settler's claim), why its lineage is closed, or why the task cannot be bound."""
 
@@ -35,7 +35,7 @@ class BoundTask(NamedTuple):
 
 
 class ItemSettlement(NamedTuple):
-    """What a settler makes of one bound task."""
+    """Settlement of one bound task by its settler."""
 
     task_id: str
     binding: int
@@ -45,9 +45,9 @@ class ItemSettlement(NamedTuple):
     """JSON text; kept with ``success``."""
     reason: str | None = None
     delay_seconds: float = 0.0
-    """With ``pending``: how long nobody may claim or bind it."""
+    """Seconds for which it cannot be claimed or bound, with ``pending``."""
     uses_time: bool = True
-    """With ``pending``: whether that counts in the task's own time."""
+    """True when, with ``pending``, the delay counts in the task's own time."""
     writes: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     """Statements on own tables with their parameters: they run where this settlement is accepted, and nowhere else."""
 
@@ -58,21 +58,24 @@ class ItemSettlement(NamedTuple):
 
 
 class ItemResult(NamedTuple):
-    """What became of one item settlement."""
+    """Result of one item settlement."""
 
     task_id: str
     state: str | None
     """The state that the task is in now; None when the settlement was refused."""
     refused: str | None = None
-    """``unknown``, ``not_bound``, ``stale`` (bound anew since), ``is_<state>``, or how its lineage ended."""
+    """Reason of a refusal: ``unknown``, ``not_bound``, ``stale`` (bound again since), ``is_<state>``, or how its
+    lineage ended.
+    """
 
 
 class StageCount(NamedTuple):
-    """How many tasks of a staged kind are at a stage, in a state."""
+    """Number of tasks of a staged kind that are at a stage, in a state."""
 
     stage: str | None
-    """Of one task that gathers state the stage that its last checkpoint moved to, None before the first; of a task
-    per stage the stage itself."""
+    """Stage that the last checkpoint of a task that gathers state moved to, None before the first; of a task per stage
+    its stage.
+    """
     state: str
     tasks: int
 

@@ -1,4 +1,4 @@
-"""What can happen to a task. Each event is a value that :func:`ramet.model.task.lifecycle.decide` reads.
+"""Events of a task. Each is a value that :func:`ramet.model.task.lifecycle.decide` reads.
 
 Events with a ``fence`` come from a worker and are refused as *stale* unless it is the fence of the current claim.
 """
@@ -29,7 +29,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The handler told how far it is. It extends the lease; it is not the progress that *continue* needs."""
+    """The handler reported its progress. It extends the lease; it is not the progress that *continue* needs."""
 
     fence: int
     lease_seconds: float
@@ -85,15 +85,15 @@ class Error:
     error_class: str
     fingerprint: str
     jitter: float
-    """In [0, 1): the caller's draw for the back-off."""
+    """Draw of the caller for the back-off, in [0, 1)."""
     repeats: str | None = None
     """Id of the task whose final failure had this fingerprint, where DESIGN §6 says that it counts."""
     not_before_at: float | None = None
     """Set when the lineage's retries of this minute are used up."""
     reason: str | None = None
-    """Of a permanent one: the reason that its task ends with, where more is known than its class."""
+    """Reason that the task of a permanent error ends with, where more is known than its class."""
     traceback: str | None = None
-    """Where it came from, as text that can be stored; kept with the attempt."""
+    """Traceback as text that can be stored; kept with the attempt."""
     waits: Waits = DEFAULT_WAITS
     """The back-off of its kind."""
 
@@ -108,9 +108,9 @@ class Snooze:
     resource: str | None = None
     """A server named the time to come back: the resource that this pauses, empty for the task's own."""
     uses_time: bool = True
-    """False where the task's own time stands still meanwhile: it waits for money, for a server or for a rate."""
+    """False where the task's own time does not run meanwhile: it waits for money, for a server or for a rate."""
     bound_at: float | None = None
-    """With ``uses_time`` False: the deadline of its lineage or branch, which bounds it; the store says."""
+    """Deadline of its lineage or branch, which bounds a snooze with ``uses_time`` False; read by the store."""
 
 
 RefusedSpawn = tuple[str | None, str, str, str, str]
@@ -134,7 +134,7 @@ class Join:
     last: str | None = None
     """Id of the last spawn that was granted earlier under this claim."""
     live: int = 0
-    """How many of them have not ended; the store says."""
+    """Number of them that have not ended, read by the store."""
     idle_rounds: int = 0
     """Rounds in a row, this one included, in which there was nothing live to wait for; the store says."""
     circle: str | None = None
@@ -147,7 +147,7 @@ class Wake:
 
     lineage_deadline_at: float
     seconds_left: float | None = None
-    """Of its own time, when it began to wait; None where it has none."""
+    """Seconds of its own time that were left when it began to wait; None where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +161,14 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class LeaseExpired:
-    """Nobody keeps the claim alive."""
+    """The claim's lease has expired."""
 
     alone: bool = False
     """True when the task ran alone in a probation child: then the loss is its own."""
     worker_dead: bool = False
     """True when the store proved that the worker's process is gone: then there is no lease to wait for."""
     error: str | None = None
-    """How the process ended, where its supervisor saw it."""
+    """Error of the process that ended, where its supervisor saw it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class HandBack:
 
     fence: int
     delay_seconds: float = 0.0
-    """Above 0, nobody claims it before: this worker cannot do it, another one may."""
+    """Seconds for which it cannot be claimed, when above 0: this worker cannot run it, another one may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class DeadlinePassed:
     """The task's deadline passed."""
 
     polled: bool = False
-    """For a bound task: its settler began to work after the deadline, and left it unsettled."""
+    """True for a bound task whose settler began to work after the deadline, and left it unsettled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class Bind:
 
     settler: str
     lineage_deadline_at: float
-    """Of the bound task's lineage."""
+    """Deadline of the bound task's lineage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +208,11 @@ class SettledBy:
     """``success``, ``failed``, ``cancelled``, or ``pending`` to let it go."""
     reason: str | None = None
     delay_seconds: float = 0.0
-    """With ``pending``, how long it is held back."""
+    """Seconds for which it is held back, with ``pending``."""
     known: bool = True
     """False with ``pending`` where the settler ended and says nothing of the task."""
     uses_time: bool = True
-    """With ``pending``: as of a snooze."""
+    """True when, with ``pending``, the delay counts in its own time, as in a snooze."""
     bound_at: float | None = None
 
 
@@ -235,7 +235,7 @@ class OverCeiling:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Somebody cancels this task."""
+    """A person or a program cancels this task."""
 
     by: str
     reason: str | None = None

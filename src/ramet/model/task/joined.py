@@ -1,4 +1,4 @@
-"""What a task that joined finds: the tasks that it has waited for, and what became of them."""
+"""Answers to a task that joined: the tasks that it has waited for, and their outcomes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class JoinedTask:
     kind: str
     key: str
     id: str | None
-    """Of a refused spawn, that of the task that was there already; None where there is none."""
+    """Id of the task; of a refused spawn, that of the existing task, or None where there is none."""
     state: TaskState | None
     """None where there is no such task. Of a refused spawn, that of the task that was there already: it may be live."""
     result: Json = None
-    """What its handler returned."""
+    """Result that its handler returned."""
     error: str | None = None
     reason: str | None = None
-    """Why it is in this state, where that is not plain success."""
+    """Reason of its state, where that is not plain success."""
     refused: str | None = None
-    """Why the guard refused the spawn: the reason in words; None for a task that was granted."""
+    """Reason of the guard for refusing the spawn, in words; None for a task that was granted."""
     refused_code: str | None = None
     """A :class:`ramet.model.lineage.guard.BlockReason`."""
 
@@ -49,11 +49,11 @@ class JoinPage(NamedTuple):
 
     rows: tuple[JoinedTask, ...]
     next: JoinPlace | None
-    """Where to read on; None at the end."""
+    """Position to read on from; None at the end."""
 
 
 class JoinTotals(NamedTuple):
-    """How many tasks a round has."""
+    """Number of tasks of a round."""
 
     states: Mapping[str, int]
     """Tasks that were granted, by state."""
@@ -81,7 +81,7 @@ class JoinRound(NamedTuple):
     rows: tuple[JoinedTask, ...]
     """A page of them, in the order of their spawns, refused ones among them."""
     next: JoinPlace | None
-    """Where to read on; None at the end."""
+    """Position to read on from; None at the end."""
 
 
 class AwaitedTask(NamedTuple):
@@ -94,11 +94,11 @@ class AwaitedTask(NamedTuple):
     since: float
     """Unix seconds: of its claim while it is processing, else when it may be claimed."""
     wait: str | None
-    """Of a pending one what it waits for itself, a :class:`ramet.model.task.task.Wait`."""
+    """Wait of a pending one, a :class:`ramet.model.task.task.Wait`."""
 
 
 class JoinWait(NamedTuple):
-    """What a task waits for now."""
+    """Tasks that a task waits for now."""
 
     since: float
     """Unix seconds of the join."""

@@ -40,10 +40,10 @@ _IN_LINE = (Wait.PATH.value, Wait.TICKET.value)
 
 
 def decide(task: Standing, event: ev.Event, now: float) -> Change | TransitionRefused:
-    """What becomes of ``task`` when ``event`` happens at ``now``.
+    """Decide the change of ``task`` when ``event`` happens at ``now``.
 
     Args:
-        task: where the task stands, read in the transaction that will apply the answer.
+        task: the standing of the task, read in the transaction that will apply the answer.
         event: one of :mod:`ramet.model.task.events`.
         now: Unix seconds by the store's clock.
 
@@ -89,7 +89,7 @@ def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Chan
 
 
 def _after_resource(task: Standing, event: ev.Claim, now: float) -> Standing:
-    """The task with its time put off by as long as it waited for its turn at its resource."""
+    """Return the task with its time put off by as long as it waited for its turn at its resource."""
     if task.wait != _RESOURCE or task.started_at is None or task.ending is not None:
         return task
     return put_off(task, now - task.available_at, event.lineage_deadline_at)
@@ -114,16 +114,20 @@ _NOT_ENDING: dict[str, Any] = {"ending": None, "ending_reason": None, "ending_fa
 _OVER = dict.fromkeys("wait worker ending ending_reason ending_facts bound_to".split()) | {"lease_until": 0.0}
 
 
-def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] = _NOTHING, **told: Any) -> Change:
-    """The task is over. One that was *ending* becomes what it was ending as, whatever its last handler said."""
+def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] = _NOTHING, **details: Any) -> Change:
+    """Return the change to a terminal state. A task that was *ending* gets the state it was ending as, whatever its
+    last handler said.
+    """
     if task.ending is not None:
-        state, told["reason"] = task.ending, _both_reasons(task, told)
-    return Change(task, changed(task, state=state, **_OVER, **fields), row, **told)
+        state, details["reason"] = task.ending, _both_reasons(task, details)
+    return Change(task, changed(task, state=state, **_OVER, **fields), row, **details)
 
 
-def _both_reasons(task: Standing, told: dict[str, Any]) -> str | None:
+def _both_reasons(task: Standing, details: dict[str, Any]) -> str | None:
     """Why it was to end, and what went wrong with its ``on_end`` handler, where anything did."""
-    wrong = told.get("error") or (told.get("reason") if told.get("outcome") in ("lost", "ended", None) else None)
+    wrong = details.get("error") or (
+        details.get("reason") if details.get("outcome") in ("lost", "ended", None) else None
+    )
     reason = restored(task.ending_reason, task.ending_facts)
     return reason if wrong is None else with_on_end(reason or task.ending or "", wrong)
 
@@ -136,22 +140,22 @@ def _again(
     fields: dict[str, Any] = _NOTHING,
     *,
     known: bool = True,
-    **told: Any,
+    **details: Any,
 ) -> Change:
-    """Back to pending, unless it is ending or its deadline passed: then this outcome was its last.
+    """Return the task to pending, unless it is ending or its deadline passed: then this outcome was its last.
 
-    A deadline is a limit, so a kind with ``on_end`` gets its last claim here as well. ``known`` is False where nobody
-    knows what the work came to.
+    A deadline is a limit, so a kind with ``on_end`` gets its last claim here as well. ``known`` is False where the
+    outcome of the work is unknown.
     """
     if task.ending is not None:
-        return _ended(row, task, FAILED, fields, **told)
+        return _ended(row, task, FAILED, fields, **details)
     if is_judged(task, now, known=known):
         # What a handler said stays beside the limit; any other outcome's own reason is about a next try.
-        own = told.get("reason") if told["outcome"] in ("snooze", "returned") else None
-        told["reason"] = Reason(OF_TASK, own=inner(own)) if own else Reason(OF_TASK)
+        own = details.get("reason") if details["outcome"] in ("snooze", "returned") else None
+        details["reason"] = Reason(OF_TASK, own=inner(own)) if own else Reason(OF_TASK)
         if task.on_end:
-            return _ending(row, task, FAILED, now, fields, **told)
-        return _ended(row, task, FAILED, fields, **told)
+            return _ending(row, task, FAILED, now, fields, **details)
+        return _ended(row, task, FAILED, fields, **details)
     after = task._replace(
         state=PENDING,
         wait=_DUE if available_at > now else free_wait(task.resource),
@@ -161,7 +165,7 @@ def _again(
         worker=None,
         **fields,
     )
-    return Change(task, after, row, **told)
+    return Change(task, after, row, **details)
 
 
 def _complete(row: Transition, task: Standing, event: ev.Complete, now: float) -> Change:
@@ -181,7 +185,7 @@ def _fail(row: Transition, task: Standing, event: ev.Fail, now: float) -> Change
 
 
 def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Change:
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "outcome": "error",
         "error": event.message,
         "error_class": event.error_class,
@@ -189,21 +193,23 @@ def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Chan
         "traceback": event.traceback,
     }
     if event.error_class == ErrorClass.PERMANENT:
-        return _ended(row, task, FAILED, reason=event.reason or Reason("permanent_error"), **told)
+        return _ended(row, task, FAILED, reason=event.reason or Reason("permanent_error"), **details)
     if event.error_class == ErrorClass.UNCLASSIFIED and event.repeats is not None:
-        return _ended(row, task, FAILED, reason=Reason("repeated_error", task=event.repeats), **told)
+        return _ended(row, task, FAILED, reason=Reason("repeated_error", task=event.repeats), **details)
     if task.max_attempts is not None and task.attempts >= task.max_attempts:
-        return _ended(row, task, FAILED, reason=Reason("attempts_exhausted", attempts=task.attempts), **told)
+        return _ended(row, task, FAILED, reason=Reason("attempts_exhausted", attempts=task.attempts), **details)
     delay_seconds = backoff_seconds(task.attempts - 1, event.jitter, event.waits)
     if event.not_before_at is not None and event.not_before_at > now + delay_seconds:
-        return _again(row, task, now, event.not_before_at, reason=Reason("retry_storm"), **told)
+        return _again(row, task, now, event.not_before_at, reason=Reason("retry_storm"), **details)
     available_at = not_after_deadline(task, now + delay_seconds, now)
     seconds = round(available_at - now, 3)
-    return _again(row, task, now, available_at, reason=Reason("retry_in", seconds=seconds), **told)
+    return _again(row, task, now, available_at, reason=Reason("retry_in", seconds=seconds), **details)
 
 
 def _given_back(task: Standing) -> int:
-    """Attempts without the one in hand. The claim for an ``on_end`` handler never counted as one."""
+    """Return the number of attempts without the current one. The claim for an ``on_end`` handler never counted as
+    one.
+    """
     return task.attempts if task.ending is not None else max(0, task.attempts - 1)
 
 
@@ -217,7 +223,7 @@ def _snooze(row: Transition, task: Standing, event: ev.Snooze, now: float) -> Ch
 
 
 def _timed(task: Standing, event: ev.Snooze | ev.SettledBy, seconds: float) -> Standing:
-    """The task with the time that it has when it comes back in so many seconds."""
+    """Return the task with the time that it has when it comes back in this number of seconds."""
     return task if event.uses_time or task.ending is not None else put_off(task, seconds, event.bound_at)
 
 
@@ -229,7 +235,8 @@ def _with_time(change: Change, timed: Standing) -> Change:
 
 
 def put_off(task: Standing, seconds: float, bound_at: float | None) -> Standing:
-    """The task with its own time put off by so many seconds, and its deadline no later than that of its lineage.
+    """Return the task with its own time put off by this number of seconds, and its deadline no later than its
+    lineage's.
 
     Its time counts from ``started_at``, so that moves as well. A deadline that passed stays where it is.
     """
@@ -260,7 +267,7 @@ def _join(row: Transition, task: Standing, event: ev.Join, now: float) -> Change
     after = change.after
     if after.state != PENDING or after.ending is not None:
         return change
-    if event.live:  # Its own time stands still meanwhile; that of its lineage bounds the wait.
+    if event.live:  # Its own time does not run meanwhile; that of its lineage bounds the wait.
         after = after._replace(wait=_TASKS, deadline_at=None, holds_path=None if after.holds_path is None else 0)
     return change._replace(after=after)
 
@@ -299,8 +306,8 @@ def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now:
     if alone >= LOSSES_ALONE_MAX or losses >= LOSSES_MAX:
         reason = Reason("poison", losses=losses, alone=alone)
         return _ended(row, task, FAILED, fields, outcome="lost", reason=reason, error=event.error)
-    told: dict[str, Any] = {"outcome": "lost", "reason": Reason("lease_expired"), "error": event.error}
-    return _again(row, task, now, now, fields, known=False, **told)
+    details: dict[str, Any] = {"outcome": "lost", "reason": Reason("lease_expired"), "error": event.error}
+    return _again(row, task, now, now, fields, known=False, **details)
 
 
 def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) -> Change:
@@ -323,26 +330,26 @@ def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) 
 
 
 def _ended_from_outside(
-    row: Transition, task: Standing, state: str, now: float, **told: Any
+    row: Transition, task: Standing, state: str, now: float, **details: Any
 ) -> Change | TransitionRefused:
     """Terminal at once; a kind with ``on_end`` whose handler ever ran is first claimed once more."""
     if task.ending is not None:
         return TransitionRefused("ending")
-    told["outcome"] = _awaits_outcome(task)
+    details["outcome"] = _awaits_outcome(task)
     if task.on_end and task.started_at is not None:
-        return _ending(row, task, state, now, **told)
-    return _ended(row, task, state, **told)
+        return _ending(row, task, state, now, **details)
+    return _ended(row, task, state, **details)
 
 
 def _ending(
-    row: Transition, task: Standing, state: str, now: float, fields: dict[str, Any] = _NOTHING, **told: Any
+    row: Transition, task: Standing, state: str, now: float, fields: dict[str, Any] = _NOTHING, **details: Any
 ) -> Change:
-    """Marked *ending*: claimable once more, for its ``on_end`` handler only, and bounded itself.
+    """Mark the task as *ending*: claimable once more, for its ``on_end`` handler only, and bounded itself.
 
     That claim, too, has its path for itself: a task that waits in line goes on waiting. It is any worker's, of a pulled
     kind as well: what is to be stopped outside need not wait for an invocation.
     """
-    reason, facts = stored(told.get("reason"))
+    reason, facts = stored(details.get("reason"))
     after = task._replace(
         state=PENDING,
         rank=0 if is_pulled(task.rank) else task.rank,
@@ -358,7 +365,7 @@ def _ending(
         bound_to=None,
         **fields,
     )
-    return Change(task, after, row, **told)
+    return Change(task, after, row, **details)
 
 
 def _awaits_outcome(task: Standing) -> str | None:
@@ -395,8 +402,8 @@ def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Ch
 def _source_disabled(
     row: Transition, task: Standing, event: ev.SourceDisabled, now: float
 ) -> Change | TransitionRefused:
-    told: dict[str, Any] = {"reason": event.reason, "by": "engine"}
-    return TransitionRefused("ending") if task.ending is not None else _ended(row, task, SKIPPED, **told)
+    details: dict[str, Any] = {"reason": event.reason, "by": "engine"}
+    return TransitionRefused("ending") if task.ending is not None else _ended(row, task, SKIPPED, **details)
 
 
 def _dependency_failed(
@@ -518,12 +525,12 @@ def fails_by_time(task: Standing) -> bool:
 
 
 def is_judged(task: Standing, now: float, *, known: bool = True) -> bool:
-    """Whether a claim that asks for another was the last, because the task's deadline passed.
+    """Return whether a claim that asks for another was the last, because the task's deadline passed.
 
     Args:
-        task: as it was in hand.
+        task: as it was claimed.
         now: Unix seconds, when the claim ended.
-        known: False for a claim of which nobody knows what it came to: it was lost, or its settler ended.
+        known: False for a claim of unknown outcome: it was lost, or its settler ended.
     """
     if task.deadline_at is None or now < task.deadline_at:
         return False
@@ -546,15 +553,17 @@ def of_task_time(change: Change) -> bool:
 
 
 def cut_by_lineage(change: Change, lineage_deadline_at: float) -> bool:
-    """True for an end by deadline of a task whose time was cut by its lineage's."""
+    """Return True for an end by deadline of a task whose time was cut by its lineage's."""
     if not of_task_time(change) or change.before.ending is not None:
-        return False  # One that is ending has the deadline of its last handler; why it ends was told before.
+        return (
+            False  # One that is ending has the deadline of its last handler; the reason of its end was decided before.
+        )
     deadline_at = change.before.deadline_at
     return deadline_at is not None and deadline_at >= lineage_deadline_at - TOLERANCE_SECONDS
 
 
 def as_lineage_end(change: Change) -> Change:
-    """The same end, told as what it is: by the deadline of the lineage (promise I8)."""
+    """Return the same end with its true reason: the deadline of the lineage (promise I8)."""
     after = change.after
     if after.ending is not None and after.ending_facts is not None and after.ending_reason == OF_TASK:
         after = after._replace(ending_reason=OF_LINEAGE)

@@ -21,7 +21,7 @@ NEWBORN: Mapping[str, Any] = {
 """Equal in every task that was never claimed."""
 _TAKEN_OVER = ("kind", "queue", "task_seconds", "max_attempts", "max_chain_depth", "on_end", "unique_seconds",
                "resource")  # fmt: skip
-"""As the new task says."""
+"""Fields copied from the new task."""
 
 
 def new_standing(
@@ -34,7 +34,7 @@ def new_standing(
     turn: int = 0,
     deadline_at: float | None = None,
 ) -> Standing:
-    """The standing of a task just submitted or spawned: pending, never claimed."""
+    """Return the standing of a task just submitted or spawned: pending, never claimed."""
     available_at = now + new.delay_seconds if new.delay_seconds > 0 else now
     return Standing(
         **{**NEWBORN, "deadline_at": deadline_at},

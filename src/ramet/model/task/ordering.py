@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ramet.model.task.task import NewTask, Standing
 
 BREADTH_STEP = 1_000_000
-"""What one level of depth weighs in a breadth queue: more than any priority in use."""
+"""Weight of one level of depth in a breadth queue: more than any priority in use."""
 BY_DUE = 2
 """The value of ``breadth`` that ranks tasks by when they are due: pulled kinds."""
 PULLED_RANK = 1_000_000_000_000
@@ -37,7 +37,7 @@ class TurnClass(NamedTuple):
     kind: str
     rank: int
     resource: str = ""
-    """Empty for tasks without one. A slow host's backlog is no measure for the others."""
+    """Empty for tasks without one. A slow host's backlog is not a measure for the others."""
 
     def key(self) -> str:
         """One text for it, unambiguous for any names."""
@@ -45,49 +45,51 @@ class TurnClass(NamedTuple):
 
 
 def rank_of(priority: int, breadth: int, spawn_depth: int) -> int:
-    """The smaller runs sooner: a larger priority, in a breadth queue before that a smaller depth."""
+    """Return the rank; the smaller runs sooner: by larger priority, in a breadth queue before that by smaller depth."""
     if breadth == BY_DUE:
         return PULLED_RANK
     return spawn_depth * BREADTH_STEP - priority if breadth else -priority
 
 
 def is_pulled(rank: int) -> bool:
-    """Whether a task of this rank waits for an invocation, or whoever else pulls it, and no worker claims it."""
+    """Return whether a task of this rank waits for an invocation, or a program that pulls it, and no worker claims
+    it.
+    """
     return rank >= PULLED_RANK
 
 
 def due_rank(rank: int, available_at: float) -> int:
-    """The rank of a task that comes back then: of a pulled kind by that moment, of any other what it was."""
+    """Return the rank of a task that comes back then: of a pulled kind by that moment, of any other what it was."""
     return PULLED_RANK + int(available_at * 1_000) if is_pulled(rank) else rank
 
 
 def initial_rank(rank: int, available_at: float, turn: int) -> int:
-    """The rank of a new task: of a pulled kind by its turn, which counts steps, but not before it is due."""
+    """Return the rank of a new task: of a pulled kind by its turn, which counts steps, but not before it is due."""
     return max(due_rank(rank, available_at), due_rank(rank, turn * STEP_SECONDS))
 
 
 def level_at(now: float) -> int:
-    """The level of every class of pulled tasks: it moves with time, not with claims."""
+    """Return the level of every class of pulled tasks: it moves with time, not with claims."""
     return int(now / STEP_SECONDS)
 
 
 def class_of(new: NewTask, spawn_depth: int) -> TurnClass:
-    """The class of a task to be created at this depth."""
+    """Return the class of a task to be created at this depth."""
     return TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, spawn_depth), new.resource or "")
 
 
 def class_of_standing(standing: Standing) -> TurnClass:
-    """The class of a live task."""
+    """Return the class of a live task."""
     return TurnClass(standing.queue, standing.kind, standing.rank, standing.resource or "")
 
 
 def read_positions(text: str) -> dict[str, int]:
-    """The next turn of a lineage by :meth:`TurnClass.key`, as its row stores it; empty text means none."""
+    """Return the next turn of a lineage by :meth:`TurnClass.key`, as its row stores it; empty text means none."""
     return dict(json.loads(text)) if text else {}
 
 
 def write_positions(positions: dict[str, int]) -> str:
-    """The text for the lineage's row."""
+    """Return the text for the lineage's row."""
     if not positions:
         return ""
     return json.dumps(dict(list(positions.items())[-POSITIONS_MAX:]), separators=(",", ":"))

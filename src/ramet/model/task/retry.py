@@ -1,4 +1,4 @@
-"""Which errors are worth another try, when, and which are the same error again (DESIGN §6)."""
+"""Rules of retries: errors worth another try, the moment of it, and errors that repeat (DESIGN §6)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ramet.model.values import seconds_from_now
 
 
 class ErrorClass(StrEnum):
-    """What an error says about another try."""
+    """Classes of errors, by whether another try is worthwhile."""
 
     TRANSIENT = "transient"
     """The world was busy: try again."""
     PERMANENT = "permanent"
     """Trying again gives the same: fail at once."""
     UNCLASSIFIED = "unclassified"
-    """Nobody said: try again, unless it is the same error that ended this work before."""
+    """Unknown: try again, unless it is the same error that ended this work before."""
 
 
 class Transient(Exception):
@@ -73,15 +73,14 @@ _INSIDE_MAX = 5
 
 
 def classify(error: BaseException, table: ErrorTable = ERRORS) -> ErrorClass:
-    """What an error says about another try (DESIGN §6).
+    """Classify an error by whether another try is worthwhile (DESIGN §6).
 
-    The nearest type of the table wins, then the nearest class of a well-known client
-    (:mod:`ramet.model.task.retry`). Of such a class, and where no type is known, what the error carries is
-    asked first: an HTTP status (408, 425, 429 and 5xx are transient, other 4xx permanent), an SQLSTATE, an errno, the
-    error inside it.
+    The nearest type of the table wins, then the nearest class of a well-known client (:mod:`ramet.model.task.retry`).
+    Of such a class, and where no type is known, what the error carries is asked first: an HTTP status (408, 425, 429
+    and 5xx are transient, other 4xx permanent), an SQLSTATE, an errno, the error inside it.
 
     Raises:
-        BaseException: whatever an attribute of the error raises that is no ``Exception``.
+        BaseException: an attribute of the error raised something that is not an ``Exception``.
     """
     return _classified(error, table, _INSIDE_MAX)
 
@@ -99,7 +98,7 @@ def _classified(error: BaseException, table: ErrorTable, deep: int) -> ErrorClas
 
 
 def _class_of_values(error: BaseException, table: ErrorTable, deep: int) -> ErrorClass | None:
-    """What the values that an error carries say about another try; None where they say nothing."""
+    """Classify an error by the values that it carries; None where they are inconclusive."""
     status = _status(error)
     if status is not None:
         is_transient = status in _TRANSIENT_STATUS or status >= 500
@@ -120,7 +119,7 @@ def _class_of_values(error: BaseException, table: ErrorTable, deep: int) -> Erro
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status of an error that is the server's answer."""
+    """Return the HTTP status of an error that is the server's answer."""
     found = [
         _safe_attribute(_safe_attribute(error, "response"), "status_code"),
         _safe_attribute(error, "status_code"),
@@ -130,7 +129,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _safe_attribute(thing: object, name: str) -> object:
-    """An attribute of an object of somebody else's; None where it cannot be had."""
+    """Return an attribute of a foreign object; None where it cannot be read."""
     try:
         return getattr(thing, name, None)
     except Exception:
@@ -168,11 +167,11 @@ _FOLDS = (
 
 
 FINGERPRINT_CHARACTERS_MAX = 4_000
-"""How much of a message is read: the work for it is bounded, however long a message is."""
+"""Characters of a message that are read: the work for it is bounded, however long a message is."""
 
 
 def fingerprint(error_type: str, message: str) -> str:
-    """A short name for "the same error": equal for messages that differ only in numbers, ids, addresses or URLs.
+    """Return a short name for "the same error": equal for messages that differ only in numbers, ids, addresses or URLs.
 
     Messages that are equal in their first ``FINGERPRINT_CHARACTERS_MAX`` characters are equal.
 
@@ -192,7 +191,7 @@ Waits = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """How a kind is tried again: how often, and how long after each failure (DESIGN §6).
+    """Retries of a kind: the number of attempts, and the wait after each failure (DESIGN §6).
 
     The n-th wait is ``base_seconds * factor ** (n - 1)``, at most ``cap_seconds``, and of it the share ``jitter`` is
     drawn, so that tasks that failed together do not come back together. The default waits 1, 10 and 60 s, each between
@@ -210,7 +209,7 @@ class Retry:
     base_seconds: float = 1.0
     """The first wait."""
     factor: float = 10.0
-    """How many times as long each wait is as the one before; at least 1."""
+    """Ratio of each wait to the one before; at least 1."""
     cap_seconds: float = 60.0
     """The longest wait."""
     jitter: float = 0.5
@@ -228,7 +227,7 @@ class Retry:
 
     @property
     def waits(self) -> Waits:
-        """What an error carries of it."""
+        """Waits of it that an error carries."""
         return (float(self.base_seconds), float(self.factor), float(self.cap_seconds), float(self.jitter))
 
 
@@ -238,18 +237,18 @@ DEFAULT_WAITS = DEFAULT_RETRY.waits
 
 
 def waits_text(waits: Waits) -> str:
-    """A back-off as it is stored with a task."""
+    """Return a back-off as it is stored with a task."""
     return json.dumps(waits)
 
 
 def waits_from_text(text: str) -> Waits:
-    """A stored back-off."""
+    """Return a stored back-off."""
     base_seconds, factor, cap_seconds, jitter = json.loads(text)
     return (base_seconds, factor, cap_seconds, jitter)
 
 
 def backoff_seconds(retry_count: int, draw: float, waits: Waits = DEFAULT_WAITS) -> float:
-    """How long after a failure the next attempt comes.
+    """Return the seconds between a failure and the next attempt.
 
     Args:
         retry_count: retries made so far; 0 after the first run.
@@ -299,7 +298,7 @@ _NAMES: Mapping[str, tuple[str, str]] = {
     "urllib3": ("MaxRetryError ProtocolError TimeoutError ProxyError SSLError ClosedPoolError", "LocationValueError"),
     "websockets": ("ConnectionClosed", "InvalidURI"),
 }  # fmt: skip
-"""By package: names of transient errors, and of permanent ones."""
+"""Names of transient errors, and of permanent ones, by package."""
 
 TRANSIENT = frozenset((package, name) for package, (names, _) in _NAMES.items() for name in names.split())
 PERMANENT = frozenset((package, name) for package, (_, names) in _NAMES.items() for name in names.split())
@@ -312,16 +311,16 @@ TRANSIENT_ERRNO = frozenset(
     ).split()
     if hasattr(errno, name)
 )
-"""Of an ``OSError``: the network, a busy system, or too many open files."""
+"""Numbers of an ``OSError`` that are transient: the network, a busy system, or too many open files."""
 
 TRANSIENT_SQLSTATE = ("08", "40", "53", "55P03", "57")
-"""How the SQLSTATE of a database's error begins: connection, rollback, resources, locks, operator."""
+"""Prefixes of the SQLSTATE of transient database errors: connection, rollback, resources, locks, operator."""
 PERMANENT_SQLSTATE = ("0A", "22", "28", "3D", "42")
 """Not supported, data, authorization, no such database, syntax or access."""
 
 
 def names_of(error_type: type[BaseException]) -> Iterator[tuple[type, tuple[str, str]]]:
-    """The classes of an error from the most derived on, each with its package and name."""
+    """Yield the classes of an error from the most derived on, each with its package and name."""
     for ancestor in type.__dict__["__mro__"].__get__(error_type):
         module = ancestor.__dict__.get("__module__")
         package = module.partition(".")[0] if isinstance(module, str) else ""

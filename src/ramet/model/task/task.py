@@ -51,9 +51,9 @@ OUTCOMES: Mapping[str, str] = {
     "continue": "the handler did a part and wants another invocation",
     "lost": "the lease expired, or the worker is known to be dead",
     "returned": "the claim was given back before its handler did anything that counts",
-    "ended": "a limit or a person ended the task while it was in hand",
+    "ended": "a limit or a person ended the task while it was claimed",
 }
-"""How an attempt can end. The last word on the task is its state."""
+"""Outcomes of an attempt. The outcome of the task is its state."""
 
 LIVE = frozenset({TaskState.PENDING, TaskState.PROCESSING})
 TERMINAL = frozenset(TaskState) - LIVE
@@ -61,7 +61,7 @@ UNSUCCESSFUL = TERMINAL - {TaskState.SUCCESS}
 
 
 class Wait(StrEnum):
-    """What a pending task waits for. A task that waits for nothing is claimable."""
+    """Things that a pending task can wait for. A task that waits for nothing is claimable."""
 
     DUE = "due"
     """Its ``available_at`` has not come."""
@@ -82,12 +82,12 @@ class Wait(StrEnum):
 
 
 def free_wait(resource: str | None) -> str | None:
-    """What a task waits for that could be claimed: nothing, or its turn at its resource."""
+    """Return the wait of a task that could be claimed: none, or its turn at its resource."""
     return None if resource is None else Wait.RESOURCE.value
 
 
 class Standing(NamedTuple):
-    """Where a task stands: the part of it that changes while it lives, and exactly the columns of the hot row.
+    """Standing of a task: the part of it that changes while it lives, and exactly the columns of the hot row.
 
     Terminal tasks have a standing too (rebuilt from the wide row), so that revive and exclude are decided like
     everything else. ``fence`` grows with every claim and never falls, across revives as well.
@@ -143,9 +143,11 @@ class Standing(NamedTuple):
     turn: int
     """Place among tasks of the same rank: fair between lineages (:mod:`ramet.model.task.ordering`)."""
     unique_seconds: float | None = None
-    """For kinds with ``unique="global"``: how long it holds its key over all lineages after a good end; else None."""
+    """Seconds for which it holds its key over all lineages after a good end, for kinds with ``unique="global"``; else
+    None.
+    """
     resource: str | None = None
-    """What it shares with others: a host, a provider (:mod:`ramet.model.flow.resources`)."""
+    """Resource that it shares with others: a host, a provider (:mod:`ramet.model.flow.resources`)."""
     holds_path: int | None = None
     """None without a path; 1 when no task before it conflicts, so that it may be claimed; else 0."""
 
@@ -157,7 +159,7 @@ _PLACES = {name: place for place, name in enumerate(Standing._fields)}
 
 
 def changed(task: Standing, **fields: Any) -> Standing:
-    """The standing with these fields changed: what ``_replace`` does, in two thirds of its time."""
+    """Return the standing with these fields changed: what ``_replace`` does, in two thirds of its time."""
     values = list(task)
     for name, value in fields.items():
         values[_PLACES[name]] = value
@@ -172,7 +174,9 @@ class After(NamedTuple):
     """The tasks of its lineage that a new task comes after (DESIGN §4, "Waiting for other tasks")."""
 
     on: tuple[tuple[str, ...], ...]
-    """Of each its id, ``(id,)``, or its kind and key, ``(kind, key)``; the kind of a pipeline means any stage of it."""
+    """Tasks to wait for: each by its id, ``(id,)``, or its kind and key, ``(kind, key)``; the kind of a pipeline means
+    any stage of it.
+    """
     skips: bool = True
     """Whether the task is skipped when one of them did not succeed."""
 
@@ -184,7 +188,7 @@ class After(NamedTuple):
 
 
 class NewTask(NamedTuple):
-    """A task somebody wants: what a submit or a spawn asks for, before the guard has spoken.
+    """Request for a task: the values of a submit or a spawn, before the guard has decided.
 
     Tracking fields are not here on purpose: lineage, depth and ancestry come from the parent, never from a handler.
     """
@@ -210,21 +214,21 @@ class NewTask(NamedTuple):
     unique_seconds: float | None = None
     """None, or for ``unique="global"`` how long the key stays held over all lineages after a good end."""
     shape: str | None = None
-    """For ``trap=True`` the shape of the key (:func:`ramet.model.keys.shape_of`)."""
+    """Shape of the key for ``trap=True`` (:func:`ramet.model.keys.shape_of`)."""
     url: str | None = None
-    """What the deny list's hosts and domains are compared with, where the key itself is no URL."""
+    """URL to compare with the deny list's hosts and domains, where the key itself is not a URL."""
     keep_edge: int = 0
     """1 to keep the edge to the task that exists already, when the spawn is refused because of it."""
     resource: str | None = None
     """A host, a provider: what it shares with others (:mod:`ramet.model.flow.resources`)."""
     base: str | None = None
-    """For a stage's task the kind whose stage it is; its own kind is ``base.stage``."""
+    """Kind whose stage a stage's task is; its own kind is ``base.stage``."""
     places: int = 1
-    """What it takes of the lineage's budget: for a first stage one place per stage, for a later one none."""
+    """Places that it takes of the lineage's budget: for a first stage one per stage, for a later one none."""
     pipeline_state: str | None = None
     """JSON text that a later stage begins with."""
     path: PathRule | None = None
-    """Where it stands in line; None constrains nothing (:mod:`ramet.model.paths`)."""
+    """Path on which it waits in line; None constrains nothing (:mod:`ramet.model.paths`)."""
     required: int = 0
     """1 where the parent's work is not done without it: refused, but for a duplicate, it fails the parent's claim."""
     after: After | None = None
@@ -232,7 +236,7 @@ class NewTask(NamedTuple):
     budget: Budget | None = None
     """The part of its lineage that is set aside for it and for what grows below it."""
     payload_version: int | None = None
-    """Of its kind's payload, in which program wrote it; None for the first."""
+    """Version of its kind's payload in the program that wrote it; None for the first."""
     retry: str | None = None
     """Its own back-off as a JSON list (:data:`ramet.model.task.retry.Waits`); None for its kind's."""
     tags: str | None = None
@@ -268,7 +272,7 @@ _SAID_BY_THE_ERROR = frozenset({"permanent_error", "repeated_error", "attempts_e
 
 
 def first_line(text: str | None) -> str | None:
-    """The first line of an error that has anything on it; None where there is none."""
+    """Return the first line of an error that has anything on it; None where there is none."""
     return next((line.strip() for line in (text or "").splitlines() if line.strip()), None)
 
 
@@ -290,7 +294,7 @@ class Task:
     max_spawn_depth: int
     state: TaskState
     reason: str | None
-    """Why it is in this state, where that is not plain success."""
+    """Reason of its state, where that is not plain success."""
     error: str | None
     result: Json
     created_at: float
@@ -311,11 +315,11 @@ class Task:
     """Id of the task that is to settle this one."""
     resource: str | None = None
     path: PathElements = ()
-    """Where it stands in line; empty constrains nothing."""
+    """Path on which it waits in line; empty constrains nothing."""
     pulled: bool = False
     """True for one that no worker claims, but an invocation."""
     claimed_at: float | None = None
-    """When the claim under which it is now began, Unix seconds; None while it is not processing."""
+    """Begin of the current claim, Unix seconds; None while it is not processing."""
     tags: tuple[str, ...] = ()
 
     @property
@@ -353,7 +357,7 @@ class Attempt:
     error_class: str | None
     fingerprint: str | None
     traceback: str | None = None
-    """Where its error came from, at most 16 KB; told of the newest 20 failed attempts."""
+    """Traceback of its error, at most 16 KB; kept for the newest 20 failed attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +380,7 @@ class Block:
     first_at: float
     last_at: float
     reoffered_at: float | None = None
-    """When a person offered it again and it was created, or a task for it was there; None until then."""
+    """Moment at which a person offered it again and it was created, or a task for it existed; None until then."""
     reoffered_by: str | None = None
 
 
@@ -393,7 +397,7 @@ class ParentBlockCount(NamedTuple):
 
     tracking_id: str
     kind: str
-    """Of what was refused."""
+    """Kind of the refused tasks."""
     reason: str
     times: int
     parent_id: str
@@ -402,7 +406,7 @@ class ParentBlockCount(NamedTuple):
     rows_max: int
     """Rows of refusals that its lineage keeps, at most."""
     limit_name: str | None
-    """The limit behind the reason; None where it is no number of tasks, generations or keys."""
+    """The limit behind the reason; None where it is not a number of tasks, generations or keys."""
     limit: int | None
     """Its value now: it may have been raised or lowered since."""
 
@@ -427,14 +431,14 @@ class LogLine(NamedTuple):
     level: str
     logger: str
     message: str
-    """Without known secrets."""
+    """Message without known secrets."""
 
 
 class AttemptLog(NamedTuple):
     """The last log lines of an attempt, kept where its kind says so (``log_lines``)."""
 
     fence: int
-    """Of its claim."""
+    """Fence of its claim."""
     lines: tuple[LogLine, ...]
     left_out: int
     """Number of lines before these that were not kept."""
@@ -442,7 +446,7 @@ class AttemptLog(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskHistory:
-    """What is stored about one task, in order of time: of each list the newest, or the first, thousand."""
+    """Stored history of one task, in order of time: of each list the newest, or the first, thousand."""
 
     task: Task
     attempts: tuple[Attempt, ...] = ()
@@ -453,13 +457,13 @@ class TaskHistory:
     links: tuple[str, ...] = ()
     """Ids of existing tasks that it asked for with ``keep_edge``."""
     more_blocks: tuple[BlockCount, ...] = ()
-    """What else it did not get."""
+    """Number of other blocks that are not listed."""
     cut: tuple[str, ...] = ()
     """Names of those lists of which more is stored, or may be, than is here. Of ``blocks`` what this task was the
     first to ask for is all there, up to the thousand."""
 
     @property
     def traceback(self) -> str | None:
-        """Where the error of a failed task came from; None for any other, and where it is not known."""
+        """Traceback of a failed task; None for any other, and where it is not known."""
         last = self.attempts[-1] if self.attempts else None
         return last.traceback if last is not None and self.task.state is TaskState.FAILED else None

@@ -27,7 +27,7 @@ class Transition:
     sources: frozenset[str]
     targets: frozenset[str]
     recorded: bool = False
-    """True when the change gets a row of its own; claims and their outcomes are told by the attempt."""
+    """True when the change gets a row of its own; claims and their outcomes are recorded by the attempt."""
     fields: tuple[str, ...] = ()
     """The only fields of the standing that it touches, for those that happen all the time; empty: any."""
 
@@ -40,7 +40,7 @@ class Change(NamedTuple):
     transition: Transition
     reason: str | None = None
     outcome: str | None = None
-    """How the attempt in hand ended; None when none ended."""
+    """Outcome of the current attempt; None when none ended."""
     error: str | None = None
     error_class: str | None = None
     fingerprint: str | None = None
@@ -48,7 +48,7 @@ class Change(NamedTuple):
     """The person or loop that asked, for recorded changes."""
     traceback: str | None = None
     hold_seconds: float | None = None
-    """How long the handler wants its unique key held at most; None leaves it to the kind."""
+    """Most seconds for which the handler wants its unique key held; None leaves it to the kind."""
 
 
 REFUSALS: Mapping[str, str] = {
@@ -61,18 +61,18 @@ REFUSALS: Mapping[str, str] = {
     "not_overdue": "its deadline has not passed",
     "in_hand": "a fresh claim, or a binding, whose outcome must be awaited",
     "not_polled": "a deadline of a kind with `max_attempts=None`, which is claimed once more first",
-    "at_resource": "a deadline of a task that waits for its turn at its resource, while its own time stands still",
+    "at_resource": "a deadline of a task that waits for its turn at its resource, while its own time does not run",
     "not_bound": "settled by a task that has no right to",
     "not_waiting": "skipped for a task that it does not wait for",
     "ending": "it is ending already: it is not ended a second time",
     "pulled": "another priority for a pulled kind, of which the task that has been due the longest comes first",
     "held": "another moment for a task that waits for other tasks, a settler, or its turn in line on a path",
 }
-"""Why an event does not apply, by :attr:`TransitionRefused.reason`."""
+"""Words for the reasons why an event does not apply, by :attr:`TransitionRefused.reason`."""
 
 
 class TransitionRefused(NamedTuple):
-    """The event does not apply to the task as it stands. An answer, not an exception."""
+    """The event does not apply to the task in its current state. An answer, not an exception."""
 
     reason: str
     """A name of :data:`REFUSALS`; ``is_<state>`` with the state that it has."""

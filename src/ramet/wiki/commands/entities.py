@@ -299,11 +299,27 @@ def entities_command(name: str, limit: int, graph: Path | None, database: str, a
         found = entities_called(reader, name)[:limit]
         if not found:
             raise NotInGraph(f"no entity is called {name!r}")
+        headings = _Headings(reader)
         for entity in found:
-            _show_entity(reader, entity, as_json=as_json)
+            _show_entity(reader, entity, headings, as_json=as_json)
 
 
-def _show_entity(reader: Graph, entity: Entity, *, as_json: bool) -> None:
+class _Headings:
+    """Names the sections of a graph; each article is read once, however many of its sections are named."""
+
+    def __init__(self, reader: Graph) -> None:
+        self._reader = reader
+        self._of: dict[str, list[str]] = {}
+
+    def name(self, title_key: str, position: int) -> str:
+        """Return `Title > Heading` of a section, or the title alone of a lead."""
+        if title_key not in self._of:
+            self._of[title_key] = [one.path or one.heading for one in self._reader.sections(title_key)]
+        known = self._of[title_key]
+        return " > ".join(filter(None, (title_key, known[position] if position < len(known) else "")))
+
+
+def _show_entity(reader: Graph, entity: Entity, headings: _Headings, *, as_json: bool) -> None:
     names = {entity.entity_key: entity.name}
     relations = []
     for one in reader.relations(entity.entity_key):
@@ -315,10 +331,10 @@ def _show_entity(reader: Graph, entity: Entity, *, as_json: bool) -> None:
                 "source": names[one.source_key],
                 "kind": one.kind,
                 "target": names[one.target_key],
-                "section": _section_name(reader, one.title_key, one.position),
+                "section": headings.name(one.title_key, one.position),
             }
         )
-    sections = [_section_name(reader, key, position) for key, position in entity.sections]
+    sections = [headings.name(key, position) for key, position in entity.sections]
     if as_json:
         emit({**dataclasses.asdict(entity), "sections": sections, "relations": relations})
         return
@@ -332,9 +348,3 @@ def _show_entity(reader: Graph, entity: Entity, *, as_json: bool) -> None:
     if relations:
         out.print(rows)
     click.echo(plain(f"in {'; '.join(sections[:SHOWN])}"))
-
-
-def _section_name(reader: Graph, title_key: str, position: int) -> str:
-    sections = reader.sections(title_key)
-    section = sections[position] if position < len(sections) else None
-    return " > ".join(filter(None, (title_key, "" if section is None else section.path or section.heading)))

@@ -19,6 +19,7 @@ from ramet.commands.errors import UserError
 from ramet.fetch import host_gate
 from ramet.wiki import tables
 from ramet.wiki.embedding.base import Vector
+from ramet.wiki.embedding.registry import NONE
 from ramet.wiki.errors import GraphBusy, GraphError
 from ramet.wiki.graphs.base import EmbeddedArticle, GraphStore
 from ramet.wiki.graphs.passages import texts_of
@@ -214,10 +215,11 @@ async def _fetch(members: Sequence[tuple[Context, ArticlePayload]]) -> list[Any]
         _stored.add(first.tracking_id)
     for ctx, _ in members if first.tracking_id not in _stored else ():  # Any of them may be the first to end well.
         ctx.write(tables.PUT_RULES, (run_of(ctx.tracking_id), rules_json(_rules[ctx.tracking_id])))
-    return [await _fetched(ctx, payload, pages[payload.title]) for ctx, payload in members]
+    vectors = settings.embedder != NONE
+    return [await _fetched(ctx, payload, pages[payload.title], vectors=vectors) for ctx, payload in members]
 
 
-async def _fetched(ctx: Context, payload: ArticlePayload, found: Page | Refusal | Exception) -> Any:
+async def _fetched(ctx: Context, payload: ArticlePayload, found: Page | Refusal | Exception, *, vectors: bool) -> Any:
     """What becomes of a title: its page goes on to be parsed, it is another's alias, or it ends here."""
     if isinstance(found, Exception):
         return found
@@ -233,6 +235,8 @@ async def _fetched(ctx: Context, payload: ArticlePayload, found: Page | Refusal 
             return ctx.skip(f"{ALIAS}: of {found.title}")
     ctx.write(tables.CLAIM, (run_id, found.key))
     ctx.write(tables.PUT_PAGE, (run_id, ctx.key, pack_page(found)))
+    if not vectors:
+        ctx.state["embed"] = None  # Leaves that stage out, and its task.
     return {"article": found.key}
 
 
