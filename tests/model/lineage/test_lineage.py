@@ -112,6 +112,8 @@ MANY = {"budget": 12_000, "cancelled": 3, "depth": 3, "stop_list": 7}
         (LineageOutcome(0, {}), True, ["clean"], "clean"),
         (LineageOutcome(1_234, {}), False, ["failures"], "with failures: 1,234"),
         (LineageOutcome(0, {"budget": 1}), False, ["incomplete"], "incomplete: 1 refused by budget"),
+        (LineageOutcome(0, {"depth": 2, "budget": 2}), False, ["incomplete"],
+         "incomplete: 2 refused by budget, 2 refused by depth"),
         (
             LineageOutcome(2, MANY), False, ["failures", "incomplete"],
             "with failures: 2; incomplete: 12,000 refused by budget, 7 refused by stop_list, 3 cancelled, "
