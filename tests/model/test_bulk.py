@@ -38,6 +38,19 @@ def task(**changes: Any) -> Task:
         ({"since": 200.5}, {}, False),
         ({"since": 100.0}, {"finished_at": None}, True),
         ({"since": 150.0}, {"finished_at": None}, False),
+        ({"kind": "page"}, {}, True),
+        ({"kind": "pag"}, {}, False),
+        ({"tracking_id": "line-1"}, {}, True),
+        ({"tracking_id": "line"}, {}, False),
+        ({"queue": "default"}, {}, True),
+        ({"queue": "slow"}, {}, False),
+        ({"path": ["a"]}, {"path": ("a", "b")}, True),
+        ({"path": ["a", "b"]}, {"path": ("a", "b")}, True),
+        ({"path": ["a", "b"]}, {"path": ("a",)}, False),
+        ({"path": ["b"]}, {"path": ("a", "b")}, False),
+        ({"path": ["a"]}, {"path": ("a", "b"), "queue": "slow"}, False),
+        ({"path": ["a"], "queue": "slow"}, {"path": ("a", "b"), "queue": "slow"}, True),
+        ({"task_ids": ["other"]}, {}, True),
         ({"lineage_prefix": "line"}, {}, True),
         ({"lineage_prefix": "ine"}, {}, False),
         ({"since": 200.0, "error": "slow", "lineage_prefix": "line-1"}, {}, True),
@@ -81,6 +94,17 @@ def test_a_filter_is_recorded_as_json() -> None:
         "states": ["failed"], "kind": "page", "error": "slow", "since": 5.0, "lineage_prefix": "line",
     }  # fmt: skip
     assert TaskFilter().facts(BulkAction.CANCEL) == {"states": ["pending", "processing"]}
+    named = TaskFilter(tracking_id="line", task_ids=["b", "a", "b"], path=["x"])
+    assert named.facts(BulkAction.EXCLUDE) == {
+        "states": ["failed"], "path": ["x"], "queue": "default", "tracking_id": "line", "task_ids": ["b", "a"],
+    }  # fmt: skip
+
+
+def test_a_filter_names_at_most_a_thousand_tasks_each_once() -> None:
+    ids = [str(number) for number in range(1_000)]
+    assert TaskFilter(task_ids=[*ids, *ids]).task_ids == tuple(ids)
+    with pytest.raises(ValueError, match=r"^1001 tasks: name at most 1000, or filter them$"):
+        TaskFilter(task_ids=[*ids, "more"])
 
 
 @pytest.mark.parametrize("wrong", [{"states": ["lost"]}, {"since": float("nan")}, {"since": float("inf")}])
@@ -89,11 +113,18 @@ def test_what_cannot_be_a_filter_is_refused(wrong: dict[str, Any]) -> None:
         TaskFilter(**wrong)
 
 
-@pytest.mark.parametrize(("name", "said"), [("kind", "kind"), ("error", "error"), ("lineage_prefix", "lineage prefix")])
-def test_a_text_that_no_task_can_have_is_refused_by_name(name: str, said: str) -> None:
-    with pytest.raises(InvalidText, match=said):
-        TaskFilter(**{name: "x" * 100_000})  # type: ignore[arg-type]
-    with pytest.raises(InvalidText, match=said):
+@pytest.mark.parametrize(
+    ("name", "said", "most"),
+    [
+        ("kind", "kind", 255), ("error", "error", 2_000), ("lineage_prefix", "lineage prefix", 255),
+        ("tracking_id", "tracking id", 255), ("queue", "queue", 255),
+    ],
+)  # fmt: skip
+def test_a_text_that_no_task_can_have_is_refused_by_name(name: str, said: str, most: int) -> None:
+    assert getattr(TaskFilter(**{name: "x" * most}), name) == "x" * most  # type: ignore[arg-type]
+    with pytest.raises(InvalidText, match=f"^{said} has {most + 1} characters: give at most {most}$"):
+        TaskFilter(**{name: "x" * (most + 1)})  # type: ignore[arg-type]
+    with pytest.raises(InvalidText, match=f"^{said} 'a"):
         TaskFilter(**{name: "a\0"})  # type: ignore[arg-type]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC
 from typing import Any
 
@@ -340,3 +341,39 @@ def test_a_dotted_column_finds_nothing_in_what_is_no_object(value: Any) -> None:
     rules = Rules(columns={"input.url": "url"})
     found = row(rules, url="https://x.example/own", input=value)
     assert found.key == "https://x.example/own"
+
+
+def test_a_dotted_column_is_read_from_an_object_or_its_json() -> None:
+    rules = Rules(columns={"input.url": "url", "input.meta.n": "retry_count"}, payload_column="input.data")
+    value = {"url": "https://x.example/a", "meta": {"n": 3}, "data": [1]}
+    for given in (value, json.dumps(value), {**value, "meta": json.dumps(value["meta"])}):
+        found = row(rules, input=given)
+        assert (found.key, found.retry_count, found.payload) == ("https://x.example/a", 3, [1])
+    own = row(rules, input=value, url="https://x.example/own", retry_count=5)
+    assert (own.key, own.retry_count) == ("https://x.example/own", 5)
+    assert row(rules, input=value, **{"input.url": "https://x.example/b"}).key == "https://x.example/b"
+    with pytest.raises(RowError, match=r'^input.url is not valid JSON: write it like \["a"\] or {"n": 1}$'):
+        row(rules, input="{")
+
+
+def test_a_step_tells_rows_of_one_piece_of_work_apart_and_stays_in_its_payload() -> None:
+    found = row(crawlSubTask="fetch", other=1)
+    assert (found.step, found.payload) == ("fetch", {"crawlSubTask": "fetch", "other": 1})
+    assert row(sub_task="").step is None
+    with pytest.raises(RowError, match=r"^sub_task has 201 characters, over 200: shorten it$"):
+        row(sub_task="x" * 201)
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [({"_seconds": 5}, 5.0), ({"seconds": "7", "nanos": 1}, 7.0), ({"_seconds": 5, "seconds": 6}, 5.0),
+     ("2025-09-30T12:00:00+00:00", 1_759_233_600.0), ("", None), ({"seconds": None}, None)],
+)  # fmt: skip
+def test_the_end_of_a_row_is_a_moment_however_it_is_written(value: Any, moment: float | None) -> None:
+    assert row(completed_at=value, status="done").ended_at == row(endedAt=value, status="done").ended_at == moment
+
+
+@pytest.mark.parametrize("value", [{"nanos": 1}, {}, "99999999999999999999", 1e300, -1e300])
+def test_what_is_no_moment_is_refused_as_the_end_of_a_row(value: Any) -> None:
+    with pytest.raises(RowError, match=f"^completed_at is .*: {DATE}$"):
+        row(completed_at=value)

@@ -15,6 +15,7 @@ from ramet.model.money import (
     as_usd,
     ceiling_passed,
     day_of,
+    nothing_stuck,
     refusal,
 )
 from ramet.model.reasons import Fact, Reason, block_words
@@ -164,3 +165,17 @@ def test_what_only_waiting_tasks_hold_counts_as_spent() -> None:
     facts, seconds = refusal(10, [full], NOON, lambda ceiling: 59) or ({}, None)
     assert "stuck" not in facts
     assert seconds is not None
+
+
+def test_what_nobody_reserved_is_not_stuck() -> None:
+    assert nothing_stuck(ceiling(reserved=60)) == 0
+    for full in (Ceiling("lineage", 95, 0, 100), Ceiling("lineage", 94, 1, 100)):
+        facts, _ = refusal(10, [full], NOON) or ({}, None)
+        assert facts == {
+            "ceiling": "lineage", "soft": False, "limit": 100, "spent": full.spent, "reserved": full.reserved,
+            "wanted": 10,
+        }  # fmt: skip
+    facts, _ = refusal(10, [Ceiling("lineage", 95, 0, 100)], NOON, lambda ceiling: 0) or ({}, None)
+    assert "stuck" not in facts
+    facts, seconds = refusal(10, [Ceiling("day", 40, 60, 100)], NOON, lambda ceiling: 60) or ({}, None)
+    assert (facts["stuck"], seconds) == (True, DAY_SECONDS / 2)

@@ -34,6 +34,14 @@ WORDS = [
      "$0.000000006 wanted",
      "the ceiling of the day is $0.00000001: $0.000000004 spent, $0.000000001 reserved, $0.000000005 left, "
      "$0.000000006 wanted"),
+    (Reason("cost", ceiling="day", soft=True, limit=10, spent=4, reserved=6, wanted=6, stuck=True),
+     "cost: the soft ceiling of the day is $0.00000001: $0.000000004 spent, $0.000000006 reserved "
+     "(by tasks that wait for money themselves, so it counts as spent), nothing left, $0.000000006 wanted",
+     "the soft ceiling of the day is $0.00000001: $0.000000004 spent, $0.000000006 reserved "
+     "(by tasks that wait for money themselves, so it counts as spent), nothing left, $0.000000006 wanted"),
+    (Reason("joined", tasks=3), "joined: 3 tasks", "3 tasks"),
+    (Reason("wait_cycle", task="t1"), "wait_cycle: task t1 waits for this one", "task t1 waits for this one"),
+    (Reason("given", text="so"), "so", "so"),
     (Reason("imported", status="gone"), "imported as gone", "imported as gone"),
     (Reason("import_duplicate", task="t1"), "import_duplicate: of task t1", "of task t1"),
     (Reason("import_cycle", text="ancestor r works on this key"), "import_cycle: ancestor r works on this key",
@@ -58,6 +66,10 @@ def test_what_a_person_or_a_handler_says_is_a_text_whatever_it_says(text: str) -
     assert restored(text, None) == text
     assert (code_of(text), facts_of(text), rest_of(text)) == (None, {}, text)
     assert outer(inner(text)) == text
+
+
+def test_facts_are_stored_as_short_json_in_their_own_letters() -> None:
+    assert stored(Reason("excluded", text="gr\xfcn", n=1)) == ("excluded", '{"text":"gr\xfcn","n":1}')
 
 
 def test_no_reason_is_none() -> None:

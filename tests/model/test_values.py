@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any
@@ -13,6 +14,7 @@ from ramet import App, Context, Limits, dollars
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, amount_of
 from ramet.model.schedule import Timing
 from ramet.model.values import (
+    COUNT_MAX,
     INTEGER_MAX,
     NAME_BYTES_MAX,
     PRIORITY_MAX,
@@ -28,13 +30,18 @@ from ramet.model.values import (
     check_name,
     check_text,
     checked_tags,
+    finite,
     integer,
     is_storable,
     on_one_line,
+    priority,
     read_json,
     seconds,
+    seconds_from_now,
+    shown,
     storable,
     value_of,
+    whole,
 )
 
 HALF = "\ud83d"
@@ -132,7 +139,7 @@ ODD = [math.inf, -math.inf, math.nan, 1e300, -1.0, "5", None, True, 10**400]
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
 def test_seconds_are_finite_and_at_most_a_century(value: Any) -> None:
-    with pytest.raises(InvalidNumber, match="delay_seconds"):
+    with pytest.raises(InvalidNumber, match=r"^delay_seconds is .*: give a number of seconds from 0 to 3,155,760,000$"):
         seconds("delay_seconds", value)
 
 
@@ -146,14 +153,14 @@ def test_other_seconds_are_what_they_are(value: float) -> None:
 )
 @pytest.mark.parametrize("value", [math.inf, math.nan, 1e300, -1.0])
 def test_limits_of_time_are_finite_and_bounded(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=name):
+    with pytest.raises(ValueError, match=rf"\b{name} .*: give a number of seconds from "):
         Limits(**{name: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["max_tasks", "max_spawn_depth", "max_fan_out", "max_shape", "max_cost"])
 @pytest.mark.parametrize("value", [math.inf, 10**30, 2.5, "many", -1])
 def test_limits_of_size_are_whole_and_bounded(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=name):
+    with pytest.raises(ValueError, match=rf"\b{name} .*: give "):
         Limits(**{name: value})
 
 
@@ -313,8 +320,51 @@ def test_any_whole_number_of_both_databases_is_taken_and_none_beyond() -> None:
     for least_or_most in (-INTEGER_MAX - 1, INTEGER_MAX):
         assert integer("n", least_or_most) == least_or_most
     for beyond in (-INTEGER_MAX - 2, INTEGER_MAX + 1):
-        with pytest.raises(InvalidNumber):
+        with pytest.raises(InvalidNumber, match=r"^n is "):
             integer("n", beyond)
+
+
+MANY = "1,000,000,000,000,000,000"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: whole("size", 5, most=4), "size is 5: give a whole number from 0 to 4"),
+        (lambda: whole("size", -1), f"size is -1: give a whole number from 0 to {MANY}"),
+        (lambda: whole("size", True), f"size is True: give a whole number from 0 to {MANY}"),
+        (lambda: whole("size", 10**18 + 1), f"size is 1000000000000000001: give a whole number from 0 to {MANY}"),
+        (
+            lambda: whole("size", 10**5_000),
+            f"size is a number of about 5000 digits: give a whole number from 0 to {MANY}",
+        ),
+        (lambda: priority("rank", 10**6), "rank is 1000000: give a whole number from -999,999 to 999,999"),
+        (lambda: priority("rank", -(10**6)), "rank is -1000000: give a whole number from -999,999 to 999,999"),
+        (
+            lambda: seconds_from_now("then", "x" * 99),
+            f"then is '{'x' * 59}: give a number of seconds from -3.15576e+09 to 3,155,760,000",
+        ),
+        (lambda: finite("share", math.nan), "share is nan: give a number"),
+        (lambda: finite("share", 10**400), "share is a number of about 400 digits: give a number"),
+        (lambda: finite("share", True), "share is True: give a number"),
+        (lambda: finite("share", "1"), "share is '1': give a number"),
+    ],
+)
+def test_an_odd_number_is_refused_in_one_exact_line(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidNumber) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_numbers_at_their_bounds_are_taken_as_plain_numbers() -> None:
+    for given, number in [
+        (whole("n", COUNT_MAX), COUNT_MAX), (whole("n", 0), 0), (priority("n", -PRIORITY_MAX), -PRIORITY_MAX),
+        (finite("n", -1.5), -1.5), (finite("n", 7), 7.0), (seconds_from_now("n", -5), -5.0),
+        (seconds("n", 2, least=2.0, most=2.0), 2.0), (shown(INTEGER_MAX), str(INTEGER_MAX)),
+        (shown(-INTEGER_MAX - 1), "a number of about 19 digits"),
+    ]:  # fmt: skip
+        assert given == number
+        assert type(given) is type(number)
 
 
 def test_a_whole_number_of_too_many_digits_becomes_text_and_those_beside_it_stay_numbers() -> None:

@@ -14,7 +14,7 @@ import resource
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -136,12 +136,17 @@ def _who_reaches_what(items: Sequence[pytest.Item], failures: Failures) -> dict[
 
 def _forget() -> None:
     """Empty every cache of the package and of the tests: what is in them was worked out without the change."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith(("ramet.", "tests.")):
-            for value in list(vars(module).values()):
-                clear: Any = getattr(value, "cache_clear", None)
-                if clear is not None:
-                    clear()
+    count = len(sys.modules)
+    if count not in _CACHES:  # To look through all modules takes longer than most tests.
+        names = [name for name in sys.modules if name.startswith(("ramet.", "tests."))]
+        values = [value for name in names for value in vars(sys.modules[name]).values()]
+        _CACHES[count] = [clear for value in values if callable(clear := getattr(value, "cache_clear", None))]
+    for clear in _CACHES[count]:
+        clear()
+
+
+_CACHES: dict[int, list[Callable[[], object]]] = {}
+"""What empties the caches, by the number of modules that were imported."""
 
 
 def _try(name: str, tests: Sequence[tuple[float, pytest.Item]], failures: Failures) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutation.__main__ import Mutant, lines_of, mutants, outcome, sampled, say
-from tests.mutation.equivalent import EQUIVALENT
+from tests.mutation.equivalent import EQUIVALENT, same_meaning
 
 GUARD = "ramet.model.lineage.guard.x_check_spawn__mutmut_"
 DIFF = """# ramet.model.lineage.guard.x_check_spawn__mutmut_1: survived
@@ -74,3 +74,38 @@ def test_a_sample_is_the_same_for_a_seed_and_has_bounds_around_its_share() -> No
     low, high = told.bounds()
     assert low < told.share == 0.99 < high < 1
     assert (round(low, 3), round(high, 3)) == (0.946, 0.998)
+
+
+@pytest.mark.parametrize(
+    ("survived", "of", "alone", "as_sample"),
+    [
+        (4, 100, True, True), (6, 100, False, True), (9, 100, False, True), (10, 100, False, False),
+        (16, 200, False, True), (17, 200, False, False), (0, 1, True, True), (1, 1, False, False),
+    ],
+)  # fmt: skip
+def test_a_sample_fails_where_its_whole_interval_is_below_the_bar(
+    survived: int, of: int, alone: bool, as_sample: bool
+) -> None:
+    verdicts = ["survived"] * survived + ["killed"] * (of - survived)
+    told = outcome([(Mutant(f"{GUARD}{at}", verdict), ("a", "b")) for at, verdict in enumerate(verdicts)], [])
+    assert told.enough(sample=False) is alone
+    assert told.enough(sample=True) is as_sample
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ('text.encode("utf-8", "strict")', 'text.encode("UTF-8", "strict")', True),
+        ('raw.decode("ascii")', 'raw.decode("ASCII")', True),
+        ('raw.decode("ascii")', 'raw.decode("XXasciiXX")', False),
+        ('float("inf")', 'float("INF")', True),
+        ("dumps(value, ensure_ascii=False)", "dumps(value, ensure_ascii=None)", True),
+        ("dumps(value, ensure_ascii=False)", "dumps(value, ensure_ascii=True)", False),
+        ('name = "ascii"', 'name = "ASCII"', False),
+        ("told(known=False)", "told(known=None)", False),
+    ],
+)
+def test_a_name_without_case_and_none_for_false_change_nothing(old: str, new: str, same: bool) -> None:
+    assert same_meaning(old, new) is same
+    told = outcome([(Mutant(f"{GUARD}1", "survived"), (old, new))], [])
+    assert told.counts["equivalent"] == int(same)

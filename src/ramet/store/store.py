@@ -139,8 +139,8 @@ def _asking(function: Callable[..., Answer], given: int = 1) -> Callable[..., pa
 
     By name, because :func:`ramet.store.requests.check_arguments` goes by names.
     """
-    parameters = [*inspect.signature(function).parameters.values()][given:]
-    names = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    code = function.__code__
+    names = code.co_varnames[max(given, code.co_posonlyargcount) : code.co_argcount]
 
     def ask(*args: object, **kwargs: object) -> partial[Answer]:
         if len(args) > len(names):

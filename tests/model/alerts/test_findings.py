@@ -143,6 +143,9 @@ OFF = {"name": "host", "weight": 3, "more": False, "by": None, "reason": None}
          "the breaker of resource host was opened by ada (asked to): 3 or more tasks wait"),
         ("unserved", {"name": "job", "weight": 3},
          "3 or more live tasks of kind job, which no worker serves: start one that does"),
+        ("unserved", {"name": "job", "weight": 3, "waiter": "t1"},
+         "3 or more live tasks of kind job, which no worker serves: start one that does; "
+         "task t1 waits for one of them"),
         ("expired_leases", {"name": "job", "weight": 21, "limit": 20, **WINDOW},
          "21 attempts of kind job were lost within 3600 s (tolerated: 20): see why workers die, or do not get to "
          "their heartbeats"),

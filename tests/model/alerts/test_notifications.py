@@ -10,7 +10,9 @@ import pytest
 
 from ramet.model.alerts.notifications import (
     BACKOFF_SECONDS_MAX,
+    MESSAGE_BYTES_MAX,
     AlertNotice,
+    Message,
     NoticeRules,
     backoff_seconds,
     body_of,
@@ -127,6 +129,27 @@ def test_many_alerts_are_summed_up() -> None:
 def test_a_test_says_that_it_is_one() -> None:
     text = "a test of channel mail by ada: nothing is wrong"
     assert sample_message("mail", "ada", "n1", NOW) == {"id": "n1", "event": "test", "at": NOW, "text": text}
+
+
+def test_a_message_of_a_program_is_stored_as_receivers_get_it() -> None:
+    told = Message(" news\0 \n", ("a\0", " b ")).checked()
+    assert told == Message("news?", ("a?", " b "))
+    assert told.body("n1", NOW) == {
+        "id": "n1", "event": "message", "at": NOW, "text": "news?", "lines": ["a?", " b "],
+    }  # fmt: skip
+    assert Message("news", data={"jobs": 3}).checked().body("n1", NOW) == {
+        "id": "n1", "event": "message", "at": NOW, "text": "news", "lines": [], "data": {"jobs": 3},
+    }  # fmt: skip
+
+
+def test_a_message_has_a_text_and_is_not_too_long() -> None:
+    for empty in ("", " \n"):
+        with pytest.raises(ValueError, match=r"^the message has no text: give one line$"):
+            Message(empty, ("more",)).checked()
+    room = MESSAGE_BYTES_MAX - len('{"id": "", "event": "message", "at": 0.0, "text": "", "lines": []}')
+    assert len(Message("x" * room).checked().text) == room
+    with pytest.raises(ValueError, match=r"^the message has more than 65,536 bytes as JSON: tell less, with a link$"):
+        Message("x" * (room + 1)).checked()
 
 
 def test_a_delivery_is_named_after_all_of_its_parts() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.lineage.branches import Booking, Branch, book
+from ramet.model.lineage.branches import Booking, Branch, Budget, book
 from ramet.model.lineage.guard import (
     ORDINARY,
     REOFFERABLE,
@@ -24,7 +24,7 @@ from ramet.model.lineage.guard import (
 )
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.reasons import Fact
-from ramet.model.task.task import NewTask, TaskState
+from ramet.model.task.task import After, NewTask, TaskState
 
 NOW = 1_000.0
 LINEAGE = Lineage(
@@ -529,7 +529,9 @@ def test_of_a_batch_the_last_one_counts_for_the_fan_out_and_the_size() -> None:
     assert not all_allowed(facts({"tasks": 8, "max_tasks": 10}), news)
 
 
-STAGED: list[dict[str, Any]] = [{"base": "doc"}, {"places": 0}, {"places": 3}]
+STAGED: list[dict[str, Any]] = [
+    {"base": "doc"}, {"places": 0}, {"places": 3}, {"after": After((("t",),))}, {"budget": Budget(max_tasks=2)},
+]  # fmt: skip
 
 
 @given(LINEAGES, PARENTS, WANTED, st.data())

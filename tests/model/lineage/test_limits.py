@@ -193,3 +193,35 @@ def test_a_soft_ceiling_is_at_most_the_hard_one_unless_an_operator_names_it() ->
     assert (raised.max_cost, raised.soft_cost) == (200, 150)
     lowered = model.lineage_limits([{"max_cost": 60}], Limits(soft_cost=None), {"soft_cost": 70})
     assert (lowered.max_cost, lowered.soft_cost) == (60, 60)
+
+
+def test_the_named_limits_are_those_of_a_lineage_that_differ_from_the_default() -> None:
+    assert model.named_limits(None) == {}
+    assert model.named_limits(Limits()) == {}
+    assert model.named_limits(Limits(max_tasks=5, call_retries=9, allow_shapes=("x/#",))) == {
+        "allow_shapes": ("x/#",), "max_tasks": 5,
+    }  # fmt: skip
+    assert model.named_limits({"max_cost": "$1", "max_tasks": 100_000}) == {"max_cost": DOLLAR, "max_tasks": 100_000}
+    names = "allow_shapes, blob_bytes_max, lineage_blob_bytes_max, lineage_seconds, max_cost, max_fan_out, max_shape, "
+    names += "max_spawn_depth, max_tasks, retries_per_minute, soft_cost"
+    with pytest.raises(ValueError, match=f"^a lineage has no limit 'call_retries': give some of {names}$"):
+        model.named_limits({"task_seconds": 5.0, "max_tasks": 1, "call_retries": 9})
+
+
+def test_of_what_several_say_about_a_lineage_the_lowest_holds_and_the_app_only_where_no_kind_speaks() -> None:
+    roots: list[Limits | dict[str, Any]] = [{"max_tasks": 50, "max_fan_out": 7}, Limits(max_tasks=40), {"max_shape": 9}]
+    app = Limits(max_tasks=10, max_spawn_depth=3)
+    assert model.lineage_limits(roots, app) == Limits(max_tasks=40, max_fan_out=7, max_shape=9, max_spawn_depth=3)
+    asked = {"max_tasks": 45, "max_fan_out": 5, "retries_per_minute": 9_999}
+    found = model.lineage_limits(roots, app, asked)
+    assert (found.max_tasks, found.max_fan_out, found.retries_per_minute) == (40, 5, 9_999)
+    found = model.lineage_limits(roots, app, asked, may_raise=True)
+    assert (found.max_tasks, found.max_fan_out, found.max_spawn_depth) == (45, 5, 3)
+    assert model.lineage_limits([{"max_cost": 5}], app, {"soft_cost": 4}, may_raise=True).soft_cost == 4
+    with pytest.raises(ValueError, match=r"^limit soft_cost is 6: give at most max_cost, which is 5$"):
+        model.lineage_limits([{"max_cost": 5}], app, {"soft_cost": 6}, may_raise=True)
+
+
+def test_allowed_shapes_are_a_list() -> None:
+    with pytest.raises(ValueError, match=r"^limit allow_shapes is 'x/#': give a list of shapes$"):
+        Limits(allow_shapes="x/#")  # type: ignore[arg-type]

@@ -89,3 +89,10 @@ def test_limits_of_nothing_have_a_worst_case_too(limits: Limits) -> None:
     worst = worst_case(limits)
     assert worst.items == worst.cycles * (limits.max_chain_depth + 1) * limits.invocation_items
     assert worst.item_seconds_within <= limits.invocation_seconds
+
+
+def test_a_schedule_comes_at_most_every_second_and_a_part_of_a_cycle_counts_as_one() -> None:
+    cycles = {every: worst_case(Limits(schedule_seconds=every)).cycles for every in (0.0, 1.0, 1.5, 7.0, 9_999.0)}
+    assert cycles == {0.0: 3_600, 1.0: 3_600, 1.5: 2_400, 7.0: 515, 9_999.0: 1}
+    assert worst_case(Limits(schedule_seconds=0.5, invocation_seconds=9.0)).overlapping == 27
+    assert worst_case(Limits(schedule_seconds=7.0, invocation_seconds=9.0)).overlapping == 4

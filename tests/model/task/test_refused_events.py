@@ -9,6 +9,7 @@ import pytest
 from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
+from ramet.model.task.ordering import PULLED_RANK
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import TransitionRefused
 from tests.model.samples import FENCE, NOW, changed, claim, error, standing
@@ -71,6 +72,20 @@ CASES: list[tuple[Standing, ev.Event, str | None]] = [
     (waiting(holds_path=1), ev.DependencyFailed("so"), "not_waiting"),
     (waiting(holds_path=None), ev.DependencyFailed("so"), "not_waiting"),
     (waiting(holds_path=0), ev.DependencyFailed("so"), None),
+    (waiting(wait="tasks"), ev.DependencyFailed("so"), None),
+    (waiting(), ev.Wake(NOW + 60.0), "not_waiting"),
+    (waiting(wait="path"), ev.Wake(NOW + 60.0), "not_waiting"),
+    (waiting(wait="tasks"), ev.Wake(NOW + 60.0), None),
+    (waiting(wait="resource", deadline_at=NOW), ev.DeadlinePassed(), "at_resource"),
+    (waiting(wait="resource", deadline_at=NOW, **ENDING), ev.DeadlinePassed(), None),
+    (waiting(**ENDING), ev.Reprioritise("ann", 5), "ending"),
+    (waiting(rank=PULLED_RANK), ev.Reprioritise("ann", 5), "pulled"),
+    (waiting(rank=PULLED_RANK - 1), ev.Reprioritise("ann", 5), None),
+    (waiting(**ENDING), ev.Reschedule("ann", NOW), "ending"),
+    (waiting(**BOUND), ev.Reschedule("ann", NOW), "held"),
+    (waiting(wait="tasks"), ev.Reschedule("ann", NOW), "held"),
+    (waiting(wait="path"), ev.Reschedule("ann", NOW), "held"),
+    (waiting(wait="ticket"), ev.Reschedule("ann", NOW), None),
 ]
 
 

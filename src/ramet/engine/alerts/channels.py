@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ramet.model.alerts.notifications import LOG, MESSAGE, AlertNotice
 from ramet.store.loggers import own_logger
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "ramet.alert_channels"
 NAME_CHARACTERS_MAX = 100
@@ -99,6 +101,8 @@ def configured(points: Mapping[str, Callable[[], Channel | None]] | None = None)
 
 def installed() -> dict[str, Callable[[], Channel | None]]:
     """Factories of installed packages, by name. They are imported when they are called."""
+    from importlib.metadata import entry_points
+
     return {point.name: _factory(point) for point in entry_points(group=GROUP)}
 
 

@@ -7,13 +7,11 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, Unpack
 
 from ramet.engine.app.around_handlers import AroundHandlers
-from ramet.engine.app.pipeline import Pipeline
 from ramet.engine.client.client import Client
 from ramet.engine.client.schedules import ScheduleDeclaration, check_declaration
-from ramet.engine.client.sync_client import SyncClient
 from ramet.engine.kinds.options import (
     BATCH_SECONDS,
     Execution,
@@ -30,11 +28,15 @@ from ramet.engine.kinds.signatures import check_parentheses, name_of
 from ramet.engine.settings.declared import DeclaredSettings
 from ramet.engine.settings.setting import Setting
 from ramet.model.flow.resources import FAILURES_MAX, ResourcePolicy
-from ramet.model.importing import Takeover
 from ramet.model.lineage.limits import BALANCED, Limits
 from ramet.model.task.retry import DEFAULT_RETRY, ErrorTable, Retry
 from ramet.model.values import seconds
 from ramet.store import open_store
+
+if TYPE_CHECKING:
+    from ramet.engine.app.pipeline import Pipeline
+    from ramet.engine.client.sync_client import SyncClient
+    from ramet.model.importing import Takeover
 
 
 class FlowApp:
@@ -302,6 +304,8 @@ class App(FlowApp, AroundHandlers):
         """
         if not isinstance(kind, str):
             raise ValueError('a pipeline needs the name of its kind: write p = app.pipeline("name"), then @p.stage()')
+        from ramet.engine.app.pipeline import Pipeline
+
         return Pipeline(self.registry, self.task, kind, task_per_stage=task_per_stage, options=options)
 
     def schedule(
@@ -414,6 +418,8 @@ class App(FlowApp, AroundHandlers):
         Raises:
             StoreError: the database cannot be opened; one line says what to do.
         """
+        from ramet.engine.client.sync_client import SyncClient
+
         return SyncClient(self.client(database, create=create))
 
     @staticmethod

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache
-from importlib.metadata import entry_points
 from typing import Protocol
 
 from ramet.engine.base.work import Work
@@ -114,6 +113,8 @@ def observer() -> Observer | None:
         wanted.add("traces")
     if not wanted:
         return None
+    from importlib.metadata import entry_points
+
     found = {point.name: point for point in entry_points(group=GROUP)}
     made = []
     for name in sorted(wanted):

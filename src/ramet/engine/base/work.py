@@ -15,8 +15,6 @@ from itertools import repeat, starmap
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json, to_json
-
 from ramet.engine.base.error_text import describe_error
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.money import Charge
@@ -259,6 +257,8 @@ def settled_in(row: Sequence[Any]) -> SettleResult:
 
 def frame(message: Any) -> bytes:
     """One message, ready to be sent."""
+    from pydantic_core import to_json
+
     body = to_json(message)
     return len(body).to_bytes(FRAME_HEAD, "big") + body
 
@@ -269,6 +269,8 @@ def unframe(body: bytes) -> Any:
     Raises:
         ValueError: it is not a message at all.
     """
+    from pydantic_core import from_json
+
     try:
         return from_json(body, cache_strings="keys")
     except ValueError:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from ramet.engine.base.forwarding import of_store
 from ramet.engine.client.waiting import ends_of
-from ramet.engine.context.data import Blob, read_blob
 from ramet.engine.context.task import NOTE
-from ramet.engine.explain.explain import Explanation, explain
 from ramet.engine.explain.key import KeyExplanation, explain_key, first_found, spellings, spellings_of
 from ramet.engine.kinds.options import TaskOptions
 from ramet.engine.kinds.registry import Handler, Registry
@@ -24,6 +22,10 @@ from ramet.model.views import BlockPage, TaskCheckpoint, TreeGroup, TreePage
 from ramet.store.answers import TaskPage
 from ramet.store.requests import TaskQuery
 from ramet.store.store import Store
+
+if TYPE_CHECKING:
+    from ramet.engine.context.blob import Blob
+    from ramet.engine.explain.explain import Explanation
 
 
 class TreeNode(NamedTuple):
@@ -210,6 +212,8 @@ class Reading:
         Raises:
             LookupError: the lineage has no such blob (any more).
         """
+        from ramet.engine.context.blob import read_blob
+
         return await read_blob(self.store, tracking_id, reference)
 
     read = of_store(
@@ -223,6 +227,8 @@ class Reading:
 
     async def explain(self, task_id: str) -> Explanation | None:
         """Why a task is where it is, from stored rows; None when there is no such task."""
+        from ramet.engine.explain.explain import explain
+
         return await explain(self.store, task_id)
 
     # --- keys, in any spelling of them (DESIGN §5)

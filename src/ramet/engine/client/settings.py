@@ -95,6 +95,17 @@ class Settings:
         await self._change({setting.name: checked}, by=by, reason=reason)
         return checked
 
+    async def check(self, name: str, value: Any) -> Any:
+        """Return a value as :meth:`set` would store it; store nothing.
+
+        Raises:
+            UnknownSetting, ValueError: as :meth:`set`.
+        """
+        setting = self.live.declared.known(name)
+        checked = setting.read(value) if isinstance(value, str) else setting.check(value)
+        await self._check_together({setting.name: checked})
+        return checked
+
     async def set_many(
         self, values: Mapping[str, Any], *, by: str = "client", reason: str | None = None
     ) -> dict[str, Any]:
@@ -141,6 +152,12 @@ class Settings:
         return wanted
 
     async def _change(self, wanted: Mapping[str, Any], *, by: str, reason: str | None) -> None:
+        await self._check_together(wanted)
+        changes = [_row(self.live.declared.known(key), value) for key, value in wanted.items()]
+        await self._store.change_settings(changes, by=by, reason=reason)
+
+    async def _check_together(self, wanted: Mapping[str, Any]) -> None:
+        """Refuse values that exclude each other, or one that is stored."""
         stored = self.live.declared.sound(await self._store.settings()) | dict(wanted)
         attempts, seconds = (stored.get(LIMITS_PREFIX + name, 0) for name in ("max_attempts", "task_seconds"))
         if attempts is None and seconds is None:
@@ -149,8 +166,6 @@ class Settings:
             # A hard ceiling may come below its soft one: who operates a database can always tighten.
             if soft in wanted and None not in (stored[soft], stored.get(hard)) and stored[soft] > stored[hard]:
                 raise ValueError(f"{soft} is {stored[soft]}: give at most {hard}, which is {stored[hard]}")
-        changes = [_row(self.live.declared.known(key), value) for key, value in wanted.items()]
-        await self._store.change_settings(changes, by=by, reason=reason)
 
 
 def _row(setting: Setting, value: Any) -> SettingChange:

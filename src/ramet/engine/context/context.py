@@ -18,7 +18,7 @@ from ramet.engine.base.forwarding import Answer, Blocking, answer_from, blocking
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work, completed, succeeded
 from ramet.engine.context.binding import ItemOptions, bind, bound, item_settlement, settle_items
-from ramet.engine.context.data import Actuals, Blob, OwnStatements, check_own, put_blob, read_blob, run_transaction
+from ramet.engine.context.data import Actuals, OwnStatements, check_own, run_transaction
 from ramet.engine.context.joined import EarlierSpawns, Joined
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX, Endings, Outcome, outcome_event
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     # The one circle of the engine, of types alone: a claim is a context with a client, and the client makes claims.
     # Without it ``ctx.client`` would have to hide which methods a client has.
     from ramet.engine.client.client import Client
+    from ramet.engine.context.blob import Blob
 
 
 class HandlerPort(SupervisorPort, Protocol):
@@ -488,6 +489,8 @@ class AsyncContext(BaseContext):
             BlobTooLarge, ClaimLost: it is over ``Limits.blob_bytes_max``; the claim was lost.
             StoreError: the lineage's blobs would be over ``Limits.lineage_blob_bytes_max`` together.
         """
+        from ramet.engine.context.blob import put_blob
+
         return await put_blob(self, content)
 
     async def read_blob(self: BaseContext, reference: Blob | Mapping[str, Any]) -> Any:
@@ -496,6 +499,8 @@ class AsyncContext(BaseContext):
         Raises:
             LookupError: there is no such blob in this lineage.
         """
+        from ramet.engine.context.blob import read_blob
+
         return await read_blob(self.client.store, self.tracking_id, reference)
 
     async def transaction(

@@ -10,8 +10,6 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn
 
-from pydantic import ValidationError
-
 from ramet.engine.base.error_text import describe_error, redacted, reported_traceback, traceback_of
 from ramet.engine.base.json_text import PayloadTooLarge
 from ramet.engine.context.money import CostRefused
@@ -39,8 +37,10 @@ from ramet.store.errors import StoreUncertain, StoreUnreachable
 OnDependencyFailure = Literal["run", "skip"]
 
 ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX
-NEVER_FITS = (ValidationError, PayloadTooLarge, InvalidNumber, InvalidText, InvalidKey, InvalidPath)
-"""What was asked for cannot be taken, now or later: invalid input (DESIGN §6), unless an app's table says otherwise."""
+NEVER_FITS = (PayloadTooLarge, InvalidNumber, InvalidText, InvalidKey, InvalidPath)
+"""What was asked for cannot be taken, now or later: invalid input (DESIGN §6), unless an app's table says otherwise.
+
+So is what pydantic refuses, which is imported late."""
 
 _EVENTS = frozenset({"filter", "skip", "fail", "snooze", "join", "continue"})
 
@@ -238,8 +238,10 @@ def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable
         if error.retry_seconds is None:
             return ev.Fail(fence, reason)
         return ev.Snooze(fence, error.retry_seconds, reason, uses_time=False)
+    from pydantic_core import ValidationError
+
     error_class = classify(error, table)
-    if isinstance(error, NEVER_FITS) and error_class is ErrorClass.UNCLASSIFIED:
+    if isinstance(error, (ValidationError, *NEVER_FITS)) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.PERMANENT
     if isinstance(error, UnknownKind):  # A bug of the program, whatever a table says of its base classes.
         error_class = ErrorClass.PERMANENT

@@ -7,11 +7,6 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from pydantic import TypeAdapter
-from pydantic.errors import PydanticUserError
-from pydantic_core import from_json
-
-from ramet.engine.explain.blocks import refusals
 from ramet.model.causes import Cause
 from ramet.model.keys import InvalidKey, json_key, text_key, title_key, url_key
 from ramet.model.lineage.guard import GlobalHolder
@@ -19,6 +14,8 @@ from ramet.model.task.task import Block, ParentBlockCount, Task
 from ramet.store.store import Store
 
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
     from ramet.engine.kinds.registry import Handler, Kind, Registry
 
 Key = TypeVar("Key")
@@ -68,6 +65,8 @@ async def first_found(
 
 def _values(text: str) -> list[Any]:
     """The payloads that a text may stand for: itself, and the JSON value that it is."""
+    from pydantic_core import from_json
+
     with suppress(ValueError, TypeError):
         value = from_json(text, allow_inf_nan=False)
         return [text] if value is None else [text, value]
@@ -94,6 +93,8 @@ def _tried(kind: Kind, payload: Any) -> str | None:
 @lru_cache(maxsize=256)
 def _one_field(payload: TypeAdapter[Any]) -> str | None:
     """The field of a payload that alone makes one: the only one that must be given."""
+    from pydantic import PydanticUserError
+
     try:
         schema = payload.json_schema()
     except PydanticUserError:
@@ -141,6 +142,8 @@ async def explain_key(
                 lineage = await store.lineage(name)
                 if lineage is not None:
                     lineages[name] = lineage
+            from ramet.engine.explain.blocks import refusals
+
             why = await refusals(store, known.blocks, lineages)
             pruned = known.holder is not None and await store.get(known.holder.id) is None
             return KeyExplanation(kind, spelling, known.tasks, known.blocks, why, known.holder, pruned, known.more)

@@ -6,10 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Unpack
-
-from pydantic import TypeAdapter
-from pydantic_core import from_json, to_json
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.events import Listeners
@@ -56,6 +53,9 @@ from ramet.model.values import (
     whole,
 )
 from ramet.model.values import priority as checked_priority
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
@@ -204,6 +204,8 @@ class Kind:
                 f"the payload of {self.name} is of version {version}, this program reads {self.version}: "
                 "a worker of that version takes it"
             )
+        from pydantic_core import from_json, to_json
+
         value = from_json(work.payload)
         for step in range(version, self.version):
             value = self.upgrades[step](value)
@@ -224,6 +226,8 @@ class Kind:
 
     def read_result(self, value: Any) -> Any:
         """The result of a task as the type that the handler is annotated with; as it is where there is none."""
+        from pydantic_core import to_json
+
         return value if self.result is None else self.result.validate_json(to_json(value))
 
     def error_table(self) -> ErrorTable:
@@ -239,6 +243,8 @@ class Kind:
         """What a task is about whose submit does not say."""
         if self.key is not None:
             return text_key(self.key(typed))
+        from pydantic_core import from_json
+
         value = from_json(text)
         return self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
 

@@ -11,9 +11,10 @@ import types
 import typing
 from collections.abc import Callable, Sequence
 from inspect import Parameter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, PydanticUserError, TypeAdapter
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Function = Callable[..., Any]
 
@@ -94,6 +95,8 @@ def payload_type(handler: Function, *, many: bool = False) -> TypeAdapter[Any] |
         handler: from :func:`one_payload`.
         many: it takes a batch: the type is that of the members of its list.
     """
+    from pydantic import TypeAdapter
+
     parameters = list(inspect.signature(handler).parameters.values())
     if parameters[0].kind in _VARIABLE:
         return TypeAdapter(Any)
@@ -113,6 +116,8 @@ def result_type(handler: Function, *, many: bool = False) -> TypeAdapter[Any] | 
     Args:
         many: it takes a batch: the type is that of the members of what it returns.
     """
+    from pydantic import PydanticUserError, TypeAdapter
+
     hint = _hints(handler, strict=False).get("return", Any)
     if many:
         hint = (typing.get_args(hint) or (Any,))[0]
@@ -227,7 +232,7 @@ def _fields(handler: Function, rest: Sequence[Parameter]) -> type:
         (parameter.name, hints[parameter.name], _field(parameter.default)) for parameter in rest
     ]
     title = f"{name}({', '.join(parameter.name for parameter in rest)})"
-    namespace = {"__pydantic_config__": ConfigDict(extra="forbid")}
+    namespace = {"__pydantic_config__": {"extra": "forbid"}}
     return dataclasses.make_dataclass(title, specs, kw_only=True, namespace=namespace)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ramet.engine.settings.setting import LIMITS_PREFIX, SETTINGS, Setting
 from ramet.store.loggers import own_logger
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 log = own_logger("ramet.settings")
 
@@ -62,6 +63,8 @@ class DeclaredSettings:
         """
         found = SETTINGS.get(name) or SETTINGS.get(LIMITS_PREFIX + name) or self.get(name)
         if found is None:
+            from difflib import get_close_matches
+
             names = [setting.name for setting in self.all()]
             near = get_close_matches(name, names, 3, 0.5)
             near += [full for full in names if name and name in full and full not in near][: 3 - len(near)]
@@ -118,6 +121,8 @@ def checked(setting: Setting) -> Setting:
 def installed() -> dict[str, Setting]:
     """The settings of installed packages, by name. A package that cannot be read is told of in the log, and left out:
     it must not stop work that has nothing to do with it."""
+    from importlib.metadata import entry_points
+
     found: dict[str, Setting] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
         for setting in _declared_by(point):

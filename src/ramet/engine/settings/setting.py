@@ -12,8 +12,6 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
 from ramet.model.alerts.notifications import LINK_SETTING, NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
 from ramet.model.lineage.limits import (
@@ -158,6 +156,8 @@ class Setting(NamedTuple):
 
 def _one_line(error: Exception) -> str:
     """What a check said, on one line."""
+    from pydantic_core import ValidationError
+
     if isinstance(error, ValidationError):
         found = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
         told = "; ".join(f"{where}: {what}" if where else what for where, what in found)

@@ -166,9 +166,10 @@ _POSITION = re.compile(
 )
 """The level of the position, or of the experience that it asks for, said outright."""
 _BEGINNERS = re.compile(
-    r"(?<!not )(?<!not for )(?<!no )\bfreshers?\b|\bentry[- ]level (?:role|position|opportunity|job|candidates?)\b"
+    r"(?=[fenr])(?:(?<!not )(?<!not for )(?<!no )\bfreshers?\b"
+    r"|\bentry[- ]level (?:role|position|opportunity|job|candidates?)\b"
     r"|\bno (?:previous |prior )?(?:professional |work |relevant |industry )?experience (?:is )?"
-    r"(?:required|necessary|needed)\b|\b(?:recent|fresh|new) graduates? (?:and|or|&) early[- ]career"
+    r"(?:required|necessary|needed)\b|\b(?:recent|fresh|new) graduates? (?:and|or|&) early[- ]career)"
 )
 """True if applicants need no experience."""
 _BEGINNING = 300
@@ -334,12 +335,14 @@ def _spoken(*, english: bool) -> re.Pattern[str]:
     """Return the expression of a number of years, in English or in the other languages."""
     words = (*_NUMBER_WORDS, *(() if english else numbers()))
     count = rf"(?:\d{{1,2}}|\b(?:{'|'.join(words)}))"
+    first = "".join({word[0] for word in words})
     between = "to|and|or" if english else "bis|a|à|tot|do|e|y|o|ou|et|lub|oder"
     units = r"(?P<english>years?|yrs?|yoe)(?-i:(?![a-z\d_]))(?P<foreign>)"
     if not english:
         asian = r"(?:년|年)\s?(?:차\s?)?(?:이상|以上)"
         units = rf"(?P<english>(?!))?(?P<foreign>(?:{alternatives('years', 'units')}|år)\b|{asian})"
     return re.compile(
+        rf"(?=[\d{first}])"
         rf"(?:(?<![\d,$€£/-])(?<!\d\.)|(?<=\n-))(?P<low>{count})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
         rf"(?:\s?(?:-|\u2013|—|\u2011|{between})\s?(?P<high>{count})(?:\s?\(\d{{1,2}}\))?\s?(?P<more>\+)?)?"
         rf"\s{{0,3}}-?(?:\+\s?)?(?:full |or more |plus |additional )?{units}",

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from ramet.jobs.posting import PlaceFields
@@ -74,8 +75,9 @@ class _PlaceEntry(NamedTuple):
     utc_offset: float | None
 
 
+@lru_cache(maxsize=1_024)
 def places_of(text: str, country: str | None = None) -> tuple[Place, ...]:
-    """The places that a field of a board names, in its order, each once.
+    """The places that a field of a board names, in its order, each once. Remembered: a board names few.
 
     Words on how work is done ("Remote - US", "Portland, OR (Hybrid)") and parts of the world are no place.
 

@@ -72,6 +72,11 @@ _CODE = (
     rf"(?:(?-i:{'|'.join(code for code in _CURRENCIES if code != 'ALL')}|NIS|RMB|NTD)|{'|'.join(_USUAL)}"
     r"|zł|(?-i:zl)|kr\b|Kč|(?-i:Ft)\b|fr\.|€|£|元|원)"
 )
+_ENDS_OF_SIGNS = frozenset(
+    sign[-2:]
+    for sign in (*_SIGNS, *_USUAL, "$", "euro", "nis", "rmb", "ntd", "rs", "rs.", "rm", "rp", "rp.", "zl", "ft")
+)
+"""The last two characters, or the only one, of every sign and code, in lower case."""
 _NUMBER = (
     r"\d{1,3}(?:[,. '\u2019\u00a0\u202f]\d{3}){1,3}(?:[.,]\d{1,2})?(?!\d)|\d{1,3}(?:,\d{2})+,\d{3}(?!\d)"
     r"|\d{1,7}(?:[.,]\d{1,2})?(?!\d)"
@@ -131,7 +136,8 @@ _MORE_AFTER = re.compile(
     re.IGNORECASE,
 )
 """Behind a plus, what is paid beside the amount: ``\u00a365k + bonus``."""
-_SPACED_NUMBER = re.compile(r"([$\u20ac\u00a3]\s?\d{1,3}), (\d{3})(?![\d,])")
+_SIGNS_BEFORE = "$\u20ac\u00a3"
+_SPACED_NUMBER = re.compile(rf"([{_SIGNS_BEFORE}]\s?\d{{1,3}}), (\d{{3}})(?![\d,])")
 """A number with a space behind its comma: ``$101, 125``."""
 _PEOPLE_AFTER = re.compile(
     r"\s?\+?\s?(?:[a-z-]+ ){0,3}(?:fleet|drivers|partners|merchants|restaurants|stores|students|members|subscribers"
@@ -298,7 +304,9 @@ def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay
         found = _widest(list(_offers(text_of(field), country, is_field=True)))
         if found is not None:
             return found
-    return _widest(list(_offers(_SPACED_NUMBER.sub(r"\1,\2", text), country, is_field=False)))
+    if any(sign in text for sign in _SIGNS_BEFORE):
+        text = _SPACED_NUMBER.sub(r"\1,\2", text)
+    return _widest(list(_offers(text, country, is_field=False)))
 
 
 def salary_of_pay(pay: Pay, country: str | None = None) -> Salary | None:
@@ -397,6 +405,10 @@ def _money_at(text: str, start: int, digit: int) -> re.Match[str] | None:
     """Return the amount whose number begins at a digit, with the sign before it: few places are tried, not a line."""
     match = _money().match
     end = min(len(text), digit + 120)
+    before = text[start:digit].lower()
+    sign = (before[:-1] if before[-1:].isspace() else before).removesuffix(":")
+    if sign[-1:] not in _ENDS_OF_SIGNS and sign[-2:] not in _ENDS_OF_SIGNS:
+        start = digit
     for place in range(start, digit + 1):
         money = match(text, place, end)
         if money is not None and money.start("low") == digit:
@@ -415,10 +427,12 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     before = text[max(0, money.start() - _AROUND) : money.start()]
     before = before[max(before.rfind("\n\n"), before.rfind(". ")) + 1 :]
     period = _period_of(money, before)
-    said = is_field or _salary_words().search(before) is not None or bool(period and money["high"])
+    if sign is None and not (money["high"] is not None or is_field or _scale(money["low"]) > 1e3):
+        return None
     is_a_line = _is_a_line(text, money)
-    said = said or is_a_line
-    if sign is None and not (said and (money["high"] is not None or is_field or _scale(money["low"]) > 1e3)):
+    said = is_field or is_a_line or bool(period and money["high"])
+    said = said or _salary_words().search(before) is not None
+    if sign is None and not said:
         return None
     if sign is None and not is_field and _PEOPLE_AFTER.match(text, money.end()):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -204,11 +205,17 @@ def _heading(line: str) -> Part | None:
     if not words or _SENTENCES.search(head):
         return None
     if not _TRIGGERS.isdisjoint(words) and not _CONTENT.match(head):
-        found = _HEADING.search(head.replace("\u2019", "'"))
-        if found is not None and found.lastgroup is not None and (not rest.strip() or found.start() < 20):
-            part = Part(found.lastgroup)
+        part, start = _named_part(head)
+        if part is not None and (not rest.strip() or start < 20):
             return None if part in _NOT_OF_EXPERIENCE and words[-1] in _ENDS_OF_DEMANDS and not colon else part
     name = _ASIDE.sub("", head).split()
     if rest.strip() or not 1 < len(words) <= 6 or not all(word[0].isupper() or len(word) <= 3 for word in name):
         return None
     return Part.OTHER
+
+
+@lru_cache(maxsize=2_048)
+def _named_part(head: str) -> tuple[Part | None, int]:
+    """Return the part that a heading names, and where. Remembered: the postings of a board share their headings."""
+    found = _HEADING.search(head.replace("\u2019", "'"))
+    return (None, 0) if found is None or found.lastgroup is None else (Part(found.lastgroup), found.start())

@@ -65,8 +65,10 @@ _NAMES_FOLLOW = ("s like ", "s such as ", "s including ")
 """One of these is in every sentence that names customers: ``used by companies like OpenAI, Toyota and Figma``."""
 _OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alumni".split())
 """What stands behind a company's name that says who somebody is: ``Docker CEO``."""
-_WELDING = re.compile(r"\bAWS[ -](?:D\d|CWI|QC\d|certified w|w)|\bweld(?:ing|er|ers|ed)\b", re.IGNORECASE)
-"""Where ``AWS`` is the American Welding Society."""
+_WELDING = re.compile(r"\bweld(?:ing|er|ers|ed)\b|\baws[ -](?:d\d|cwi|qc\d|certified w|w)")
+"""Where ``AWS`` is the American Welding Society; in lower case."""
+_OF_WELDING = ("weld", *(f"aws{joint}{word}" for joint in " -" for word in ("d", "cwi", "qc", "certified w", "w")))
+"""One of these is in every match of it."""
 _OR = frozenset("or o ou oder of lub".split())
 _OR_SIMILAR = re.compile(
     r"[\s,(/]{0,3}(?:or|and/or|o|ou|oder|of|lub)\s(?:an?\s|some\s|any\s|other\s|another\s|comparable|equivalent|similar"
@@ -118,9 +120,14 @@ def find_technologies(text: str) -> dict[str, int]:
         if hit.last > hit.first and parts[hit.first] == "AWS":
             # "AWS Lambda" names the cloud as well as its service.
             found["aws"] = found.get("aws", 0) + 1
-    if "aws" in found and _WELDING.search(text):
+    if "aws" in found and _is_welding(text):
         del found["aws"]
     return found
+
+
+def _is_welding(text: str) -> bool:
+    lower = text.lower()
+    return any(word in lower for word in _OF_WELDING) and _WELDING.search(lower) is not None
 
 
 def find_alternatives(text: str) -> tuple[tuple[str, ...], ...]:
@@ -130,7 +137,7 @@ def find_alternatives(text: str) -> tuple[tuple[str, ...], ...]:
         Groups of canonical names. A name of a group that the text has elsewhere too, outside of all groups, is a group
         of its own as well: it is asked for whatever the others are.
     """
-    if not _CHOICE.search(text):
+    if " or " not in text and not _CHOICE.search(text):
         return ()
     parts, hits = _meant_hits(text)
     groups: dict[tuple[str, ...], None] = {}

@@ -18,7 +18,6 @@ import hashlib
 import os
 import socket
 import stat
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -49,7 +48,9 @@ def runtime_folder(identity: str, environ: Mapping[str, str] = os.environ) -> Pa
     if given and Path(given).is_absolute() and refusal(Path(given)) is None:
         place = Path(given) / "ramet"
     else:
-        place = Path(tempfile.gettempdir()) / f"ramet-{os.geteuid()}"
+        from tempfile import gettempdir
+
+        place = Path(gettempdir()) / f"ramet-{os.geteuid()}"
     try:
         place.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

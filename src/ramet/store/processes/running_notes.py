@@ -11,7 +11,6 @@ import contextlib
 import mmap
 import os
 import struct
-import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -87,7 +86,9 @@ def new_notes(folder: Path | None, name: str, count: int) -> tuple[RunningNotes,
             handle = os.open(path, NEW_FILE, 0o600)
             begun = path
             return _mapped(handle, count, path)
-    with tempfile.TemporaryFile() as file:
+    from tempfile import TemporaryFile
+
+    with TemporaryFile() as file:
         return _mapped(os.dup(file.fileno()), count, begun)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -246,7 +245,9 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
 def _full(path: Path) -> bool:
     """True when no space is left, which SQLite tells as an I/O error where it cannot make its log or index."""
     try:
-        return shutil.disk_usage(path.parent).free < FREE_BYTES_MIN
+        from shutil import disk_usage  # Late, as the archive formats that shutil loads are needed by no command.
+
+        return disk_usage(path.parent).free < FREE_BYTES_MIN
     except OSError:
         return False
 
