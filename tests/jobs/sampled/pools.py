@@ -242,7 +242,7 @@ _DEVELOPMENT_THIRD = Sample("development-third", 8028, (45, 25, 0, 0, 8, 8), 0, 
 DEVELOPMENT = (_DEVELOPMENT, _DEVELOPMENT_SECOND, _DEVELOPMENT_THIRD)
 """Texts to find kinds of misreadings in. They have no labels; none of them is in a sample. The second shares 45 texts
 with the first, the third none with it."""
-SAMPLES = {sample.name: sample for sample in (FIRST, SECOND, THIRD, FOURTH)}
+SAMPLES = {sample.name: sample for sample in (FIRST, SECOND, THIRD, FOURTH, FIFTH)}
 
 
 def read_pool(pool: Pool, folder: Path) -> list[Item]:
