@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ramet.wiki.embedding.base import Vector
 from ramet.wiki.graphs.entities import Entity, Mention, Relation
@@ -332,8 +332,24 @@ class GraphStore(Protocol):
     def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """The sections with the passages nearest to `vector` by cosine, best first; ties by title and position.
 
+        With an index of the vectors, those are nearly always the nearest (`among` is always looked through).
+
         `among` are the canonical titles of the articles to look into; None: all.
         """
+
+    def index_vectors(self) -> None:
+        """Make the index that `search` uses where there are many vectors; nothing to do while one fits them.
+
+        For the graph's writer. Vectors that come in later make it useless until it is made again; what is taken out
+        does not.
+
+        Raises:
+            GraphError: it cannot be written.
+            ExtraMissing: the extra `[wiki-index]` is not installed.
+        """
+
+    def unindexed_vectors(self) -> int:
+        """Return how many vectors `search` compares one by one although they are many; 0 where it need not."""
 
     def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """The sections with the passages that fit the words of `text` best (BM25), best first; ties as for `search`.
@@ -366,9 +382,23 @@ class GraphStore(Protocol):
         """Release the graph; further calls do nothing."""
 
 
-def rank_properties(pagerank: float | None, community: int | None) -> dict[str, int | float]:
-    """The properties of an article that was ranked; none of one that was not."""
-    return {} if pagerank is None or community is None else {"pagerank": pagerank, "community": community}
+ADDED_PROPERTIES = {
+    "infobox": "",
+    "latitude": None,
+    "longitude": None,
+    "wikidata": "",
+    "pagerank": None,
+    "community": None,
+}
+"""Properties that an article has only where they are known, with the value of an unknown one. A graph of an earlier
+release has no columns for them before it is written to, or ranked."""
+FACTS = ("infobox", "latitude", "longitude", "wikidata")
+"""Those of them that come from the page."""
+
+
+def added_properties(values: Iterable[Any]) -> dict[str, Any]:
+    """`ADDED_PROPERTIES` by name, from their values; what is not known is left out."""
+    return {name: value for name, value in zip(ADDED_PROPERTIES, values, strict=True) if value not in (None, "")}
 
 
 def vector_digest(vector: Sequence[float]) -> str:
