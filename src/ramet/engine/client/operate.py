@@ -114,16 +114,11 @@ class Operating:
         looks: int | None = None,
         newest: bool = False,
     ) -> BulkSelection:
-<<<<<<< HEAD
-        """Count the tasks that a bulk act would be about; nothing is done yet.
-=======
         """Return the tasks that a bulk act would be about, counted; nothing is done yet.
->>>>>>> main
 
         Args:
             act: ``retry`` for new attempts, ``cancel``, or ``exclude``.
             wanted: which tasks.
-<<<<<<< HEAD
             limit: the most tasks to select, those that were created first; None for all.
             looks: the most tasks in these states, of this kind and lineage, to compare with the rest of the filter;
                 None for all.
@@ -131,9 +126,6 @@ class Operating:
 
         Returns:
             The selection; its ``more`` says whether a bound was met.
-=======
-            limit: the most tasks, those that were created first; None for all.
->>>>>>> main
 
         Raises:
             ValueError: there is no such act, or it leads nowhere from a state that is named.
