@@ -340,11 +340,10 @@ def longest_run(rows: Sequence[TimelineRow]) -> LongestRun | None:
     at = max(rows, key=lambda row: ran[row.id], default=None)
     if at is None or not ran[at.id]:
         return None
-    path, seconds = [at], ran[at.id]
-    while at is not None and at.parent_id in by_id:
-        at = by_id[at.parent_id]
-        path.append(at)
-    return LongestRun(tuple(path), seconds)
+    path = [at]
+    while (above := by_id.get(path[-1].parent_id or "")) is not None:
+        path.append(above)
+    return LongestRun(tuple(path), ran[at.id])
 
 
 async def spend_page(visit: Visit) -> dict[str, Any]:
