@@ -113,6 +113,9 @@ QUERIES: dict[str, tuple[Query, ...]] = {
     "/timeline": ({"tracking_id": "large"}, {"tracking_id": "large", "only": "slow"}),
     "/lineage": ({"tracking_id": "large"},),
     "/calls": ({"task_id": "large/3/7"}, {"task_id": "dear/1"}),
+    "/joined": ({"task_id": "large"}, {"task_id": "large/3"}),
+    "/result": ({"task_id": "large/3/7"},),
+    "/results": ({"tracking_id": "large"}, {"tracking_id": "large", "limit": "200"}),
     "/search": (
         {"q": "large/3/7"},
         {"q": "large"},
@@ -138,6 +141,9 @@ NAMED: dict[str, tuple[str, ...]] = {
 }
 """What the word in a path stands for where it is not one of :class:`Known`."""
 PREFIXES = ("/api/v1", "/live", "/parts")
+ABSENT = ("/products", "/live/products", "/jobs/", "/api/v1/events", "/api/v1/claims/joined")
+"""Not asked: pages of products of which this database has no rows, a stream that ends with its task, and the answer to a
+worker that holds a claim."""
 NEXT = re.compile(r'href="([^"]*[?;](?:after|before)=[^"]*)"')
 
 
@@ -145,10 +151,9 @@ def paths() -> list[str]:
     """Every address that is asked with GET, as the router writes it."""
     application = make_application(None, Access())  # type: ignore[arg-type]  # only its routes are looked at
     found = [route.path for route in application.routes if isinstance(route, Route) and "GET" in (route.methods or ())]
-    # Nothing of a product is in this database: its pages say so.
-    found = [path for path in found if not path.startswith(("/products", "/live/products"))]
     document = application.state.api.openapi()["paths"]
     found += [f"/api{path}" for path, methods in document.items() if "get" in methods]
+    found = [path for path in found if not path.startswith(ABSENT)]
     return [*found, "/api/openapi.json", "/static/live.js", "/static/app.css"]
 
 
