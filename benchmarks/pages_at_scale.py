@@ -142,8 +142,8 @@ NAMED: dict[str, tuple[str, ...]] = {
 """What the word in a path stands for where it is not one of :class:`Known`."""
 PREFIXES = ("/api/v1", "/live", "/parts")
 ABSENT = ("/products", "/live/products", "/jobs/", "/api/v1/events", "/api/v1/claims/joined")
-"""Not asked: pages of products of which this database has no rows, a stream that ends with its task, and the answer to a
-worker that holds a claim."""
+"""Not asked: pages of products of which this database has no rows, a stream that ends with its task, and the answer to
+a worker that holds a claim."""
 NEXT = re.compile(r'href="([^"]*[?;](?:after|before)=[^"]*)"')
 
 
