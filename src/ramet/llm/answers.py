@@ -43,7 +43,7 @@ class Check(Protocol):
         """The answer as JSON values.
 
         Raises:
-            InvalidAnswer: it is no JSON, or does not fit.
+            InvalidAnswer: it is not JSON, or does not fit.
         """
         ...
 
@@ -114,7 +114,7 @@ def open_model(model_path: str) -> type[BaseModel]:
         raise InputError(f"'{model_path}' names no model; write it as package.module:Model")
     found = imported(model_path, f"the model '{model_path}'")
     if not isinstance(found, type) or not issubclass(found, BaseModel):
-        raise InputError(f"'{model_path}' is no pydantic model; name a class that derives from pydantic.BaseModel")
+        raise InputError(f"'{model_path}' is not a pydantic model; name a class that derives from pydantic.BaseModel")
     return found
 
 
@@ -130,7 +130,7 @@ def read_json(text: str) -> Any:
     except RecursionError as error:
         raise InvalidAnswer(f"$: nests deeper than {DEPTH_MAX} levels") from error
     except ValueError as error:
-        words = "is empty" if not bare else f"is no JSON ({shortened(one_line(error), _SHOWN_MAX)})"
+        words = "is empty" if not bare else f"is not JSON ({shortened(one_line(error), _SHOWN_MAX)})"
         raise InvalidAnswer(f"$: the answer {words}") from error
     _check_values(value)
     return value
@@ -237,4 +237,4 @@ def _named(step: str) -> str:
 
 
 def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")

@@ -16,13 +16,13 @@ from ramet.llm.requests import Request
 from ramet.llm.settings import ItemPayload
 
 SHOWN_CHARACTERS_MAX = 20_000
-"""Of an answer that is shown to its model again."""
+"""Most characters of an answer that is shown to its model again."""
 _LAST_WORDS = (
     "SELECT task_id, answer FROM llm_answers WHERE state = ? AND answer IS NOT NULL AND late = 0 AND task_id IN ({}) "
     "ORDER BY answered_at"
 )
 _JUDGED = re.compile(r'schema":\s*\{|"response_format"')
-"""In the payload of an item: an answer to it is looked at."""
+"""Found in the payload of an item whose answer is checked."""
 LOOK_AT = 500
 """Items that one statement asks for."""
 

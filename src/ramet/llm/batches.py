@@ -180,7 +180,7 @@ class BatchSettlement:
         """Settle all of it.
 
         Args:
-            why_none: what is told of items that the batch has no answer for.
+            why_none: the reason of items that the batch has no answer for.
 
         Raises:
             ProviderError: the results could not be read to the end; what was read is kept.
@@ -364,7 +364,7 @@ async def _send(
             return await _by_halves(ctx, state, f"refused: {error.code}: {error}")
         if isinstance(error, TooBusy):
             later = busy(error, job.settings.place)
-            await release(ctx, [one.told for one in chosen], later.seconds)  # Their own time stands still meanwhile.
+            await release(ctx, [one.told for one in chosen], later.seconds)  # Their own time does not run meanwhile.
             resource = job.settings.resource(lane.model, "batches")
             await ctx.adapt(resource, remaining=0, reset_seconds=later.seconds)
             raise later from error
@@ -414,7 +414,7 @@ async def _live(ctx: Context) -> bool:
     return bool(live.tasks)
 
 
-# --- looking for what nobody knows about
+# --- looking for submits of unknown fate
 
 
 async def _look_for(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
@@ -454,7 +454,7 @@ async def _unknown(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
         await save(ctx, QUEUED, state)
         return Outcome.snooze(NEXT_SECONDS)
     for told in await ctx.bound():
-        ctx.settle_item(told.task_id, told.number, "failed", reason="unknown: nobody knows what became of its batch")
+        ctx.settle_item(told.task_id, told.number, "failed", reason="unknown: the fate of its batch is not known")
     await save(ctx, QUEUED, state)
     return Outcome.snooze(NEXT_SECONDS)
 
@@ -555,8 +555,8 @@ async def _cancel(ctx: Context, job: ClaimedJob, state: BatchState) -> None:
             remote_id = await job.provider.find(
                 state.submit_key(ctx.id), seconds=ctx.call_seconds, submitted_at=state.submitted_at
             )
-        if remote_id is None:  # What is open counts as spent: nobody knows.
-            _note(ctx, state, f"it was ended while nobody knew: {ctx.ending_reason}", "unknown")
+        if remote_id is None:  # What is open counts as spent: its fate is unknown.
+            _note(ctx, state, f"it was ended while its fate was unknown: {ctx.ending_reason}", "unknown")
             return
         if job.caps.can_cancel:
             await job.provider.cancel(remote_id, seconds=ctx.call_seconds)

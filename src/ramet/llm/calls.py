@@ -31,13 +31,13 @@ class SubmitState(BaseModel):
     submits: int = 0
     """Number of submits so far, which is the number of the last one."""
     reservation: str | None = None
-    """Of the last submit, while it is open."""
+    """Reservation of the last submit, while it is open."""
     amount: int = 0
     """Amount of that reservation, nano-dollars."""
     remote_id: str | None = None
     submitted_at: float = 0.0
     ambiguous: int = 0
-    """Submits of which nobody knows what became."""
+    """Submits of unknown fate."""
     unreached: int = 0
     """Submits in a row that did not reach the provider."""
 
@@ -47,7 +47,7 @@ class SubmitState(BaseModel):
 
 
 async def save(ctx: Context, stage: str, state: SubmitState) -> None:
-    """Commit where the submit stands."""
+    """Commit the stage of the submit and its state."""
     await ctx.checkpoint(stage, state.model_dump())
 
 
@@ -92,13 +92,13 @@ def over_bound(bound: int, actual: int) -> str:
 
 
 async def reset(ctx: Context, stage: str, state: SubmitState) -> None:
-    """The task ends: whoever revives it submits anew, under a name that no claim can have reserved under."""
+    """Prepare the state for a revive: it submits again, under a name that no claim can have reserved under."""
     state.submits, state.remote_id, state.reservation = state.submits + 1, None, None
     await save(ctx, stage, state)
 
 
 def note_refusal(ctx: Context, state: SubmitState, items: int, why: str) -> None:
-    """Count a submit that the provider refused for now, or so many lines of it, with the task's next commit."""
+    """Count a submit that the provider refused for now, or ``count`` lines of it, with the task's next commit."""
     row = (state.submit_key(ctx.id), ctx.tracking_id, ctx.id, items, why, ctx.now)
     ctx.write(app.ADD_REFUSAL, row)
 
@@ -165,7 +165,7 @@ class CallSession:
         self.opener: Opener = open_from_environment
         """Function that opens providers; tests put their own here."""
         self._settings: WeakKeyDictionary[object, dict[str, JobSettings]] = WeakKeyDictionary()
-        """By the store of a database: the id of a job is made of its name, which another database may have as well."""
+        """Settings of jobs by the store of their database: another database may have a job of the same id."""
         self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
         self._paces: WeakKeyDictionary[asyncio.AbstractEventLoop, Paces] = WeakKeyDictionary()
 
@@ -279,7 +279,7 @@ def gateway_of(settings: JobSettings) -> Gateway:
     return Gateway(settings.limit_name, headers, settings.query)
 
 
-# A line for each request of a hundred thousand tells nobody anything.
+# A line for each of a hundred thousand requests is noise.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 calling = CallSession()
@@ -397,7 +397,7 @@ def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
 
 
 RESULT_BYTES_MAX = 200_000
-"""Of a result that its task keeps itself; of a larger one it keeps a blob."""
+"""Most bytes of a result that its task keeps itself; a larger one is a blob."""
 
 
 async def stored_result(ctx: Context, result: dict[str, Any]) -> dict[str, Any]:

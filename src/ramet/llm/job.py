@@ -239,7 +239,7 @@ def _read_more(job: StoredJob, rows: Any, known: Fingerprints, first: int) -> li
 
 
 async def limit_rates(client: Client, settings: JobSettings) -> None:
-    """Let what was said of rates hold for the buckets of the job's models, whoever takes from them."""
+    """Apply the stated rates to the buckets of the job's models, for every caller that takes from them."""
     for model in settings.prices:
         for of, per_minute in (("requests", settings.requests_per_minute), ("tokens", settings.tokens_per_minute)):
             if per_minute is not None:
@@ -257,7 +257,7 @@ async def wake(client: Client) -> None:
     [declared] = [one for one in app.schedules if one.name == SCHEDULE]
     await client.schedules.declare(declared)
     try:
-        await client.schedules.run(SCHEDULE, by=person(), reason="somebody waits")
+        await client.schedules.run(SCHEDULE, by=person(), reason="a caller waits")
     except StoreError as error:
         # The run before is not over: it takes new items on as well.
         log.debug("the poller was not woken: %s", error)

@@ -55,7 +55,7 @@ from ramet.llm.settings import (
 ROWS_AT_ONCE = 2_000
 """Rows of the input that are one task, at most."""
 BYTES_AT_ONCE = 32_000_000
-"""Of the questions that are written at once, about."""
+"""Bytes of the questions that are written at once, about."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -316,7 +316,7 @@ async def end_job(ctx: Context, totals: LineageTotals) -> Outcome | None:
 
 DELETE = "llm.delete"
 DELETE_QUEUE = "llm.delete"
-"""Of its own: the command that deletes writes the note itself."""
+"""Queue without workers: the command that deletes writes the note itself."""
 
 
 class DeletePayload(BaseModel):

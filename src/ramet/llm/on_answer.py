@@ -26,13 +26,13 @@ class AnswerContext:
         self.job = job
         """Name of the job."""
         self.task_id = task_id
-        """Of the item that the answer settles: the same in every try."""
+        """Id of the item that the answer settles: the same in every attempt."""
         self.now = now
         """Unix seconds."""
         self.writes: list[tuple[str, Sequence[Any]]] = []
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
-        """A statement on a table of your own that commits with the item, exactly once. ``?`` stands for parameters."""
+        """Add a statement on a table of your own that commits with the item, exactly once. ``?`` marks parameters."""
         self.writes.append((sql, tuple(parameters)))
 
 
@@ -42,7 +42,7 @@ class RowAnswer:
 
     text: str | None
     value: Any = None
-    """With a schema: what the text holds."""
+    """Value of the text, where there is a schema."""
     model: str | None = None
     cost: int = 0
     """Nano-dollars."""

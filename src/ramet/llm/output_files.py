@@ -34,7 +34,7 @@ class RowWriter(Protocol):
         ...
 
     def abandon(self) -> None:
-        """Nobody wants the file any more."""
+        """Discard the file."""
         ...
 
 
@@ -113,7 +113,7 @@ class ParquetWriter:
         self._groups.finish()
 
     def abandon(self) -> None:
-        """Nobody wants the file any more."""
+        """Discard the file."""
         self._groups.abandon()
 
 

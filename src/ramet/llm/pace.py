@@ -18,7 +18,7 @@ from ramet.llm.errors import NotAllowed, ProviderError, TooBusy
 WAIT_HERE_SECONDS = 20.0
 """A call waits so long for its turn; longer would use up its handler's time."""
 AGAIN_SECONDS = 5.0
-"""In which a task comes back whose turn did not come. Nothing begins for so long after the job was paused."""
+"""Seconds until a task comes back whose turn did not come. Nothing begins for that time after the job was paused."""
 
 CANARY_SECONDS = 120.0
 """The first batch is waited for so long at most: another process may be the one that asks about it."""

@@ -1,6 +1,6 @@
 """Meaning of a provider's refusal, wherever the provider says it: one table (docs/decisions/0073).
 
-The same fault is told in four places: as an HTTP status, in the errors of a batch that failed as a whole, in a line of
+The same fault appears in four places: as an HTTP status, in the errors of a batch that failed as a whole, in a line of
 a batch's results, and as an errored result of Anthropic's. All four are read by :func:`meaning_of`, so that a fault
 of the account pauses a job and a full queue is waited for, wherever it shows.
 
@@ -17,7 +17,7 @@ from enum import StrEnum
 from ramet.commands.errors import one_line
 
 WORDS_CHARACTERS_MAX = 200
-"""Of a provider's words about a fault that are repeated."""
+"""Most characters of a provider's words about a fault that are repeated."""
 CODE_CHARACTERS_MAX = 60
 KEY_CHARACTERS_LEAST = 8
 """A shorter key is struck out only where it is a word of its own: it may be a part of any other word."""
@@ -98,7 +98,7 @@ _STATUSES = {401: Meaning.ACCOUNT, 402: Meaning.ACCOUNT, 403: Meaning.ACCOUNT, 4
              408: Meaning.AGAIN, 409: Meaning.AGAIN, 425: Meaning.AGAIN,
              429: Meaning.BUSY, 503: Meaning.BUSY, 529: Meaning.BUSY}  # fmt: skip
 _ORDER = (Meaning.BUSY, Meaning.REQUEST, Meaning.BATCH, Meaning.AGAIN)
-"""Of several codes the first of these counts: a fault of the account is told with a status and a type of any kind."""
+"""Order in which several codes count: a fault of the account comes with a status and a type of any kind."""
 _NO_CREDIT = "credit balance is too low"
 """Anthropic's; has no code of its own: an invalid request by its type."""
 

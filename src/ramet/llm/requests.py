@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 Endpoint = Literal["chat", "embeddings"]
-"""Of a question: an answer in words, or a vector."""
+"""Kind of answer that a question asks for: words, or a vector."""
 
 
 class Request(NamedTuple):

@@ -39,7 +39,7 @@ class _ItemFacts(NamedTuple):
 
 
 async def columns_of(client: Client, job: Job, *, prompt: bool = False) -> dict[str, str]:
-    """What results have beside their own fields: the columns of the input, and those of :data:`EXTRAS` that are there.
+    """Return the fields of results beside their own: columns of the input, and those of :data:`EXTRAS` in use.
 
     Args:
         prompt: whether the prompts are wanted.
@@ -116,7 +116,7 @@ class _Items:
         return bytes.fromhex(key)[:16] in self._named
 
     async def get(self, key: str) -> OutputRow:
-        """What became of an item; its ``id`` is the model that was asked.
+        """Return the outcome of an item; its ``id`` is the model that was asked.
 
         Raises:
             LookupError: it is not there any more.

@@ -38,7 +38,7 @@ class IndexedRow(NamedTuple):
     """0 for the first."""
     id: str
     key: str
-    """Of the item that answers it."""
+    """Key of the item that answers it."""
     columns: Mapping[str, Any]
 
 

@@ -1,4 +1,4 @@
-"""JSON Schemas that answers must fit: checked before anything is sent, and judged within bounds whoever wrote them.
+"""JSON Schemas that answers must fit: checked before anything is sent, and judged within bounds.
 
 The validator (jsonschema-rs) bounds what a ``pattern`` may backtrack and remembers verdicts of schemas that refer to
 themselves. What it leaves open is bounded here: how large a schema is, that it refers to nothing outside of itself,
@@ -19,7 +19,7 @@ from ramet.llm.errors import LLM_EXTRA
 from ramet.llm.requests import canonical
 
 BYTES_MAX = 65_536
-"""Of a schema."""
+"""Most bytes of a schema."""
 DEPTH_MAX = 60
 """Levels of a schema."""
 LOOKS_MAX = 2_000
@@ -66,7 +66,7 @@ def schema_text(schema: Mapping[str, Any]) -> str:
     try:
         return canonical(schema)
     except (ValueError, TypeError, RecursionError) as error:
-        raise WrongSchema(f"is no JSON ({one_line(error)})") from error
+        raise WrongSchema(f"is not JSON ({one_line(error)})") from error
 
 
 @lru_cache(maxsize=64)
@@ -91,7 +91,7 @@ def build(schema: Mapping[str, Any]) -> Any:
     """A validator that fetches nothing.
 
     Raises:
-        WrongSchema: it is no JSON Schema.
+        WrongSchema: it is not a valid JSON Schema.
         ExtraMissing: the validator is not installed.
     """
     rust = import_extra("jsonschema_rs", LLM_EXTRA)
@@ -100,8 +100,8 @@ def build(schema: Mapping[str, Any]) -> Any:
             dict(schema), offline=True, pattern_options=rust.FancyRegexOptions(backtrack_limit=BACKTRACKS_MAX)
         )
     except (ValueError, rust.ReferencingError) as error:
-        told = getattr(error, "message", None) or error
-        raise WrongSchema(f"is no JSON Schema ({shortened(one_line(told))})") from error
+        reason = getattr(error, "message", None) or error
+        raise WrongSchema(f"is not a valid JSON Schema ({shortened(one_line(reason))})") from error
 
 
 def shortened(text: str, most: int = 240) -> str:

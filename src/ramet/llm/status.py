@@ -19,7 +19,7 @@ from ramet.llm.providers.base import Mode
 from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM, POLL, PREFIX, SCHEDULE
 
 RATE_SECONDS = 60.0
-"""Rates are those of the answers of so many seconds."""
+"""Seconds of answers from which rates are computed."""
 RATE_SPAN_SECONDS = 1.0
 """Over less than that, a rate says nothing."""
 JOBS_MAX = 1_000
@@ -81,14 +81,14 @@ class JobStatus:
     refused: int
     """Number of items that the provider refused for now, so that they were sent again."""
     ambiguous: int
-    """Submits of which nobody knew whether they were taken on."""
+    """Submits of which it was unknown whether they were accepted."""
     elapsed_seconds: float
-    """From the submission to now, or to the end."""
+    """Seconds from the submission to now, or to the end."""
     items_per_second: float | None
     """Over the last minute; None when nothing was answered in it."""
     tokens_per_second: float | None
     eta_seconds: float | None
-    """At that rate; None when it cannot be told."""
+    """Seconds to the end at that rate; None when that cannot be known."""
     wait: JobWait | None = None
     """Cause of the wait of the item that comes first, where that is not its answer."""
     first_failure: str | None = None
@@ -281,7 +281,7 @@ async def list_jobs(client: Client, *, limit: int = 50, deleted: bool = False) -
             continue
         try:
             found.append(await find_job(client, name))
-        except JobGone:  # Somebody's lineage of such a name, or one that is being pruned.
+        except JobGone:  # A lineage of such a name that is not a job, or one that is being pruned.
             continue
         if len(found) == limit:
             break

@@ -19,7 +19,7 @@ def in_nano_dollars(ctx: click.Context, param: click.Parameter, value: str | Non
     """Convert an amount of dollars that was typed to whole nano-dollars; the callback of an option.
 
     Raises:
-        LlmError: it is no amount, or nothing.
+        LlmError: it is not an amount, or is 0.
     """
     if value is None:
         return None

@@ -29,10 +29,10 @@ STYLES = {
 def money(status: JobStatus) -> str:
     """Spent, reserved and limit, in few words."""
     lineage = status.job.lineage
-    told = f"{short_usd(lineage.spent)} spent"
+    text = f"{short_usd(lineage.spent)} spent"
     if lineage.reserved:
-        told += f" + {short_usd(lineage.reserved)} reserved"
-    return told if costs_nothing(status) else f"{told} of {short_usd(lineage.max_cost or 0)}"
+        text += f" + {short_usd(lineage.reserved)} reserved"
+    return text if costs_nothing(status) else f"{text} of {short_usd(lineage.max_cost or 0)}"
 
 
 def costs_nothing(status: JobStatus) -> bool:

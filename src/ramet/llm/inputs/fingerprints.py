@@ -55,7 +55,7 @@ class Fingerprints:
         """One more than what was given; 0 in a place that is free."""
 
     def _put(self, high: int, low: int, value: int) -> int:
-        """Put a value into the first free place behind its own; what stands there already, else 0."""
+        """Put a value into the first free place behind its own; return what was there already, else 0."""
         values, last = self._values, len(self._values) - 1
         at = low & last
         while values[at]:

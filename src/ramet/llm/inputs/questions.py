@@ -104,7 +104,7 @@ PARAMETERS: dict[str, Checked] = {
 """Name -> check. What else a server of one's own knows goes into the row's object ``parameters``."""
 
 _HARMLESS = {"stream": False, "background": False}
-"""What says nothing when it has this value."""
+"""Fields that mean nothing with this value."""
 _REFUSED = {
     "audio": "sound is priced otherwise",
     "background": "how the provider is asked is an option of the job",
@@ -154,7 +154,7 @@ def add_others(parameters: dict[str, Any], others: Mapping[str, Any], taken: fro
         taken: names that belong outside of it.
 
     Raises:
-        Wrong: a value cannot be, or the name is no parameter's.
+        Wrong: a value cannot be, or the name belongs to no parameter.
     """
     for name, value in others.items():
         if name in taken:
@@ -489,10 +489,10 @@ def _messages(body: Mapping[str, Any], defaults: Defaults) -> list[dict[str, Any
     else:
         messages = [{"role": "user", "content": text(value, name)}]
     has_own = any(message["role"] == "system" for message in messages)
-    told = [key for key in ("system", "instructions") if body.get(key) is not None]
-    if len(told) > 1 or (told and has_own):
-        raise InvalidRow(f"has '{told[0]}' and another system message; keep one of them")
-    system = read_content(body[told[0]], told[0]) if told else defaults.system
+    systems = [key for key in ("system", "instructions") if body.get(key) is not None]
+    if len(systems) > 1 or (systems and has_own):
+        raise InvalidRow(f"has '{systems[0]}' and another system message; keep one of them")
+    system = read_content(body[systems[0]], systems[0]) if systems else defaults.system
     if system is None or has_own:
         return messages
     return [{"role": "system", "content": system}, *messages]

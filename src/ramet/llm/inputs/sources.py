@@ -297,7 +297,7 @@ def csv_records(path: Path, file: BinaryIO, bytes_max: int, template: Template |
     """Each row as an object, and the number of the line where it begins.
 
     Raises:
-        InputError: the header cannot be taken, or the file is no CSV from a line on; the message names it.
+        InputError: the header cannot be taken, or the file is not CSV from a line on; the message names it.
     """
     where = name_of(path)
     # One for the whole process; what others set is not made smaller.
@@ -430,7 +430,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> object:
-    raise InvalidRow(f"{name} is no JSON; leave it out")
+    raise InvalidRow(f"{name} is not JSON; leave it out")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)

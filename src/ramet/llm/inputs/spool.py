@@ -34,7 +34,7 @@ class AskedRow(NamedTuple):
 
     id: str
     key: str
-    """Of its question."""
+    """Key of its question."""
     first: bool = True
     """True if no earlier row asks the same."""
     columns: Mapping[str, Any] = {}
@@ -121,6 +121,6 @@ def list_of_request(request: Request) -> list[Any]:
 
 
 def request_of_list(told: list[Any]) -> Request:
-    """The request that :func:`list_of_request` told."""
+    """Return the request that :func:`list_of_request` wrote."""
     key, model, messages, *rest = told
     return Request(key, model, tuple(messages), *rest)

@@ -83,7 +83,7 @@ def shown(value: object) -> str:
 
 
 def unknown(name: str, known: Iterable[str], what: str = "key") -> InvalidRow:
-    """The complaint about a name that nobody knows, with the one that was probably meant."""
+    """Return the complaint about an unknown name, with the one that was probably meant."""
     names = sorted(known)
     near = difflib.get_close_matches(name[:_SHOWN_MAX], names, 1, 0.6)
     said = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(names)}"
@@ -106,7 +106,7 @@ def check_storable(value: object) -> None:
                 raise InvalidRow(f"{place(path)} holds a NUL or half of a surrogate pair; remove it")
         elif isinstance(part, float):
             if not math.isfinite(part):
-                raise InvalidRow(f"{place(path)} is no number of JSON")
+                raise InvalidRow(f"{place(path)} is not a number in JSON")
         elif type(part) is dict or isinstance(part, Mapping):
             for name, inner in part.items():
                 if _UNSTORABLE.search(name):
@@ -130,7 +130,7 @@ class Template(Protocol):
     """Template that makes a prompt of a row's columns."""
 
     names: tuple[str, ...]
-    """Of the columns that it wants."""
+    """Names of the columns that it uses."""
 
     def fill(self, row: Mapping[str, Any]) -> str:
         """The prompt of a row.

@@ -43,10 +43,10 @@ def name_of(key: str, mark: str) -> str:
     """The ``custom_id`` of a request.
 
     Raises:
-        Refused: the key is no 64 hexadecimal digits.
+        Refused: the key is not 64 hexadecimal digits.
     """
     if _KEY.fullmatch(key) is None:
-        raise Refused("the request's key is no 64 hexadecimal digits", "invalid_key")
+        raise Refused("the request's key is not 64 hexadecimal digits", "invalid_key")
     return _text(bytes.fromhex(key)) + mark
 
 
@@ -180,7 +180,7 @@ class AnthropicBatches:
             submitted_at: when its submit began (seconds since 1970), which spares looking at all other batches.
 
         Raises:
-            NotSent: nobody can tell before the batches end that still run; besides what `poll` raises.
+            NotSent: it cannot be known before the batches end that still run; besides what `poll` raises.
         """
         mark, undecided = mark_of(submit_key), 0
         try:
@@ -256,7 +256,7 @@ class AnthropicBatches:
 
 _RAW = {"X-Stainless-Raw-Response": "raw"}
 _STREAMED = {"X-Stainless-Raw-Response": "stream"}
-"""What the SDK's own `with_raw_response` and `with_streaming_response` set."""
+"""Header that the SDK's own `with_raw_response` and `with_streaming_response` set."""
 
 
 def _write(file: BinaryIO, requests: Sequence[Request], mark: str) -> int:
@@ -272,7 +272,7 @@ def _write(file: BinaryIO, requests: Sequence[Request], mark: str) -> int:
         if size > SUBMIT_BYTES_MAX:
             raise Refused(f"the batch is larger than {SUBMIT_BYTES_MAX:,} bytes: hand over fewer requests", "too_large")
     if len({request.key for request in requests}) < len(requests):
-        raise Refused("the batch asks the same question twice: answers could not be told apart", "duplicate_key")
+        raise Refused("the batch asks the same question twice: answers could not be distinguished", "duplicate_key")
     size += file.write(b"]}")
     file.seek(0)
     return size
@@ -284,7 +284,7 @@ async def _parts(file: BinaryIO) -> AsyncIterator[bytes]:
 
 
 def _read(line: bytes) -> tuple[object, object]:
-    """``custom_id`` and ``result``; of a line that is no JSON there is at most the first."""
+    """``custom_id`` and ``result``; of a line that is not JSON there is at most the first."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -296,7 +296,7 @@ def _read(line: bytes) -> tuple[object, object]:
 
 
 def _moment(text: object) -> float:
-    """Seconds since 1970; of what cannot be read the end of time, which is no moment of a submit."""
+    """Seconds since 1970; the end of time where it cannot be read, when nothing was submitted."""
     try:
         return datetime.fromisoformat(str(text)).timestamp()
     except ValueError:

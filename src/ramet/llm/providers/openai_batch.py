@@ -1,6 +1,6 @@
 """OpenAI's Batch API: a file of requests, answered within 24 hours at half the price.
 
-Its lines ask for chat completions unless told otherwise: all compatible servers with batches have these, they take
+Its lines ask for chat completions by default: all compatible servers with batches have these, they take
 ``stop`` and ``seed`` as well, and one body then serves a local server and a batch. ``/v1/responses`` is the choice for
 models that have nothing else.
 

@@ -11,7 +11,7 @@ from ramet.llm.requests import Request
 
 SCHEMA_NAME = "answer"
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
-"""Of the parameter that limits an answer; a server may take only one of them, and another one for another model."""
+"""Names of the parameter that limits an answer; a server may take only one of them, which depends on the model."""
 
 _OURS = frozenset(
     "model messages input instructions max_output_tokens stream stream_options "
@@ -26,7 +26,7 @@ _DEARER = {
 }
 """Parameters that would cost more than what was reserved -> why."""
 _TIERS = frozenset({"auto", "default", "flex", "priority"})
-"""Of service; a dearer one goes only where the price list knows what it costs."""
+"""Service tiers; one that costs more goes only where the price list has its price."""
 _TOOLS = frozenset({"function", "custom"})
 _CHAT_ONLY = frozenset(
     "stop seed presence_penalty frequency_penalty logit_bias logprobs functions n max_tokens "

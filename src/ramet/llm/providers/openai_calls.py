@@ -90,7 +90,7 @@ class OpenAIClient(Caller):
                 raise self._fault(answer.status, answer.headers, _error_in(answer.content), submit=True, batch=False)
             found = answer.json()
             if not isinstance(found, dict):
-                raise ValueError("the answer is no JSON object")
+                raise ValueError("the answer is not a JSON object")
             if self._strict:
                 self._module.types.chat.ChatCompletion.model_validate(found)
             return Reply(found, self._rates(answer.headers))
@@ -144,7 +144,7 @@ class OpenAIChat(AnswersAtOnce):
         self._client = client
         self._limit_name = limit_name
         self._limit_names: dict[str, str] = {}
-        """By model, where a refusal told another."""
+        """Name of the limit by model, where a refusal asked for another."""
 
     async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
         """Ask, and bring the answer; see `Provider`. The submit key is sent nowhere."""

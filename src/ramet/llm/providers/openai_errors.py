@@ -30,7 +30,7 @@ def period_seconds(text: str) -> float | None:
 
 
 def rates_from(headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
-    """The limits that an answer told, in ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}``; maybe none."""
+    """Return the limits, maybe none, that ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}`` state."""
     found = []
     for of in ("requests", "tokens"):
         limit = _whole(headers.get(f"x-ratelimit-limit-{of}", ""))
@@ -73,7 +73,7 @@ def _number(text: str) -> float | None:
 
 def _whole(text: str) -> int | None:
     text = text.strip()
-    # Some servers say -1 for "no limit": that is none that was told.
+    # Some servers say -1 for "no limit": that states none.
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 
@@ -112,7 +112,7 @@ _NOT_ALLOWED = {
 def fault_of(
     status: int, headers: Mapping[str, str], body: Any, *, host: str, key: str | None, submit: bool, batch: bool = False
 ) -> ProviderError:
-    """What an answer other than 2xx means: by the table of `ramet.llm.refusals`, and by whether it may be taken on.
+    """Return the meaning of an answer other than 2xx, by `ramet.llm.refusals` and by whether it may have been accepted.
 
     Args:
         status: HTTP's.

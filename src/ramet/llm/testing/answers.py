@@ -1,4 +1,4 @@
-"""What the stand-in answers to a prompt, and how many tokens that is: always the same for the same request."""
+"""Answers of the stand-in and their tokens: always the same for the same request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Ask:
 
     model: str
     text: str
-    """Of all its messages."""
+    """Text of all its messages."""
     output_max: int
     schema: Mapping[str, Any] | None
     marks: Mapping[str, str]
@@ -28,7 +28,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the stand-in's model does with it."""
+    """Outcome of a request at the stand-in's model."""
 
     text: str
     state: str
@@ -88,7 +88,7 @@ def _content_text(message: Any) -> str:
 
 
 def answer(ask: Ask) -> Outcome:
-    """What comes of a request: decided by its text alone."""
+    """Return the outcome of a request: decided by its text alone."""
     marks = ask.marks
     asked = tokens(ask.text)
     text, state, code = answer_text(ask), "completed", None
@@ -127,7 +127,7 @@ def answer_text(ask: Ask) -> str:
     if "answer" in ask.marks:
         return ask.marks["answer"]
     if "invalid" in ask.marks:
-        return "this is no JSON {"
+        return "this is not JSON {"
     digest = hashlib.sha256(ask.text.encode()).hexdigest()[:16]
     if ask.schema is not None:
         return json.dumps(instance(ask.schema, ask.schema, digest))
@@ -233,5 +233,5 @@ def _usage(outcome: Outcome) -> dict[str, Any]:
 def error(
     message: str, *, kind: str = "invalid_request_error", code: str | None = None, param: str | None = None
 ) -> Any:
-    """What a refusal tells."""
+    """Return the body of a refusal."""
     return {"error": {"message": message, "type": kind, "code": code, "param": param}}

@@ -76,7 +76,7 @@ class Files:
         self._lock = threading.Lock()
 
     def new_path(self) -> Path:
-        """Where a new file can be written."""
+        """Return the path at which a new file can be written."""
         with self._lock:
             return self._folder / f"{next(self._numbers):08d}"
 
@@ -97,11 +97,11 @@ class Files:
         """A ``multipart/form-data`` body with a part ``file``, straight to disk.
 
         Raises:
-            ValueError: it is no such body.
+            ValueError: it is not such a body.
         """
         boundary = re.search(r'boundary="?([^";]+)', content_type)
         if boundary is None or not content_type.startswith("multipart/form-data"):
-            raise ValueError("the body is no multipart/form-data")
+            raise ValueError("the body is not multipart/form-data")
         path = self.new_path()
         with path.open("wb") as file:
             left = length
@@ -122,7 +122,7 @@ class Files:
 
 
 def _parts(path: Path, boundary: bytes) -> dict[str, tuple[int, int]]:
-    """Where the parts of a multipart body are: name -> (start, size). The content is only searched, not read."""
+    """Return the places of the parts of a multipart body: name -> (start, size). The content is not read."""
     found: dict[str, tuple[int, int]] = {}
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as body:
         at = body.find(boundary)
@@ -229,7 +229,7 @@ class Batches:
         return {}
 
     def poll(self, id: str) -> dict[str, Any] | None:
-        """Where it stands, one poll later; None: it is not known."""
+        """Return its state one poll later; None if it is not known."""
         with self._lock:
             kept = self._kept.get(id)
             if kept is None:
@@ -382,7 +382,7 @@ class Batches:
 
 
 def first_marks(file: KeptFile) -> Mapping[str, str]:
-    """The marks in the first request of a file; none where that is no request."""
+    """The marks in the first request of a file; none where that is not a request."""
     try:
         body = json.loads(file.first_line())["body"]
         return (chat_ask(body) if "messages" in body else response_ask(body)).marks
