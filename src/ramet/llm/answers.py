@@ -40,7 +40,7 @@ class Check(Protocol):
     """Judges one answer after another; safe in many threads."""
 
     def __call__(self, text: str) -> Any:
-        """The answer as JSON values.
+        """Return the answer as JSON values.
 
         Raises:
             InvalidAnswer: it is not JSON, or does not fit.
@@ -66,7 +66,7 @@ def open_check(schema: Mapping[str, Any] | None, model_path: str | None) -> Chec
 
 
 def schema_of(model_path: str) -> dict[str, Any]:
-    """The JSON Schema of a pydantic model, for the provider.
+    """Return the JSON Schema of a pydantic model, for the provider.
 
     Raises:
         InputError: there is no such model, or no schema tells what it accepts.
@@ -102,7 +102,7 @@ def imported(path: str, what: str) -> Any:
 
 
 def open_model(model_path: str) -> type[BaseModel]:
-    """The pydantic model that a path names, ``package.module:Model``; importing it runs its module.
+    """Return the pydantic model that a path names, ``package.module:Model``; importing it runs its module.
 
     Modules of the working directory are found, after all others.
 
@@ -119,7 +119,7 @@ def open_model(model_path: str) -> type[BaseModel]:
 
 
 def read_json(text: str) -> Any:
-    """The JSON value of an answer, out of its fence where it has one.
+    """Return the JSON value of an answer, out of its fence where it has one.
 
     Raises:
         InvalidAnswer: it is none, or nothing could store it.
@@ -189,7 +189,7 @@ def _schema_check(text: str) -> _SchemaCheck:
 
 
 def _finder(schema: dict[str, Any]) -> Any:
-    """The schema with its alternatives behind a condition, so that only their verdict counts.
+    """Return the schema with its alternatives behind a condition, so that only their verdict counts.
 
     The validator describes why every single alternative fails, and again for those within them: for a schema of
     alternatives that refers to itself that doubles with each level of the answer. None where that cannot be done.

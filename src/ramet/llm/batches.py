@@ -382,7 +382,7 @@ async def _send(
 async def _no_room(
     ctx: Context, job: ClaimedJob, queue: str, chosen: Sequence[ChosenItem], error: CostRefused
 ) -> Outcome:
-    """A ceiling refuses the batch. Where asking again makes sense the lane waits; else it tries less, and then none."""
+    """Act on a ceiling that refuses the batch: wait where asking again makes sense, else try fewer items, then none."""
     if error.retry_seconds is not None:
         await release(ctx, [one.told for one in chosen], error.retry_seconds)
         raise error
@@ -394,7 +394,7 @@ async def _no_room(
 
 
 async def _by_halves(ctx: Context, state: BatchState, why: str) -> Outcome:
-    """The provider refused the batch as a whole. One bad request must not spoil the others."""
+    """Halve a batch that the provider refused as a whole: one bad request must not spoil the others."""
     bound = await ctx.bound()
     if len(bound) == 1:
         ctx.settle_item(bound[0].task_id, bound[0].number, "failed", reason=why)
@@ -446,7 +446,7 @@ async def _look_for(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome
 
 
 async def _unknown(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
-    """The provider cannot be asked: the money counts as spent, and it may be sent again a few times."""
+    """Book a batch whose fate cannot be looked up: the money counts as spent, and it may be sent again a few times."""
     _note(ctx, state, "the provider cannot be asked", "unknown")
     await settle(ctx, state, state.amount)
     state.ambiguous += 1
@@ -505,7 +505,7 @@ async def _poll(ctx: Context, job: ClaimedJob, lane: LanePayload, state: BatchSt
 
 
 async def _failed(ctx: Context, job: ClaimedJob, state: BatchState, poll: Poll) -> Outcome:
-    """The batch failed as a whole, and nothing of it was billed: what to do is what its error means."""
+    """Act on a batch that failed as a whole, of which nothing was billed, by the meaning of its error."""
     why, bound = f"{poll.provider_state}: {poll.error}", await ctx.bound()
     if poll.meaning in (Meaning.BATCH, Meaning.REQUEST):
         state.refusals = 0

@@ -42,7 +42,7 @@ class SubmitState(BaseModel):
     """Submits in a row that did not reach the provider."""
 
     def submit_key(self, task_id: str) -> str:
-        """The name of the last submit, for ever."""
+        """Return the name of the last submit, for ever."""
         return f"{task_id}.{self.submits}"
 
 
@@ -116,7 +116,7 @@ def busy(error: TooBusy, place: str) -> RetryAfter:
 
 
 def unreached(state: SubmitState, error: NotSent) -> Outcome:
-    """The provider took nothing on: ask again in 5 s, 10 s, ..., at most 5 minutes. Uses none of the task's time.
+    """Ask again what the provider did not accept, in 5 s, 10 s, ..., at most 5 minutes. Uses none of the task's time.
 
     Args:
         state: counts it already.
@@ -170,7 +170,7 @@ class CallSession:
         self._paces: WeakKeyDictionary[asyncio.AbstractEventLoop, Paces] = WeakKeyDictionary()
 
     def pace(self, job: ClaimedJob, model: str) -> Pace:
-        """The pace of a job's calls to a model, in this process."""
+        """Return the pace of a job's calls to a model, in this process."""
         paces = self._paces.setdefault(asyncio.get_running_loop(), {})
         if len(paces) >= JOBS_KEPT:
             paces.clear()
@@ -199,7 +199,7 @@ class CallSession:
         return sent
 
     async def job(self, client: Client, job_id: str) -> ClaimedJob:
-        """The job of a lineage.
+        """Return the job of a lineage.
 
         Raises:
             JobGone: there is no such job.
@@ -239,7 +239,7 @@ async def settings_of(client: Client, job_id: str) -> JobSettings:
 
 
 def key_for(provider: str) -> str | None:
-    """The key to a provider, from the environment of who works."""
+    """Return the key to a provider, from the worker's environment."""
     for name in (ANY_KEY, *KEYS.get(provider, ())):
         if os.environ.get(name):
             return os.environ[name]
@@ -247,7 +247,7 @@ def key_for(provider: str) -> str | None:
 
 
 def open_from_environment(settings: JobSettings) -> Provider:
-    """The provider of a job, with the key that is in the environment.
+    """Return the provider of a job, with the key that is in the environment.
 
     Raises:
         LlmError: it cannot be opened.
@@ -294,7 +294,7 @@ def request_of(key: str, payload: ItemPayload) -> Request:
 
 
 async def whole_payload(ctx: Context, payload: ItemPayload) -> ItemPayload:
-    """The payload of an item, read from its blob where the question was too large for a payload."""
+    """Return the payload of an item, read from its blob where the question was too large for a payload."""
     if payload.request is None:
         return payload
     return ItemPayload.model_validate(await ctx.read_blob(payload.request))
@@ -401,7 +401,7 @@ RESULT_BYTES_MAX = 200_000
 
 
 async def stored_result(ctx: Context, result: dict[str, Any]) -> dict[str, Any]:
-    """A result as its task can keep it."""
+    """Return a result as its task can keep it."""
     if _surely_small(result) or len(json.dumps(result)) <= RESULT_BYTES_MAX:
         return result
     blob = await ctx.blob(result)

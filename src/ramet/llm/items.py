@@ -73,7 +73,7 @@ class ItemState(SubmitState):
 
 
 def poll_seconds(age_seconds: float, wanted: float | None = None) -> float:
-    """The pause before the next poll: 5 s, then 1.6 times the last one, at most 5 minutes, a fifth more or less.
+    """Return the pause before the next poll: 5 s, then 1.6 times the last one, at most 5 minutes, a fifth more or less.
 
     Args:
         age_seconds: since the submit. The pauses so far add up to it, so it tells how many there were.
@@ -161,7 +161,7 @@ async def _submit(
 
 
 async def _not_taken(ctx: Context, job: ClaimedJob, model: str, state: ItemState, error: ProviderError) -> Outcome:
-    """The provider certainly has nothing of it."""
+    """Return the outcome after a submit that the provider certainly did not accept."""
     if isinstance(error, Refused):
         return Outcome.fail(f"refused: {error.code}: {error}")
     if isinstance(error, TooBusy):

@@ -203,7 +203,7 @@ def _defaults(wanted: SubmitArguments) -> Defaults:
 
 
 def _template(words: str | None) -> str | None:
-    """A template, read from the file that ``@`` names.
+    """Return a template, read from the file that ``@`` names.
 
     Raises:
         InputError: there is no such file.
@@ -274,7 +274,7 @@ def _priced(
     lines: array[int],
     skipped: list[tuple[int, str]],
 ) -> Iterator[Row]:
-    """The rows; meanwhile each model gets its price, and each row's line is noted."""
+    """Yield the rows; meanwhile each model gets its price, and each row's line is noted."""
     likely = Mode.CHAT if wanted.mode == "auto" else Mode(wanted.mode)
     for row in rows:
         model = row.request.model

@@ -143,7 +143,7 @@ def _names_a_line(error: object) -> bool:
 
 
 def codes_in(error: object) -> Iterator[str]:
-    """The codes of an error, in small letters, the narrowest first."""
+    """Yield the codes of an error, in small letters, the narrowest first."""
     if not isinstance(error, Mapping):
         return
     details = error.get("details")
@@ -154,7 +154,7 @@ def codes_in(error: object) -> Iterator[str]:
 
 
 def code_of(error: object) -> str | None:
-    """The provider's short code of a fault, as it writes it, where there is one."""
+    """Return the provider's short code of a fault, as it writes it, where there is one."""
     if not isinstance(error, Mapping):
         return None
     for name in ("code", "type"):
@@ -165,7 +165,7 @@ def code_of(error: object) -> str | None:
 
 
 def fault_text(error: object, key: str | None) -> str:
-    """The provider's words about a fault: one short line of printable characters, without the key or a part of it."""
+    """Return the provider's words about a fault: one short printable line, without the key or a part of it."""
     message = _message(error)
     words = "" if message.lstrip().startswith("<") else without_key(one_line(message), key)
     words = "".join(character for character in words if character.isprintable())[:WORDS_CHARACTERS_MAX]
@@ -199,7 +199,7 @@ QUEUE_SECONDS_MAX = 300.0
 
 
 def queue_seconds(refusals: int) -> float:
-    """The pause before a batch is sent again that found a queue full: 15 s, then 1.3 times the last one, up to 5 min.
+    """Return the pause before a batch that found a queue full is sent again: 15 s, then 1.3 times as long, up to 5 min.
 
     Args:
         refusals: how many there were in a row.

@@ -69,7 +69,7 @@ Item = tuple[Task, OutputRow]
 
 
 def item_kind(job: Job) -> str:
-    """The kind of a job's questions."""
+    """Return the kind of a job's questions."""
     return BATCH_ITEM if job.settings.mode is Mode.BATCH else ITEM
 
 
@@ -163,7 +163,7 @@ class _Items:
             self._kept.popitem(last=False)
 
     async def _prompt_of(self, task: Task) -> str:
-        """The words of the only message there is beside the system's, or the conversation as JSON."""
+        """Return the words of the only message there is beside the system's, or the conversation as JSON."""
         payload = task.payload
         if payload.get("request") is not None:
             payload = await self._client.blob(payload["request"], self._job.job_id)
@@ -174,7 +174,7 @@ class _Items:
         return json.dumps(messages, ensure_ascii=False)
 
     async def _lanes(self) -> dict[str, str]:
-        """The stage of each lane."""
+        """Return the stage of each lane."""
         page = await self._client.tasks(tracking_id=self._job.job_id, kind=BATCH)
         return {task.id: task.stage or "" for task in page.tasks}
 

@@ -58,7 +58,7 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """A schema in canonical JSON.
+    """Return a schema in canonical JSON.
 
     Raises:
         WrongSchema: it holds what JSON has not, or nests for ever.
@@ -71,7 +71,7 @@ def schema_text(schema: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=64)
 def opened(text: str) -> Any:
-    """The validator of a schema in canonical JSON; a rejected one is not remembered.
+    """Return the validator of a schema in canonical JSON; a rejected one is not remembered.
 
     Raises:
         WrongSchema, ExtraMissing: as for :func:`check_schema`.
@@ -88,7 +88,7 @@ def opened(text: str) -> Any:
 
 
 def build(schema: Mapping[str, Any]) -> Any:
-    """A validator that fetches nothing.
+    """Return a validator that fetches nothing.
 
     Raises:
         WrongSchema: it is not a valid JSON Schema.
@@ -105,7 +105,7 @@ def build(schema: Mapping[str, Any]) -> Any:
 
 
 def shortened(text: str, most: int = 240) -> str:
-    """A text with its middle left out where it is long."""
+    """Return a text with its middle left out where it is long."""
     return text if len(text) <= most else f"{text[: most * 2 // 3]} ... {text[-most // 3 :]}"
 
 

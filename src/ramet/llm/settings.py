@@ -121,7 +121,7 @@ class JobSettings(BaseModel):
         return f"{self.provider}@{urlsplit(self.base_url).netloc.rpartition('@')[2]}"
 
     def resource(self, model: str, of: str) -> str:
-        """The bucket of a model: ``of`` is ``requests``, ``tokens``, ``polls`` or ``batches``."""
+        """Return the bucket of a model: ``of`` is ``requests``, ``tokens``, ``polls`` or ``batches``."""
         return f"llm:{self.place}:{model}:{of}"
 
 
@@ -154,7 +154,7 @@ PAYLOAD_BYTES_MAX = 200_000
 
 
 def item_payload(request: Request, repairs: int | None = None) -> ItemPayload:
-    """A question as the payload of its item; ``repairs`` as there."""
+    """Return a question as the payload of its item; ``repairs`` as there."""
     payload = ItemPayload.model_validate(
         {
             "model": request.model,

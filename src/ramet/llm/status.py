@@ -147,7 +147,7 @@ class JobStatus:
 
 
 async def status_of(client: Client, job: Job, *, now: float | None = None) -> JobStatus:
-    """A job's status from what is stored."""
+    """Return a job's status from what is stored."""
     now = time.time() if now is None else now
     items = await _items(client, job)
     totals = await client.read(
@@ -196,7 +196,7 @@ async def _wait(client: Client, job: Job, now: float) -> JobWait | None:
 
 
 async def _next_slot(client: Client, job: Job, kind: str, now: float) -> JobWait | None:
-    """The next slot of the poller, where tasks of a job are due and nothing takes them now."""
+    """Return the next slot of the poller, where tasks of a job are due and nothing takes them now."""
     schedule = await client.schedules.get(SCHEDULE)
     if schedule is None or schedule.next_at <= now or schedule.state != "active":
         return None
@@ -212,7 +212,7 @@ async def _first_failure(client: Client, job: Job) -> str | None:
 
 
 def state_of(job: Job, items: dict[ItemState, int]) -> str:
-    """A job succeeded when all its items did, and partly when some of them did; it failed when none did."""
+    """Return the state of a job: succeeded if all its items did, partly if some of them did, failed if none did."""
     state = job.lineage.state
     if state in ("cancelled", "paused"):
         return state

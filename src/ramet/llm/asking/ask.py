@@ -257,7 +257,7 @@ def checked_model(
 
 
 def _checked(schema: Schema | None) -> tuple[Mapping[str, Any] | None, Callable[[str], Any] | None]:
-    """The JSON Schema that is sent, and what makes a value of the text."""
+    """Return the JSON Schema that is sent, and what makes a value of the text."""
     if schema is None:
         return None, None
     if isinstance(schema, Mapping):

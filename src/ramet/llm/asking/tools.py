@@ -160,7 +160,7 @@ def _kind_name(kind: Kind) -> str:
 
 
 def _spawn_tool(kind: Kind) -> Tool:
-    """A tool with which the model spawns a kind: its arguments are the payload."""
+    """Return a tool with which the model spawns a kind: its arguments are the payload."""
     name = _kind_name(kind)
     payload = _payload_type(kind)
     of_object = isinstance(payload, type) and issubclass(payload, BaseModel)
@@ -183,7 +183,7 @@ def _spawn_tool(kind: Kind) -> Tool:
 
 
 def _payload_type(kind: Kind) -> Any:
-    """The type of a kind's payload, as its handler's second parameter says; of several parameters a model of them."""
+    """Return the type of a kind's payload, the type of its handler's second parameter; a model of several."""
     if isinstance(kind, str):
         return Any
     parameters = list(inspect.signature(kind).parameters.values())[1:]

@@ -74,7 +74,7 @@ def _tell_idle(client: Client, *, served: bool) -> None:
 
 
 async def _slots(client: Client) -> list[dict[str, Any]]:
-    """The last slots of the schedule, and how deep each chain went."""
+    """Return the last slots of the schedule, and how deep each chain went."""
     try:
         found = await client.schedules.slots(SCHEDULE, limit=SLOTS_SHOWN)
     except StoreError:

@@ -82,7 +82,7 @@ def resume(*, job: str, max_cost: int | None, retry_failed: bool, work: bool, da
 
 
 async def _revive(client: Client, job: Job) -> int:
-    """New attempts for items that ended without an answer, then for the lanes that send them."""
+    """Revive items that ended without an answer, then the lanes that send them."""
     seconds = job.settings.limits.lineage_seconds
     states = ["failed", "skipped", "cancelled"]
     if job.lineage.state in ("cancelled", "failed"):

@@ -39,7 +39,7 @@ def in_nano_dollars(ctx: click.Context, param: click.Parameter, value: str | Non
 
 
 async def job_of(client: Client, name: str) -> Job:
-    """A job that was not deleted.
+    """Return a job that was not deleted.
 
     Raises:
         JobNotFound: there is none of this name, or none any more.

@@ -43,7 +43,7 @@ def costs_nothing(status: JobStatus) -> bool:
 
 
 def summary(status: JobStatus) -> str:
-    """A job in one line."""
+    """Return a job in one line."""
     parts = [f"{status.done:,}/{status.total:,} items", *_live_parts(status)]
     return " · ".join(parts)
 
@@ -98,7 +98,7 @@ class BarView:
         self._live.start()
 
     def look(self, status: JobStatus) -> None:
-        """A moment later."""
+        """Draw the present status."""
         self._words.plain = " · ".join(_live_parts(status))
         self._progress.update(self._bar, completed=status.done, total=status.total)
 

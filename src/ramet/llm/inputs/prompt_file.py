@@ -58,7 +58,7 @@ def read_rows(
     bytes_max: int = BYTES_MAX,
     skip: SkipBad | None = None,
 ) -> Iterator[Row]:
-    """The rows of a file, in its order.
+    """Return the rows of a file, in its order.
 
     Args:
         path: a file in UTF-8, packed by gzip or Zstandard or not; a Parquet file; a data set on disk; ``-``: standard
@@ -86,7 +86,7 @@ def read_rows(
 def read_records(
     rows: Any, defaults: Defaults, *, bytes_max: int = BYTES_MAX, skip: SkipBad | None = None, first: int = 0
 ) -> Iterator[Row]:
-    """The rows of a table in memory, or of an iterator.
+    """Return the rows of a table in memory, or of an iterator.
 
     Args:
         rows: as :func:`ramet.llm.inputs.sources.records_of` takes them.
@@ -129,7 +129,7 @@ class _Reading:
         """Line of each row without an id, by place; 0 for a row with one."""
 
     def rows(self, records: Iterator[Record]) -> Iterator[Row]:
-        """The rows."""
+        """Yield the rows."""
         with closing(_generator(records)) as found:
             for line, record in found:
                 try:
@@ -157,7 +157,7 @@ class _Reading:
         return Row(self._first + at, line, row_id, request, columns)
 
     def _line_of(self, row_id: str, line: int, *, given: bool) -> int | None:
-        """The line of an earlier row of this id."""
+        """Return the line of an earlier row of this id."""
         if row_id.isascii() and row_id.isdigit() and len(row_id) < 19:
             at = int(row_id) - 1 - self._first
             if 0 <= at < len(self._unnamed) and self._unnamed[at] and str(at + 1 + self._first) == row_id:
@@ -174,7 +174,7 @@ class _Reading:
 
 
 def _generator(records: Iterator[Record]) -> Generator[Record]:
-    """The records, as what can be closed."""
+    """Return the records, as what can be closed."""
     if isinstance(records, Generator):
         return records
     return (one for one in records)

@@ -181,7 +181,7 @@ def estimate(
 
 
 def _calls(models: Iterable[ModelPart], mode: Mode, caps: Capabilities) -> int:
-    """The fewest calls that a job takes; a batch asks one model."""
+    """Return the fewest calls that a job takes; a batch asks one model."""
     if mode is Mode.CHAT:
         return sum(part.questions for part in models)
     return sum(2 * math.ceil(part.questions / caps.items_max) for part in models)

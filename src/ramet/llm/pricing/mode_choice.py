@@ -100,7 +100,7 @@ def _item_seconds(mode: Mode, caps: Capabilities, seconds: float) -> float:
 def _chosen(
     backlog: int, rate: float, caps: Mapping[Mode, Capabilities], free: bool, latency_seconds: float | None
 ) -> tuple[Mode, str]:
-    """The mode, and why."""
+    """Return the mode, and why."""
     if len(caps) == 1:
         [only] = caps
         return only, f"{only}: this provider has no other mode"
@@ -135,7 +135,7 @@ def _rate(requests_per_second: float) -> float:
 
 
 def span(seconds: float) -> str:
-    """A duration in its largest fitting unit."""
+    """Return a duration in its largest fitting unit."""
     for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 259_200)):
         if seconds < under:
             return f"{seconds / size:,.3g} {unit}"

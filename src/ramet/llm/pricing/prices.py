@@ -56,7 +56,7 @@ class Price:
     """Price by service tier, ``flex`` or ``priority``, where the list has it."""
 
     def of(self, request: Request) -> Price:
-        """The price of a request: of its service tier."""
+        """Return the price of a request: of its service tier."""
         return self.of_tier.get(str(request.parameters.get("service_tier")), self)
 
     @property
@@ -65,14 +65,14 @@ class Price:
         return not any((self.input, self.cached, self.output, self.written, *self.tiers))
 
     def rates(self, input_tokens: int) -> Tier:
-        """The tier that a call of so much input is billed by."""
+        """Return the tier that a call of so much input is billed by."""
         for tier in reversed(self.tiers):
             if input_tokens > tier.start:
                 return tier
         return Tier(0, self.input, self.cached, self.output, self.written)
 
     def dearest(self, input_tokens: int) -> tuple[int, int]:
-        """The highest price of input and of output that a call of at most so much input can be billed by."""
+        """Return the highest price of input and of output that a call of at most so much input can be billed by."""
         if not self.tiers:
             return max(self.input, self.cached, self.written), self.output
         within = [self.rates(0), *(tier for tier in self.tiers if input_tokens > tier.start)]
@@ -93,13 +93,13 @@ class Price:
 
 
 def billed_by(price: Price, discount: float) -> tuple[Price, float]:
-    """The price and factor of a call: a batch has the provider's own batch prices where those are known."""
+    """Return the price and factor of a call: a batch has the provider's own batch prices where those are known."""
     return (price.in_batch, 1.0) if discount < 1.0 and price.in_batch is not None else (price, discount)
 
 
 @lru_cache(maxsize=64)
 def _factor(discount: float) -> tuple[int, int]:
-    """The factor as it is written: 0.1 is a tenth, not the binary number nearest to it."""
+    """Return the factor as it is written: 0.1 is a tenth, not the binary number nearest to it."""
     exact = Fraction(str(discount))
     if exact < 0:
         raise ValueError(f"a discount of {discount}: give the factor on the price, 0 to 1")
@@ -157,7 +157,7 @@ def reserve_amount(request: Request, price: Price, discount: float = 1.0) -> int
 def price_of(
     model: str, provider: str, given: str | None = None, *, base_url: str | None = None, now: datetime | None = None
 ) -> Price:
-    """The price of a model.
+    """Return the price of a model.
 
     Args:
         provider: ``openai``, ``anthropic``, ...
@@ -193,7 +193,7 @@ def price_of(
 
 
 def given_price(text: str) -> Price:
-    """The price that a user typed: ``IN:OUT[:CACHED]``, dollars per million tokens; ``0``: nothing costs anything.
+    """Return the price that a user typed: ``IN:OUT[:CACHED]``, dollars per million tokens; ``0`` for none.
 
     Raises:
         LlmError: it is none.
@@ -266,7 +266,7 @@ def _tiers(value: Any) -> Sequence[Any]:
 
 
 def _dearest(listed: Sequence[Any], start: int | None) -> Tier:
-    """The highest prices of calls above a start, each kind of token for itself."""
+    """Return the highest prices of calls above a start, each kind of token for itself."""
 
     def most(*names: str) -> int:
         return max((_nano(_at(getattr(item, name), start)) for item in listed for name in names
@@ -279,7 +279,7 @@ def _dearest(listed: Sequence[Any], start: int | None) -> Tier:
 
 
 def _at(value: Any, start: int | None) -> Decimal:
-    """A price of the list for calls of more than ``start`` input tokens."""
+    """Return a price of the list for calls of more than ``start`` input tokens."""
     tiers = [tier for tier in _tiers(value) if start is not None and tier.start <= start]
     found: Decimal = max(tiers, key=lambda tier: tier.start).price if tiers else getattr(value, "base", value)
     return found

@@ -35,12 +35,12 @@ _CUSTOM_ID = re.compile(r"[A-Za-z0-9_-]{64}")
 
 
 def mark_of(submit_key: str) -> str:
-    """The same for the same submit key; 126 bits."""
+    """Return the mark of a submit key: always the same, 126 bits."""
     return _text(hashlib.sha256(submit_key.encode()).digest())[:MARK_CHARACTERS]
 
 
 def name_of(key: str, mark: str) -> str:
-    """The ``custom_id`` of a request.
+    """Return the ``custom_id`` of a request.
 
     Raises:
         Refused: the key is not 64 hexadecimal digits.
@@ -51,7 +51,7 @@ def name_of(key: str, mark: str) -> str:
 
 
 def read_name(name: object) -> tuple[str, str] | None:
-    """The key and the mark in a ``custom_id``; None for one that is not ours."""
+    """Return the key and the mark in a ``custom_id``; None for one that is not ours."""
     if not isinstance(name, str) or _CUSTOM_ID.fullmatch(name) is None:
         return None
     try:
@@ -172,7 +172,7 @@ class AnthropicBatches:
                     yield read_result(found[0], result)
 
     async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
-        """The batch that was submitted under a key; see `Provider`.
+        """Return the batch that was submitted under a key; see `Provider`.
 
         Args:
             submit_key: which.
@@ -207,7 +207,7 @@ class AnthropicBatches:
         self._marks[remote_id] = mark
 
     async def _listed(self, seconds: float, submitted_at: float | None) -> AsyncGenerator[tuple[str, bool], None]:
-        """The id of every batch that may be the one, the newest first, and whether it has ended."""
+        """Yield the id of every batch that may be the one, the newest first, and whether it has ended."""
         after: dict[str, Any] = {}
         while True:
 
@@ -231,7 +231,7 @@ class AnthropicBatches:
             after = last
 
     async def _first_mark(self, remote_id: str, seconds: float) -> str:
-        """The mark in the first result of a batch that ended; empty where it is none of ours."""
+        """Return the mark in the first result of a batch that ended; empty where it is none of ours."""
         async with aclosing(self._lines(remote_id, seconds)) as lines:
             async for name, _ in lines:
                 found = read_name(name)

@@ -34,7 +34,7 @@ _CUT = {
 
 
 def read_message(key: str, body: Mapping[str, Any]) -> Answer:
-    """The answer in a message."""
+    """Return the answer in a message."""
     content, reason = body.get("content"), body.get("stop_reason")
     if body.get("type") != "message" or not isinstance(content, list) or not isinstance(reason, str):
         return unreadable(key, "the answer is not a message")
@@ -68,13 +68,13 @@ def _is_call(block: object) -> bool:
 
 
 def _chat_call(block: Mapping[str, Any]) -> dict[str, Any]:
-    """The use of a tool as chat completions write it."""
+    """Return the use of a tool as chat completions write it."""
     arguments = json.dumps(block.get("input") or {}, ensure_ascii=False)
     return {"id": block.get("id"), "type": "function", "function": {"name": block.get("name"), "arguments": arguments}}
 
 
 def read_result(key: str, result: object) -> Answer:
-    """The answer in one ``result`` of a batch: a message, an error, or that it was not asked any more."""
+    """Return the answer in one ``result`` of a batch: a message, an error, or that it was not asked any more."""
     kind = result.get("type") if isinstance(result, Mapping) else None
     if kind == "canceled":
         return Answer(key, AnswerState.CANCELLED, error="it was cancelled at the provider", code="cancelled")
@@ -127,7 +127,7 @@ def anthropic_fault(
 
 
 def rates_from(headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
-    """The limits in ``anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}``; maybe none.
+    """Return the limits in ``anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}``; maybe none.
 
     Of tokens it is the limit that is narrowest just now. A reset is compared with the answer's own ``date``, so that a
     wrong clock here does no harm.

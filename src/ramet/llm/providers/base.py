@@ -136,7 +136,7 @@ class Answer(NamedTuple):
         return self.meaning in (Meaning.AGAIN, Meaning.BUSY)
 
     def details(self) -> dict[str, Any]:
-        """The answer beside its text: those of the fields from ``finish_reason`` to ``embedding`` that it has."""
+        """Return the answer beside its text: the fields from ``finish_reason`` to ``embedding`` that it has."""
         found = {name: getattr(self, name) for name in ANSWER_DETAILS}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value}
 
@@ -265,7 +265,7 @@ class Provider(Protocol):
         ...
 
     async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
-        """The remote id of what was submitted under a key; None when the provider has none such.
+        """Return the remote id of what was submitted under a key; None when the provider does not have it.
 
         Args:
             submitted_at: when that submit began, Unix seconds: for providers that can tell only what is not older.

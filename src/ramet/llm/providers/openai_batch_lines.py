@@ -35,7 +35,7 @@ logger = own_logger(__name__)
 
 
 def request_line(request: Request, endpoint: str, limit_name: str) -> bytes:
-    """The line of a batch that asks one question, with its line break.
+    """Return the line of a batch that asks one question, with its line break.
 
     Raises:
         Refused: the request has a parameter that is not sent on.
@@ -75,7 +75,7 @@ def write_lines(requests: Sequence[Request], file: BinaryIO, endpoint: str, limi
 
 
 async def lines_of(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines in a stream of bytes, without their line breaks; one longer than `LINE_BYTES_MAX` is left out.
+    """Yield the lines in a stream of bytes, without their line breaks; one longer than `LINE_BYTES_MAX` is left out.
 
     A line ends at ``\\n`` only: JSON may hold the other characters that Python counts as line breaks.
     """
@@ -111,7 +111,7 @@ def _parsed(line: bytes) -> Any:
 
 
 def read_line(line: bytes) -> Answer | None:
-    """The answer in a line of a batch's output or error file; None where its request cannot be known."""
+    """Return the answer in a line of a batch's output or error file; None where its request cannot be known."""
     told_line = _parsed(line)
     if not isinstance(told_line, dict) or not isinstance(told_line.get("custom_id"), str):
         key = _KEY.search(line)

@@ -125,7 +125,7 @@ def _without(body: object, secret: str) -> object:
 
 
 def _error_in(content: bytes) -> object:
-    """The ``error`` object of an answer other than 2xx, else its JSON, else its text."""
+    """Return the ``error`` object of an answer other than 2xx, else its JSON, else its text."""
     try:
         found = json.loads(content)
     except ValueError:
@@ -263,7 +263,7 @@ class OpenAIBackground:
                 raise
 
     async def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
-        """The one answer, if it ended; its key is known where the server keeps metadata, else empty. See `Provider`."""
+        """Yield the one answer, if it ended; its key is empty where the server keeps no metadata. See `Provider`."""
         try:
             reply = await self._retrieve(remote_id, seconds)
         except NotFound as error:

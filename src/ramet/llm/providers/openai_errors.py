@@ -64,7 +64,7 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 def _number(text: str) -> float | None:
-    """A number of digits, as RFC 9110 has it, or of digits with a fraction, as some servers send; nothing else."""
+    """Return a number of digits (RFC 9110), or of digits with a fraction, as some servers send; else None."""
     text = text.strip()
     if len(text) > 15 or re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) is None:
         return None
@@ -155,7 +155,7 @@ def fault_of(
 
 
 def _speaks_of_file(body: object) -> bool:
-    """A batch of a file that was just uploaded can be refused since the file is not to be seen everywhere yet."""
+    """Return whether a batch was refused since its file, just uploaded, is not visible everywhere yet."""
     if not isinstance(body, Mapping):
         return False
     words = str(body.get("message", "")).lower()

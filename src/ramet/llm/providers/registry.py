@@ -73,7 +73,7 @@ def open_provider(
     strict: bool = False,
     gateway: Gateway | None = None,
 ) -> Provider:
-    """A provider that is ready for calls; none is made yet. Belongs to the running event loop; close it.
+    """Return a provider that is ready for calls; none is made yet. Belongs to the running event loop; close it.
 
     Args:
         name: ``openai``, for OpenAI and every server that speaks its API; ``anthropic``.

@@ -111,7 +111,7 @@ class Caller:
     async def translated(
         self, seconds: float, sending: Sending | None = None, *, submit: bool = False, batch: bool = False
     ) -> AsyncIterator[Any]:
-        """The SDK's errors in this pipeline's words; gives the SDK's ``timeout``."""
+        """Translate the SDK's errors into this pipeline's; provide the SDK's ``timeout``."""
         if seconds <= 0:
             raise NotSent(f"there was no time left to ask {self.host}")
         httpx = import_extra("httpx2", LLM_EXTRA)
@@ -160,7 +160,7 @@ class Caller:
 
 
 def checked_host(url: str) -> str:
-    """The host and port of an address that calls can go to.
+    """Return the host and port of an address that calls can go to.
 
     Raises:
         LlmError: it is not an http or https address, or has a user name or password in it.
@@ -209,7 +209,7 @@ class AnswersAtOnce:
 
 
 def submission(answer: Answer, reply: Reply, submit_key: str, host: str) -> Submission:
-    """Result of a call.
+    """Return the result of a call.
 
     Raises:
         Ambiguous: it was answered, and the answer is unknown.

@@ -74,7 +74,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 def open_http_client(sending: ContextVar[Sending | None]) -> httpx2.AsyncClient:
-    """The client that the SDK calls through."""
+    """Return the client that the SDK calls through."""
     return httpx2.AsyncClient(
         transport=BoundedTransport(sending),
         headers={"Accept-Encoding": "identity"},

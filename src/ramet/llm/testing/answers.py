@@ -48,7 +48,7 @@ class Outcome:
 
 
 def chat_ask(body: Mapping[str, Any]) -> Ask:
-    """The request in the body of a chat completion.
+    """Return the request in the body of a chat completion.
 
     Raises:
         ValueError: it is none.
@@ -60,7 +60,7 @@ def chat_ask(body: Mapping[str, Any]) -> Ask:
 
 
 def response_ask(body: Mapping[str, Any]) -> Ask:
-    """The request in the body of a response.
+    """Return the request in the body of a response.
 
     Raises:
         ValueError: it is none.
@@ -118,12 +118,12 @@ _STATUSES = {"server_error": 500, "rate_limit_exceeded": 429, "insufficient_quot
 
 
 def status_of(code: str | None) -> int:
-    """The status that an error of this code is answered with."""
+    """Return the status that an error of this code is answered with."""
     return _STATUSES.get(code or "", 400)
 
 
 def answer_text(ask: Ask) -> str:
-    """The words of an answer."""
+    """Return the words of an answer."""
     if "answer" in ask.marks:
         return ask.marks["answer"]
     if "invalid" in ask.marks:
@@ -135,12 +135,12 @@ def answer_text(ask: Ask) -> str:
 
 
 def tokens(text: str) -> int:
-    """A made-up count: four bytes are a token, and there is at least one."""
+    """Return a made-up count: four bytes are a token, and there is at least one."""
     return max(1, len(text.encode()) // BYTES_PER_TOKEN)
 
 
 def instance(schema: Any, root: Any, word: str, depth: int = 0) -> Any:
-    """A value that fits a JSON Schema, as far as the stand-in understands it."""
+    """Return a value that fits a JSON Schema, as far as the stand-in understands it."""
     if not isinstance(schema, Mapping) or depth > 20:
         return None
     if "$ref" in schema:
@@ -168,7 +168,7 @@ TOOL_NAME = "look_up"
 
 
 def completion(id: str, created: int, model: str, outcome: Outcome) -> dict[str, Any]:
-    """A ``chat.completion``."""
+    """Return a ``chat.completion``."""
     reason = "stop"
     if outcome.state == "incomplete":
         reason = "content_filter" if outcome.code == "content_filter" else "length"
@@ -194,7 +194,7 @@ def completion(id: str, created: int, model: str, outcome: Outcome) -> dict[str,
 
 
 def response(id: str, created: float, request: Mapping[str, Any], status: str, outcome: Outcome) -> dict[str, Any]:
-    """A ``response`` in a state; its output and usage are there once it ended."""
+    """Return a ``response`` in a state; its output and usage are there once it ended."""
     done = status in ("completed", "incomplete")
     text = dict(request.get("text") or {})
     text.setdefault("format", {"type": "text"})

@@ -39,7 +39,7 @@ class Journal:
         self._lock = threading.Lock()
 
     def add(self, *entries: Entry) -> None:
-        """Accepted."""
+        """Add what was accepted."""
         with self._lock:
             self._entries.update((entry.id, entry) for entry in entries)
 

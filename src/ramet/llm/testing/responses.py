@@ -58,13 +58,13 @@ class Responses:
             return self._shown(kept, kept.ended or "queued")
 
     def marks(self, id: str) -> Mapping[str, str]:
-        """The marks of a response's prompt; none of one that is not known."""
+        """Return the marks of a response's prompt; none of one that is not known."""
         with self._lock:
             kept = self._kept.get(id)
             return {} if kept is None else kept.ask.marks
 
     def request_of(self, id: str) -> Mapping[str, Any]:
-        """The body that a response was asked for with.
+        """Return the body that a response was asked for with.
 
         Raises:
             KeyError: it is not known.

@@ -88,7 +88,7 @@ class Script:
 
 
 def script_from(values: Mapping[str, Any]) -> Script:
-    """A script out of JSON.
+    """Return a script out of JSON.
 
     Raises:
         ValueError: it has a name that no script has.
@@ -118,12 +118,12 @@ class Fault:
 
 
 def marks_in(text: str) -> dict[str, str]:
-    """The marks of a prompt: name -> words. The last one of a name counts."""
+    """Return the marks of a prompt: name -> words. The last one of a name counts."""
     return {name: words or "" for name, words in _MARK.findall(text)} if "[[" in text else {}
 
 
 def without_marks(text: str) -> str:
-    """A prompt without its marks."""
+    """Return a prompt without its marks."""
     return " ".join(_MARK.sub(" ", text).split())
 
 

@@ -228,11 +228,11 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """A call that only looks."""
+        """Answer a call that only reads."""
         self._route("GET")
 
     def do_POST(self) -> None:
-        """A call that changes something."""
+        """Answer a call that changes something."""
         self._route("POST")
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -398,7 +398,7 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(Fault("429", f"{wait:.3f}"))
 
     def _meet(self, on: str, whose: str, marks: Mapping[str, str]) -> None:
-        """The fault of this call: one that comes before it is accepted ends it here."""
+        """Apply the fault of this call: one that comes before it is accepted ends it here."""
         self._fault = self._world.faults.next(on, whose, marks)
         self._suffer(self._fault)
 
@@ -449,7 +449,7 @@ class Handler(BaseHTTPRequestHandler):
         raise _CallAnswered
 
     def _read(self) -> bytes:
-        """The call's body."""
+        """Return the call's body."""
         length = int(self.headers.get("content-length") or 0)
         if length > _BODY_BYTES_MAX:
             self.close_connection = True
