@@ -227,9 +227,9 @@ HOSTILE: list[tuple[dict[str, Any], str]] = [
     (chain(20, "allOf"), "could look at one value"),
     (chain(200), "refers from definition to definition over 120 times"),
     (nested(61), "nests deeper than 60 levels"),
-    (nested(3_000), "is no JSON"),
+    (nested(3_000), "is not JSON"),
     ({"description": "x" * 70_000}, "has 70,018 bytes, over 65,536"),
-    ({"maximum": float("inf")}, "is no JSON"),
+    ({"maximum": float("inf")}, "is not JSON"),
 ]
 
 

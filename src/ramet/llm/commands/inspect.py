@@ -70,7 +70,7 @@ async def _show_all(client: Client, as_json: bool) -> None:
 def _tell_idle(client: Client, *, served: bool) -> None:
     if not served:
         words = shlex.join(["ramet", "llm", "work", *database_words(client.place, default=DATABASE)])
-        click.echo(f"\nnobody works on jobs just now: {words}")
+        click.echo(f"\nno worker serves jobs now: {words}")
 
 
 async def _slots(client: Client) -> list[dict[str, Any]]:

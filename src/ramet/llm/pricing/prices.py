@@ -71,7 +71,7 @@ class Price:
                 return tier
         return Tier(0, self.input, self.cached, self.output, self.written)
 
-    def dearest(self, input_tokens: int) -> tuple[int, int]:
+    def highest(self, input_tokens: int) -> tuple[int, int]:
         """Return the highest price of input and of output that a call of at most so much input can be billed by."""
         if not self.tiers:
             return max(self.input, self.cached, self.written), self.output
@@ -132,8 +132,8 @@ def cost_of(usage: TokenUsage, price: Price, discount: float = 1.0) -> int:
 def bound(input_tokens: int, output_tokens: int, price: Price, discount: float = 1.0) -> int:
     """Return the most that a call of at most these tokens can cost, nano-dollars."""
     held, factor = billed_by(price, discount)
-    dearest_input, dearest_output = held.dearest(input_tokens)
-    return amount(input_tokens * dearest_input + output_tokens * dearest_output, factor)
+    highest_input, highest_output = held.highest(input_tokens)
+    return amount(input_tokens * highest_input + output_tokens * highest_output, factor)
 
 
 DOLLARS_MAX = 1_000_000
@@ -256,7 +256,7 @@ def _price(listed: Sequence[Any], source: str, *, embeds: bool = False) -> Price
         ):
             return None
     starts = sorted({tier.start for item in listed for value in vars(item).values() for tier in _tiers(value)})
-    first, *others = [_dearest(listed, start) for start in (None, *starts)]
+    first, *others = [_highest(listed, start) for start in (None, *starts)]
     audio = max((_nano(_at(item.input_audio_mtok, None)) for item in listed if item.input_audio_mtok), default=0)
     return Price(first.input, first.cached, first.output, source, first.written, tuple(others), audio=audio)
 
@@ -265,7 +265,7 @@ def _tiers(value: Any) -> Sequence[Any]:
     return getattr(value, "tiers", ())
 
 
-def _dearest(listed: Sequence[Any], start: int | None) -> Tier:
+def _highest(listed: Sequence[Any], start: int | None) -> Tier:
     """Return the highest prices of calls above a start, each kind of token for itself."""
 
     def most(*names: str) -> int:
