@@ -5,7 +5,8 @@
     python -m benchmarks.pages_at_scale --folder /tmp/large --only tasks
 
 The dashboard is served as ``ramet dashboard`` serves it and asked over HTTP. The addresses come from its router, so a
-new page is measured or named as missing. Ends with 1 when an answer is no 200, or takes over 200 ms at the median.
+new page is measured or named as missing. Ends with 1 when an answer is not 200, or takes over 200 ms at the median
+(300 of a timeline).
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ from urllib.parse import quote, urlencode
 from starlette.routing import Route
 
 from benchmarks.dashboard import dashboard
+from benchmarks.engine.processes import cpu_seconds
 from benchmarks.large_world import add_options, address_of, made, store_at
 from ramet.web.access import Access
 from ramet.web.actions import ACTIONS
 from ramet.web.application import make_application
 
 MOST_MS = 200.0
+TIMELINE_MOST_MS = 300.0
+"""Of the timeline of a lineage of 100,000 tasks."""
 TIMES = 15
 WORST = 20
 Query = dict[str, str]
@@ -47,6 +51,18 @@ class Known(NamedTuple):
 
 
 QUERIES: dict[str, tuple[Query, ...]] = {
+    "/": ({}, {"window": "24h"}, {"window": "7d"}),
+    "/overview": ({}, {"window": "24h"}, {"window": "7d"}),
+    "/settings": ({}, {"find": "retries"}),
+    "/bulk": (
+        {"act": "retry", "kind": "page"},
+        {"act": "retry", "kind": "page", "since": "2h"},
+        {"act": "retry", "error": "HTTP 404", "tracking_id": "large"},
+        {"act": "retry", "error": "nothing has this error"},
+        {"act": "cancel", "kind": "held"},
+        {"act": "exclude", "state": "failed", "tracking_id": "large"},
+        {"act": "cancel", "task": "large/3/7"},
+    ),
     "/lineages": ({}, {"state": "running"}, {"limit": "200"}),
     "/lineages/{tracking_id:path}": ({}, {"only": "failed"}, {"only": "slow"}),
     "/lineages/{tracking_id:path}/timeline": ({}, {"only": "failed"}, {"only": "slow"}),
@@ -97,7 +113,16 @@ QUERIES: dict[str, tuple[Query, ...]] = {
     "/timeline": ({"tracking_id": "large"}, {"tracking_id": "large", "only": "slow"}),
     "/lineage": ({"tracking_id": "large"},),
     "/calls": ({"task_id": "large/3/7"}, {"task_id": "dear/1"}),
-    "/search": ({"q": "large/3/7"}, {"q": "large"}, {"q": "line"}, {"q": "nothing"}),
+    "/search": (
+        {"q": "large/3/7"},
+        {"q": "large"},
+        {"q": "line"},
+        {"q": "nothing"},
+        {"q": "404"},
+        {"q": "page"},
+        {"q": "title", "payloads": "1"},
+        {"q": "nothing", "payloads": "1"},
+    ),
     "/act/{name}": (
         {"tracking_id": "large"},
         {"task_id": "large"},
@@ -120,6 +145,8 @@ def paths() -> list[str]:
     """Every address that is asked with GET, as the router writes it."""
     application = make_application(None, Access())  # type: ignore[arg-type]  # only its routes are looked at
     found = [route.path for route in application.routes if isinstance(route, Route) and "GET" in (route.methods or ())]
+    # Nothing of a product is in this database: its pages say so.
+    found = [path for path in found if not path.startswith(("/products", "/live/products"))]
     document = application.state.api.openapi()["paths"]
     found += [f"/api{path}" for path, methods in document.items() if "get" in methods]
     return [*found, "/api/openapi.json", "/static/live.js", "/static/app.css"]
@@ -180,6 +207,8 @@ class Measured(NamedTuple):
     status: int
     median_ms: float
     p95_ms: float
+    cpu_ms: float
+    """Processor time of the dashboard for one answer: steady on a busy machine. A server of a database is not in it."""
     characters: int
 
     @property
@@ -187,14 +216,21 @@ class Measured(NamedTuple):
         """Whether it answers, and soon enough. A search may lead on; the page of an action may have nothing to do."""
         led_on = self.address.startswith("/search") and self.status == 303
         answers = led_on or self.status == 200 or (self.address.startswith("/act/") and 400 <= self.status < 500)
-        return answers and self.median_ms <= MOST_MS
+        return answers and self.median_ms <= self.most_ms
+
+    @property
+    def most_ms(self) -> float:
+        """How long it may take."""
+        return TIMELINE_MOST_MS if "timeline" in self.address else MOST_MS
 
 
-def measured(connection: HTTPConnection, address: str, times: int) -> tuple[Measured, str]:
+def measured(connection: HTTPConnection, address: str, times: int, pid: int) -> tuple[Measured, str]:
     """Ask several times, after a first time that does not count; also what came back."""
     first = ask(connection, address)
-    took = sorted(ask(connection, address).took_ms for _ in range(times if first.status == 200 else 1))
-    found = Measured(address, first.status, statistics.median(took), took[int(0.95 * len(took))], len(first.body))
+    times, used = times if first.status == 200 else 1, cpu_seconds(pid)
+    took = sorted(ask(connection, address).took_ms for _ in range(times))
+    cpu = 1_000 * (cpu_seconds(pid) - used) / times
+    found = Measured(address, first.status, statistics.median(took), took[int(0.95 * times)], cpu, len(first.body))
     return found, first.body
 
 
@@ -212,14 +248,14 @@ def next_page(address: str, body: str) -> str | None:
     return None
 
 
-def asked(wanted: Iterable[str], connection: HTTPConnection, times: int) -> Iterator[Measured]:
+def asked(wanted: Iterable[str], connection: HTTPConnection, times: int, pid: int) -> Iterator[Measured]:
     """Every address, and after each the page behind it."""
     for address in wanted:
-        found, body = measured(connection, address, times)
+        found, body = measured(connection, address, times, pid)
         yield found
         following = next_page(address, body) if found.status == 200 and not address.startswith("/live") else None
         if following is not None:
-            yield measured(connection, following, times)[0]
+            yield measured(connection, following, times, pid)[0]
 
 
 async def known_of(address: str, tasks: int) -> Known:
@@ -246,7 +282,8 @@ async def known_of(address: str, tasks: int) -> Known:
 def shown(one: Measured) -> Measured:
     """Print a row of the table."""
     print(
-        f"| {one.address:70} | {one.status} | {one.median_ms:9.1f} | {one.p95_ms:6.1f} | {one.characters:10,} |",
+        f"| {one.address:70} | {one.status} | {one.median_ms:9.1f} | {one.p95_ms:6.1f} | {one.cpu_ms:6.1f} "
+        f"| {one.characters:10,} |",
         flush=True,
     )
     return one
@@ -262,11 +299,13 @@ def main() -> None:
     with address_of(options) as address:
         known = asyncio.run(known_of(address, options.tasks))
         wanted = [one for path in paths() for one in addresses(path, known) if options.only in one]
-        print(f"| {'address':70} | status | median ms | p95 ms | characters |\n| --- | ---: | ---: | ---: | ---: |")
+        print(f"| {'address':70} | status | median ms | p95 ms | CPU ms | characters |")
+        print(f"| --- {'| ---: ' * 5}|")
         with dashboard(address) as served, served.visit() as connection:
-            found = [shown(one) for one in asked(wanted, connection, options.times)]
+            found = [shown(one) for one in asked(wanted, connection, options.times, served.pid)]
     bad = [one for one in found if not one.good]
-    print(f"{len(found)} addresses, {len(bad)} of them over {MOST_MS:g} ms at the median or no answer:")
+    bounds = f"{MOST_MS:g} ms ({TIMELINE_MOST_MS:g} of a timeline)"
+    print(f"{len(found)} addresses, {len(bad)} of them over {bounds} at the median, or no answer:")
     for one in sorted(bad or found, key=lambda one: -one.median_ms)[:WORST]:
         shown(one)
     sys.exit(1 if bad else 0)

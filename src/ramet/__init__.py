@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from ramet.engine.client.waiting import TaskFailed, WaitRefused
     from ramet.engine.context.batch import BatchContext, SyncBatchContext
     from ramet.engine.context.binding import item_settlement
+    from ramet.engine.context.blob import Blob
     from ramet.engine.context.context import Context, SyncContext
-    from ramet.engine.context.data import Blob, BlobTooLarge
+    from ramet.engine.context.data import BlobTooLarge
     from ramet.engine.context.joined import Joined
     from ramet.engine.context.money import CostRefused, Reservation, SyncReservation
     from ramet.engine.context.outcome import Outcome
@@ -276,8 +277,9 @@ _MODULES = {
     "engine.client.waiting": "TaskFailed WaitRefused",
     "engine.context.batch": "BatchContext SyncBatchContext",
     "engine.context.binding": "item_settlement",
+    "engine.context.blob": "Blob",
     "engine.context.context": "Context SyncContext",
-    "engine.context.data": "Blob BlobTooLarge",
+    "engine.context.data": "BlobTooLarge",
     "engine.context.joined": "Joined",
     "engine.context.money": "CostRefused Reservation SyncReservation",
     "engine.context.outcome": "Outcome",

@@ -97,7 +97,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def put(**values: str) -> None:
         found = [EntryPoint(name, value, commands.GROUP) for name, value in values.items()]
-        monkeypatch.setattr(commands, "entry_points", lambda group: found)
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: found)
 
     return put
 

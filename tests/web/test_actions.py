@@ -178,8 +178,8 @@ RECORDED: list[tuple[str, Mapping[str, str], str]] = [
     ("limit-queue", {"queue": "default", "concurrency": "none"}, "queue default: without limit"),
     ("limit-kind", {"kind": "crawl", "concurrency": "2"}, "kind crawl: at most 2 at once"),
     ("limit-resource", {"pattern": "host:*", "rate_per_second": "0.5"}, "limited resource host:*"),
-    ("open-breaker", {"resource": "host:e.org"}, "switched resource host:e.org off"),
-    ("set-setting", {"name": "limits.max_tasks", "value": "77"}, "limits.max_tasks is 77 now"),
+    ("open-breaker", {"resource": "host:e.org"}, "opened the breaker of resource host:e.org"),
+    ("set-setting", {"name": "limits.max_tasks", "value": "77"}, "limits.max_tasks is 77 tasks now"),
     ("stop", {"entry_type": "domain", "value": "e.org"}, "stopped domain e.org"),
     ("raise-limits", {"tracking_id": "t", "max_tasks": "1000000"}, "raised max_tasks of lineage t"),
 ]

@@ -67,7 +67,7 @@ async def test_the_queues_page_says_what_waits_since_when_and_who_serves_it(clie
     assert (name, state, held_back, running) == ("default", "active", "1 until they are due", "1")
     assert re.fullmatch(r"2 oldest [\d.]+ m?s", waiting)
     assert "2 workers 6 slots" in row(page, "q-default")
-    assert "warning nobody" in row(page, "q-night")
+    assert "warning no worker" in row(page, "q-night")
     assert "1 worker 2 slots" in row(page, "q-idle"), "a queue in which nothing waits is served all the same"
     by_name = {one["name"]: one for one in told}
     assert by_name["default"]["waiting"] == {"number": 2, "more": False}
@@ -115,7 +115,7 @@ async def test_the_workers_page_says_what_each_does_and_marks_what_is_stale(clie
     assert "|3 of 4|" in row(page, "w-w1")
     assert "stale" in row(page, f"c-{stale.id}")
     assert not any("stale" in row(page, f"c-{claimed.id}") for claimed in current)
-    assert "a script (no worker that was seen within a day" in page
+    assert "a script (not seen as a worker within a day" in page
     [worker], [claimant] = told["workers"], told["others"]
     assert [task["id"] for task in worker["tasks"]] == [stale.id, *(claimed.id for claimed in current)]
     assert [task["stale"] for task in worker["tasks"]] == [True, False, False]
@@ -141,7 +141,7 @@ async def test_a_task_says_what_it_reserved_and_what_was_booked(client: Client) 
         told = (await visitor.get("/api/v1/calls", params={"task_id": made.id})).json()
         nobody = await visitor.get("/api/v1/calls", params={"task_id": "nobody"})
     assert "$0.65 spent, $0.07 reserved in 3 calls" in page
-    assert "$0.12 beyond what was reserved" in page
+    assert "$0.12 above its reservation" in page
     assert (told["spent"], told["reserved"], told["calls"]) == (650_000_000, 70_000_000, 3)
     assert {call["id"]: call["actual"] for call in told["latest"]} == {
         "first": 620_000_000, "second": None, "charged": 30_000_000
@@ -282,7 +282,7 @@ async def test_every_page_has_a_search_box_that_leads_to_what_a_text_names(clien
         several = await shown(visitor, "/search", q="https://e.org/two")
         begun = await shown(visitor, "/search", q="batch")
         nothing = await shown(visitor, "/search", q="<b>nothing</b>")
-        assert "Give the id of a task" in await shown(visitor, "/search")
+        assert "Enter the id of a task" in await shown(visitor, "/search")
         told = (await visitor.get("/api/v1/search", params={"q": "batch"})).json()
         key = (await visitor.get("/api/v1/search", params={"q": "https://e.org/two"})).json()
     assert {f"t-{one.id}" in several for one in two} == {True}

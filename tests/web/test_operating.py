@@ -58,9 +58,9 @@ async def test_every_page_shows_what_is_hostile_as_text_and_changes_nothing(clie
 
 async def test_an_empty_database_has_pages_that_say_so(on_file: Client) -> None:
     said = {
-        "/paths": "Nobody holds a path", "/resources": "No task has a resource", "/queues": "No queue is limited",
-        "/workers": "No worker", "/schedules": "There are no schedules", "/alerts": "No alert",
-        "/stop-list": "The deny list is empty", "/acts": "Nobody did anything", "/settings": "0 settings changed",
+        "/paths": "No task holds a path", "/resources": "No task has used a resource", "/queues": "No queue is limited",
+        "/workers": "No workers", "/schedules": "No schedules", "/alerts": "No alerts",
+        "/stop-list": "The deny list is empty", "/acts": "No actions recorded", "/settings": "0 settings changed",
     }  # fmt: skip
     for address in PAGES:
         assert said[address] in await shown(on_file, address)
@@ -77,7 +77,7 @@ async def test_paths_tell_who_holds_one_and_who_waits_behind_it(client: Client) 
         nowhere = await visitor.get("/paths", params={"tracking_id": "no-such"})
     assert '<span class="state waits">waits</span>' in line.text
     assert "that task" in line.text
-    assert "Nobody holds or waits for this path" in typed.text
+    assert "No task holds or waits for this path" in typed.text
     assert (wrong.status_code, nowhere.status_code) == (400, 404)
 
 
@@ -88,7 +88,7 @@ async def test_a_resource_tells_since_when_it_is_off_by_whom_and_why(on_file: Cl
     assert '<span class="state open">open</span>' in page
     assert "too slow" in page
     assert "(by bob)" in page
-    assert "until a person switches it on" in page
+    assert "until an operator closes the breaker" in page
     assert "/act/close-breaker?resource=host%3Ae.org" in page
     await on_file.close_breaker("host:e.org")
     assert '<span class="state closed">closed</span>' in await shown(on_file, "/resources")
@@ -101,7 +101,7 @@ async def test_workers_and_the_kinds_that_nobody_serves(client: Client) -> None:
     )
     await client.store.see_worker(WorkerStatus("w1", "here", 4711, ("crawl",), ("default",), 4))
     page = await shown(client, "/workers")
-    assert "Nobody serves" not in page
+    assert "Kinds without a worker" not in page
     assert "4711" in page
 
 
@@ -111,7 +111,7 @@ async def test_a_setting_shows_its_value_its_default_and_when_it_changed(on_file
     assert "<strong>77</strong>" in page
     assert "1 setting changed" in page
     assert "/act/unset-setting?name=limits.max_tasks" in page
-    assert "No setting is called that" in await shown(on_file, "/settings?find=nothing-of-it")
+    assert "No setting matches" in await shown(on_file, "/settings?find=nothing-of-it")
 
 
 async def test_acts_come_a_page_at_a_time(on_file: Client) -> None:
@@ -136,7 +136,7 @@ async def test_an_alert_has_a_page_with_its_evidence(on_file: Client) -> None:
     assert "&lt;img" in await shown(on_file, "/alerts") or "%3Cimg" in await shown(on_file, "/alerts")
     page = await shown(on_file, f"/alerts/{alert.id}")
     assert "storm" in page
-    assert "by nobody yet" in page
+    assert "not yet" in page
     status, told = await do(on_file, "acknowledge", alert_id=str(alert.id))
     assert (status, told) == (303, f"acknowledged alert {alert.id}")
     assert (await do(on_file, "acknowledge", alert_id=str(alert.id)))[0] == 409

@@ -260,7 +260,7 @@ async def test_a_key_that_no_row_names_is_told_with_what_was_counted(tmp_path: P
         await drain(app, client)
         page = (await visitor.get("/explain", params={"kind": "wide", "key": "<b>29"})).text
         told = (await visitor.get("/api/v1/explain", params={"kind": "wide", "key": "<b>29"})).json()
-    assert "Beyond the rows that its lineage keeps, without keys: wide refused 29 times, budget, to" in page
+    assert "Counted without rows: wide refused 29 times, budget, to" in page
     assert "<b>" not in page
     assert [(one["times"], one["limit_name"], one["limit"]) for one in told["unnamed"]] == [(29, "max_tasks", 1)]
 

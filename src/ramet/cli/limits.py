@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from ramet import (
 )
 from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_options, operator_options
-from ramet.cli.output import console, database_clock, moment, number
+from ramet.cli.output import console, database_clock, moment, not_served, number
 from ramet.commands.options import person
 from ramet.commands.terminal import emit, jsonable, plain, table
 from ramet.engine.kinds.options import checked_policy
@@ -327,15 +326,6 @@ def workers(*, database: str, as_json: bool) -> None:
         screen.print("no worker: `ramet worker APP` starts one")
     for line in not_served(missing):
         screen.print(line)
-
-
-def not_served(missing: Sequence[UnservedKind]) -> list[str]:
-    """A line for every live kind that nobody serves."""
-    return [
-        f"nobody serves kind {plain(item.kind)} on queue {plain(item.queue)}: "
-        f"{'at least ' if item.more else ''}{item.tasks} live"
-        for item in missing
-    ]
 
 
 NANO_DOLLARS_PER_CALL = 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -15,10 +15,8 @@ from ramet import (
     BulkResult,
     BulkSelection,
     Client,
-    Lineage,
     LineageState,
     PathImpact,
-    Queue,
     Task,
     TaskFilter,
     TaskState,
@@ -27,7 +25,7 @@ from ramet import (
 )
 from ramet.cli.errors import CliError
 from ramet.cli.options import Seconds, ask, compared, database_options, lineage_of, operator_options, several, short_ids
-from ramet.cli.output import console, moment
+from ramet.cli.output import console, moment, subject
 from ramet.commands.options import person
 from ramet.commands.terminal import counted, emit, plain, read_moment, table
 
@@ -427,10 +425,6 @@ def _one_of(queue: str | None, tracking_id: str | None) -> None:
         raise CliError("give either --queue or --lineage")
 
 
-def _subject(queue: str | None, tracking_id: str | None) -> str:
-    return f"queue {plain(queue)}" if queue is not None else f"lineage {plain(tracking_id or '')}"
-
-
 async def _waiting_and_running(client: Client, queue: str | None, tracking_id: str | None) -> tuple[int, int]:
     """Count the waiting and the running tasks."""
     if tracking_id is not None:
@@ -473,7 +467,7 @@ def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, dat
         told = {"paused": done, "queue": queue, "tracking_id": tracking_id, "waiting": waiting, "processing": running}
         emit(told | {"holds_back": back.tasks, "holds_back_more": back.more})
         return
-    what = _subject(queue, tracking_id)
+    what = subject(queue, tracking_id)
     said = "paused" if done else "was paused before:"
     click.echo(f"{said} {what}: {counted(waiting, 'task')} held, {running} running to their end")
     if back.tasks or back.more:
@@ -503,32 +497,5 @@ def resume(*, queue: str | None, tracking_id: str | None, reason: str | None, da
     if as_json:
         emit({"resumed": done, "queue": queue, "tracking_id": tracking_id, "waiting": waiting, "processing": running})
         return
-    what = _subject(queue, tracking_id)
+    what = subject(queue, tracking_id)
     click.echo(f"resumed {what}: {counted(waiting, 'task')} waiting" if done else f"{what} is not paused")
-
-
-def pause_lines(queues: Sequence[Queue], lineages: Sequence[Lineage], now: float) -> Iterator[str]:
-    """A line for every pause: what, since when, by whom and why."""
-    for queue in queues:
-        if queue.paused_at is not None:
-            by, why = queue.paused_by, queue.paused_reason
-            yield _paused_line(_subject(queue.name, None), moment(queue.paused_at, now), by, why)
-        if queue.blocked_at is not None:
-            yield _blocked_line(queue, now)
-    for lineage in lineages:
-        if lineage.paused_at is not None:
-            by, why = lineage.paused_by, lineage.paused_reason
-            yield _paused_line(_subject(None, lineage.tracking_id), moment(lineage.paused_at, now), by, why)
-
-
-def _blocked_line(queue: Queue, now: float) -> str:
-    why = f": {plain(queue.blocked_reason)}" if queue.blocked_reason else ""
-    then = f"; {plain(queue.on_drained)} is submitted once it has drained" if queue.on_drained else ""
-    if queue.drained_at is not None:
-        then = f"; drained {moment(queue.drained_at, now)}"
-    since, by = moment(queue.blocked_at or now, now), plain(queue.blocked_by or "")
-    return f"{_subject(queue.name, None)} blocked for submits {since} by {by}{why}{then}"
-
-
-def _paused_line(what: str, since: str, by: str | None, why: str | None) -> str:
-    return f"{what} paused {since} by {plain(by or '')}" + (f": {plain(why)}" if why else "")

@@ -19,7 +19,6 @@ from ramet.cli.errors import CliError, where_raised
 from ramet.cli.output import database_clock
 from ramet.commands import options
 from ramet.commands.terminal import plain
-from ramet.engine.app.loading import load_app
 from ramet.model.keys import allowed_shapes
 from ramet.model.lineage.limits import lineage_limits as decided_limits
 from ramet.model.lineage.limits import named_limits, soft_within
@@ -85,6 +84,8 @@ def load(target: str) -> App:
     Raises:
         CliError: it cannot be loaded; says why and, for an error inside the module, where.
     """
+    from ramet.engine.app.loading import load_app
+
     find_modules_here()
     try:
         return load_app(target)

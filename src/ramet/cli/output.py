@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ramet import LineageOutcome
+from ramet import Lineage, LineageOutcome, Queue, UnservedKind
 from ramet.commands import terminal
 from ramet.commands.terminal import plain, span
 from ramet.engine.base.clock import SystemClock
@@ -125,3 +125,43 @@ def prose(screen: Console, line: str | Text, indent: int = 0) -> None:
 def unicode_out() -> bool:
     """True when standard output can carry tree guides."""
     return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf")
+
+
+def subject(queue: str | None, tracking_id: str | None) -> str:
+    return f"queue {plain(queue)}" if queue is not None else f"lineage {plain(tracking_id or '')}"
+
+
+def pause_lines(queues: Sequence[Queue], lineages: Sequence[Lineage], now: float) -> Iterator[str]:
+    """A line for every pause: what, since when, by whom and why."""
+    for queue in queues:
+        if queue.paused_at is not None:
+            by, why = queue.paused_by, queue.paused_reason
+            yield _paused_line(subject(queue.name, None), moment(queue.paused_at, now), by, why)
+        if queue.blocked_at is not None:
+            yield _blocked_line(queue, now)
+    for lineage in lineages:
+        if lineage.paused_at is not None:
+            by, why = lineage.paused_by, lineage.paused_reason
+            yield _paused_line(subject(None, lineage.tracking_id), moment(lineage.paused_at, now), by, why)
+
+
+def _blocked_line(queue: Queue, now: float) -> str:
+    why = f": {plain(queue.blocked_reason)}" if queue.blocked_reason else ""
+    then = f"; {plain(queue.on_drained)} is submitted once it has drained" if queue.on_drained else ""
+    if queue.drained_at is not None:
+        then = f"; drained {moment(queue.drained_at, now)}"
+    since, by = moment(queue.blocked_at or now, now), plain(queue.blocked_by or "")
+    return f"{subject(queue.name, None)} blocked for submits {since} by {by}{why}{then}"
+
+
+def _paused_line(what: str, since: str, by: str | None, why: str | None) -> str:
+    return f"{what} paused {since} by {plain(by or '')}" + (f": {plain(why)}" if why else "")
+
+
+def not_served(missing: Sequence[UnservedKind]) -> list[str]:
+    """A line for every live kind that nobody serves."""
+    return [
+        f"nobody serves kind {plain(item.kind)} on queue {plain(item.queue)}: "
+        f"{'at least ' if item.more else ''}{item.tasks} live"
+        for item in missing
+    ]

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import click
 from rich.console import Group
-from rich.live import Live
 from rich.text import Text
 
 from ramet import (
@@ -25,10 +24,19 @@ from ramet import (
     TaskState,
     UnservedKind,
 )
-from ramet.cli.limits import not_served
-from ramet.cli.operations import pause_lines
 from ramet.cli.options import ask, database_options, lineage_of, short_ids
-from ramet.cli.output import at, console, number, outcome_words, relative, short, shortened, styled_state
+from ramet.cli.output import (
+    at,
+    console,
+    not_served,
+    number,
+    outcome_words,
+    pause_lines,
+    relative,
+    short,
+    shortened,
+    styled_state,
+)
 from ramet.commands.terminal import counted, emit, jsonable, plain, table
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
 from ramet.model.tallies import Tally
@@ -305,6 +313,8 @@ async def _watch(brief: Callable[[], Awaitable[StatusSnapshot]], as_json: bool) 
     if as_json or not screen.is_terminal:
         await _watch_lines(brief, as_json)
         return
+    from rich.live import Live  # Late: only a terminal that is watched needs it.
+
     with Live(console=screen, auto_refresh=False, transient=False) as shown:
         while True:
             began = time.monotonic()

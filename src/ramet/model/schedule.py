@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import NamedTuple
-from zoneinfo import ZoneInfo
-
-from cronsim import CronSim, CronSimError
+from typing import TYPE_CHECKING, NamedTuple
 
 from ramet.model.values import seconds
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 SCHEDULE_SECONDS_MIN = 1.0
 CLOCK_BACK_SECONDS = 60.0
@@ -57,6 +57,8 @@ class Timing:
         if self.every_seconds is not None:
             seconds("every_seconds", self.every_seconds, least=SCHEDULE_SECONDS_MIN)
             return
+        from cronsim import CronSimError
+
         self._zone()
         try:
             first = next(self._cron(0.0), None)
@@ -69,6 +71,8 @@ class Timing:
             raise ValueError(f"the cron expression {self.cron!r} never comes: no such day exists")
 
     def _zone(self) -> ZoneInfo:
+        from zoneinfo import ZoneInfo
+
         try:
             return ZoneInfo(self.timezone)
         except (LookupError, ValueError, OSError) as error:
@@ -93,6 +97,8 @@ class Timing:
             number += 1
 
     def _cron(self, moment: float) -> Iterator[float]:
+        from cronsim import CronSim, CronSimError
+
         assert self.cron is not None
         expression = MACROS.get(self.cron.strip().lower(), self.cron)
         if len(expression.split()) != 5:

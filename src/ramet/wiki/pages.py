@@ -59,6 +59,9 @@ class Page:
         description: a few words on what it is; may be empty.
         disambiguation: whether the source marks it as one; None: the source cannot tell, look at the text.
         url: where a person reads it; empty if nowhere.
+        latitude: of its subject, in degrees, as the source states it; None: look for it in the text.
+        longitude: the same.
+        wikidata: id of its subject in Wikidata, such as `Q64`; empty if the source does not state it.
     """
 
     title: str
@@ -72,6 +75,9 @@ class Page:
     description: str = ""
     disambiguation: bool | None = None
     url: str = ""
+    latitude: float | None = None
+    longitude: float | None = None
+    wikidata: str = ""
 
 
 PATH_SEPARATOR = " > "
@@ -128,6 +134,10 @@ class Article:
         links: display titles of the articles that it links to, without itself and repeats, in order of first mention.
         revision: which text this is, as `Page.revision`.
         url: where a person reads it; empty if nowhere.
+        infobox: its name and fields in plain text, as JSON (`wikitext.infobox.Facts`); empty if there is none.
+        latitude: of its subject, in degrees; None if it states no place.
+        longitude: the same.
+        wikidata: as `Page.wikidata`.
     """
 
     title: str
@@ -138,6 +148,10 @@ class Article:
     links: tuple[str, ...] | None = None
     revision: str = ""
     url: str = ""
+    infobox: str = ""
+    latitude: float | None = None
+    longitude: float | None = None
+    wikidata: str = ""
 
     @property
     def lead(self) -> str:

@@ -193,7 +193,7 @@ async def test_whoever_left_leaves_nothing_behind(here: PostgresProcesses) -> No
 async def test_without_a_safe_folder_notifications_still_wake(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ramet.store.processes.registry.tempfile.gettempdir", lambda: str(tmp_path / "nowhere"))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "nowhere"))
     neighbours = new(postgres_url, tmp_path / "missing")
     assert neighbours.folder is None
     neighbours.join("n")

@@ -102,13 +102,17 @@ async def of_schedule(client: Client, address: str) -> list[str]:
 
 
 async def of_alerts(client: Client, address: str) -> list[str]:
-    return [text for one in await client.alerts(firing=False) for text in (one.pattern, one.subject, one.state)]
+    return [
+        text
+        for one in await client.alerts(firing=False)
+        for text in (one.pattern.replace("_", " "), one.subject, one.state)
+    ]
 
 
 async def of_alert(client: Client, address: str) -> list[str]:
     alert = await client.alert(int(urlsplit(address).path.rpartition("/")[2]))
     assert alert is not None
-    return [alert.pattern, alert.subject, alert.state, f"{alert.count} look"]
+    return [alert.pattern.replace("_", " "), alert.subject, alert.state, f"{alert.count} check"]
 
 
 async def of_costs(client: Client, address: str) -> list[str]:
@@ -153,7 +157,7 @@ async def of_spend(client: Client, address: str) -> list[str]:
 
 async def of_explain(client: Client, address: str) -> list[str]:
     asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
-    return [asked["key"]] if "key" in asked else ["Why is it so?"]
+    return [asked["key"]] if "key" in asked else ["Explain a task, or a kind and key"]
 
 
 async def of_act(client: Client, address: str) -> list[str]:
@@ -164,7 +168,7 @@ async def of_act(client: Client, address: str) -> list[str]:
 async def of_search(client: Client, address: str) -> list[str]:
     [text] = parse_qs(urlsplit(address).query).get("q", [""])
     found = [one.tracking_id for one in await client.lineages(limit=1_000) if text and one.tracking_id.startswith(text)]
-    return found[:20] or ["Give the id of a task"]
+    return found[:20] or ["Enter the id of a task"]
 
 
 async def of_api_docs(client: Client, address: str) -> list[str]:

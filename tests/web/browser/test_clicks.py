@@ -107,6 +107,7 @@ async def is_there(client: Client, name: str) -> bool:
     return await world.schedule(client, name) is not None
 
 
+LOOP = world.LOOP.replace("_", " ")
 AT_ONCE = "Claims at once over all workers"
 CLICKS: dict[str, Click] = {
     "retry": Click(of_task("retry", "Retry"), states("retry"), ["failed"], ["pending"]),
@@ -173,10 +174,10 @@ CLICKS: dict[str, Click] = {
         {AT_ONCE: "5"},
     ),
     "open-breaker": Click(
-        (page("Resources"), row("open-breaker", "Switch off")), part(world.breaker, "open-breaker"), False, True
+        (page("Resources"), row("open-breaker", "Open breaker")), part(world.breaker, "open-breaker"), False, True
     ),
     "close-breaker": Click(
-        (page("Resources"), row("close-breaker", "Switch on")), part(world.breaker, "close-breaker"), True, False
+        (page("Resources"), row("close-breaker", "Close breaker")), part(world.breaker, "close-breaker"), True, False
     ),
     "set-setting": Click(
         (page("Settings"), row("limits.max_tasks", "Change")), part(value_of, "limits.max_tasks"), 100_000, 12_345,
@@ -190,7 +191,7 @@ CLICKS: dict[str, Click] = {
         {"Value": "stop.org"},
     ),
     "unstop": Click(
-        (page("Deny list"), row("unstop.org", "Take off")), part(world.stopped, "unstop.org"), True, False
+        (page("Deny list"), row("unstop.org", "Remove")), part(world.stopped, "unstop.org"), True, False
     ),
     "pause-schedule": Click(
         of_schedule("pause-schedule", "Pause"), part(world.schedule, "pause-schedule", "state"), "active", "paused"
@@ -203,7 +204,7 @@ CLICKS: dict[str, Click] = {
         of_schedule("remove-schedule", "Remove"), part(is_there, "remove-schedule"), True, False
     ),
     "acknowledge": Click(
-        (page("Alerts"), f"main td a:text-is('{world.LOOP}')", button("Acknowledge")), world.noticed, None, "ada"
+        (page("Alerts"), f"main td a:text-is('{LOOP}')", button("Acknowledge")), world.noticed, None, "ada"
     ),
 }  # fmt: skip
 
@@ -250,6 +251,9 @@ async def test_an_action_is_done_by_clicking_and_recorded_with_who_when_and_why(
     assert await click.found(client) == click.before
     for label, text in click.typed.items():
         await browser.get_by_label(label, exact=True).fill(text)
+    if ACTIONS[name].open:
+        await browser.get_by_role("button", name="Show the effect").click()
+        await browser.wait_for_url("**step=confirm**")
     await browser.get_by_label("Why (for the record)").fill(reason)
     await browser.locator("form.ask button[type=submit]").click()
     await browser.wait_for_selector(".told")

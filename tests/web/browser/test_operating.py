@@ -47,8 +47,8 @@ async def test_actions_are_done_by_clicking_and_by_keyboard_and_are_recorded(chr
         before = len(await client.acts())
         await act(seen, "/queues", "Pause", "paused queue nightly")
         await act(seen, "/queues", "Resume", "resumed queue nightly", keyboard=True)
-        await act(seen, "/resources", "Switch on", "switched resource host:e.org on")
-        await act(seen, "/stop-list", "Take off", "took host e.org off the deny list")
+        await act(seen, "/resources", "Close breaker", "closed the breaker of resource host:e.org")
+        await act(seen, "/stop-list", "Remove", "removed host e.org from the deny list")
         await act(seen, "/schedules", "Pause", "paused schedule hourly", keyboard=True)
         acts = (await client.acts())[: len(await client.acts()) - before]
         assert [(one.by, one.reason) for one in acts] == [("ada", "as agreed")] * 5

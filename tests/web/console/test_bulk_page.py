@@ -87,7 +87,7 @@ async def test_all_that_match_a_filter_are_excluded(at: At, wanted: dict[str, st
 
 async def test_what_ended_before_the_moment_is_left_alone(at: At) -> None:
     at.client.clock.advance(7_200.0)  # type: ignore[attr-defined]
-    assert "No task is like that" in (await at.visitor.get("/bulk?act=retry&kind=fails&since=1h")).text
+    assert "No matching tasks" in (await at.visitor.get("/bulk?act=retry&kind=fails&since=1h")).text
 
 
 async def test_a_number_that_is_no_longer_true_is_shown_again_and_nothing_is_done(at: At) -> None:
@@ -118,7 +118,7 @@ async def test_what_cannot_be_done_is_refused_with_one_line(at: At, query: str) 
 
 async def test_tasks_that_are_not_there_or_went_on_are_left(at: At) -> None:
     asked = await at.visitor.get("/bulk", params={"act": "cancel", "task": [*at.failed, "no such task"]})
-    assert "The ticked tasks are in other states" in asked.text
+    assert "The selected tasks are in states that do not allow this" in asked.text
     form = {**form_of((await at.visitor.get("/bulk?act=retry&kind=fails")).text), "act": "cancel", "confirm": "0"}
     assert (await at.visitor.post("/bulk", data=form)).status_code == 400
 
@@ -161,5 +161,5 @@ async def test_the_order_is_chosen(at: At, order: str, first: str) -> None:
 
 async def test_without_a_filter_the_page_asks_which_tasks_are_meant(at: At) -> None:
     text = (await at.visitor.get("/bulk")).text
-    assert "Say above which tasks are meant" in text
+    assert "Choose a filter above" in text
     assert '<form class="ask"' not in text

@@ -133,7 +133,7 @@ async def test_what_is_wrong_comes_first_with_a_way_to_it() -> None:
     async with fresh_client(app) as client, visiting(client) as visitor:
         await client.submit("works", "1")
         await drain(app, client)
-        assert "Nothing: no failure in the last hour" in (await visitor.get("/")).text
+        assert "None: no failure in the last hour" in (await visitor.get("/")).text
         await client.submit("fails", "1")
         await drain(app, client)
         await client.submit("unserved", "1")

@@ -119,11 +119,11 @@ async def test_ticked_openings_are_marked_with_the_note_and_the_name_of_who_did_
         assert "by mail &lt;script&gt;" in opening
         assert f'href="{URLS[0]}"' in opening or f'href="{URLS[1]}"' in opening or f'href="{URLS[2]}"' in opening
         assert "<script>alert" not in opening
-        seen = re.search(r"<form[^>]*>(?:(?!</form>).)*I have seen the 1 new one", page, re.DOTALL)
+        seen = re.search(r"<form[^>]*>(?:(?!</form>).)*Mark the 1 new opening", page, re.DOTALL)
         assert seen is not None
         assert html.unescape(seen[0]).rsplit("<form", 1)[1].count('name="listing:') == 1
         await marked(at, "seen", ticks[2:])
-        assert "I have seen" not in (await at.get("/products/jobs")).text
+        assert "shown here as seen" not in (await at.get("/products/jobs")).text
         await marked(at, "dismissed", ticks[2:])
         assert len(TICK.findall((await at.get("/products/jobs")).text)) == 2
         assert len(TICK.findall((await at.get("/products/jobs?status=dismissed")).text)) == 1

@@ -66,7 +66,7 @@ async def test_coverage_search_and_neighbourhood_are_shown_and_nothing_in_them_r
     found = (await at.get("/products/wiki/search", params={"q": "ferries software"})).text
     assert found.count("<article>") == len(TITLES) - 1
     article = (await at.get("/products/wiki/article", params={"title": "Seed"})).text
-    assert "What it says" in article
+    assert '<h2 id="says">Text</h2>' in article
     assert article.count("<line ") == len(TITLES) - 2 + len(TITLES)
     assert "Quote&#39;s &lt;b&gt;bold" in article
     absent = (await at.get("/products/wiki/article", params={"title": "Nowhere"})).text

@@ -112,6 +112,28 @@ async def test_lists_of_a_continued_answer_are_joined_and_its_text_is_kept(wiki:
     assert server.requests[-1].parameters["clcontinue"] == "1|B"
 
 
+@pytest.mark.parametrize(
+    ("stated", "place"),
+    [
+        ([{"lat": 52.52, "lon": 13, "primary": True, "globe": "earth"}], (52.52, 13.0)),
+        ([{"lat": 1, "lon": 1, "primary": False}, {"lat": 2, "lon": 3}], (2.0, 3.0)),
+        ([{"lat": 91, "lon": 0}, {"lat": 10**400, "lon": 0}, {"lat": "1", "lon": 2}, {"lat": None}], (None, None)),
+        ("nothing", (None, None)),
+    ],
+)
+async def test_a_page_has_the_place_and_the_item_that_the_wiki_states(
+    wiki: Wiki, stated: Any, place: tuple[float | None, float | None]
+) -> None:
+    scripted, source, server = wiki
+    answer = scripted.answer(["One"])
+    answer["query"]["pages"][0].update({"coordinates": stated, "pageprops": {"wikibase_item": "Q64"}})
+    scripted.script = [answers(answer)]
+    found = (await source.pages(["One"]))["One"]
+    assert isinstance(found, Page)
+    assert (found.latitude, found.longitude, found.wikidata) == (*place, "Q64")
+    assert "coordinates" in server.requests[-1].parameters["prop"].split("|")
+
+
 async def test_an_answer_that_is_continued_for_ever_ends(wiki: Wiki) -> None:
     scripted, source, server = wiki
     again = answers({**scripted.answer(["One"]), "continue": {"continue": "-||"}})

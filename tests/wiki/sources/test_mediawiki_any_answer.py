@@ -37,7 +37,8 @@ NAMES = (
     "pages redirects normalized converted interwiki title from to fromencoded tointerwiki ns missing invalid special "
     "invalidreason revisions revid slots main content contentmodel categories links pageprops disambiguation fullurl "
     "wikibase-shortdesc redirect general namespaces namespacealiases magicwords rightsinfo sitename articlepath server "
-    "case id name canonical alias aliases interwikimap prefix pagepropnames propname text url"
+    "case id name canonical alias aliases interwikimap prefix pagepropnames propname text url "
+    "coordinates lat lon primary wikibase_item"
 ).split()
 LEAVES = st.none() | st.booleans() | st.integers(-3, 20) | st.floats() | st.sampled_from(WORDS) | st.text(max_size=5)
 JSON = st.recursive(
@@ -62,6 +63,7 @@ RECORDS = st.fixed_dictionaries(
         "links": LINKED | JSON,
         "pageprops": JSON,
         "fullurl": JSON,
+        "coordinates": st.lists(st.dictionaries(st.sampled_from(["lat", "lon", "primary"]), JSON), max_size=3) | JSON,
         "missing": JSON,
         "redirect": JSON,
     },

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from typing import TYPE_CHECKING, Any
 
 from ramet.model.values import INTEGER_DIGITS_MAX, InvalidText
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 class PayloadTooLarge(ValueError):
@@ -18,7 +18,7 @@ class PayloadTooLarge(ValueError):
 
 
 def json_text(what: str, value: Any, bytes_max: int, adapter: TypeAdapter[Any] | None = None) -> str:
-    """A value as JSON text.
+    """Return a value as JSON text.
 
     Args:
         what: it is, for messages.
@@ -30,6 +30,8 @@ def json_text(what: str, value: Any, bytes_max: int, adapter: TypeAdapter[Any] |
         InvalidText: it holds NaN, an infinity, a lone surrogate, itself, or a whole number that no reader takes.
         PayloadTooLarge: it is too long.
     """
+    from pydantic_core import PydanticSerializationError, to_json
+
     try:
         # The adapter's own verb goes through its options first, which takes as long again.
         raw = to_json(value) if adapter is None else adapter.serializer.to_json(value)
@@ -54,6 +56,8 @@ _LONG_NUMBER = re.compile(rb"(?<![0-9])[0-9]{%d}" % (INTEGER_DIGITS_MAX + 1))
 
 
 def _readable(raw: bytes) -> bool:
+    from pydantic_core import from_json
+
     try:
         from_json(raw)
     except ValueError:
@@ -62,8 +66,10 @@ def _readable(raw: bytes) -> bool:
 
 
 def _may_hold_no_number(raw: bytes, value: Any, adapter: TypeAdapter[Any] | None) -> bool:
-    """Whether a float among it is no number. Such a one is written as a word, or in a typed value as null."""
+    """Return whether a float among it is not a number. Such a one is written as a word, or in a typed value as null."""
     if b"NaN" in raw or b"Infinity" in raw:
+        from pydantic_core import from_json
+
         try:
             from_json(raw, allow_inf_nan=False)
         except ValueError:

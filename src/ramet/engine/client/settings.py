@@ -49,7 +49,7 @@ class Settings:
         return self.live.update(stored)
 
     async def limits(self, declared: Limits) -> Limits:
-        """The limits in force where code declared these."""
+        """Return the limits in force where code declared these."""
         await self.refresh()
         return self.live.limits(declared)
 
@@ -95,6 +95,17 @@ class Settings:
         await self._change({setting.name: checked}, by=by, reason=reason)
         return checked
 
+    async def check(self, name: str, value: Any) -> Any:
+        """Return a value as :meth:`set` would store it; store nothing.
+
+        Raises:
+            UnknownSetting, ValueError: as :meth:`set`.
+        """
+        setting = self.live.declared.known(name)
+        checked = setting.read(value) if isinstance(value, str) else setting.check(value)
+        await self._check_together({setting.name: checked})
+        return checked
+
     async def set_many(
         self, values: Mapping[str, Any], *, by: str = "client", reason: str | None = None
     ) -> dict[str, Any]:
@@ -119,7 +130,7 @@ class Settings:
         return wanted
 
     async def unset(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
-        """Let the default hold again; False when it did already. Also removes a row that nobody reads any more."""
+        """Restore the default; return False when it was in force already. Also removes a row that is no longer read."""
         key = name if name in await self._store.settings() else self.live.declared.known(name).name
         change = SettingChange(key, remove=True)
         return bool(await self._store.change_settings([change], by=by, reason=reason))
@@ -141,6 +152,12 @@ class Settings:
         return wanted
 
     async def _change(self, wanted: Mapping[str, Any], *, by: str, reason: str | None) -> None:
+        await self._check_together(wanted)
+        changes = [_row(self.live.declared.known(key), value) for key, value in wanted.items()]
+        await self._store.change_settings(changes, by=by, reason=reason)
+
+    async def _check_together(self, wanted: Mapping[str, Any]) -> None:
+        """Refuse values that exclude each other, or one that is stored."""
         stored = self.live.declared.sound(await self._store.settings()) | dict(wanted)
         attempts, seconds = (stored.get(LIMITS_PREFIX + name, 0) for name in ("max_attempts", "task_seconds"))
         if attempts is None and seconds is None:
@@ -149,8 +166,6 @@ class Settings:
             # A hard ceiling may come below its soft one: who operates a database can always tighten.
             if soft in wanted and None not in (stored[soft], stored.get(hard)) and stored[soft] > stored[hard]:
                 raise ValueError(f"{soft} is {stored[soft]}: give at most {hard}, which is {stored[hard]}")
-        changes = [_row(self.live.declared.known(key), value) for key, value in wanted.items()]
-        await self._store.change_settings(changes, by=by, reason=reason)
 
 
 def _row(setting: Setting, value: Any) -> SettingChange:

@@ -1,16 +1,13 @@
-"""What handlers and claims do at once with data of their own: statements on own tables, transactions, blobs."""
+"""Data of handlers and claims that commits at once: statements on own tables, transactions, blobs."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal, Protocol, Self, cast
-
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_serializer
+from typing import Any, Protocol
 
 from ramet.engine.context.money import log_booked
 from ramet.engine.context.ports import HasClaim
@@ -19,15 +16,12 @@ from ramet.model.task import events as ev
 from ramet.model.values import (
     INTEGER_BITS_MAX,
     INTEGER_DIGITS_MAX,
-    REFERENCE,
     NewBlob,
-    blob_of,
     check_text,
     integer,
-    value_of,
 )
 from ramet.store.answers import SettleResult, StatementResult
-from ramet.store.errors import StoreError, TransactionRefused
+from ramet.store.errors import TransactionRefused
 from ramet.store.requests import Settlement, Statement
 from ramet.store.store import Store
 
@@ -41,7 +35,7 @@ _SMALL, _SAFE = frozenset({type(None), bool, float, bytes}), 1 << 63
 
 
 def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = False) -> tuple[Any, ...]:
-    """The parameters of a statement that may run; ``reads`` lets SELECT through as well.
+    """Return the parameters of a statement that may run; ``reads`` lets SELECT through as well.
 
     Raises:
         ValueError: the statement touches the engine's own tables, or is of another sort; or a text cannot be stored.
@@ -105,7 +99,7 @@ async def run_transaction(context: HasClaim, statements: OwnStatements, settle: 
 async def transact(  # noqa: PLR0917 - an errand has no names
     store: Store, seq: int, fence: int, lease_seconds: float, rows: Sequence[Any], actuals: Sequence[Any]
 ) -> list[Any]:
-    """The errand of :func:`run_transaction`: the answer, what ran, why it was refused, and what is booked."""
+    """Return the errand of :func:`run_transaction`: the answer, what ran, why it was refused, and what is booked."""
     statements = [Statement(sql, tuple(_in(value) for value in values), expect) for sql, values, expect in rows]
     settlement = Settlement(seq, fence, ev.Checkpoint(fence, lease_seconds))
     try:
@@ -117,7 +111,7 @@ async def transact(  # noqa: PLR0917 - an errand has no names
 
 
 def _out(value: Any) -> Any:
-    """A value of a row as a JSON value; bytes become a list of one, which no value is."""
+    """Return a value of a row as a JSON value; bytes become a list of one, which no value is."""
     return [base64.b64encode(value).decode()] if isinstance(value, bytes) else value
 
 
@@ -125,7 +119,7 @@ def _in(value: Any) -> Any:
     return base64.b64decode(value[0]) if isinstance(value, list) else value
 
 
-_taken: ContextVar[dict[str, NewBlob] | None] = ContextVar("ramet_blobs_taken", default=None)
+taken_blobs: ContextVar[dict[str, NewBlob] | None] = ContextVar("ramet_blobs_taken", default=None)
 
 
 class BlobTooLarge(ValueError):
@@ -135,57 +129,15 @@ class BlobTooLarge(ValueError):
     """
 
 
-class Blob(BaseModel):
-    """A reference to a large value: in JSON ``{"$blob": "<sha256>", "size": n}``, wherever a payload, a state or a
-    result holds one. Use it as the type of a payload's field; read it with ``ctx.read_blob`` or ``client.blob``.
-    """
-
-    model_config = ConfigDict(frozen=True, populate_by_name=True, extra="forbid")
-
-    sha256: str = Field(alias=REFERENCE, pattern="^[0-9a-f]{64}$")
-    size: int = Field(ge=0)
-    """Bytes."""
-    form: Literal["bytes", "text", "json"] = "bytes"
-    """What comes back when it is read."""
-    _new: NewBlob | None = PrivateAttr(default=None)
-
-    @classmethod
-    def of(cls, content: bytes | str | Any) -> Self:
-        """A blob that is only in memory: submit it in a payload, which stores it with the lineage.
-
-        Args:
-            content: bytes, text, or any other JSON value.
-        """
-        new, form = blob_of(content)
-        blob = cls(sha256=new.sha256, size=len(new.content), form=cast(Any, form))
-        blob._new = new
-        return blob
-
-    @model_serializer
-    def _reference(self) -> dict[str, Any]:
-        if self._new is not None:
-            taken = _taken.get()
-            if taken is None:
-                raise ValueError("this blob is only in memory: in a handler, `await ctx.blob(content)` stores it first")
-            taken[self.sha256] = self._new
-        return self.reference
-
-    @property
-    def reference(self) -> dict[str, Any]:
-        """The JSON object that stands for it."""
-        more = {} if self.form == "bytes" else {"form": self.form}
-        return {REFERENCE: self.sha256, "size": self.size, **more}
-
-
 @contextmanager
 def blobs_taken() -> Iterator[dict[str, NewBlob]]:
     """Everything in memory that is written as a reference within the block, by its name."""
     taken: dict[str, NewBlob] = {}
-    token = _taken.set(taken)
+    token = taken_blobs.set(taken)
     try:
         yield taken
     finally:
-        _taken.reset(token)
+        taken_blobs.reset(token)
 
 
 def check_size(blob: NewBlob, bytes_max: int) -> None:
@@ -201,46 +153,9 @@ def check_size(blob: NewBlob, bytes_max: int) -> None:
         )
 
 
-async def put_blob(context: HasClaim, content: bytes | str | Any) -> Blob:
-    """Store a blob under a claim, now."""
-    new, form = blob_of(content)
-    limits = context._kind.limits
-    check_size(new, limits.blob_bytes_max)
-    work = context._work
-    row = await context._desk.ask(
-        "put_blob",
-        work.seq,
-        work.fence,
-        context._lease_seconds,
-        new.sha256,
-        base64.b64encode(new.content).decode(),
-        limits.lineage_blob_bytes_max,
-    )
-    context._accepted(SettleResult(*row))
-    return Blob(sha256=new.sha256, size=len(new.content), form=cast(Any, form))
-
-
 async def keep_blob(  # noqa: PLR0917 - an errand has no names
     store: Store, seq: int, fence: int, lease_seconds: float, sha256: str, content: str, bytes_max: int
 ) -> list[Any]:
-    """The errand of :func:`put_blob`."""
+    """Return the errand of :func:`put_blob`."""
     blob = NewBlob(sha256, base64.b64decode(content))
     return list(await store.put_blob(Settlement(seq, fence, ev.Progress(fence, lease_seconds)), blob, bytes_max))
-
-
-async def read_blob(store: Store, tracking_id: str, reference: Blob | Mapping[str, Any]) -> Any:
-    """What a blob was made of: bytes, text or a JSON value.
-
-    Raises:
-        LookupError: the lineage has no such blob (any more).
-        StoreError: the content is not what its name says: the database is damaged.
-    """
-    blob = reference if isinstance(reference, Blob) else Blob.model_validate(dict(reference))
-    if blob._new is not None:
-        return value_of(blob._new.content, blob.form)
-    content = await store.blob(tracking_id, blob.sha256)
-    if content is None:
-        raise LookupError(f"lineage {tracking_id} has no blob {blob.sha256}")
-    if hashlib.sha256(content).hexdigest() != blob.sha256:
-        raise StoreError(f"blob {blob.sha256} of lineage {tracking_id} is damaged: restore the database")
-    return value_of(content, blob.form)

@@ -73,7 +73,7 @@ def text_hash(text: str, text_min: int = _DEFAULTS.near_text_min) -> int:
     """
     if len(text) <= text_min:
         return 0
-    words = _WORD.findall(text[:_CHARACTERS_MAX].casefold())[:_WORDS_MAX]
+    words = _words_of(text[:_CHARACTERS_MAX].casefold())[:_WORDS_MAX]
     if len(words) < 3:
         return 0
     # 64 bits a word side by side in one integer; of every three words the first is turned by two bits, the second by
@@ -101,7 +101,9 @@ def near(a: int, b: int, bits: int = _DEFAULTS.near_bits) -> bool:
     return ((a ^ b) & _ALL_BITS).bit_count() <= bits
 
 
-_WORD = re.compile(r"\w+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" or code > 127 else 32 for code in range(256))
+"""Of ASCII all that is no part of a word is a space."""
 _CHARACTERS_MAX = 200_000
 """Of a text that is compared."""
 _WORDS_MAX = 50_000
@@ -109,18 +111,26 @@ _WORDS_MAX = 50_000
 _ALL_BITS = (1 << 64) - 1
 
 
-class _Marks(dict[str, bytes]):
+class _Marks(dict[bytes, bytes]):
     """64 random bits of a word."""
 
-    def __missing__(self, word: str) -> bytes:
+    def __missing__(self, word: bytes) -> bytes:
         if len(self) >= _MARKS_REMEMBERED:
             self.clear()
-        found = self[word] = blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
+        found = self[word] = blake2b(word, digest_size=8).digest()
         return found
 
 
 _MARKS_REMEMBERED = 50_000
 _MARKS = _Marks()
+
+
+def _words_of(text: str) -> list[bytes]:
+    """Return what ``\\w+`` finds, in UTF-8; a table of bytes does so in half the time."""
+    for character in set(_NOT_ASCII.findall(text)):
+        if not character.isalnum():
+            text = text.replace(character, " ")
+    return text.encode().translate(_SPACED).split()
 
 
 def _turned(lanes: int, count: int) -> int:

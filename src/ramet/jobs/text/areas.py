@@ -48,12 +48,23 @@ def _marks() -> dict[str, str]:
     return marks | {name: code for name, code in names_of_countries().items() if len(name) > 3 or name in _SHORT}
 
 
+def _any_of(names: Iterable[str]) -> str:
+    """Return an expression for any of these names, a longer one first; by their letters, so that few are tried."""
+    followers: dict[str, list[str]] = {}
+    for name in names:
+        followers.setdefault(name[:1], []).append(name[1:])
+    is_end = followers.pop("", None) is not None
+    branches = [re.escape(letter) + _any_of(rest) for letter, rest in followers.items()]
+    if not branches:
+        return ""
+    return f"(?:{'|'.join(branches)}){'?' * is_end}" if len(branches) > 1 or is_end else branches[0]
+
+
 @cache
 def name_pattern() -> str:
     """Return an expression for one such name: short ones only in capitals."""
-    names = sorted(_marks(), key=len, reverse=True)
-    long = "|".join(re.escape(name) for name in names if name not in _SHORT)
-    short = "|".join(re.escape(name.upper()) for name in names if name in _SHORT)
+    long = _any_of(name for name in _marks() if name not in _SHORT)
+    short = _any_of(name.upper() for name in _marks() if name in _SHORT)
     return rf"(?<!\w)(?:(?i:{long})|{short})(?!\w)"
 
 

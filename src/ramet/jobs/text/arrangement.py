@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from urllib.parse import urlsplit
 
 from ramet.jobs.posting import Posting
@@ -136,12 +136,13 @@ _DAYS = (
     r"(?:\d|one|two|three|four)(?:\s?\(\d\))?\s?(?:\+|(?:-|\u2013|to|or)\s?(?:\d|two|three|four|five"
     r"|more))?\s?(?:full |or more )?days?"
 )
-_FULL_WEEK = r"(?:5|five)(?:\s?\(5\))? days"
+_FULL_WEEK = r"(?<![\d\u2013-])(?:5|five)(?:\s?\(5\))? days"
 _IN_OFFICE = (
     r"(?:in|at|from|on|working)?[- ]?(?:the |our |an |one of our |your )?(?:\w+ ){0,2}?(?:offices?|on-?site"
     r"|in[- ]person|hq)"
 )
 _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
+    ("phrase", Arrangement.HYBRID, r"\bhybrid, (?:on-?site|in[- ]office),?(?: and| or|/) (?:virtual|remote)\b"),
     ("position", Arrangement.ONSITE, rf"{_POSITION} (?:is|will be|requires|must be)"
      r"(?:(?!remote|hybrid)[^.\n]){0,40}?\b(?:on-?site\b|in[- ]office\b|in[- ]person\b)(?![^.\n]{0,20}\bhybrid)"),
     ("position", Arrangement.ONSITE, rf"{_FULL_WEEK}[^.\n]{{0,20}}\b(?:office|on-?site|in[- ]person)|(?:office"
@@ -154,7 +155,8 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      r"(?! (?:professional|cloud|profile|skill|sales|infra|data|search|threat|app|monet))"),
     ("position", Arrangement.HYBRID, rf"\b{_DAYS}[^.\n]{{0,30}}?(?:per|a|each|/"
      rf"|every)\s?week[^.\n]{{0,30}}?{_IN_OFFICE}\b|\b{_DAYS} {_IN_OFFICE}"
-     rf"|{_IN_OFFICE}[^.\n]{{0,40}}?\b{_DAYS} (?:per|a|each|/|every|out of)\s?(?:the )?week"),
+     rf"|{_IN_OFFICE}[^.\n]{{0,40}}?\b{_DAYS} (?:(?:per|a|each|/|every|out of)\s?(?:the )?week|weekly)"
+     r"|\boffice for (?:two|three|four|[2-4]) (?:anchor |fixed )?days\b"),
     ("position", Arrangement.HYBRID, r"\b(?:\d|one|two|three|four)(?:\s?(?:-|\u2013|to|or)\s?(?:\d|two|three"
      r"|four))? (?:remote|office"
      r"|home|on-?site|in[- ]office)(?: work(?:ing)?)? days?\b|\bup to \d\d ?% (?:of )?(?:from home|remote)"
@@ -213,11 +215,21 @@ _WORDS = (
     "home-based", "telecommut", "teletrab", "télétrav",
 )  # fmt: skip
 """One of these is in every sentence that tells an arrangement."""
+_OF_LABELS = {
+    Arrangement.HYBRID: ("hybrid",),
+    Arrangement.REMOTE: ("remote",),
+    Arrangement.ONSITE: ("site", "office"),
+}
 _SAID = [
-    (rule, arrangement, "day" if _DAYS in pattern else "", re.compile(pattern))
+    (
+        rule,
+        arrangement,
+        _OF_LABELS[arrangement] if _LABEL in pattern else ("day",) if _DAYS in pattern else ("",),
+        re.compile(pattern),
+    )
     for rule, arrangement, pattern in _SAYINGS
 ]
-"""With a word that every match has: one search for it spares the costliest patterns most texts."""
+"""With words of which every match has one: a search for them spares the costliest patterns most texts."""
 _NOT_SO = re.compile(
     r"(?:\bnot?\b|n't|n\u2019t|\bwithout|\bmany (?:of our )?(?:roles|positions)|\bsome (?:roles|positions)|\bboth\b"
     r"|\bfor (?:fully )?(?:all )?$|\ballowance for|\bstipends? for"
@@ -226,7 +238,8 @@ _NOT_SO = re.compile(
 )
 _SOME_DAYS = re.compile(
     r"\b(?:[1-4]|one|two|three|four)(?: ?[-\u2013] ?[2-4])?(?:x| ?times?| ?days?)(?: ?(?:per|a|/|each) ?week)?"
-    r"(?: (?:in|at|from)(?: the| our)?)? (?:on-?\s?site|office|in[- ]office|home|remote)",
+    r"(?: (?:in|at|from)(?: the| our)?)? (?:on-?\s?site|office|in[- ]office|home|remote)"
+    r"|\bt[\u00e9e]l[\u00e9e]travail (?:fr[\u00e9e]quent|ponctuel|partiel|occasionnel|[1-4]\s?j)",
     re.IGNORECASE,
 )
 """In a place or a title: ``Lisbon (1x per week onsite)``, ``London, 2 days office``."""
@@ -286,8 +299,9 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
     return Arrangement.UNKNOWN, "none"
 
 
+@lru_cache(maxsize=1_024)
 def _in_a_few_words(written: str) -> Arrangement:
-    """What a title or a place says."""
+    """What a title or a place says. Remembered: the openings of a board are in few places."""
     if not written:
         return Arrangement.UNKNOWN
     if _NOT_REMOTE.search(written):
@@ -311,8 +325,8 @@ def _is_denied(told: str) -> bool:
 
 def _said(told: str) -> tuple[Arrangement, str]:
     """What the lines say that speak of it at all."""
-    for rule, arrangement, word, pattern in _SAID if told else ():
-        if word not in told:
+    for rule, arrangement, words, pattern in _SAID if told else ():
+        if not any(word in told for word in words):
             continue
         for match in pattern.finditer(told):
             if _NOT_SO.search(told, max(0, match.start() - 60), match.start()):
@@ -379,7 +393,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("full-time", r"full[ _-]?time|vollzeit|festanstellung|permanent|temps plein|tiempo completo|regular employee"
      r"|\bcdi\b|employee\b|unbefristet"),
 )  # fmt: skip
-_EMPLOYMENT_FIELD = [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS]
+_EMPLOYMENT_FIELD = [(kind, re.compile(pattern)) for kind, pattern in _KINDS]
 _EMPLOYMENT_SAID = re.compile(
     r"\b(?:employment|job|position|contract|work|requisition)[ -]?(?:type|status"
     r"|classification)?\s?:\s{0,3}(?P<label>(?:full|part)[ -]?time|contract(?:or)?|temporary"
@@ -410,14 +424,19 @@ def employment_of(posting: Posting, text: str) -> str | None:
         text: the description, plain, in lower case.
     """
     for written in (posting.employment_type or "", posting.title[:300]):
-        for kind, pattern in _EMPLOYMENT_FIELD:
-            if pattern.search(written):
-                return kind
+        kind = _employment_in(written.lower())
+        if kind is not None:
+            return kind
     said = _EMPLOYMENT_SAID.search(around(text, _EMPLOYMENT_WORDS, 40, 40))
     if said is None:
         return None
     written = next(group for group in said.groups() if group)
-    return next((kind for kind, pattern in _EMPLOYMENT_FIELD if pattern.search(written)), "full-time")
+    return _employment_in(written) or "full-time"
+
+
+def _employment_in(written: str) -> str | None:
+    """Return what a few words in lower case say."""
+    return next((kind for kind, pattern in _EMPLOYMENT_FIELD if written and pattern.search(written)), None)
 
 
 def is_commission_only(text: str) -> bool:

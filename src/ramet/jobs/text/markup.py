@@ -40,6 +40,8 @@ _BLOCK_TAG = re.compile(r"<(?:p|br|div|li|ul|ol|tr|h[1-6]|table|section|article)
 _LINES_MIN = 5
 _LONG_NUMBER = re.compile(r"&#(?:\d{8,}|[xX][0-9a-fA-F]{7,});?")
 """Of no character; the standard library would make a number of it, however long it is."""
+_USUAL = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&nbsp;", "\u00a0"), ("&#39;", "'"))
+"""The commonest character references."""
 _UNSEEN = [0x0, 0xAD, 0x200B, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 """NUL, soft hyphens, marks of no width, and those that turn the direction of what follows."""
 _UNSEEN_CHARACTERS = re.compile("[" + "".join(map(chr, _UNSEEN)) + "]")
@@ -90,8 +92,19 @@ def _as_meant(wrong: re.Match[str]) -> str:
 def decoded(text: str) -> str:
     """The text with its character references decoded, once. It has no lone surrogates."""
     if "&" in text:
-        text = unescape(_LONG_NUMBER.sub("\ufffd", text))
+        text = _LONG_NUMBER.sub("\ufffd", text) if "&#" in text else text
+        # Most are these few: each is replaced at once, and the ampersand last, so that nothing is decoded twice.
+        text = "&".join(map(_decoded_part, text.split("&amp;")))
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _decoded_part(text: str) -> str:
+    """Return a text without any ``&amp;``, decoded."""
+    if "&" not in text:
+        return text
+    for reference, character in _USUAL:
+        text = text.replace(reference, character)
+    return unescape(text) if "&" in text else text
 
 
 def folded(text: str) -> str:

@@ -72,6 +72,11 @@ _CODE = (
     rf"(?:(?-i:{'|'.join(code for code in _CURRENCIES if code != 'ALL')}|NIS|RMB|NTD)|{'|'.join(_USUAL)}"
     r"|zł|(?-i:zl)|kr\b|Kč|(?-i:Ft)\b|fr\.|€|£|元|원)"
 )
+_ENDS_OF_SIGNS = frozenset(
+    sign[-2:]
+    for sign in (*_SIGNS, *_USUAL, "$", "euro", "nis", "rmb", "ntd", "rs", "rs.", "rm", "rp", "rp.", "zl", "ft")
+)
+"""The last two characters, or the only one, of every sign and code, in lower case."""
 _NUMBER = (
     r"\d{1,3}(?:[,. '\u2019\u00a0\u202f]\d{3}){1,3}(?:[.,]\d{1,2})?(?!\d)|\d{1,3}(?:,\d{2})+,\d{3}(?!\d)"
     r"|\d{1,7}(?:[.,]\d{1,2})?(?!\d)"
@@ -131,7 +136,8 @@ _MORE_AFTER = re.compile(
     re.IGNORECASE,
 )
 """Behind a plus, what is paid beside the amount: ``\u00a365k + bonus``."""
-_SPACED_NUMBER = re.compile(r"([$\u20ac\u00a3]\s?\d{1,3}), (\d{3})(?![\d,])")
+_SIGNS_BEFORE = "$\u20ac\u00a3"
+_SPACED_NUMBER = re.compile(rf"([{_SIGNS_BEFORE}]\s?\d{{1,3}}), (\d{{3}})(?![\d,])")
 """A number with a space behind its comma: ``$101, 125``."""
 _PEOPLE_AFTER = re.compile(
     r"\s?\+?\s?(?:[a-z-]+ ){0,3}(?:fleet|drivers|partners|merchants|restaurants|stores|students|members|subscribers"
@@ -243,7 +249,7 @@ _WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
 _SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
 _MONTHLY_FROM = 3
 """Units of a dollar from which on pay is told by the month where no period is named."""
-_ROUNDED = 0.03
+_ROUNDED = 0.05
 """How far an amount may be off that was made of another and rounded."""
 _TABLE = 600
 """Characters between the ranges of one table, a range for each place or level."""
@@ -273,6 +279,8 @@ class _Offer:
     """Whether words around it say that it is pay."""
     at: int
     """Where in the text it stands."""
+    times: float
+    """How often a year it is paid as it is written."""
 
 
 def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay | None = None) -> Salary | None:
@@ -296,7 +304,9 @@ def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay
         found = _widest(list(_offers(text_of(field), country, is_field=True)))
         if found is not None:
             return found
-    return _widest(list(_offers(_SPACED_NUMBER.sub(r"\1,\2", text), country, is_field=False)))
+    if any(sign in text for sign in _SIGNS_BEFORE):
+        text = _SPACED_NUMBER.sub(r"\1,\2", text)
+    return _widest(list(_offers(text, country, is_field=False)))
 
 
 def salary_of_pay(pay: Pay, country: str | None = None) -> Salary | None:
@@ -336,7 +346,7 @@ def _is_a_year(low: float, high: float, code: str) -> bool:
 
 def _widest(offers: list[_Offer]) -> Salary | None:
     ranges = [offer for offer in offers if offer.high is not None] or offers
-    ranges = [offer for place, offer in enumerate(ranges) if not any(_is_again(offer, one) for one in ranges[:place])]
+    ranges = [offer for offer in ranges if not any(_is_again(offer, one) for one in ranges)]
     said = [offer for offer in ranges if offer.said]
     ranges = [offer for offer in ranges if not said or any(_belongs(offer, other) for other in said)]
     if not ranges:
@@ -351,10 +361,13 @@ def _widest(offers: list[_Offer]) -> Salary | None:
 
 
 def _is_again(one: _Offer, before: _Offer) -> bool:
-    """Whether a range is one before it in another period, rounded: ``$120k - $190k ($58 - $91 an hour)``."""
-    if one.high is None or before.high is None or not 0 < one.at - before.at < _AROUND:
+    """Whether pay is what stands beside it for a longer period, rounded: ``$120k - $190k ($58 - $91 an hour)``."""
+    if (one.high is None) != (before.high is None) or not 0 < abs(one.at - before.at) < _AROUND:
         return False
-    return abs(one.low - before.low) < _ROUNDED * before.low and abs(one.high - before.high) < _ROUNDED * before.high
+    if one.times < before.times or (one.times == before.times and one.at < before.at):
+        return False
+    ends = ((one.low, before.low), (one.high or one.low, before.high or before.low))
+    return all(abs(end - other) < _ROUNDED * other for end, other in ends)
 
 
 def _belongs(one: _Offer, other: _Offer) -> bool:
@@ -392,6 +405,10 @@ def _money_at(text: str, start: int, digit: int) -> re.Match[str] | None:
     """Return the amount whose number begins at a digit, with the sign before it: few places are tried, not a line."""
     match = _money().match
     end = min(len(text), digit + 120)
+    before = text[start:digit].lower()
+    sign = (before[:-1] if before[-1:].isspace() else before).removesuffix(":")
+    if sign[-1:] not in _ENDS_OF_SIGNS and sign[-2:] not in _ENDS_OF_SIGNS:
+        start = digit
     for place in range(start, digit + 1):
         money = match(text, place, end)
         if money is not None and money.start("low") == digit:
@@ -410,9 +427,12 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     before = text[max(0, money.start() - _AROUND) : money.start()]
     before = before[max(before.rfind("\n\n"), before.rfind(". ")) + 1 :]
     period = _period_of(money, before)
-    said = is_field or _salary_words().search(before) is not None or bool(period and money["high"])
-    said = said or _is_a_line(text, money)
-    if sign is None and not (said and (money["high"] is not None or is_field or _scale(money["low"]) > 1e3)):
+    if sign is None and not (money["high"] is not None or is_field or _scale(money["low"]) > 1e3):
+        return None
+    is_a_line = _is_a_line(text, money)
+    said = is_field or is_a_line or bool(period and money["high"])
+    said = said or _salary_words().search(before) is not None
+    if sign is None and not said:
         return None
     if sign is None and not is_field and _PEOPLE_AFTER.match(text, money.end()):
         return None
@@ -435,11 +455,11 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     if (high is not None and high < low) or not _is_a_year(low, high or low, currency):
         return None
     worth = _CURRENCIES[currency].worth
-    if not is_field and _is_other(before, may_be_perk=high is None or low < _NO_PERK_FROM * worth):
+    if not (is_field or is_a_line) and _is_other(before, may_be_perk=high is None or low < _NO_PERK_FROM * worth):
         return None
     after = text[money.end() : money.end() + 2 * _AROUND]
     side = 0 if high is not None else _side(before, after, has_plus=bool(money["plus"]) and not has_more)
-    return _Offer(low, high, side, currency, said, money.start())
+    return _Offer(low, high, side, currency, said, money.start(), factor)
 
 
 def _is_a_line(text: str, money: re.Match[str]) -> bool:

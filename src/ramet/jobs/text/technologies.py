@@ -49,15 +49,26 @@ _NOT_A_NAME = re.compile(
     r"|\bLinear(?=\s(?:[Aa]lgebra|[Rr]egress|[Pp]rogram|[Mm]odel|[Oo]ptimi|[Aa]nd\s[Nn]on))"
     r"|\bCore Data(?=\s(?:[Mm]odel|[Pp]latform|[Tt]eam|[Ee]ngineer|[Pp]roduct|[Ss]et|[Pp]ipeline|[Ss]cien|[Ss]ervice"
     r"|[Aa]naly|[Aa]sset|[Ii]nfra|[Gg]overnance))"
-    r"|\bReAct\b(?!\s?(?:Native|JS|[.]js))|\bHTML(?=\sJD\b)|\bSnowflake(?=[ -](?:[Ss]chema|[Mm]odel))"
+    r"|\bReAct\b(?!\s?(?:Native|JS|[.]js))"
+    r"|\bReact(?=\s(?:to|swiftly|quickly|promptly|fast|rapidly)\b)|\bHTML(?=\sJD\b)"
+    r"|\bSnowflake(?=[ -](?:[Ss]chema|[Mm]odel))"
 )
 """Clearances (``TS/SCI``), pesos (``PHP 90,000``) and words of every day that begin with the letters of a name."""
-_HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data", "ReAct", "HTML JD", "Snowflake")
+_HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data", "ReAct", "React ", "HTML JD", "Snowflake")
 """One of these is in every match of it."""
+_CUSTOMERS = re.compile(
+    r"\b(?:compan(?:y|ies)|customers|clients|brands|organi[sz]ations|startups|investors)"
+    r" (?:like|such as|including) [^.;:\n]*",
+    re.IGNORECASE,
+)
+_NAMES_FOLLOW = ("s like ", "s such as ", "s including ")
+"""One of these is in every sentence that names customers: ``used by companies like OpenAI, Toyota and Figma``."""
 _OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alumni".split())
 """What stands behind a company's name that says who somebody is: ``Docker CEO``."""
-_WELDING = re.compile(r"\bAWS[ -](?:D\d|CWI|QC\d|certified w|w)|\bweld(?:ing|er|ers|ed)\b", re.IGNORECASE)
-"""Where ``AWS`` is the American Welding Society."""
+_WELDING = re.compile(r"\bweld(?:ing|er|ers|ed)\b|\baws[ -](?:d\d|cwi|qc\d|certified w|w)")
+"""Where ``AWS`` is the American Welding Society; in lower case."""
+_OF_WELDING = ("weld", *(f"aws{joint}{word}" for joint in " -" for word in ("d", "cwi", "qc", "certified w", "w")))
+"""One of these is in every match of it."""
 _OR = frozenset("or o ou oder of lub".split())
 _OR_SIMILAR = re.compile(
     r"[\s,(/]{0,3}(?:or|and/or|o|ou|oder|of|lub)\s(?:an?\s|some\s|any\s|other\s|another\s|comparable|equivalent|similar"
@@ -109,9 +120,14 @@ def find_technologies(text: str) -> dict[str, int]:
         if hit.last > hit.first and parts[hit.first] == "AWS":
             # "AWS Lambda" names the cloud as well as its service.
             found["aws"] = found.get("aws", 0) + 1
-    if "aws" in found and _WELDING.search(text):
+    if "aws" in found and _is_welding(text):
         del found["aws"]
     return found
+
+
+def _is_welding(text: str) -> bool:
+    lower = text.lower()
+    return any(word in lower for word in _OF_WELDING) and _WELDING.search(lower) is not None
 
 
 def find_alternatives(text: str) -> tuple[tuple[str, ...], ...]:
@@ -121,7 +137,7 @@ def find_alternatives(text: str) -> tuple[tuple[str, ...], ...]:
         Groups of canonical names. A name of a group that the text has elsewhere too, outside of all groups, is a group
         of its own as well: it is asked for whatever the others are.
     """
-    if not _CHOICE.search(text):
+    if " or " not in text and not _CHOICE.search(text):
         return ()
     parts, hits = _meant_hits(text)
     groups: dict[tuple[str, ...], None] = {}
@@ -168,6 +184,8 @@ def _meant_hits(text: str) -> tuple[list[str], list[_Hit]]:
     """Return the parts of a text and the names in it that are meant. Remembered: the same text is asked twice."""
     if any(word in text for word in _HAS_NO_NAMES):
         text = _NOT_A_NAME.sub(" ", text)
+    if any(words in text for words in _NAMES_FOLLOW):
+        text = _CUSTOMERS.sub(" ", text)
     parts = _parts(text)
     hits = [hit for hit in _hits(parts) if not _is_company(parts, hit)]
     meant = [not hit.weak or _is_meant(parts, hit) for hit in hits]

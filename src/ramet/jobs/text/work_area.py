@@ -11,6 +11,11 @@ from ramet.jobs.text.areas import marks_of, names_pattern
 
 _WHO = r"(?:candidates?|applicants?|applications|people|talent|individuals|residents|employees|engineers|developers)"
 _PLACED = r"(?:based|located|living|residing|resident|reside|live|domiciled|working|work)"
+_OF_PLACED = ("based", "locate", "liv", "resid", "domicile", "work")
+_OF_WHO = (
+    "candidate", "applica", "people", "talent", "individual", "resident", "employee", "engineer", "developer",
+)  # fmt: skip
+"""One of these is in every match of the expression above."""
 _NOT_SO = re.compile(
     r"(?:\bnot?\b|n't|n\u2019t|\bwithout|\bif\b|\bwhether|\bno need|\bregardless|\bexcept|\bexclud\w+|\boutside)"
     r"[^.;\n]{0,30}$",
@@ -24,6 +29,8 @@ _PAY = re.compile(r"\b(?:salary|pay|compensation|base|wage|range|benefits?|priva
 class _Statement(NamedTuple):
     words: tuple[str, ...]
     """One of these is in every such sentence."""
+    others: tuple[str, ...]
+    """And one of these beside it."""
     before: int
     """Characters before the word that are looked at."""
     after: int
@@ -37,32 +44,34 @@ def _statements() -> tuple[_Statement, ...]:
     how = r"(?:legally |currently |already |physically |permanently |primarily )*"
     placed = rf"(?: (?:who are |currently |that are |from )*{_PLACED})?"
     kinds = (
-        (("to work ", "to live and work"), 40, 110,
+        (("to work ", "to live and work"), ("in ",), 40, 110,
          r"(?i:(?:authori[sz]ed|authori[sz]ation|eligible|eligibility|rights?|legally able|entitled|permitted) to"
          r" (?:live and |legally )?work(?: and (?:live|reside))?(?: legally| lawfully| permanently)?"
          rf" (?:with)?in) {where}"),
-        (("must ", "need to ", "needs to ", "required to ", "have to ", "has to ", "should "), 0, 130,
+        (("must ", "need to ", "needs to ", "required to ", "have to ", "has to ", "should "), _OF_PLACED, 0, 130,
          rf"(?i:\w+(?: to)?(?: already)?(?: be)? {how}(?:be )?{_PLACED}(?: and \w+)? (?:with)?in) {where}"),
-        (("you live ", "you reside ", "you are ", "you're ", "you\u2019re "), 0, 100,
+        (("you live ", "you reside ", "you are ", "you're ", "you\u2019re "), _OF_PLACED, 0, 100,
          rf"(?i:you(?: are|['\u2019]re)?(?: currently| already)? {_PLACED} (?:with)?in) {where}"),
-        (("only ", "currently ", "exclusively "), 0, 130,
+        (("only ", "currently ", "exclusively "), ("in ", "from "), 0, 130,
          r"(?i:\w+ (?:\w+ )?(?:open to|available (?:to|in)|considering|accepting|accept|consider|hiring|hire|seeking"
          rf"|for)(?: {_WHO})?{placed} (?:with)?(?:in|from)) {where}"),
-        (("open ", "available ", "limited ", "restricted "), 0, 130,
+        (("open ", "available ", "limited ", "restricted "), _OF_WHO, 0, 130,
          rf"(?i:\w+ (?:only )?to (?:{_WHO}){placed} (?:with)?(?:in|from)) {where}"),
-        ((" only", "-only"), 70, 8,
+        ((" only", "-only"), ("",), 70, 8,
          rf"{where}[- ](?i:(?:based )?(?:{_WHO} |citizens |residents |remote )?only\b)"),
-        (("remote",), 0, 80,
+        (("remote",), ("",), 0, 80,
          r"(?i:remote(?:ly)?(?: (?:work|role|position|job))?[ ,:(\u2013-]{1,3}"
          rf"(?:(?:with)?in |from |across |anywhere in ){{0,2}}){where}"
          r"(?!(?: [A-Z]{2,4})? ?(?i:time|hours|business hours|working hours))"),
         (("citizen", "permanent resident", "authorization required", "authorization is required", "permit is required",
-          "residency required"), 50, 40,
+          "residency required"), ("must be", "requir"), 50, 40,
          rf"(?i:(?:must be|requires?|required:) (?:an? )?){where} (?i:citizen(?:s|ship)?|permanent resident)\b"
          rf"|(?P<where2>{names_pattern()})"
          r" (?i:(?:citizenship|work (?:authori[sz]ation|permit)|residency) (?:is |are )?required\b)"),
     )  # fmt: skip
-    return tuple(_Statement(words, before, after, re.compile(said)) for words, before, after, said in kinds)
+    return tuple(
+        _Statement(words, others, before, after, re.compile(said)) for words, others, before, after, said in kinds
+    )
 
 
 def work_marks(text: str, lower: str) -> tuple[str, ...]:
@@ -92,5 +101,6 @@ def _stretches(text: str, lower: str, kind: _Statement) -> Iterator[tuple[str, i
         while place >= 0:
             begin = place - kind.before
             head = max(0, begin - 60)
-            yield text[head : place + kind.after], max(0, begin - head) if begin > 0 else 0
+            if any(lower.find(other, head, place + kind.after) >= 0 for other in kind.others):
+                yield text[head : place + kind.after], max(0, begin - head) if begin > 0 else 0
             place = lower.find(word, place + len(word))

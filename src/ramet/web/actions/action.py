@@ -83,7 +83,8 @@ class Action(NamedTuple):
     dangerous: bool = False
     """It ends work, or forgets something."""
     open: frozenset[str] = frozenset()
-    """Fields that are asked for although an address gives them a value to begin with."""
+    """Fields that are asked for although an address gives them a value to begin with. A page
+    of its own shows the effect of what was typed before the action is confirmed."""
 
 
 async def question(client: Client, action: Action, fields: Fields) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ramet import Alert, Client, Schedule, as_usd
-from ramet.engine.client.settings import SettingInForce
-from ramet.engine.settings.setting import NANO_DOLLARS_UNIT
+from ramet import Alert, Client, Schedule
 from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, require
+from ramet.web.actions.setting_effects import effects, shown
 from ramet.web.page import existing
 
 
@@ -43,34 +42,24 @@ class OneSchedule(Fields):
 
 async def _ask_set(client: Client, fields: SettingValueFields) -> str:
     held = await client.settings.get(fields.name)
-    money = held.unit == NANO_DOLLARS_UNIT
-    unit = " in dollars" if money else f" in {held.unit}" if held.unit else ""
-    kind = "money" if money else f"a value of type {held.value_type}"
-    return (
-        f"Sets {held.name} ({held.description}), {kind}{unit}. It is {_shown(held, held.value)} now, its default is "
-        f"{_shown(held, held.default)}. Workers act on it within seconds."
-    )
-
-
-def _shown(held: SettingInForce, value: Any) -> Any:
-    """A value as people read it: money in dollars."""
-    return as_usd(value) if held.unit == NANO_DOLLARS_UNIT and value is not None else value
+    value = await client.settings.check(held.name, fields.value)
+    require(value != held.value, f"{held.name} is {shown(held, value)} already")
+    return " ".join([line async for line in effects(client, held, value)])
 
 
 async def _set(client: Client, fields: SettingValueFields, person: Person) -> Done:
     before = await client.settings.get(fields.name)
     value = await client.settings.set(before.name, fields.value, by=person.by, reason=person.reason)
     return Done(
-        f"{before.name} is {_shown(before, value)} now (was {_shown(before, before.value)})",
+        f"{before.name} is {shown(before, value)} now (was {shown(before, before.value)})",
         {"name": before.name, "value": value, "before": before.value},
     )
 
 
 async def _ask_unset(client: Client, fields: OneSetting) -> str:
     held = await client.settings.get(fields.name)
-    require(held.stored, f"{held.name} has its default already: {_shown(held, held.default)}")
-    default, value = _shown(held, held.default), _shown(held, held.value)
-    return f"Lets the default of {held.name} hold again: {default} instead of {value}."
+    require(held.stored, f"{held.name} has its default already: {shown(held, held.default)}")
+    return " ".join([line async for line in effects(client, held, held.default)])
 
 
 async def _unset(client: Client, fields: OneSetting, person: Person) -> Done:
@@ -94,13 +83,16 @@ async def _stop(client: Client, fields: StopEntryFields, person: Person) -> Done
 async def _ask_unstop(client: Client, fields: StopEntryFields) -> str:
     listed = any((one.entry_type, one.value) == (fields.entry_type, fields.value) for one in await client.stop_list())
     require(listed, f"{fields.entry_type} {fields.value} is not on the deny list")
-    return f"Takes {fields.entry_type} {fields.value} off the deny list. What it had blocked can be offered again then."
+    return (
+        f"Removes {fields.entry_type} {fields.value} from the deny list. Spawns that it blocked can be offered again "
+        "then."
+    )
 
 
 async def _unstop(client: Client, fields: StopEntryFields, person: Person) -> Done:
     removed = await client.unstop(fields.entry_type, fields.value, by=person.by, reason=person.reason)
     what = f"{fields.entry_type} {fields.value}"
-    return done(removed, f"took {what} off the deny list", f"{what} is not on the deny list", value=fields.value)
+    return done(removed, f"removed {what} from the deny list", f"{what} is not on the deny list", value=fields.value)
 
 
 async def _schedule(client: Client, name: str) -> Schedule:
@@ -110,7 +102,7 @@ async def _schedule(client: Client, name: str) -> Schedule:
 async def _ask_pause(client: Client, fields: OneSchedule) -> str:
     one = await _schedule(client, fields.name)
     require(one.state == "active", f"schedule {one.name} is paused already")
-    return f"Lets no slot of schedule {one.name} run until it is resumed. A run that has begun goes on."
+    return f"Runs no slot of schedule {one.name} until it is resumed. A run that has begun continues."
 
 
 async def _pause(client: Client, fields: OneSchedule, person: Person) -> Done:
@@ -122,7 +114,7 @@ async def _pause(client: Client, fields: OneSchedule, person: Person) -> Done:
 async def _ask_resume(client: Client, fields: OneSchedule) -> str:
     one = await _schedule(client, fields.name)
     require(one.state != "active", f"schedule {one.name} is not paused")
-    return f"Lets schedule {one.name} go on with its next slot; what came while it was paused is not run."
+    return f"Resumes schedule {one.name} with its next slot; slots that passed while it was paused are not run."
 
 
 async def _resume(client: Client, fields: OneSchedule, person: Person) -> Done:
@@ -145,7 +137,7 @@ async def _run(client: Client, fields: OneSchedule, person: Person) -> Done:
 async def _ask_remove(client: Client, fields: OneSchedule) -> str:
     one = await _schedule(client, fields.name)
     back = " An app declared it: its next worker brings it back. Pause it instead." if one.declared_by == "app" else ""
-    return f"Forgets schedule {one.name} and its slots; its runs stay.{back}"
+    return f"Removes schedule {one.name} and its slots; its runs stay.{back}"
 
 
 async def _remove(client: Client, fields: OneSchedule, person: Person) -> Done:
@@ -170,21 +162,26 @@ ACTIONS = (
     Action(
         "stop",
         "Add to the deny list",
-        "Create nothing more for a host, a domain or a pattern of keys.",
+        "Refuse new tasks of a host, a domain or a pattern of keys.",
         StopEntryFields,
         _ask_stop,
         _stop,
     ),
     Action(
-        "unstop", "Take off the deny list", "Take an entry off the deny list.", StopEntryFields, _ask_unstop, _unstop
+        "unstop",
+        "Remove from the deny list",
+        "Remove an entry from the deny list.",
+        StopEntryFields,
+        _ask_unstop,
+        _unstop,
     ),
-    Action("pause-schedule", "Pause schedule", "Let no slot of a schedule run.", OneSchedule, _ask_pause, _pause),
-    Action("resume-schedule", "Resume schedule", "Let a paused schedule go on.", OneSchedule, _ask_resume, _resume),
+    Action("pause-schedule", "Pause schedule", "Run no slot of a schedule.", OneSchedule, _ask_pause, _pause),
+    Action("resume-schedule", "Resume schedule", "Resume a paused schedule.", OneSchedule, _ask_resume, _resume),
     Action("run-schedule", "Run now", "Start one run of a schedule now.", OneSchedule, _ask_run, _run),
     Action(
         "remove-schedule",
         "Remove schedule",
-        "Forget a schedule; its runs stay.",
+        "Remove a schedule; its runs stay.",
         OneSchedule,
         _ask_remove,
         _remove,
@@ -203,7 +200,7 @@ class OneAlert(Fields):
 
 
 async def _alert(client: Client, number: int) -> Alert:
-    return existing(await client.alert(number), f"no alert {number}: it was pruned, or never was")
+    return existing(await client.alert(number), f"no alert {number}: it does not exist, or was pruned")
 
 
 def _otherwise(alert: Alert) -> str:
@@ -215,7 +212,7 @@ def _otherwise(alert: Alert) -> str:
 async def _ask_acknowledge(client: Client, fields: OneAlert) -> str:
     alert = await _alert(client, fields.alert_id)
     require(alert.state == "firing" and alert.acknowledged_at is None, _otherwise(alert))
-    return f"Takes notice of alert {alert.id}: {alert.subject}. It is told no more while it fires."
+    return f"Acknowledges alert {alert.id}: {alert.subject}. No further notifications while it fires."
 
 
 async def _acknowledge(client: Client, fields: OneAlert, person: Person) -> Done:
@@ -225,6 +222,6 @@ async def _acknowledge(client: Client, fields: OneAlert, person: Person) -> Done
 
 
 ALERT_ACTIONS = (
-    Action("acknowledge", "Acknowledge alert", "Take notice of a firing alert; it is told no more while it fires.",
+    Action("acknowledge", "Acknowledge alert", "Acknowledge a firing alert; no further notifications while it fires.",
            OneAlert, _ask_acknowledge, _acknowledge),
 )  # fmt: skip

@@ -73,7 +73,7 @@ class OneResource(Fields):
 
 
 class ResourcePolicyFields(Fields):
-    """All that a resource bears."""
+    """Limits of a resource."""
 
     pattern: Annotated[Name, Field(
         title="Resource", max_length=NAME_LENGTH_MAX, description="A name, or a prefix followed by *.",
@@ -84,11 +84,11 @@ class ResourcePolicyFields(Fields):
     )] = None  # fmt: skip
     burst: Annotated[float, Field(ge=1, le=LARGEST, allow_inf_nan=False, title="As many at once after rest")] = 1.0
     breaker_failures: Annotated[int, Field(
-        ge=0, le=LARGEST, title="Failures in a row that switch it off", description="0: none.",
+        ge=0, le=LARGEST, title="Failures in a row that open its breaker", description="0: none.",
     )] = FAILURES_MAX  # fmt: skip
     cooldown_seconds: Annotated[float | None, Field(
         gt=0, le=366 * 86_400, allow_inf_nan=False, title="Seconds after which one task tries",
-        description="Empty: only a person switches it on.",
+        description="Empty: only an operator closes it.",
     )] = None  # fmt: skip
 
 
@@ -209,19 +209,19 @@ async def _limit(client: Client, fields: LimitedQueue | LimitedKind, person: Per
     return Done(f"{what} {name}: {_most(fields.concurrency)}", {what: name, "concurrency": fields.concurrency})
 
 
-async def _ask_bears(client: Client, fields: ResourcePolicyFields) -> str:
+async def _ask_limit_resource(client: Client, fields: ResourcePolicyFields) -> str:
     return (
-        f"Says what {fields.pattern} bears; what is not given stays as it is. From then on what an app declares about "
-        "what is given changes nothing."
+        f"Limits {fields.pattern}; limits that are not given stay as they are. From then on what an app declares about "
+        "the given ones changes nothing."
     )
 
 
-async def _bears(client: Client, fields: ResourcePolicyFields, person: Person) -> Done:
+async def _limit_resource(client: Client, fields: ResourcePolicyFields, person: Person) -> Done:
     if "*" in fields.pattern[:-1]:
         raise ValueError(f"{fields.pattern!r} is no pattern: give a name, or a prefix followed by one *")
     changes = {name: getattr(fields, name) for name in ResourcePolicy._fields[1:-1] if name in fields.model_fields_set}
     if not changes:
-        raise ValueError("nothing to change: give some of what the resource bears")
+        raise ValueError("nothing to change: give at least one limit of the resource")
     policy = await client.change_resource(fields.pattern, by=person.by, reason=person.reason, **changes)
     return Done(f"limited resource {fields.pattern}", policy._asdict())
 
@@ -229,35 +229,45 @@ async def _bears(client: Client, fields: ResourcePolicyFields, person: Person) -
 async def _ask_open(client: Client, fields: OneResource) -> str:
     name = fields.resource
     known = await client.resources(name)
-    require(not any(one.opened_at is not None for one in known), f"resource {name} is off already")
+    require(not any(one.opened_at is not None for one in known), f"the breaker of resource {name} is open already")
     held = (await client.usage()).resources.get(name, 0)
-    new = "" if known else " No task ever named it."
+    new = "" if known else " No task has used it."
     return (
-        f"Switches resource {name} off: nothing of it is claimed until it is switched on again, or its cool-down is "
-        f"over. {counted(held, 'claim')} held now may run to the end.{new}"
+        f"Opens the breaker of resource {name}: nothing of it is claimed until the breaker is closed, or its cool-down "
+        f"is over. {counted(held, 'claim')} held now may run to the end.{new}"
     )
 
 
 async def _open(client: Client, fields: OneResource, person: Person) -> Done:
     opened = await client.open_breaker(fields.resource, by=person.by, reason=person.reason)
     name = fields.resource
-    return done(opened, f"switched resource {name} off", f"resource {name} is off already", resource=name)
+    return done(
+        opened,
+        f"opened the breaker of resource {name}",
+        f"the breaker of resource {name} is open already",
+        resource=name,
+    )
 
 
 async def _ask_close(client: Client, fields: OneResource) -> str:
     name = fields.resource
     known = await client.resources(name)
-    one = existing(known[0] if known else None, f"no task ever named resource {name}")
+    one = existing(known[0] if known else None, f"no task has used resource {name}")
     stopped = one.opened_at is not None or one.paused_until > client.clock.now()
-    require(stopped, f"resource {name} is on already")
+    require(stopped, f"the breaker of resource {name} is closed already")
     why = one.opened_reason if one.opened_at is not None else one.paused_reason
-    return f"Switches resource {name} on again and ends its pause. It is off because: {why or 'nobody said'}."
+    return f"Closes the breaker of resource {name} and ends its pause. Reason of the stop: {why or 'none given'}."
 
 
 async def _close(client: Client, fields: OneResource, person: Person) -> Done:
     closed = await client.close_breaker(fields.resource, by=person.by, reason=person.reason)
     name = fields.resource
-    return done(closed, f"switched resource {name} on", f"resource {name} is on already", resource=name)
+    return done(
+        closed,
+        f"closed the breaker of resource {name}",
+        f"the breaker of resource {name} is closed already",
+        resource=name,
+    )
 
 
 ACTIONS = (
@@ -290,18 +300,24 @@ ACTIONS = (
     Action(
         "limit-resource",
         "Limit resource",
-        "All that a resource, or every one with a prefix, bears.",
+        "Limits of a resource, or of every one with a prefix.",
         ResourcePolicyFields,
-        _ask_bears,
-        _bears,
+        _ask_limit_resource,
+        _limit_resource,
     ),
     Action(
-        "open-breaker", "Switch off", "Switch a resource off: open its breaker.", OneResource, _ask_open, _open, True
+        "open-breaker",
+        "Open breaker",
+        "Open the breaker of a resource: nothing of it is claimed.",
+        OneResource,
+        _ask_open,
+        _open,
+        True,
     ),
     Action(
         "close-breaker",
-        "Switch on",
-        "Switch a resource on: close its breaker and end its pause.",
+        "Close breaker",
+        "Close the breaker of a resource and end its pause.",
         OneResource,
         _ask_close,
         _close,

@@ -136,14 +136,14 @@ async def _ask_cancel(client: Client, fields: OneLineage) -> str:
     over = lineage.state not in (LineageState.RUNNING, LineageState.PAUSED)
     require(not over, f"nothing to cancel: lineage {lineage.tracking_id} is {lineage.state} already")
     live = counted(lineage.live, "live task")
-    return f"Cancels {live} of lineage {lineage.tracking_id}. Handlers that run are told; late results are refused."
+    return f"Cancels {live} of lineage {lineage.tracking_id}. Running handlers are notified; late results are refused."
 
 
 async def _cancel(client: Client, fields: OneLineage, person: Person) -> Done:
     lineage = await _lineage(client, fields.tracking_id)
     cancelled = await client.cancel_lineage(lineage.tracking_id, by=person.by, reason=person.reason)
     message = f"cancelled lineage {lineage.tracking_id} with {counted(lineage.live, 'live task')}"
-    why = f"nothing to cancel: lineage {lineage.tracking_id} is over already"
+    why = f"nothing to cancel: lineage {lineage.tracking_id} has ended already"
     return done(cancelled, message, why, tracking_id=lineage.tracking_id, live=lineage.live)
 
 
@@ -156,7 +156,7 @@ async def _ask_pause(client: Client, fields: OneLineage) -> str:
     behind = f" Its tasks keep their places in line: {held} cannot begin meanwhile." if back.tasks or back.more else ""
     return (
         f"Claims nothing more of lineage {lineage.tracking_id} ({counted(lineage.live, 'live task')}) and stops its "
-        f"clocks, for at most 30 days. Handlers that run go on to their end.{behind}"
+        f"clocks, for at most 30 days. Running handlers continue.{behind}"
     )
 
 
@@ -171,7 +171,7 @@ async def _ask_resume(client: Client, fields: OneLineage) -> str:
     lineage = await _lineage(client, fields.tracking_id)
     require(lineage.state == LineageState.PAUSED, f"lineage {lineage.tracking_id} is not paused")
     live = counted(lineage.live, "live task")
-    return f"Lets lineage {lineage.tracking_id} go on: {live}. Its deadlines move by the time it was paused."
+    return f"Resumes lineage {lineage.tracking_id}: {live}. Its deadlines move by the time it was paused."
 
 
 async def _resume(client: Client, fields: OneLineage, person: Person) -> Done:
@@ -187,7 +187,7 @@ async def _ask_raise(client: Client, fields: RaiseLimitsFields) -> str:
             for name, value in fields.limits.items()]  # fmt: skip
     changes += [f"allowing the shape {shape}" for shape in fields.shapes]
     if fields.extend_seconds is not None:
-        changes.append(f"its end to {fields.extend_seconds:g} s from now, where that is later")
+        changes.append(f"its deadline to {fields.extend_seconds:g} s from now, where that is later")
     what = f": {'; '.join(changes)}" if changes else ""
     return f"Raises limits of lineage {lineage.tracking_id}{what}. A limit is never lowered by this."
 
@@ -201,7 +201,7 @@ def _shown(name: str, value: int | None) -> str:
 async def _raise(client: Client, fields: RaiseLimitsFields, person: Person) -> Done:
     lineage = await _lineage(client, fields.tracking_id)
     given = bool(fields.limits or fields.shapes) or fields.extend_seconds is not None
-    require(given, "nothing to raise: give a limit, or how long it may live")
+    require(given, "nothing to raise: give a limit, or how long it may run")
     after = await client.raise_limits(
         lineage.tracking_id, by=person.by, reason=person.reason, extend_seconds=fields.extend_seconds,
         allow_shapes=fields.shapes, **fields.limits,
@@ -258,11 +258,11 @@ ACTIONS = (
         _ask_pause,
         _pause,
     ),
-    Action("resume-lineage", "Resume lineage", "Let a paused lineage go on.", OneLineage, _ask_resume, _resume),
+    Action("resume-lineage", "Resume lineage", "Resume a paused lineage.", OneLineage, _ask_resume, _resume),
     Action(
         "raise-limits",
         "Raise limits",
-        "Raise limits of a lineage, or let it live longer.",
+        "Raise limits of a lineage, or extend its deadline.",
         RaiseLimitsFields,
         _ask_raise,
         _raise,

@@ -77,14 +77,14 @@ async def _retry(client: Client, fields: RetryTaskFields, person: Person) -> Don
 async def _ask_cancel(client: Client, fields: OneTask) -> str:
     task = await _task(client, fields.task_id)
     require(not task.state.terminal, f"nothing to cancel: {label_of(task)} is {task.state} already")
-    running = " Its handler is told; a late result is refused." if task.state is TaskState.PROCESSING else ""
-    return f"Cancels {label_of(task)}, which is {task.state}.{running} What grew from it goes on."
+    running = " Its handler is notified; a late result is refused." if task.state is TaskState.PROCESSING else ""
+    return f"Cancels {label_of(task)}, which is {task.state}.{running} Its descendants continue."
 
 
 async def _cancel(client: Client, fields: OneTask, person: Person) -> Done:
     task = await _task(client, fields.task_id)
     cancelled = await client.cancel(task.id, by=person.by, reason=person.reason)
-    why = f"nothing to cancel: {label_of(task)} is over already"
+    why = f"nothing to cancel: {label_of(task)} has ended already"
     return done(cancelled, f"cancelled {label_of(task)}", why, task_id=task.id)
 
 
@@ -95,9 +95,9 @@ async def _ask_cancel_tree(client: Client, fields: OneTask) -> str:
     require(live > 0, f"nothing to cancel: no task of lineage {task.tracking_id} is live any more")
     children = (await client.child_counts([task.id])).get(task.id, 0)
     return (
-        f"Cancels {label_of(task)} and everything that grew from it ({counted(children, 'child', 'children')} and all "
-        f"below), now and later. Its lineage has {counted(live, 'live task')}. Handlers that run are told; late "
-        "results are refused."
+        f"Cancels {label_of(task)} and all its descendants ({counted(children, 'child', 'children')} and all "
+        f"below), now and later. Its lineage has {counted(live, 'live task')}. Running handlers are notified; "
+        "late results are refused."
     )
 
 

@@ -177,9 +177,12 @@ def _answer(selection: BulkSelection, done: int | None, left: dict[str, str]) ->
     return BulkAnswer(act=selection.act, selected=len(selection.task_ids), counts=counts, done=done, left=left)
 
 
-OWN = frozenset({"reason", "back", "csrf"})
-"""Parts of a form that are no field of an action."""
+STEP = "step"
+OWN = frozenset({"reason", "back", "csrf", STEP})
+"""Parts of a form that are not fields of an action."""
 BACK_CHARACTERS_MAX = 2_000
+CONFIRM = "confirm"
+"""The step at which an action whose values are typed shows their effect, and a button that does it."""
 
 
 async def _nothing(visit: Visit) -> dict[str, Any]:
@@ -286,10 +289,10 @@ async def _form(visit: Visit, action: Action, given: Mapping[str, str], fixed: M
     known = set(action.fields.model_fields)
     if not set(given) <= known:
         raise BadInput(f"{action.name} has no field {sorted(set(given) - known)[0][:100]!r}")
-    words = action.about
-    if not missing(action, given):
+    words, confirms = action.about, not action.open or visit.word(STEP, [CONFIRM]) is not None
+    if confirms and not missing(action, given):
         words = await question(visit.client, action, read_fields(action, given))
-    return await render_in_frame(visit, PAGE, _context(visit, action, given, fixed, words=words))
+    return await render_in_frame(visit, PAGE, _context(visit, action, given, fixed, words=words, confirms=confirms))
 
 
 def _context(
@@ -302,21 +305,28 @@ def _context(
     line: str = "",
     reason: str = "",
     back: str | None = None,
+    confirms: bool | None = None,
 ) -> dict[str, Any]:
     where = visit.request.query_params.get("back", "") if back is None else back
-    inputs = [_input(action, name, field, given, fixed) for name, field in action.fields.model_fields.items()]
-    return {"action": action, "inputs": inputs, "words": words, "line": line, "reason": reason,
-            "back": back_to(where), "reason_most": REASON_CHARACTERS_MAX}  # fmt: skip
+    confirms = not action.open if confirms is None else confirms
+    asked = frozenset() if confirms else action.open
+    inputs = [_input(asked, name, field, given, fixed) for name, field in action.fields.model_fields.items()]
+    return {
+        "action": action, "inputs": inputs, "confirms": confirms, "step": (STEP, CONFIRM), "words": words, "line": line,
+        "reason": reason, "back": back_to(where), "reason_most": REASON_CHARACTERS_MAX,
+    }  # fmt: skip
 
 
-def _input(action: Action, name: str, field: FieldInfo, given: Mapping[str, str], fixed: Mapping[str, str]) -> Input:
+def _input(
+    asked: frozenset[str], name: str, field: FieldInfo, given: Mapping[str, str], fixed: Mapping[str, str]
+) -> Input:
     values = get_args(field.annotation)
     choices = tuple(value for value in values if isinstance(value, str))
     value = given.get(name, "")
     if not value and not field.is_required() and field.default is not None:
         value = str(field.default)
     # What an address names is not asked again, but what may be left out can still be changed.
-    is_fixed = bool(fixed.get(name)) and field.is_required() and name not in action.open
+    is_fixed = bool(fixed.get(name)) and field.is_required() and name not in asked
     return Input(name, field.title or name, field.description or "", value, is_fixed, field.is_required(), choices)
 
 

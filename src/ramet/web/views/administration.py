@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query
 
 from ramet import AuditEntry, Client, Schedule, ScheduleSlot, StopEntry, as_usd
 from ramet.engine.client.settings import SettingInForce
-from ramet.engine.settings.setting import NANO_DOLLARS_UNIT
+from ramet.engine.settings.setting import NANO_DOLLARS_UNIT, SETTINGS
 from ramet.web.answer import Answer, AsObject
 from ramet.web.page import BadInput, ClientDep, Limit, OptionalText, Page, Visit, existing
 
@@ -165,17 +165,34 @@ def _typed(value: Any, unit: str) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+class SettingGroup(NamedTuple):
+    """Settings with one prefix."""
+
+    name: str
+    settings: list[SettingInForce]
+    in_use: bool
+    """They are the engine's, of an app or of a product that this database has rows of, or one of them is stored."""
+
+
 async def settings_page(visit: Visit) -> dict[str, Any]:
-    """Every setting, by what comes before its dot."""
+    """Show every setting by its prefix: the engine's first, then of packages in use, those of others folded."""
     found = await visit.client.settings.all()
     wanted = (visit.text("find", 100) or "").lower()
     named = [one for one in found if wanted in one.name.lower() or wanted in one.description.lower()]
-    ordered = sorted(named, key=lambda one: (_group(one), one.name))
-    groups = [(name, list(group)) for name, group in groupby(ordered, key=_group)]
+    own = {one.name for one in visit.client.settings.live.declared.own}
+    used = {one.name for one in visit.request.app.state.products.used} | {
+        _group(one) for one in found if one.stored or one.name in own
+    }
+    groups = [_settings_of(name, list(group), used) for name, group in groupby(named, key=_group)]
+    groups.sort(key=lambda group: not group.in_use)
     typed: dict[str, tuple[str, str]] = {
         one.name: (_typed(one.value, one.unit), _typed(one.default, one.unit)) for one in named
     }
     return {"groups": groups, "typed": typed, "find": wanted, "changed": sum(one.stored for one in found)}
+
+
+def _settings_of(name: str, settings: list[SettingInForce], used: set[str]) -> SettingGroup:
+    return SettingGroup(name, settings, name in used or settings[0].name in SETTINGS)
 
 
 def _group(setting: SettingInForce) -> str:

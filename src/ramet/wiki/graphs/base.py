@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ramet.wiki.embedding.base import Vector
 from ramet.wiki.graphs.entities import Entity, Mention, Relation
@@ -366,9 +366,23 @@ class GraphStore(Protocol):
         """Release the graph; further calls do nothing."""
 
 
-def rank_properties(pagerank: float | None, community: int | None) -> dict[str, int | float]:
-    """The properties of an article that was ranked; none of one that was not."""
-    return {} if pagerank is None or community is None else {"pagerank": pagerank, "community": community}
+ADDED_PROPERTIES = {
+    "infobox": "",
+    "latitude": None,
+    "longitude": None,
+    "wikidata": "",
+    "pagerank": None,
+    "community": None,
+}
+"""Properties that an article has only where they are known, with the value of an unknown one. A graph of an earlier
+release has no columns for them before it is written to, or ranked."""
+FACTS = ("infobox", "latitude", "longitude", "wikidata")
+"""Those of them that come from the page."""
+
+
+def added_properties(values: Iterable[Any]) -> dict[str, Any]:
+    """`ADDED_PROPERTIES` by name, from their values; what is not known is left out."""
+    return {name: value for name, value in zip(ADDED_PROPERTIES, values, strict=True) if value not in (None, "")}
 
 
 def vector_digest(vector: Sequence[float]) -> str:

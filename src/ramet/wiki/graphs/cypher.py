@@ -33,6 +33,7 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
         "title_key": "STRING PRIMARY KEY", "title": "STRING", "expansion_state": "STRING", "expansion_depth": "INT64",
         "retry_count": "INT64", "claimed_at": "TIMESTAMP", "processed_at": "TIMESTAMP", "loaded": "BOOLEAN",
         "description": "STRING", "revision": "STRING", "url": "STRING", "category": "STRING", "word_count": "INT64",
+        "infobox": "STRING", "latitude": "DOUBLE", "longitude": "DOUBLE", "wikidata": "STRING",
         "pagerank": "DOUBLE", "community": "INT64", "properties": "STRING",
     },
     "Section": {

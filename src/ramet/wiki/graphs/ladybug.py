@@ -9,10 +9,18 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from ramet.wiki.errors import GraphError
-from ramet.wiki.graphs.base import DEPTH_UNKNOWN, ArticleRank, EmbeddedArticle, GraphAlias, GraphLink
+from ramet.wiki.graphs.base import (
+    ADDED_PROPERTIES,
+    DEPTH_UNKNOWN,
+    FACTS,
+    ArticleRank,
+    EmbeddedArticle,
+    GraphAlias,
+    GraphLink,
+)
 from ramet.wiki.graphs.graph_file import check_model, check_schema, foreign_file, new_info, no_graph
 from ramet.wiki.graphs.ladybug_file import LadybugFile
-from ramet.wiki.graphs.ladybug_reader import LadybugReading
+from ramet.wiki.graphs.ladybug_reader import LadybugReading, columns_of
 from ramet.wiki.graphs.passage_index import definitions
 from ramet.wiki.graphs.traversal import nearer, resolved
 from ramet.wiki.sqlite_file import SqliteFile
@@ -66,6 +74,7 @@ def article_row(item: EmbeddedArticle, state: State | None) -> dict[str, Any]:
         "loaded": True,
         "revision": article.revision,
         "url": article.url,
+        **{name: getattr(article, name) for name in FACTS},
     }
 
 
@@ -79,6 +88,7 @@ def stub_row(key: str, title: str, depth: int) -> dict[str, Any]:
         "loaded": False,
         "revision": "",
         "url": "",
+        **{name: ADDED_PROPERTIES[name] for name in FACTS},
     }
 
 
@@ -121,6 +131,12 @@ _SCHEMA = (
     "CREATE REL TABLE LINKS_TO(FROM Article TO Article)",
     "CREATE REL TABLE ALIAS_OF(FROM Alias TO Article)",
 )
+_ADD_FACTS = (
+    "ALTER TABLE Article ADD infobox STRING",
+    "ALTER TABLE Article ADD latitude DOUBLE",
+    "ALTER TABLE Article ADD longitude DOUBLE",
+    "ALTER TABLE Article ADD wikidata STRING",
+)
 _INDEX_TABLES = "SELECT name FROM sqlite_schema WHERE name = 'passages'"
 _CREATE_INFO = "UNWIND $rows AS row CREATE (:GraphInfo {name: row.name, value: row.value})"
 _TABLES = "CALL show_tables() RETURN name"
@@ -131,18 +147,22 @@ _STATES = """
     UNWIND $keys AS key MATCH (a:Article {title_key: key}) RETURN a.title_key, a.loaded, a.expansion_depth"""
 _CREATE_ARTICLES = """
     UNWIND $rows AS row CREATE (:Article {title_key: row.title_key, title: row.title, expansion_depth: row.depth,
-        description: row.description, loaded: row.loaded, revision: row.revision, url: row.url})"""
+        description: row.description, loaded: row.loaded, revision: row.revision, url: row.url,
+        infobox: row.infobox, latitude: CAST(row.latitude AS DOUBLE), longitude: CAST(row.longitude AS DOUBLE),
+        wikidata: row.wikidata})"""
 _SET_ARTICLES = """
     UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key})
     SET a.title = row.title, a.expansion_depth = row.depth, a.description = row.description, a.loaded = row.loaded,
-        a.revision = row.revision, a.url = row.url"""
+        a.revision = row.revision, a.url = row.url, a.infobox = row.infobox, a.latitude = CAST(row.latitude AS DOUBLE),
+        a.longitude = CAST(row.longitude AS DOUBLE), a.wikidata = row.wikidata"""
 _SET_DEPTHS = "UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key}) SET a.expansion_depth = row.depth"
 _ADD_RANKS = ("ALTER TABLE Article ADD pagerank DOUBLE", "ALTER TABLE Article ADD community INT64")
 _SET_RANKS = """
     UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key})
     SET a.pagerank = row.pagerank, a.community = row.community"""
 _FORGET_ARTICLE = """
-    MATCH (a:Article {title_key: $key}) SET a.loaded = false, a.description = '', a.revision = '', a.url = ''"""
+    MATCH (a:Article {title_key: $key}) SET a.loaded = false, a.description = '', a.revision = '', a.url = '',
+        a.infobox = '', a.latitude = NULL, a.longitude = NULL, a.wikidata = ''"""
 _DELETE_ARTICLE = "MATCH (a:Article {title_key: $key}) DETACH DELETE a"
 _CREATE_SECTIONS = """
     UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key})
@@ -195,6 +215,10 @@ class LadybugGraph(LadybugReading):
                 _create_schema(file, new_info(model_id=model_id, dimension=dimension, language=language))
             info = _read_info(file)
             check_model(path, info, model_id=model_id, dimension=dimension)
+            if "infobox" not in columns_of(file):  # New, or of a release that did not know them.
+                with file.transaction():
+                    for statement in _ADD_FACTS:
+                        file.write(statement)
             return cls(file, info, _open_index(path, info, empty=not file.read(_AN_ARTICLE)))
         except BaseException:
             file.close()
@@ -296,11 +320,11 @@ class LadybugGraph(LadybugReading):
     def set_ranks(self, ranks: Sequence[ArticleRank]) -> None:
         """See `GraphStore.set_ranks`."""
         with self._file.transaction():
-            for statement in () if self._ranked else _ADD_RANKS:
+            for statement in () if "pagerank" in self._columns else _ADD_RANKS:
                 self._file.write(statement)
             for start in range(0, len(ranks), RANKS_PER_STATEMENT):
                 self._file.write(_SET_RANKS, [asdict(one) for one in ranks[start : start + RANKS_PER_STATEMENT]])
-        self._ranked = True
+        self._columns = columns_of(self._file)
 
     def _unindex(self, keys: Collection[str]) -> None:
         with self._index_file.transaction():

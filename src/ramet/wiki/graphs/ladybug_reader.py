@@ -12,13 +12,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ramet.wiki.graphs.base import (
+    ADDED_PROPERTIES,
     Direction,
     GraphCounts,
     GraphEdge,
     GraphNode,
     GraphSection,
     Neighbor,
-    rank_properties,
+    added_properties,
 )
 from ramet.wiki.graphs.ladybug_file import LadybugFile
 from ramet.wiki.graphs.passage_index import PassageIndex, PassageSearch
@@ -55,7 +56,7 @@ _DUMPS = {
 
 _REVISIONS = "UNWIND $keys AS key MATCH (a:Article {title_key: key}) WHERE a.loaded RETURN a.title_key, a.revision"
 _COLUMNS = "CALL table_info('Article') RETURN name"
-# A graph has the properties of ranks from its first ranking on. `%s` is what is read instead until then.
+# A graph has the columns of `ADDED_PROPERTIES` from its first ranking or writing on. `%s` is what is read until then.
 _NEIGHBOR = "a.title_key, a.title, a.expansion_depth, a.loaded, a.url, %s"
 _ARTICLE = f"MATCH (a:Article {{title_key: $key}}) RETURN {_NEIGHBOR}"
 _ARTICLE_OF_ALIAS = f"MATCH (:Alias {{alias_key: $key}})-[:ALIAS_OF]->(a:Article) RETURN {_NEIGHBOR}"
@@ -89,6 +90,11 @@ _EDGES_WITHIN = {
 """By label, the edges that leave articles, and how the node at their other end is called."""
 
 
+def columns_of(file: LadybugFile) -> frozenset[str]:
+    """The properties that articles have in this graph."""
+    return frozenset(name for (name,) in file.read(_COLUMNS))
+
+
 class LadybugReading(PassageSearch):
     """The questions of a `GraphStore`, put to an open file."""
 
@@ -99,11 +105,11 @@ class LadybugReading(PassageSearch):
         self._index_file = index
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
-        self._ranked = ["pagerank"] in file.read(_COLUMNS)
+        self._columns = columns_of(file)
 
-    def _with_ranks(self, query: str, *columns: str) -> str:
-        """Return a query that reads these properties of ranks, or nulls where the graph was never ranked."""
-        return query % ", ".join(columns if self._ranked else ["NULL"] * len(columns))
+    def _with_added(self, query: str, *columns: str) -> str:
+        """Return a query that reads these of `ADDED_PROPERTIES`, and nulls for those that the graph does not have."""
+        return query % ", ".join(f"a.{name}" if name in self._columns else "NULL" for name in columns)
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """See `GraphStore.revisions`."""
@@ -121,7 +127,7 @@ class LadybugReading(PassageSearch):
     def find(self, title_key: str) -> Neighbor | None:
         """See `GraphStore.find`."""
         for query in (_ARTICLE, _ARTICLE_OF_ALIAS):
-            if rows := self._file.read(self._with_ranks(query, "a.pagerank"), {"key": title_key}):
+            if rows := self._file.read(self._with_added(query, "pagerank"), {"key": title_key}):
                 return Neighbor(0, *rows[0])
         return None
 
@@ -148,10 +154,8 @@ class LadybugReading(PassageSearch):
         found = walk(title_key, adjacent, direction=direction, depth=depth, limit=ALL if by_rank else limit)
         if by_rank and found:
             keys = {"keys": [key for _, key in found]}
-            found = ranked_first(
-                found, dict(self._file.read(self._with_ranks(_RANKS, "a.pagerank"), keys)), limit=limit
-            )
-        article = self._with_ranks(_ARTICLE, "a.pagerank")
+            found = ranked_first(found, dict(self._file.read(self._with_added(_RANKS, "pagerank"), keys)), limit=limit)
+        article = self._with_added(_ARTICLE, "pagerank")
         return [Neighbor(distance, *self._file.read(article, {"key": key})[0]) for distance, key in found]
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
@@ -160,8 +164,8 @@ class LadybugReading(PassageSearch):
 
     def nodes(self) -> Iterator[GraphNode]:
         """See `GraphStore.nodes`."""
-        articles = self._with_ranks(_PAGE_OF_ARTICLES, "a.pagerank", "a.community")
-        for key, title, depth, description, loaded, revision, url, *rank in self._pages(articles):
+        articles = self._with_added(_PAGE_OF_ARTICLES, *ADDED_PROPERTIES)
+        for key, title, depth, description, loaded, revision, url, *added in self._pages(articles):
             properties = {
                 "title": title,
                 "expansion_depth": depth,
@@ -169,7 +173,7 @@ class LadybugReading(PassageSearch):
                 "loaded": loaded,
                 "revision": revision,
                 "url": url,
-                **rank_properties(*rank),
+                **added_properties(added),
             }
             yield GraphNode("Article", f"Article:{key}", properties)
         for part in self._ranges():
@@ -214,8 +218,9 @@ class LadybugReading(PassageSearch):
         lines = []
         for name, query in _DUMPS.items():
             if name == "Article":
-                rows = self._file.read(self._with_ranks(query, "a.pagerank", "a.community"))
-                lines += [_line(name, [*row[:-2], *rank_properties(*row[-2:]).values()]) for row in rows]
+                rows = self._file.read(self._with_added(query, *ADDED_PROPERTIES))
+                count = len(ADDED_PROPERTIES)
+                lines += [_line(name, [*row[:-count], *added_properties(row[-count:]).values()]) for row in rows]
             else:
                 lines += [_line(name, row) for row in self._file.read(query)]
         lines += [_line(*row) for row in self._index.entities.dump()]

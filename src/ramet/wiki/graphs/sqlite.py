@@ -17,7 +17,7 @@ from ramet.wiki.errors import GraphError
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, ArticleRank, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.wiki.graphs.graph_file import check_model, check_schema, foreign_file, lock_alone, new_info, no_graph
 from ramet.wiki.graphs.passage_index import definitions
-from ramet.wiki.graphs.sqlite_reader import SqliteReading
+from ramet.wiki.graphs.sqlite_reader import SqliteReading, columns_of
 from ramet.wiki.graphs.traversal import nearer, resolved
 from ramet.wiki.sqlite_file import SqliteFile
 
@@ -52,15 +52,23 @@ _SCHEMA = (
         article INTEGER NOT NULL REFERENCES articles(id) ON DELETE CASCADE)""",
     "CREATE INDEX aliases_by_article ON aliases(article)",
 )
+_ADD_FACTS = (
+    "ALTER TABLE articles ADD COLUMN infobox TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE articles ADD COLUMN latitude REAL",
+    "ALTER TABLE articles ADD COLUMN longitude REAL",
+    "ALTER TABLE articles ADD COLUMN wikidata TEXT NOT NULL DEFAULT ''",
+)
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 _INFO = "SELECT name, value FROM graph_info"
 _CREATE_INFO = "INSERT INTO graph_info(name, value) VALUES (?, ?)"
 
 _MERGE_ARTICLES = """
-    INSERT INTO articles(title_key, title, expansion_depth, description, loaded, revision, url)
-    VALUES (?, ?, ?, ?, 1, ?, ?)
+    INSERT INTO articles(title_key, title, expansion_depth, description, loaded, revision, url,
+        infobox, latitude, longitude, wikidata)
+    VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(title_key) DO UPDATE SET title = excluded.title, description = excluded.description, loaded = 1,
-        revision = excluded.revision, url = excluded.url, expansion_depth = CASE
+        revision = excluded.revision, url = excluded.url, infobox = excluded.infobox, latitude = excluded.latitude,
+        longitude = excluded.longitude, wikidata = excluded.wikidata, expansion_depth = CASE
             WHEN expansion_depth < 0 THEN excluded.expansion_depth
             ELSE min(expansion_depth, excluded.expansion_depth) END"""
 _NUMBERS = "SELECT title_key, articles.id, loaded, expansion_depth FROM json_each(?) JOIN articles ON title_key = value"
@@ -69,7 +77,9 @@ _ADD_STUB = """
     ON CONFLICT(title_key) DO UPDATE SET expansion_depth = excluded.expansion_depth
     WHERE NOT loaded AND excluded.expansion_depth >= 0
         AND (expansion_depth < 0 OR excluded.expansion_depth < expansion_depth)"""
-_FORGET_ARTICLE = "UPDATE articles SET loaded = 0, description = '', revision = '', url = '' WHERE id = ?"
+_FORGET_ARTICLE = """
+    UPDATE articles SET loaded = 0, description = '', revision = '', url = '', infobox = '', latitude = NULL,
+        longitude = NULL, wikidata = '' WHERE id = ?"""
 _DELETE_ARTICLE = "DELETE FROM articles WHERE id = ?"
 _DELETE_UNLINKED = """
     DELETE FROM articles WHERE id = ? AND NOT loaded AND NOT EXISTS (SELECT 1 FROM links WHERE target = articles.id)"""
@@ -217,10 +227,10 @@ class SqliteGraph(SqliteReading):
     def set_ranks(self, ranks: Sequence[ArticleRank]) -> None:
         """See `GraphStore.set_ranks`."""
         with self._file.transaction():
-            for statement in () if self._ranked else _ADD_RANKS:
+            for statement in () if "pagerank" in self._columns else _ADD_RANKS:
                 self._file.rows(statement)
             self._file.run_many(_SET_RANK, ((one.pagerank, one.community, one.title_key) for one in ranks))
-        self._ranked = True
+        self._columns = columns_of(self._file)
 
     def close(self) -> None:
         """See `GraphStore.close`."""
@@ -303,6 +313,10 @@ def _prepare(file: SqliteFile, wanted: Mapping[str, str]) -> dict[str, str]:
             for statement in (*_SCHEMA, *definitions(wanted["language"])):
                 file.rows(statement)
             file.run_many(_CREATE_INFO, list(wanted.items()))
+    if "infobox" not in columns_of(file):  # New, or of a release that did not know them.
+        with file.transaction():
+            for statement in _ADD_FACTS:
+                file.rows(statement)
     return _read_info(file)
 
 
@@ -316,4 +330,7 @@ def _read_info(file: SqliteFile) -> dict[str, str]:
 
 def _article_row(item: EmbeddedArticle) -> tuple[Any, ...]:
     article = item.article
-    return (article.key, article.title, item.expansion_depth, article.description, article.revision, article.url)
+    facts = (article.infobox, article.latitude, article.longitude, article.wikidata)
+    return (
+        article.key, article.title, item.expansion_depth, article.description, article.revision, article.url, *facts
+    )  # fmt: skip

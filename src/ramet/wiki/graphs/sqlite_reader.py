@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ramet.wiki.graphs.base import (
+    ADDED_PROPERTIES,
     Direction,
     GraphCounts,
     GraphEdge,
     GraphNode,
     GraphSection,
     Neighbor,
-    rank_properties,
+    added_properties,
 )
 from ramet.wiki.graphs.passage_index import PassageIndex, PassageSearch
 from ramet.wiki.graphs.traversal import ALL, ranked_first, walk
@@ -29,8 +30,8 @@ _COUNTS = {
 }
 _REVISIONS = """
     SELECT title_key, revision FROM json_each(?) JOIN articles ON title_key = value WHERE loaded"""
-_RANKED = "SELECT name FROM pragma_table_info('articles') WHERE name = 'pagerank'"
-# A graph has the columns of ranks from its first ranking on. `%s` is what is read instead until then.
+_COLUMNS = "SELECT name FROM pragma_table_info('articles')"
+# A graph has the columns of `ADDED_PROPERTIES` from its first ranking or writing on. `%s` is what is read until then.
 _NEIGHBOR = "articles.title_key, articles.title, articles.expansion_depth, articles.loaded, articles.url, %s"
 _ARTICLE = f"SELECT {_NEIGHBOR} FROM articles WHERE title_key = ?"  # noqa: S608 - of constants
 _ARTICLE_OF_ALIAS = f"SELECT {_NEIGHBOR} FROM aliases JOIN articles ON articles.id = article WHERE alias_key = ?"  # noqa: S608
@@ -70,6 +71,11 @@ _UNORDERED_LINKS = """
 _LINKS = f"{_UNORDERED_LINKS} ORDER BY near.title_key, far.title_key"
 
 
+def columns_of(file: SqliteFile) -> frozenset[str]:
+    """The columns that articles have in this graph."""
+    return frozenset(name for (name,) in file.rows(_COLUMNS))
+
+
 class SqliteReading(PassageSearch):
     """The questions of a `GraphStore`, put to an open file."""
 
@@ -79,11 +85,11 @@ class SqliteReading(PassageSearch):
         self._file = file
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
-        self._ranked = bool(file.rows(_RANKED))
+        self._columns = columns_of(file)
 
-    def _with_ranks(self, query: str, *columns: str) -> str:
-        """Return a query that reads these columns of ranks, or nulls where the graph was never ranked."""
-        return query % ", ".join(columns if self._ranked else ["NULL"] * len(columns))
+    def _with_added(self, query: str, *columns: str) -> str:
+        """Return a query that reads these of `ADDED_PROPERTIES`, and nulls for those that the graph does not have."""
+        return query % ", ".join(name if name in self._columns else "NULL" for name in columns)
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """See `GraphStore.revisions`."""
@@ -101,7 +107,7 @@ class SqliteReading(PassageSearch):
     def find(self, title_key: str) -> Neighbor | None:
         """See `GraphStore.find`."""
         for query in (_ARTICLE, _ARTICLE_OF_ALIAS):
-            if rows := self._file.rows(self._with_ranks(query, "pagerank"), [title_key]):
+            if rows := self._file.rows(self._with_added(query, "pagerank"), [title_key]):
                 return _neighbor(0, rows[0])
         return None
 
@@ -129,9 +135,9 @@ class SqliteReading(PassageSearch):
         if by_rank:
             keys = json.dumps([key for _, key in found])
             found = ranked_first(
-                found, dict(self._file.rows(self._with_ranks(_RANKS, "pagerank"), [keys])), limit=limit
+                found, dict(self._file.rows(self._with_added(_RANKS, "pagerank"), [keys])), limit=limit
             )
-        article = self._with_ranks(_ARTICLE, "pagerank")
+        article = self._with_added(_ARTICLE, "pagerank")
         return [_neighbor(distance, self._file.rows(article, [key])[0]) for distance, key in found]
 
     def _section(self, title_key: str, position: int) -> Sequence[Any] | None:
@@ -140,8 +146,8 @@ class SqliteReading(PassageSearch):
 
     def nodes(self) -> Iterator[GraphNode]:
         """See `GraphStore.nodes`."""
-        articles = self._with_ranks(_ARTICLES, "pagerank", "community")
-        for key, title, depth, description, revision, url, loaded, *rank in self._file.stream(articles):
+        articles = self._with_added(_ARTICLES, *ADDED_PROPERTIES)
+        for key, title, depth, description, revision, url, loaded, *added in self._file.stream(articles):
             properties = {
                 "title": title,
                 "expansion_depth": depth,
@@ -149,7 +155,7 @@ class SqliteReading(PassageSearch):
                 "loaded": bool(loaded),
                 "revision": revision,
                 "url": url,
-                **rank_properties(*rank),
+                **added_properties(added),
             }
             yield GraphNode("Article", f"Article:{key}", properties)
         for key, position, heading, level, path, text in self._file.stream(_SECTIONS):
@@ -178,10 +184,9 @@ class SqliteReading(PassageSearch):
         return sorted(f"{label} {json.dumps(values, ensure_ascii=False)}" for label, values in self._dumped())
 
     def _dumped(self) -> Iterator[tuple[str, Sequence[object]]]:
-        for *values, loaded, pagerank, community in self._file.stream(
-            self._with_ranks(_ARTICLES, "pagerank", "community")
-        ):
-            yield "Article", [*values, bool(loaded), *rank_properties(pagerank, community).values()]
+        for row in self._file.stream(self._with_added(_ARTICLES, *ADDED_PROPERTIES)):
+            *values, loaded = row[: -len(ADDED_PROPERTIES)]
+            yield "Article", [*values, bool(loaded), *added_properties(row[-len(ADDED_PROPERTIES) :]).values()]
         for key, position, *values in self._file.stream(_SECTIONS):
             section = f"{key}#{position}"
             yield "Section", [section, position, *values]

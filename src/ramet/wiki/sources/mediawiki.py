@@ -30,10 +30,11 @@ BATCH_SECONDS = 240.0
 SUGGESTED_MAX = 3
 
 PAGE_PARAMETERS = {
-    "prop": "revisions|pageprops|categories|info",
+    "prop": "revisions|pageprops|categories|info|coordinates",
     "rvprop": "ids|content",
     "rvslots": "main",
-    "ppprop": "disambiguation|wikibase-shortdesc",
+    "ppprop": "disambiguation|wikibase-shortdesc|wikibase_item",
+    "colimit": "max",
     "clshow": "!hidden",
     "cllimit": "max",
     "inprop": "url",

@@ -14,6 +14,7 @@ from ramet.commands.errors import one_line
 from ramet.wiki.pages import Markup, Page, Refusal, RefusalReason
 from ramet.wiki.sources.mediawiki_calls import records
 from ramet.wiki.sources.mediawiki_site import web_address
+from ramet.wiki.wikitext.infobox import in_range
 from ramet.wiki.wikitext.site import ARTICLES, Site
 from ramet.wiki.wikitext.titles import TITLE_BYTES_MAX, read_title
 
@@ -161,6 +162,8 @@ def page_of(
         description=_storable(str(properties.get("wikibase-shortdesc", "")))[:DESCRIPTION_LENGTH_MAX],
         disambiguation="disambiguation" in properties if tells_disambiguation else None,
         url=_url(name, end, site, endpoint),
+        **_place(end.get("coordinates")),
+        wikidata=_wikidata(properties.get("wikibase_item")),
     )
 
 
@@ -179,6 +182,27 @@ def _text_of(name: str, end: Mapping[str, Any], revision: Mapping[str, Any]) -> 
     if len(text) > PAGE_BYTES_MAX or len(text.encode()) > PAGE_BYTES_MAX:
         return _refusal(RefusalReason.TOO_LARGE, f"{name!r} has over {PAGE_BYTES_MAX:,} bytes")
     return text
+
+
+_ITEM = re.compile(r"Q[1-9][0-9]{0,19}")
+
+
+def _wikidata(stated: Any) -> str:
+    return stated if isinstance(stated, str) and _ITEM.fullmatch(stated) else ""
+
+
+def _place(stated: Any) -> dict[str, float]:
+    """The first place on earth that the wiki states of a page's subject, as arguments of a page."""
+    for place in records(stated):
+        latitude, longitude = place.get("lat"), place.get("lon")
+        if (
+            not (isinstance(latitude, int | float) and isinstance(longitude, int | float))
+            or place.get("primary") is False
+        ):
+            continue
+        if in_range(latitude, longitude):
+            return {"latitude": float(latitude), "longitude": float(longitude)}
+    return {}
 
 
 def _titles(value: Any, *, without_namespace: bool = False) -> tuple[str, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ramet import InvalidKey, title_key
 from ramet.wiki.pages import Article, HeadingPath, Markup, Page, Refusal, RefusalReason, Section, split_sections
+from ramet.wiki.wikitext.infobox import facts_of
 from ramet.wiki.wikitext.markup import (
     Views,
     read_extensions,
@@ -114,12 +115,21 @@ def parse_page(page: Page, site: Site, options: ParseOptions) -> Article | Refus
     if options.disambiguation == "fail" and _is_disambiguation(page, body, site):
         return Refusal(RefusalReason.DISAMBIGUATION, f"{page.title!r} only tells the meanings of its title apart")
     stated = page.links if options.links == "all" else None
-    return _article(
+    read = _article(
         page,
         tuple(_sections(views, site)),
         article_links(body, site) if stated is None else stated,
         categories(body, site) if page.categories is None else page.categories,
         options,
+    )
+    if isinstance(read, Refusal):
+        return read
+    facts = facts_of("".join(views.text), lambda value: _value(value, views, site))
+    return replace(
+        read,
+        infobox=facts.infobox,
+        latitude=facts.latitude if page.latitude is None else page.latitude,
+        longitude=facts.longitude if page.latitude is None else page.longitude,
     )
 
 
@@ -138,6 +148,9 @@ def _article(
         links=linked,
         revision=page.revision,
         url=page.url,
+        latitude=page.latitude,
+        longitude=page.longitude,
+        wikidata=page.wikidata,
     )
 
 
@@ -165,6 +178,11 @@ def _sections(views: Views, site: Site) -> Iterator[Section]:
         path = headings.enter(level, heading)
     if shown := _shown(text[at:], views):
         yield Section(heading, level, shown, path)
+
+
+def _value(text: str, views: Views, site: Site) -> str:
+    """A field of an infobox in plain text."""
+    return views.restore(plain(without_tables(with_labels(without_templates(text, site), site))))
 
 
 def _shown(text: str, views: Views) -> str:

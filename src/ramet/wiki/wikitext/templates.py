@@ -54,13 +54,13 @@ class Arguments:
 
 def known(start: str, site: Site) -> bool:
     """Whether a template that begins with `start`, up to where the next braces are, may show text."""
-    name = _name(start)
+    name = template_name(start)
     return rule_of(name, site.language) is not None or _function_name(name) in _FUNCTIONS
 
 
 def shown_by(content: str, site: Site) -> str:
     """What a reader sees of a template without its braces, as wikitext; `plain_text.GONE` if that is not known."""
-    name = _name(content)
+    name = template_name(content)
     function = _FUNCTIONS.get(_function_name(name))
     if function is not None:
         parts = _split(content.partition(":")[2])
@@ -74,7 +74,13 @@ def shown_by(content: str, site: Site) -> str:
     return _by_rule(rule, _arguments(arguments), site) or GONE
 
 
-def _name(content: str) -> str:
+def arguments_of(content: str) -> Arguments:
+    """The arguments of a template without its braces."""
+    return _arguments(_split(content)[1:])
+
+
+def template_name(content: str) -> str:
+    """The casefolded name of a template without its braces, with spaces for `_`."""
     name = content[:_NAME_MAX].partition("|")[0]
     return " ".join(name.replace("_", " ").split()).casefold()
 

@@ -38,7 +38,7 @@ class Rule:
     kind: str = ""
 
 
-_NO_LANGUAGES = ("any", "countries", "numbers", "pictures")
+_NO_LANGUAGES = ("any", "countries", "infobox", "numbers", "pictures")
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -122,3 +122,21 @@ def picture_option() -> re.Pattern[str]:
     return re.compile(
         rf"[^\W\d]++=.*|[0-9]{{0,5}}x?[0-9]{{1,5}} ?(?:{pixels})?(?:px)?|(?:{words})|", re.DOTALL | re.IGNORECASE
     )
+
+
+@cache
+def _infobox() -> re.Pattern[str]:
+    names = _data()["infobox"]["names"]
+    return re.compile("|".join(re.escape(name).replace(r"\*", ".*") for name in names), re.DOTALL)
+
+
+def is_infobox(name: str) -> bool:
+    """Whether a template of this casefolded name is an infobox."""
+    return _infobox().fullmatch(name) is not None
+
+
+@cache
+def coordinate_fields() -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """Return the fields of infoboxes that state a latitude and those that state its longitude, in their order."""
+    pairs = _data()["infobox"]["coordinates"]
+    return tuple((tuple(latitude), tuple(longitude)) for latitude, longitude in pairs)
