@@ -117,7 +117,7 @@ def strings(source: str) -> Iterator[tuple[int, str]]:
     """Yield (line, text) of every string of a file, docstrings included and SQL left out: columns keep their names."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type in (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1)):
-            text = token.string
+            text = token.string.replace("\\n", " ")
             if not _SQL.search(text) and text.strip("\"'") not in RETIRED:
                 yield token.start[0], text
 
