@@ -37,7 +37,7 @@ async def test_every_bad_row_is_named_and_none_is_written(move: Move) -> None:
     with pytest.raises(BadRows, match="and 2 more; --skip-bad leaves them out") as refused:
         await importer(move, path).fill(move.store, "tester")
     first, second, third = refused.value.rows
-    assert first.startswith(f"{path} line 2 is no JSON")
+    assert first.startswith(f"{path} line 2 is not valid JSON")
     assert second.startswith(f"{path} line 3 (id b): status is 'odd'")
     assert third.startswith(f"{path} line 4 (id a): its id is that of line 1 too")
     assert await move.store.get("a") is None

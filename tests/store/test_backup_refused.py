@@ -70,7 +70,10 @@ def newer(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "error", "said"),
-    [(empty, StoreMissing, "is no ramet database: give the right path"), (newer, StoreNewer, "upgrade ramet to open")],
+    [
+        (empty, StoreMissing, "is not a ramet database: give the right path"),
+        (newer, StoreNewer, "upgrade ramet to open"),
+    ],
 )
 def test_only_a_database_of_ours_that_is_not_newer_is_copied(
     first: Path, copy: Path, change: Callable[[Path], None], error: type[StoreError], said: str

@@ -192,7 +192,7 @@ def test_a_slot_that_nobody_reads_is_named_and_a_standby_is_not_taken_for_the_se
         PostgresStore(url, inline=True).close_now()
         change(url, "SELECT pg_create_logical_replication_slot('gone', 'pgoutput')")
         item = found(url)["horizon"]
-        assert item.what == "nobody reads the replication slot gone, and it keeps dead rows"
+        assert item.what == "the replication slot gone has no reader, and it keeps dead rows"
         assert item.do.endswith("SELECT pg_drop_replication_slot('gone')")
         change(url, item.do.rpartition(": ")[2])
         assert "horizon" not in found(url)

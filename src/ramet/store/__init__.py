@@ -1,7 +1,7 @@
-"""How tasks are kept. The only package with SQL or a database driver.
+"""Storage of tasks. The only package with SQL or a database driver.
 
-The store decides nothing: it reads standings, asks :mod:`ramet.model` what becomes of them, and applies the answer
-in one transaction. :class:`ramet.store.store.Store` has its verbs, :func:`ramet.store.opening.open_store` opens one.
+The store decides nothing: it reads standings, asks :mod:`ramet.model` for the change, and applies the answer in one
+transaction. :class:`ramet.store.store.Store` has its verbs, :func:`ramet.store.opening.open_store` opens one.
 """
 
 from ramet.store.errors import StoreError

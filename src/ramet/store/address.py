@@ -1,4 +1,4 @@
-"""Addresses of databases: what kind they are, and how they may be shown. The password of one is shown by nobody."""
+"""Addresses of databases: what kind they are, and how they may be shown. The password of an address is never shown."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _MISSPELT = re.compile(r"\s*(?:postgres|postgresql|pgsql|psql)(?::|//)", re.IGNO
 
 
 def is_postgres(address: str | Path) -> bool:
-    """True for an address of a PostgreSQL database."""
+    """Return True for an address of a PostgreSQL database."""
     return str(address).startswith(SCHEMES)
 
 
 def is_file(address: str | Path) -> bool:
-    """True for a SQLite file: a path, or ``sqlite:///path``. A server's address in another form, or with a slip in it,
-    is none: a file of that name would have a password for a name.
+    """Return True for a SQLite file: a path, or ``sqlite:///path``. A server's address in another form, or with a
+    typing error, is not one: a file of that name would have a password for a name.
     """
     text = str(address)
     if text.startswith("sqlite:///"):
@@ -38,12 +38,14 @@ def is_file(address: str | Path) -> bool:
 
 
 def file_of(address: str | Path) -> Path:
-    """The SQLite file of an address."""
+    """Return the SQLite file of an address."""
     return Path(str(address).removeprefix("sqlite:///"))
 
 
 def shown(address: str | Path) -> str:
-    """An address as it may be printed, logged and stored: without what is secret in it, however it is misspelt."""
+    """Return an address as it may be printed, logged and stored: without what is secret in it, however it is
+    misspelt.
+    """
     text = str(address)
     if is_file(text):
         return text
@@ -52,7 +54,7 @@ def shown(address: str | Path) -> str:
     slip = _MISSPELT.match(text)
     scheme, rest = (slip[0], text[slip.end() :]) if slip is not None else text.split("://", 1)
     scheme, rest = scheme.strip().rstrip(":/"), rest.removeprefix("//") if slip is not None else rest
-    # A password may hold any character, quoted or not: all of it stands before the last "@".
+    # A password may hold any character, quoted or not: it ends at the last "@".
     who, at, where = rest.rpartition("@")
     if "?" in who and "=" in who:  # Or that "@" is in a password among the options.
         return f"{_matching(_USER, scheme)}://..."
@@ -74,6 +76,6 @@ def _may_be_shown(option: str) -> bool:
 
 
 def has_password(address: str | Path) -> bool:
-    """True where user and password stand before the host."""
+    """Return True where user and password stand before the host."""
     who, at, _ = str(address).partition("://")[2].rpartition("@")
     return bool(at) and ":" in who

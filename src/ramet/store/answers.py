@@ -25,16 +25,16 @@ class SubmitResult(NamedTuple):
 
 
 class StatementResult(NamedTuple):
-    """What one statement of a transaction did."""
+    """Result of one statement of a transaction."""
 
     row_count: int
     """Rows changed or given."""
     rows: tuple[tuple[Any, ...], ...] = ()
-    """What a SELECT or RETURNING gave."""
+    """Rows of a SELECT or RETURNING."""
 
 
 class SpawnResult(NamedTuple):
-    """What the guard said to one wanted task."""
+    """Answer of the guard to one wanted task."""
 
     id: str | None
     """The new task, or None when blocked."""
@@ -66,7 +66,7 @@ class SettleResult(NamedTuple):
     reason: str | None = None
     items: Sequence[ItemResult] = ()
     error: str | None = None
-    """Of an attempt that ended in one; also where the database would not take what was asked for."""
+    """Error of an attempt that ended in one; also where the database refused the request."""
 
 
 class ClaimedTask(NamedTuple):
@@ -93,7 +93,7 @@ class ClaimedTask(NamedTuple):
 
 
 class SweepResult(NamedTuple):
-    """What one round of maintenance did."""
+    """Result of one round of maintenance."""
 
     due: int = 0
     reclaimed: int = 0
@@ -119,9 +119,9 @@ class BackupResult(NamedTuple):
     """Bytes."""
     lineages: int
     epoch: int
-    """Of a restored database, its own; of a backup, that of the database it was made from."""
+    """Epoch of a restored database, its own; of a backup, that of the database it was made from."""
     replaced: str | None = None
-    """Where the database that stood there before is kept."""
+    """Place of the database that the restored one replaced."""
     left_out: tuple[str, ...] = ()
     """Tables that are not ours and were not copied, because a person said so."""
     carried: tuple[tuple[str, int], ...] = ()
@@ -133,32 +133,33 @@ class Finding(NamedTuple):
 
     check: str
     severity: str
-    """``error``: a promise does not hold or cannot be kept. ``warning``: nobody sees to something. ``note``: it is so,
-    and may be meant so."""
+    """``error``: a promise does not hold or cannot be kept. ``warning``: something is neglected. ``note``: unusual, and
+    possibly intended.
+    """
     what: str
     do: str
-    """What to do about it."""
+    """Remedy for the operator."""
 
 
 REPORT = "restore a backup from before, and report what led here with this output"
-"""What to do where a promise does not hold."""
+"""Remedy where a promise does not hold."""
 
 
 class KeyRecord(NamedTuple):
-    """What is stored about a kind and key."""
+    """Stored records of a kind and key."""
 
     tasks: tuple[Task, ...]
     """Tasks that have this identity, those of the newest lineages first."""
     blocks: tuple[Block, ...]
     """Refused spawns of it, the one that was refused last first."""
     holder: GlobalHolder | None
-    """Who holds the key over all lineages, for kinds with ``unique="global"``; that task's lineage may be pruned."""
+    """Holder of the key over all lineages, for kinds with ``unique="global"``; that task's lineage may be pruned."""
     more: bool
     """There is, or there may be, more than was looked at."""
 
 
 class ImportPlace(NamedTuple):
-    """Where a task hangs that exists already."""
+    """Place of an existing task in its lineage."""
 
     id: str
     tracking_id: str
@@ -171,7 +172,7 @@ class ImportPlace(NamedTuple):
 
 
 class ImportBatchResult(NamedTuple):
-    """What became of a batch."""
+    """Result of a batch."""
 
     created: int
     there: int
@@ -195,7 +196,7 @@ class ImportRow(NamedTuple):
 
 
 class MonitorStepResult(NamedTuple):
-    """What one step of the monitor did."""
+    """Result of one step of the monitor."""
 
     ran: bool
     """False when it is not time yet, or another worker took this step."""
@@ -218,25 +219,27 @@ class SettingRow(NamedTuple):
 
 
 class Prunable(NamedTuple):
-    """What could be pruned."""
+    """Counts of what could be pruned."""
 
     lineages: int
     tasks: int
     slots: int
-    """What became of slots of schedules, in rows."""
+    """Outcomes of slots of schedules, in rows."""
 
 
 class ReofferResult(NamedTuple):
-    """What became of blocks that were offered again."""
+    """Result of offering blocks again."""
 
     created: tuple[str, ...]
     """Ids of the new tasks."""
     there_already: int
     """Blocks whose task exists by now, here or, for a unique key, elsewhere."""
     still_blocked: Mapping[str, int]
-    """How many the guard refused again, by its reason now; ``parent_unknown`` where nobody knows who asked."""
+    """Number of those that the guard refused again, by its reason now; ``parent_unknown`` where the parent is
+    unknown.
+    """
     after: Cursor | None = None
-    """Where to go on; None when there was nothing left to offer."""
+    """Position to go on from; None when nothing is left to offer."""
 
 
 class TaskPage(NamedTuple):
@@ -247,7 +250,7 @@ class TaskPage(NamedTuple):
 
 
 class KindCount(NamedTuple):
-    """How many tasks of a kind are in a state, with what they wait for; ``stale`` where a claim's lease expired."""
+    """Number of tasks of a kind in a state, with the wait of pending ones; ``stale`` where a claim's lease expired."""
 
     kind: str
     state: str
@@ -263,4 +266,4 @@ class DueSchedules(NamedTuple):
     """The store's clock."""
     schedules: tuple[Schedule, ...]
     next_at: float | None
-    """When the next active schedule has a slot; None when there is none."""
+    """Moment at which the next active schedule has a slot; None when there is none."""

@@ -1,4 +1,4 @@
-"""How long to wait before a database that is away is tried again: no clock and no sleep, only the next pause."""
+"""Pauses between tries of a database that cannot be reached: no clock and no sleep, only the next pause."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _DOUBLINGS_MAX = 60
 
 
 class Backoff:
-    """Exponential back-off with full jitter, bounded, begun anew after a success (DESIGN §6).
+    """Exponential back-off with full jitter, bounded; a success starts it over (DESIGN §6).
 
-    The n-th pause in a row is drawn evenly from [0, min(``seconds_max``, ``first_seconds`` 2^(n-1))): many
-    programs that lost one database at the same moment come back spread out and not together. It may be 0; a program
-    that tries twice at once disturbs nobody, since the next pause is drawn from twice the span.
+    The n-th pause in a row is drawn evenly from [0, min(``seconds_max``, ``first_seconds`` 2^(n-1))): many programs
+    that lost one database at the same moment come back spread out and not together. It may be 0; a program that tries
+    twice at once does no harm, since the next pause is drawn from twice the span.
 
     Not to be shared by threads: each has one of its own.
     """
@@ -47,7 +47,7 @@ class Backoff:
 
     @property
     def failures(self) -> int:
-        """Failures since the last success: 0 when all is well, so that only the first of them needs to be told."""
+        """Failures since the last success. At 1 it is the first, the only one worth a message."""
         return self._failures
 
     def failed(self) -> float:

@@ -1,4 +1,4 @@
-"""What is wrong with a database, by looking only: its file, its rows against a recount, and what nobody sees to.
+"""Checks of a database that only read: its file, its rows against a recount, and neglected work.
 
 The rules are those of the promises, checked from rows alone: nothing here trusts the code that wrote them.
 """
@@ -94,7 +94,7 @@ _RECOUNTS = (
     _Recount(
         "lineages",
         f"SELECT COUNT(*), MIN(g.tracking_id) {_OF}g.state IN ('failed', 'cancelled') AND g.live > 0 AND g.sweep = 0",
-        "lineages that ended and whose tasks nobody will end",
+        "lineages that ended and whose tasks will not be ended",
         REPORT,
     ),
     _Recount(
@@ -157,21 +157,21 @@ def recount(session: Session) -> Iterator[Finding]:
 
 
 def overdue_work(session: Session) -> Iterator[Finding]:
-    """What somebody should have seen to by now."""
+    """Find work that should have been done by now."""
     now = session.now
     [(stale, worker)] = session.rows(
         "SELECT COUNT(*), MIN(worker) FROM ramet_live WHERE state = 'processing' AND lease_until < ?",
         (now - STALE_SECONDS,),
     )
     if stale:
-        yield Finding("leases", "warning", f"{stale} claims are stale and nobody reclaimed them (first: of {worker})",
+        yield Finding("leases", "warning", f"{stale} claims are stale and were not reclaimed (first: of {worker})",
                       "start a worker, of any app: it reclaims them")  # fmt: skip
     [(late, name)] = session.rows(
         "SELECT COUNT(*), MIN(name) FROM ramet_schedules WHERE state = 'active' AND next_at < ?",
         (now - OVERDUE_SECONDS,),
     )
     if late:
-        yield Finding("schedules", "warning", f"{late} schedules have slots that nobody took (first: {name})",
+        yield Finding("schedules", "warning", f"{late} schedules have slots that were not taken (first: {name})",
                       "start a worker; its log says when a schedule cannot be read")  # fmt: skip
     for one in starved(session):
         words = starvation_words(one.kind, one.queue, one.slots, one.waiter_id, one.awaited_id)

@@ -1,4 +1,4 @@
-"""What can go wrong between the engine and its database. Every message says what to do."""
+"""Errors between the engine and its database. Every message says what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class StoreError(Exception):
     """
 
     def __str__(self) -> str:
-        """The message on one line, whatever was asked for with a line's end in it."""
+        """Return the message on one line, whatever line ends the request had."""
         return on_one_line(super().__str__())
 
 
@@ -96,7 +96,7 @@ class TransactionRefused(StoreError):
     def __init__(self, statement: int, message: str) -> None:
         super().__init__(message)
         self.statement = statement
-        """Which one, from 0."""
+        """Index of the refused statement, from 0."""
 
 
 class LineageExists(StoreError):

@@ -1,4 +1,4 @@
-"""Own loggers: what the outside world put into a message cannot forge a line, whoever formats it (promise I8)."""
+"""Loggers of ramet: text from outside cannot forge a line of the log, whatever formats it (promise I8)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _EscapingFilter(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Always True."""
+        """Escape the record's text; return True always."""
         message = record.getMessage()
         if not message.isprintable():
             record.msg, record.args = on_one_line(message), None

@@ -34,27 +34,27 @@ class NewLineage(NamedTuple):
     max_shape: int = 1_000
     max_cost: int | None = None
     blobs: Sequence[NewBlob] = ()
-    """What payloads of the roots refer to; kept in the same transaction."""
+    """Blobs of the payloads of the roots; kept in the same transaction."""
     blob_bytes_max: int = 0
     """Largest sum of the lineage's blobs."""
     on_end: NewTask | None = None
     """The task that runs once after the lineage has ended; its payload will be the totals."""
     soft_cost: int | None = None
     allow_shapes: Sequence[str] = ()
-    """As :func:`ramet.model.keys.allowed_shapes` reads them."""
+    """Allowed shapes as :func:`ramet.model.keys.allowed_shapes` reads them."""
     generation: int = 0
-    """Of a lineage that a handler begins: one more than that of its own lineage."""
+    """Generation of a lineage that a handler begins: one more than that of its own lineage."""
 
 
 class Write(NamedTuple):
-    """A statement on a pipeline's own tables that commits with the task. ``?`` stands for parameters."""
+    """A statement on a pipeline's own tables that commits with the task. Each ``?`` is a parameter."""
 
     sql: str
     parameters: tuple[Any, ...] = ()
 
 
 class Settlement(NamedTuple):
-    """What a worker asks for under a claim: an end, a checkpoint, progress, or spawns at once."""
+    """Request of a worker under a claim: an end, a checkpoint, progress, or spawns at once."""
 
     seq: int
     fence: int
@@ -71,9 +71,9 @@ class Settlement(NamedTuple):
     """Lineage limits to lower first, as (name, value); a value above the present one changes nothing."""
     charge: Charge | None = None
     items: Sequence[ItemSettlement] = ()
-    """What becomes of tasks that are bound to this one; each is refused by itself."""
+    """Settlements of tasks that are bound to this one; each is refused by itself."""
     hold_seconds: float | None = None
-    """With an end: how long a unique key stays held, at most the task's ``unique_seconds``."""
+    """Seconds for which a unique key stays held after an end, at most the task's ``unique_seconds``."""
     switch_off: str | None = None
     """Opens the breaker of the task's resource, for this reason."""
     log: str | None = None
@@ -90,16 +90,18 @@ class Settlement(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A statement on a program's own tables for ``ctx.transaction``. ``?`` stands for parameters."""
+    """A statement on a program's own tables for ``ctx.transaction``. Each ``?`` is a parameter."""
 
     sql: str
     parameters: Sequence[Any] = ()
     expect_rows: int | None = None
-    """How many rows it must change (or, for a SELECT or RETURNING, give): with another number nothing is kept."""
+    """Number of rows that it must change (or, for a SELECT or RETURNING, return): with another number nothing is
+    kept.
+    """
 
 
 class ClaimRequest(NamedTuple):
-    """What a worker can take."""
+    """Tasks that a worker can take."""
 
     worker: str
     queues: Sequence[str]
@@ -109,7 +111,7 @@ class ClaimRequest(NamedTuple):
     pulled: bool = False
     """Also tasks of pulled kinds; without it only those that are ending."""
     path: PathElements = ()
-    """Only tasks at this path or below it, in each of the queues; empty for any."""
+    """Path at or below which tasks are claimed, in each of the queues; empty for any."""
 
 
 class ImportTask(NamedTuple):
@@ -118,11 +120,11 @@ class ImportTask(NamedTuple):
     new: NewTask
     tracking_id: str
     parent_id: str | None
-    """In the same lineage, imported before or in the same batch; None for a root."""
+    """Parent in the same lineage, imported before or in the same batch; None for a root."""
     ancestry_chain: tuple[str, ...]
     spawn_depth: int
     max_spawn_depth: int
-    """Of the lineage, where it does not exist yet; its other limits are ``limits``."""
+    """Depth limit of the lineage, where it does not exist yet; its other limits are ``limits``."""
     state: str
     """``pending``, or a terminal state."""
     reason: str | None
@@ -134,22 +136,22 @@ class ImportTask(NamedTuple):
     path: str | None
     """JSON list of texts; of a live one what ``new`` says."""
     created_at: float
-    told: tuple[str, str] | None = None
+    noted: tuple[str, str] | None = None
     """Their word for the state and what is worth recording: a transition named ``import``."""
     number: int = 0
-    """Of its row: in this order tasks with paths take their places in line."""
+    """Number of its row: in this order tasks with paths take their places in line."""
     limits: Limits = BALANCED
     ended_at: float | None = None
-    """When an ended one ended; None: now."""
+    """Moment at which an ended one ended; None: now."""
     held_seconds_max: float | None = None
-    """Of an ended one of a kind with ``unique="global"``: how long it holds its key at most; None: as its end gives."""
+    """Most seconds for which an ended one of a kind with ``unique="global"`` holds its key; None: as its end gives."""
 
 
 class ImportRunResult(NamedTuple):
-    """What a run of an import did, in rows."""
+    """Result of a run of an import, in rows."""
 
     rows: int
-    """In the file."""
+    """Number of rows in the file."""
     created: int
     history: int
     """Created as history only: duplicates, cycles, too deep."""
@@ -174,7 +176,7 @@ SEQ_MAX = 2**63 - 1
 
 
 class TaskQuery(NamedTuple):
-    """Which tasks to list. Empty fields do not filter; ``limit`` is bounded by the store (1,000)."""
+    """Filter of a list of tasks. Empty fields do not filter; ``limit`` is bounded by the store (1,000)."""
 
     tracking_id: str | None = None
     states: frozenset[TaskState] = frozenset()
@@ -196,7 +198,7 @@ class TaskQuery(NamedTuple):
 
 
 class SlotPlan(NamedTuple):
-    """What a worker found to be due of one schedule, as it read it."""
+    """Due slots of one schedule, as the worker read it."""
 
     seen: Schedule
     run: Sequence[tuple[float, NewLineage]]

@@ -1,8 +1,8 @@
-"""Where the tasks that wait begin, while what was taken before them cannot be removed (docs/decisions/0036).
+"""Lowest rank of the waiting tasks, while the entries of taken ones before it cannot be removed (docs/decisions/0036).
 
 A claim reads the waiting tasks in order, from the beginning of an index. In PostgreSQL the entries of tasks that were
 taken stay there until no open transaction can see them any more; one that stays open for minutes makes every claim walk
-over everything that was claimed since. Then, and only then, claims begin where the last ones found something, and look
+over everything that was claimed since. Then, and only then, claims begin where the last ones found a task, and look
 from the very beginning for a tenth of the time. What came to wait before that place (a retry, a reclaimed task) is
 found by the next such look: later than its turn, by a few seconds at most, never not at all.
 """
@@ -16,31 +16,31 @@ from typing import NamedTuple
 SLOW_SECONDS = 0.01
 """A look from the beginning that takes longer than this, beyond what its rows cost, walked over what is gone."""
 ROW_SECONDS = 0.00002
-"""What a row that was found may cost."""
+"""Seconds that a row that was found may cost."""
 SHARE = 10
-"""After a slow look from the beginning so many times its duration passes before the next one."""
+"""Multiple of the duration of a slow look from the beginning that passes before the next one."""
 
 Position = tuple[float, ...]
 Floor = Mapping[int, Position]
-"""Where to begin, by rank."""
+"""Rank from which a scan begins."""
 
 
 class _FloorEntry(NamedTuple):
     until: float
     """Monotonic seconds: before that claims begin at the floor."""
     seconds: float
-    """How long the last look from the beginning took."""
+    """Seconds that the last look from the beginning took."""
     floor: Floor
 
 
 class ScanFloors:
-    """What one process knows about the beginnings of scans. Safe in many threads: a lost update costs one slow look."""
+    """Floors of scans as one process knows them. Safe in many threads: a lost update costs one slow look."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, _FloorEntry] = {}
 
     def of(self, scan: Hashable) -> Floor | None:
-        """Where this scan begins; None from the very beginning."""
+        """Return the floor of this scan; None from the very beginning."""
         known = self._known.get(scan)
         if known is None:
             return None
@@ -52,7 +52,9 @@ class ScanFloors:
         return None
 
     def is_slow(self, scan: Hashable, seconds: float, found: int) -> bool:
-        """Was this look from the beginning slow, and the one before it too? One alone is somebody else's fault."""
+        """Return whether this look from the beginning was slow, and the one before it too. One alone may have another
+        cause.
+        """
         if seconds - found * ROW_SECONDS < SLOW_SECONDS:
             self._known.pop(scan, None)
             return False
@@ -62,23 +64,23 @@ class ScanFloors:
         return False
 
     def begin_at(self, scan: Hashable, floor: Floor, seconds: float) -> None:
-        """A look from the beginning was slow: the next ones begin here."""
+        """Begin the next looks here, after a slow one from the beginning."""
         self._known[scan] = _FloorEntry(time.monotonic() + SHARE * seconds, seconds, {**floor})
 
     def rise(self, scan: Hashable, firsts: Floor) -> None:
-        """A scan from the floor found these first."""
+        """Raise the floor to what a scan from it found first."""
         known = self._known.get(scan)
         if known is not None and firsts:
             self._known[scan] = known._replace(floor={**known.floor, **firsts})
 
     def last(self, scan: Hashable) -> Floor:
-        """What is known, whether it holds or not."""
+        """Return the last known floor, whether it holds or not."""
         known = self._known.get(scan)
         return known.floor if known is not None else {}
 
 
 def raised_floor(before: Floor, firsts: Floor, filled: bool) -> Floor:
-    """The floor after a look from the beginning.
+    """Return the floor after a look from the beginning.
 
     What it found below the floor was left behind before and is taken now; only where it found more than it could take
     does the floor go down to it.

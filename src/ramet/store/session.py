@@ -18,7 +18,7 @@ from ramet.store.scan_floor import ScanFloors
 Row = tuple[Any, ...]
 
 LOOKS_MAX = 500
-"""How many tasks that wait for others one transaction looks at because of what it ended (DESIGN §7)."""
+"""Most waiting tasks that one transaction checks because of what it ended (DESIGN §7)."""
 
 
 class StatementFailed(Exception):
@@ -49,14 +49,16 @@ class TallyNotes(NamedTuple):
 
     moment: Moment
     created: Mapping[tuple[str, int], int] = NO_COUNTS
-    """By kind and depth."""
+    """Number created, by kind and depth."""
     changed: Mapping[tuple[tuple[Any, ...], str, str | None], int] = NO_COUNTS
-    """By what :mod:`ramet.store.rows.tallies` reads of the standing before, state after, and outcome."""
+    """Number of changes, by what :mod:`ramet.store.rows.tallies` reads of the standing before, state after, and
+    outcome.
+    """
     reasons: Mapping[tuple[str, str, str], int] = NO_COUNTS
-    """By what, kind and first word."""
+    """Number of reasons, by what, kind and first word."""
     now: float = 0.0
     changes: Sequence[Change] = ()
-    """What ``changed`` was counted from."""
+    """Values from which ``changed`` was counted."""
     ended: Sequence[int] = ()
     """Numbers of tasks that ended without a change of their own (:mod:`ramet.store.state.lanes`)."""
 
@@ -80,33 +82,35 @@ class Session(Protocol):
     now: float
     """The store's clock, read once when the verb began: Unix seconds."""
     fence_base: int
-    """Where fences of new tasks begin (:func:`fence_base`)."""
+    """Number at which fences of new tasks begin (:func:`fence_base`)."""
     for_update: str
-    """Ends a SELECT of rows that the verb decides about and then writes: nobody else may change them meanwhile.
-    Empty where only one transaction writes at a time."""
+    """Suffix of a SELECT of rows that the verb decides about and then writes: it locks them against changes. Empty
+    where only one transaction writes at a time.
+    """
     skip_locked: str
-    """Ends a SELECT of rows to take: those that somebody else is about to take are left out."""
+    """Suffix of a SELECT of rows to take: those that another transaction is about to take are left out."""
     compares_rows: bool
-    """True where an index is walked in its order only when whole rows are compared. Told that its first columns are
-    equal and ordered by the last, the planner may take another index that has the last, and read past all the rest."""
+    """True where an index is walked in its order only when whole rows are compared. With its first columns fixed and an
+    order by the last, the planner may take another index that has the last, and read past all the rest.
+    """
 
     floors: ScanFloors | None
-    """Where scans begin (:mod:`ramet.store.scan_floor`); None where what was taken is out of the way at once."""
+    """Floors of scans (:mod:`ramet.store.scan_floor`); None where taken rows are out of the way at once."""
 
     looks_left: int
-    """How many of :data:`LOOKS_MAX` are left to this transaction; the rest is written down for others."""
+    """Part of :data:`LOOKS_MAX` that is left to this transaction; the rest is written down for others."""
 
     noted: list[TallyNotes]
-    """What verbs of this transaction did that is counted, not written yet (:mod:`ramet.store.rows.tallies`)."""
+    """Counted acts of this transaction's verbs, not written yet (:mod:`ramet.store.rows.tallies`)."""
     written: list[TallyNotes]
-    """What was noted and is written, until the next transaction begins."""
+    """Noted acts that are written, until the next transaction begins."""
     words: dict[str, set[str]]
-    """Reasons that are told apart, by what they are reasons of; kept from one transaction to the next."""
+    """Reasons that are counted apart, by what they are reasons of; kept from one transaction to the next."""
 
     offsets: dict[str, float] | None
-    """What :func:`ramet.store.rows.lineages.queue_offsets` has read in this verb; None before, and where it changed."""
+    """Result of :func:`ramet.store.rows.lineages.queue_offsets` in this verb; None before, and where it changed."""
     denied: int | None
-    """How many entries the deny list has and queues are blocked, where it was read in this verb already."""
+    """Number of entries of the deny list and of blocked queues, where it was read in this verb already."""
     found_nothing: bool
     """True while the last claim on this connection found nothing: the next one asks first whether there is anything."""
     rows_left: bool
@@ -118,7 +122,7 @@ class Session(Protocol):
     """True in a transaction of the caller's, which may stay open for long: nothing that workers want may be held."""
 
     def stripe(self) -> int:
-        """A number that no other transaction has that is under way now: whose rows of tallies it writes."""
+        """Return a number that no other transaction has that is under way now: whose rows of tallies it writes."""
         ...
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
@@ -221,14 +225,14 @@ class Session(Protocol):
         ...
 
     def savepoint(self) -> AbstractContextManager[None]:
-        """A part that is undone alone when it raises. Database errors inside come out as StatementFailed."""
+        """Return a part that is undone alone when it raises. Database errors inside come out as StatementFailed."""
         ...
 
     def lock(self, name: str) -> None:
-        """Hold a lock of that name until the transaction ends: one transaction at a time decides about such things.
+        """Lock a name until the transaction ends: one transaction at a time decides about such things.
 
-        For what no row stands for yet, or too many do. Taken before any row that it guards, so that two who want both
-        want them in one order.
+        For things that have no row yet, or too many. Taken before any row that it guards, so that all transactions take
+        the two in one order.
         """
         ...
 
@@ -240,11 +244,11 @@ class Session(Protocol):
         ...
 
     def theirs(self) -> AbstractContextManager[None]:
-        """A :meth:`savepoint` for statements that a handler wrote: the database plans them as it finds best."""
+        """Return a :meth:`savepoint` for statements that a handler wrote: the database plans them as it finds best."""
         ...
 
     def plan_freely(self) -> None:
-        """What follows in this transaction reads whole tables, or is not ours: the database plans it as it finds best.
+        """Let the database plan the rest of this transaction as it finds best: it reads whole tables, or is not ours.
 
         Everything else goes by indexes, whatever statistics say.
         """
@@ -270,7 +274,7 @@ class Insert:
     changes: tuple[str, ...] = ()
     """Columns that take the new value, or SQL without values."""
     where: str = ""
-    """When a row that is there is changed; always, if empty."""
+    """Condition under which an existing row is changed; always, if empty."""
 
     @cached_property
     def width(self) -> int:
@@ -288,7 +292,7 @@ class Insert:
         return self.text(("?",) * self.width)
 
     def text(self, marks: Sequence[str], source: str = "") -> str:
-        """SQL with these marks for the values, which are of the rows of ``source`` if there is one."""
+        """Return SQL with these marks for the values, which are of the rows of ``source`` if there is one."""
         listed = ", ".join(marks)
         rows = f"SELECT {listed} FROM {source}" if source else f"VALUES ({listed})"
         text = f"INSERT INTO {self.table} ({', '.join(self.columns)}) {rows}"
@@ -408,7 +412,7 @@ def _width(terms: Iterable[str]) -> int:
 
 
 def _named(terms: Iterable[str], before: int) -> tuple[int, ...]:
-    """Places of the values that columns must equal, behind so many others."""
+    """Return the places of the values that columns must equal, behind this number of others."""
     taking = filter(_takes, terms)
     return tuple(at for at, term in enumerate(taking, before) if term.isidentifier())
 
@@ -424,11 +428,13 @@ def _filled(terms: Iterable[str], marks: Iterator[str]) -> Iterator[str]:
 FENCES_PER_EPOCH = 2**21
 """Claims of one task in one epoch. With an epoch of Unix seconds a fence stays below 2**53, exact in any JSON."""
 COPIED = "copied"
-"""Counter that a backup carries: whoever opens it first begins an epoch."""
+"""Counter that a backup carries: the first to open it begins an epoch."""
 
 
 def fence_base(session: Session) -> int:
-    """Where fences of new tasks begin; a copy that is opened for the first time begins its epoch here."""
+    """Return the number at which fences of new tasks begin; a copy that is opened for the first time begins its epoch
+    here.
+    """
     counters: dict[str, int] = dict(
         session.rows("SELECT name, value FROM ramet_counters WHERE name IN ('epoch', ?)", (COPIED,))
     )

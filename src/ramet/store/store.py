@@ -37,7 +37,7 @@ from ramet.store.rows import settings as settings_rows
 from ramet.store.rows import tallies as tally_rows
 from ramet.store.rows import workers as commit_time_rows
 from ramet.store.rows import workers as worker_rows
-from ramet.store.rows.tallies import EndsTold
+from ramet.store.rows.tallies import EndsCallback
 from ramet.store.rows.workers import CommitTimer, Measured
 from ramet.store.session import Session
 from ramet.store.state import path_changes
@@ -55,7 +55,7 @@ P = ParamSpec("P")
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 Running = Coroutine[Any, Any, Answer]
-"""What a call of a verb gives: to be awaited."""
+"""Result of a call of a verb: to be awaited."""
 
 
 def reads(function: Callable[Concatenate[Session, P], Answer]) -> Callable[Concatenate[Store, P], Running[Answer]]:
@@ -166,7 +166,7 @@ class Store(ABC):
     """Everything the engine asks of a database. A dialect says how verbs run."""
 
     _timer: CommitTimer
-    """How long commits took; nothing is measured where verbs run inline."""
+    """Timer of commits; nothing is measured where verbs run inline."""
     _neighbours: ProcessRegistry
 
     # --- how verbs run
@@ -218,11 +218,14 @@ class Store(ABC):
     @property
     @abstractmethod
     def ahead_seconds(self) -> float:
-        """How far the store's clock, by which all stored times are, was ahead of this machine's when it was opened."""
+        """Seconds by which the store's clock, which all stored times follow, was ahead of this machine's when it was
+        opened.
+        """
 
     @property
     def slots_folder(self) -> Path | None:
-        """Where a worker that joined notes what its handlers run (:mod:`ramet.store.processes.running_notes`).
+        """Folder in which a worker that joined notes what its handlers run
+        (:mod:`ramet.store.processes.running_notes`).
 
         A sweep after its death can tell that from what was only fetched. None where there is no such place.
         """
@@ -240,8 +243,9 @@ class Store(ABC):
         await self._neighbours.wait(timeout_seconds)
 
     @abstractmethod
-    def watch_ends(self, told: EndsTold) -> None:
-        """Call ``told`` with the numbers of tasks that a transaction of this store ended, for whatever reason.
+    def watch_ends(self, ends: EndsCallback) -> None:
+        """Call the given function with the numbers of tasks that a transaction of this store ended, for whatever
+        reason.
 
         It is called once for each task, in any thread, when the end is durable and before the verb returns. It must
         return at once and raise nothing. A later call replaces it.
@@ -372,10 +376,10 @@ class Store(ABC):
     usage = reads(resource_verbs.in_use)
     take = writes_together(rates.take)
 
-    async def adapt(self, name: str, told: ResponseLimits) -> None:
+    async def adapt(self, name: str, limits: ResponseLimits) -> None:
         """Store what a server's response says about its limits, which hold from now on. Writes only what changes."""
-        if await self._read(partial(rates.adapted, name=name, told=told)) is not None:
-            await self._write_beside(partial(rates.adapt, name=name, told=told))
+        if await self._read(partial(rates.adapted, name=name, limits=limits)) is not None:
+            await self._write_beside(partial(rates.adapt, name=name, limits=limits))
 
     see_worker = writes_measured(worker_rows.see_worker)
     forget_worker = writes_measured(worker_rows.forget_worker)

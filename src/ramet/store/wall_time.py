@@ -1,7 +1,7 @@
 """The wall clock of this machine, as the engine believes it.
 
-Deadlines, leases and schedules are stored as Unix seconds, so a clock that somebody sets wrong for a moment would end
-every open lineage at once. A jump is believed when it has lasted; small corrections are followed as they come.
+Deadlines, leases and schedules are stored as Unix seconds, so a clock that is set wrong for a moment would end every
+open lineage at once. A jump is believed when it has lasted; small corrections are followed as they come.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from ramet.store.loggers import own_logger
 log = own_logger("ramet.clock")
 
 JUMP_SECONDS = 60.0
-"""What moves the wall clock further at once, against the steady one, is a jump."""
+"""Seconds; a larger move of the wall clock at once, against the steady one, is a jump."""
 BELIEVED_SECONDS = 300.0
 """A jump that lasts so long is the truth: a machine that started without the time has it now."""
 
 
 def steady_seconds() -> float:
-    """Seconds that nobody can set; where the system tells, those that the machine slept through count too."""
+    """Return seconds of a clock that cannot be set; where the system has one, it includes the time the machine
+    slept.
+    """
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -29,8 +31,8 @@ class SteadyWallClock:
     """Unix seconds, without jumps that do not last.
 
     Args:
-        wall: the clock that somebody may set.
-        steady: the one that nobody can.
+        wall: the clock that can be set.
+        steady: the one that cannot.
     """
 
     def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = steady_seconds) -> None:
@@ -59,4 +61,4 @@ class SteadyWallClock:
 
 
 now = SteadyWallClock()
-"""Of this process."""
+"""Clock of this process."""

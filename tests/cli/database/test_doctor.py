@@ -166,7 +166,7 @@ def test_an_older_schema_and_an_older_sqlite_are_told(path: Path, monkeypatch: p
 REFUSED: list[tuple[Callable[[Path], object], str]] = [
     (lambda path: path.unlink(), "no database at"),
     (lambda path: path.write_text("not a database, and long enough to be looked at" * 100), "not a readable SQLite"),
-    (lambda path: damage(path, "DROP TABLE ramet_counters"), "is no ramet database"),
+    (lambda path: damage(path, "DROP TABLE ramet_counters"), "is not a ramet database"),
     (
         lambda path: damage(path, "UPDATE ramet_counters SET value = 99 WHERE name IN ('schema', 'compatible_from')"),
         "upgrade ramet",

@@ -50,7 +50,7 @@ def test_whatever_is_wrong_with_an_address_is_one_line_without_the_password(
     said = {
         "there is no such database": changed(postgres_url, database="nowhere"),
         "user or password is wrong": changed(postgres_url, password="wr0ng-secret"),
-        "nobody listens there": changed(postgres_url, host="127.0.0.1:1"),
+        "no server listens there": changed(postgres_url, host="127.0.0.1:1"),
         "no host of this name": changed(postgres_url, host="nowhere.invalid:5432"),
         "write postgresql://user:password@host": changed(postgres_url, host="[::1"),
         "of the password as %XX": changed(postgres_url, password="wr0ng-secret/1"),

@@ -263,7 +263,7 @@ async def test_notices_for_a_channel_that_no_worker_has_are_given_up_and_no_more
     await look(world)
     assert {one.channel for one in await take(world, "log")} == {"log"}
     assert [(one.state, one.error) for one in await world.store.alert_notices() if one.channel == "webhook"] == [
-        ("given_up", "nobody sent it within a day: no worker has this channel")
+        ("given_up", "it was not sent within a day: no worker has this channel")
     ]
 
 

@@ -282,7 +282,7 @@ async def test_eight_takers_of_two_stores_never_get_more_than_the_bucket_bears(b
 
 async def test_a_word_that_another_worker_brought_meanwhile_changes_nothing(world: World) -> None:
     """Both saw that it was new."""
-    word = partial(rates.adapt, name=API, told=ResponseLimits(limit_per_minute=600.0, remaining=2.0))
+    word = partial(rates.adapt, name=API, limits=ResponseLimits(limit_per_minute=600.0, remaining=2.0))
     await world.store._write_beside(word)
     before = await in_store(world)
     await world.store._write_beside(word)

@@ -282,7 +282,7 @@ async def test_a_claim_that_is_lost_while_its_end_fails_stays_lost(
     await claim.keep_alive()
 
     async def busy(batch: Any) -> Any:
-        claim._hold.keeper._told[claim.pair]()  # A heartbeat learns meanwhile that the claim is lost.
+        claim._hold.keeper._on_lost[claim.pair]()  # A heartbeat learns meanwhile that the claim is lost.
         raise StoreBusy("busy")
 
     monkeypatch.setattr(client.store, "settle", busy)

@@ -114,7 +114,7 @@ async def test_in_a_batch_each_task_in_hand_counts(app: App, client: Client) -> 
     @app.task("plan", batch=2, batch_seconds=60.0)
     async def plan(batch: BatchContext, names: list[str]) -> None:
         for name in names:
-            with pytest.raises(WaitRefused, match="one of 2 tasks in hand"):
+            with pytest.raises(WaitRefused, match="one of 2 held tasks"):
                 await batch[0].client.wait(behind[name], timeout_seconds=HANG_SECONDS)
             seen.append(name)
 
@@ -171,7 +171,7 @@ async def test_whoever_stands_behind_one_that_is_held_back_is_held_back(client: 
         late = await submitted(client, "late", ["d", "c", "x"])
         assert await still_waits(client, before)
         assert await still_waits(client, early), "it took its place before the one between"
-        said = f"that one stands behind task {between}, which its own path holds back"
+        said = f"that one is behind task {between}, which its own path holds back"
         assert said in await refused(client, late)
         delayed = await submitted(client, "delayed", ["d", "e"], delay_seconds=900.0)
         assert said in await refused(client, delayed)
@@ -209,7 +209,7 @@ async def test_one_that_comes_in_between_later_is_noticed_while_waiting(client: 
         waiting = asyncio.create_task(client.wait(delayed, timeout_seconds=HANG_SECONDS))
         await asyncio.sleep(0)
         between = await submitted(client, "between", ["d"])
-        with pytest.raises(WaitRefused, match=f"stands behind task {between}"):
+        with pytest.raises(WaitRefused, match=f"is behind task {between}"):
             await waiting
         await claim.complete()
 

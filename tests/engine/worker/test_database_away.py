@@ -157,7 +157,7 @@ async def test_a_checkpoint_that_may_have_taken_effect_is_not_made_twice(
     async def page(ctx: Context) -> str:
         began.append(dict(ctx.state))
         if "step" not in ctx.state:
-            database.unanswered["settle"] = StoreUncertain("the database went away while it was told to commit")
+            database.unanswered["settle"] = StoreUncertain("the database went away during a commit")
             ctx.write(WRITE, (ctx.id, "once"))
             await ctx.checkpoint(state={"step": 1})
         return "done"

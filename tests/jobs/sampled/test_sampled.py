@@ -61,7 +61,7 @@ def test_short_texts_and_texts_that_begin_like_another_of_the_company_are_not_dr
 
 
 def test_no_item_is_drawn_twice_in_a_sample_or_in_those_before() -> None:
-    pools = {pool: can_be_drawn(item(number) for number in range(100)) for pool in POOLS}
+    pools = {pool: can_be_drawn(item(number) for number in range(200)) for pool in POOLS}
     for position, pool in enumerate(pools):
         pools[pool] = [replace(one, path=f"{position}:{one.path}") for one in pools[pool]]
     before: set[str] = set()

@@ -73,6 +73,8 @@ def test_a_word_of_a_heading_inside_a_sentence_ends_nothing() -> None:
         ("You have 10+  years of experience in sales", 10),
         ("Exp\u00e9rience :\n> 5 ans\n\u00c9ducation : Bac +5", 5),
         ("Experience: > 4\nSkills", 4),
+        ("5+ years in brand roles (retail or agency preferred)", 5),
+        ("A degree and 3-5 years in similar roles", 3),
         ("A diploma after 15 years of full time education. You have 3 years of experience", 3),
         ("15 years full time education required", None),
         ("2-4 years of experience, preferred", None),
@@ -89,6 +91,11 @@ def test_years_that_are_asked_for(text: str, years: int | None) -> None:
 def test_years_under_a_heading_of_wishes_are_no_demand() -> None:
     assert years_of(sections_of("Preferred qualifications\n- 3+ years of experience in sales")) == (None, None)
     assert years_of(sections_of("Requirements\n- 2+ years of sales experience\nNice to have\n- 9+ years of it"))[0] == 2
+
+
+def test_a_field_above_the_requirements_counts_with_them() -> None:
+    text = "Salary: 50k\nExp\u00e9rience : > 4 ans\n\nProfil recherch\u00e9\nMinimum 3 ans d'exp\u00e9rience"
+    assert years_of(sections_of(text))[0] == 4
 
 
 def test_grades_below_the_requirements_keep_their_demands() -> None:
@@ -109,6 +116,13 @@ def test_grades_below_the_requirements_keep_their_demands() -> None:
     [
         ("SDE3 Mobile", "", None, "senior"),
         ("SDE-2, Payments", "", None, "mid"),
+        ("Innovation Head", "", None, "lead"),
+        ("Headhunter", "", None, "mid"),
+        ("Sr. Finance Manager", "lead and develop a team of 3 analysts", None, "lead"),
+        ("Sr. Finance Manager", "you own the forecast", None, "senior"),
+        ("Senior Product Manager", "lead and develop a team of 3 analysts", None, "senior"),
+        ("AI Tester", "we are looking for a highly motivated sr. sdet", 5, "senior"),
+        ("Machine Learning Engineer", "and grow sustainably.senior machine learning engineerposition", 4, "senior"),
         ("Finance Analyst", "senior associate - finance analyst\nour team", 5, "senior"),
         ("Python Developer", "we are looking for a senior/lead python developer", 4, "senior"),
         ("SAP Consultant", "job titlesenior sap sd consultant pricing", None, "senior"),
@@ -134,6 +148,11 @@ def test_levels_that_the_text_has_and_the_title_does_not(title: str, text: str, 
         ("Oslo", "benefits: flexible remote work options, gym", "hybrid"),
         ("Oslo", "remote work possibilities and a pension", "hybrid"),
         ("Oslo", "remote work flexibility across europe", "remote"),
+        ("Oslo", "flexible office attendance (2-5 days weekly)", "hybrid"),
+        ("Oslo", "5 days in the office", "onsite"),
+        ("Oslo", "come to the office for two anchor days", "hybrid"),
+        ("Oslo", "flexible model with hybrid, onsite or virtual arrangements depending on role", "hybrid"),
+        ("Montreuil (T\u00e9l\u00e9travail fr\u00e9quent)", "", "hybrid"),
         (
             "Lyon, France",
             "questions et r\u00e9ponses : le t\u00e9l\u00e9travail est-il possible pour ce poste ?",
@@ -160,6 +179,8 @@ def test_some_days_questions_and_offers(location: str, text: str, arrangement: s
             "AT",
             Salary(61_000, None, "EUR"),
         ),
+        ("Revenue Analyst\n\u20ac50,000 - \u20ac60,000 per year\nWe seek", "DE", Salary(50_000, 60_000, "EUR")),
+        ("$100 USD/hour, which equates to $200,000 USD/year", "IN", Salary(200_000, 200_000, "USD")),
         ("Salary: \u20ac61,000 gross per year", "AT", Salary(61_000, 61_000, "EUR")),
     ],
 )
@@ -171,6 +192,9 @@ def test_pay_in_few_words(text: str, country: str, salary: Salary | None) -> Non
     ("text", "names"),
     [
         ("ReAct loops and React", ["react"]),
+        ("React swiftly to change; React to errors", []),
+        ("used by companies like OpenAI, Figma and more. You know Kafka", ["kafka"]),
+        ("companies that use tools such as Kafka", ["kafka"]),
         ("a Snowflake schema or Snowflake", ["snowflake"]),
         ("Airflow, and/or Spark", ["airflow", "spark"]),
         ("Oracle Cloud Fusion, SQL, Access", ["oracle fusion", "sql", "microsoft access"]),
@@ -197,6 +221,10 @@ def test_what_a_company_makes_counts_where_it_is_asked_for() -> None:
     ("location", "countries"),
     [
         ("Sydney CBD", ["AU"]),
+        ("Europe, Poland, Kazakhstan", ["PL", "KZ"]),
+        ("Spain, Portugal, United Kingdom", ["ES", "PT", "GB"]),
+        ("Singapore, Singapore", ["SG"]),
+        ("Atlanta, Georgia, United States", ["US"]),
         ("Stuttgart Region", ["DE"]),
         ("Zeist / Utrecht, Netherlands", ["NL", "NL"]),
         ("Nowhere / Bergen, Norway / Paris, France", [None, "NO", "FR"]),
@@ -204,6 +232,16 @@ def test_what_a_company_makes_counts_where_it_is_asked_for() -> None:
 )
 def test_places_by_their_quarter_and_by_a_slash(location: str, countries: list[str | None]) -> None:
     assert [place.country for place in places_of(location)] == countries
+
+
+@pytest.mark.parametrize("line", ["About Position: You know Kafka", "Das bringst du mit.\nKafka"])
+def test_headings_of_the_work_behind_what_is_offered(line: str) -> None:
+    assert read(f"About Acme\nWe love Android\nBenefits: Android phones\n{line}").technologies == ("kafka",)
+
+
+def test_a_title_in_the_text_ends_what_is_offered() -> None:
+    text = "Benefits: Android phones\n\nData Engineer (m/w/d)\n- Queries with SQL"
+    assert read(text).technologies == ("sql",)
 
 
 def test_a_line_of_the_text_names_the_place_of_a_posting_without_one() -> None:

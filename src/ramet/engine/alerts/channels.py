@@ -39,7 +39,7 @@ class Channel(Protocol):
 
     @property
     def target(self) -> str:
-        """Where it leads to, without any secret: shown to people and stored."""
+        """Address that the channel sends to, without any secret: shown to people and stored."""
         ...
 
     async def send(self, notice: AlertNotice) -> None:
@@ -58,15 +58,15 @@ class LogChannel:
 
     async def send(self, notice: AlertNotice) -> None:
         """Write one line, with ``tracking_id``, ``alert_id`` and ``severity``."""
-        told = notice.body.get("alert", {})
-        extra = {"tracking_id": notice.tracking_id, "alert_id": notice.alert_id, "severity": told.get("severity"),
-                 "link": told.get("link")}  # fmt: skip
+        alert = notice.body.get("alert", {})
+        extra = {"tracking_id": notice.tracking_id, "alert_id": notice.alert_id, "severity": alert.get("severity"),
+                 "link": alert.get("link")}  # fmt: skip
         level = logging.INFO if notice.event in ("resolved", "test", MESSAGE) else logging.WARNING
         log.log(level, "%s %s", MESSAGE if notice.event == MESSAGE else "alert", notice.body["text"], extra=extra)
 
 
 class Channels(NamedTuple):
-    """What this process can send through, and what it could not set up."""
+    """Channels that this process can send through, and those that it could not set up."""
 
     by_name: Mapping[str, Channel]
     wrong: Mapping[str, str]
@@ -74,7 +74,7 @@ class Channels(NamedTuple):
 
 
 def configured(points: Mapping[str, Callable[[], Channel | None]] | None = None) -> Channels:
-    """The log, and every installed channel that is configured.
+    """Return the log, and every installed channel that is configured.
 
     Args:
         points: factories by name, instead of those of installed packages.

@@ -1,4 +1,4 @@
-"""The monitor: looks for suspicious patterns every few minutes, and sends what people are to be told of its alerts.
+"""The monitor: looks for suspicious patterns every few minutes, and sends the notices of its alerts.
 
 It is a part of the maintenance loop and safe in every worker at once: the first to come does the look, the others see
 that it is done. It changes no task; it only writes alerts and notices (DESIGN §2, alert).
@@ -26,7 +26,9 @@ ASK_SECONDS = 60.0
 
 
 def monitor_limits(settings: Mapping[str, Any]) -> MonitorLimits:
-    """The limits from the stored settings ``monitor.<name>``; one that is missing or no number has its default."""
+    """Return the limits from the stored settings ``monitor.<name>``; one that is missing or not a number has its
+    default.
+    """
     given = {}
     for name, default in MonitorLimits()._asdict().items():
         value = settings.get(f"monitor.{name}")
@@ -36,7 +38,7 @@ def monitor_limits(settings: Mapping[str, Any]) -> MonitorLimits:
 
 
 def notice_rules(settings: Mapping[str, Any]) -> NoticeRules:
-    """The rules from the stored settings ``alerts.<name>``; one that is missing or wrong has its default."""
+    """Return the rules from the stored settings ``alerts.<name>``; one that is missing or wrong has its default."""
     given = {}
     for name in NoticeRules._fields:
         setting = SETTINGS[f"alerts.{name}"]
@@ -158,7 +160,7 @@ async def send_notice(store: Store, channel: Channel, notice: AlertNotice, rules
 
 async def try_channels(store: Store, channels: Mapping[str, Channel], by: str) -> dict[str, str | None]:
     """Send a test through each of these channels; by name, why it was not delivered, None where it was."""
-    told: dict[str, str | None] = {}
+    errors: dict[str, str | None] = {}
     for name, channel in channels.items():
-        told[name] = await send_notice(store, channel, await store.try_channel(name, by=by), NoticeRules())
-    return told
+        errors[name] = await send_notice(store, channel, await store.try_channel(name, by=by), NoticeRules())
+    return errors

@@ -65,7 +65,7 @@ class FlowApp:
         breaker_failures: int = FAILURES_MAX,
         cooldown_seconds: float | None = None,
     ) -> None:
-        """Declare what a resource bears, over all workers; a person's ``ramet limit resource`` is stronger.
+        """Declare the load that a resource can take, over all workers; a person's ``ramet limit resource`` is stronger.
 
         Args:
             pattern: its name, or a prefix followed by ``*``; the name itself goes first, then the longest prefix.
@@ -191,9 +191,9 @@ class App(FlowApp, AroundHandlers):
     ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
-        ``@app.task()`` takes all defaults. A handler with several annotated parameters,
-        ``async def f(ctx, order: int, note: str = "")``, has a payload with these fields: submit and spawn it with a
-        mapping of them; a key function finds them as attributes.
+        ``@app.task()`` takes all defaults. A handler with several annotated parameters, ``async def f(ctx, order: int,
+        note: str = "")``, has a payload with these fields: submit and spawn it with a mapping of them; a key function
+        finds them as attributes.
 
         Args:
             kind: the name that tasks carry; the function's own when left out.
@@ -201,7 +201,7 @@ class App(FlowApp, AroundHandlers):
                 Left out, the whole payload is the key. See :mod:`ramet.model.keys` for canonical URLs and titles.
             queue: where its tasks wait.
             priority: larger runs sooner.
-            limits: instead of the app's: of its tasks, and of every lineage whose root is of this kind, whoever starts
+            limits: instead of the app's: of its tasks, and of every lineage whose root is of this kind, whatever starts
                 it. What it leaves at the default, the app says.
             lineage_limits: from the stored settings by name, what such a lineage may do; instead of ``limits``.
             cycle_on: ``kind+key`` refuses a child whose key an ancestor of its own kind has; ``key`` also one whose key
@@ -210,30 +210,30 @@ class App(FlowApp, AroundHandlers):
             errors: exception types that mean transient or permanent to this kind.
             retry: how often and when it is tried again, instead of the app's (:class:`ramet.Retry`).
             unique: ``lineage`` allows one task of this kind and key in each lineage; ``global`` one over all of them.
-            unique_seconds: with ``global``, how long a task that ended well still stands for its key; left out, for
-                good. One that failed does so for a day, one that a limit or a cancel ended not at all.
+            unique_seconds: with ``global``, how long a task that ended well still holds its key; left out, for good.
+                One that failed does so for a day, one that a limit or a cancel ended not at all.
             trap: refuse more than ``max_shape`` spawned keys of one shape in a lineage: for links found on pages.
-            url: from the payload, the URL that the stop list's hosts and domains are compared with, for kinds whose
-                key is none; None where a payload has none.
+            url: from the payload, the URL that the stop list's hosts and domains are compared with, for kinds whose key
+                is not a URL; None where a payload has none.
             concurrency: tasks of this kind at once, over all workers; None for no limit.
             resource: what its tasks share with others (a host, a provider), as a name or from the payload; a rate, a
                 limit or a breaker of it (:meth:`resource`) holds them back. None where a payload has none.
-            alert_over: the monitor tells when a task of a lineage is wanted more often than so many times, instead of
-                the setting ``monitor.demands_max``; None: never, nor when such tasks grow deep, or use up the tasks
-                and the depth of their lineage.
+            alert_over: the monitor reports when a task of a lineage is wanted more often than this number of times,
+                instead of the setting ``monitor.demands_max``; None: never, nor when such tasks grow deep, or use up
+                the tasks and the depth of their lineage.
             process: run each call in a process that runs nothing else meanwhile, so that it can be killed alone: past
                 its limit, cancelled, or when it brings its process down.
             memory_bytes_max: with ``process``, address space that a call may take beyond what its process has.
-            batch: so many tasks in one call, at most: ``async def f(batch: BatchContext, payloads: list[T])`` returns
+            batch: the most tasks in one call: ``async def f(batch: BatchContext, payloads: list[T])`` returns
                 one result for each task, in order.
             batch_seconds: how long the first of them waits for others.
             probation: False for handlers that share what only one process can hold (a file with one writer, a GPU):
                 after a lost attempt a task of this kind runs in the common process again, not in one of its own.
-            pulled: workers leave its tasks alone; a task that calls :meth:`ramet.Context.invoke` takes them, so many at
-                a time, or a program that claims them itself. A worker runs only its ``on_end`` handler.
-            log_lines: keep so many of the last lines that its code logs in an attempt, by any logger, with that attempt
+            pulled: workers leave its tasks alone; a task that calls :meth:`ramet.Context.invoke` takes them, a number
+                at a time, or a program that claims them itself. A worker runs only its ``on_end`` handler.
+            log_lines: number of the last lines that its code logs in an attempt, by any logger, kept with that attempt
                 (at most 64 KB), instead of the app's ``log_lines``; 0 for none, at most 1,000.
-            path: from the payload, where its tasks stand in line when the submit or spawn gives no path: a list of
+            path: from the payload, where its tasks wait in line when the submit or spawn gives no path: a list of
                 texts, or None for none.
             path_scope: ``queue``: its tasks wait for all tasks of their queue on conflicting paths; ``lineage``: for
                 those of their own lineage with this scope only. The two scopes never wait for each other.
@@ -289,12 +289,13 @@ class App(FlowApp, AroundHandlers):
         return register
 
     def pipeline(self, kind: str, *, task_per_stage: bool = False, **options: Any) -> Pipeline:
-        """A kind of several stages; register them in order with ``@pipeline.stage(product)``.
+        """Register a kind of several stages; register them in order with ``@pipeline.stage(product)``.
 
         One task gathers state and checkpoints after each stage. With ``task_per_stage`` every stage is a task of its
-        own kind, ``kind.function``, which the stage before it creates under the same key; whoever wants the work asks
-        for ``kind``. Each then has attempts, limits and a row of its own, and none can be stranded by a limit: depth
-        stays, fan-out does not count it, and its place in the budget is taken when the first is created (DESIGN §4).
+        own kind, ``kind.function``, which the stage before it creates under the same key; callers that want the work
+        ask for ``kind``. Each then has attempts, limits and a row of its own, and none can be stranded by a limit:
+        depth stays, fan-out does not count it, and its place in the budget is taken when the first is created (DESIGN
+        §4).
 
         Args:
             options: those of :meth:`task`, for the kind or for each of its stages.
@@ -336,7 +337,8 @@ class App(FlowApp, AroundHandlers):
 
         Raises:
             ValueError: the times cannot be read, or the name is declared twice.
-            UnknownKind: the function is no handler of this app: write ``@app.schedule(...)`` above ``@app.task(...)``.
+            UnknownKind: the function is not a handler of this app: write ``@app.schedule(...)`` above
+                ``@app.task(...)``.
             pydantic.ValidationError: the payload does not fit the handler.
         """
 
@@ -405,7 +407,7 @@ class App(FlowApp, AroundHandlers):
         return register
 
     def client(self, database: str | Path = DATABASE, *, create: bool = True) -> Client:
-        """A client of this app's kinds on a database. Close it, or use it in ``async with``.
+        """Return a client of this app's kinds on a database. Close it, or use it in ``async with``.
 
         Raises:
             StoreError: the database cannot be opened; one line says what to do.

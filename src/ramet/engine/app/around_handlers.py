@@ -1,4 +1,4 @@
-"""The part of the app that is around its handlers: what they share, what each call runs within, and who is told."""
+"""The part of the app that is around its handlers: shared resources, middleware, and listeners for events."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class AroundHandlers:
         - ``block``: the guard refused a spawn, duplicates included.
 
         It is called in the worker's own process, not where handlers run, and must return at once: leases are kept
-        there. What a handler takes with ``ctx.invoke`` is told where that handler runs, and what a program takes with
-        the pull API in that program, without ``start``. What it raises is logged and changes nothing. It is a
-        convenience, not a record: a worker that dies between a settlement and its event tells nobody.
+        there. Events of tasks that a handler takes with ``ctx.invoke`` come where that handler runs, and those of tasks
+        that a program takes with the pull API in that program, without ``start``. What it raises is logged and changes
+        nothing. It is a convenience, not a record: a worker that dies between a settlement and its event sends none.
 
         Raises:
             ValueError: there is no such event, or the function is ``async def``: hand over what takes time.
@@ -143,7 +143,7 @@ class AroundHandlers:
 
 
 def _managed(decorator: str, function: Callable[..., Any], argument: str) -> Middleware:
-    """The function as one that makes async context managers.
+    """Return the function as one that makes async context managers.
 
     Raises:
         ValueError: it cannot be one.
@@ -163,7 +163,7 @@ def _managed(decorator: str, function: Callable[..., Any], argument: str) -> Mid
 
 
 def _entered(function: Callable[..., Any]) -> Middleware:
-    """A function that makes context managers of either sort, as one that makes async ones."""
+    """Return a function that makes context managers of either sort, as one that makes async ones."""
 
     @asynccontextmanager
     async def within(argument: Any) -> AsyncIterator[Any]:

@@ -18,7 +18,7 @@ HOW = "give the app as module:attribute"
 
 
 def load_app(target: str) -> App:
-    """The app at ``module:attribute``, or the one of a module or package.
+    """Return the app at ``module:attribute``, or the one of a module or package.
 
     Without an attribute it is ``app``, or the only app that the module has under any name. A package's modules are
     imported, all but ``__main__``, so that the handlers in them register, and its app may be in any of them. The same
@@ -52,7 +52,9 @@ def _imported(name: str) -> ModuleType:
 
 
 def _submodules(package: ModuleType) -> Iterator[ModuleType]:
-    """All modules below a package, imported in the order of their names; none of what is no package."""
+    """Yield all modules below a package, imported in the order of their names; none for a module that is not a
+    package.
+    """
     folders = [Path(folder) for folder in getattr(package, "__path__", ())]
     names = {found.name for found in pkgutil.iter_modules(map(str, folders))}
     # Those without an __init__.py are packages too, and a handler in one must not be left out silently.

@@ -42,16 +42,16 @@ class Stage(NamedTuple):
     """One step of a staged kind."""
 
     name: str
-    """Of its function."""
+    """Name of its function."""
     product: str
-    """Where the state keeps what it returned."""
+    """Name under which the state keeps what it returned."""
     function: Handler
     takes_payload: bool
 
 
 @dataclass(frozen=True, slots=True)
 class StagedKind(Kind):
-    """The base kind of a task per stage: whoever wants it gets its first stage, with the places of all of them."""
+    """The base kind of a task per stage: a request for it gets its first stage, with the places of all of them."""
 
     pipeline: Pipeline | None = None
 
@@ -166,17 +166,19 @@ class Pipeline:
             registry.put_stage(StagedKind(**_fields(made) | {"name": self.kind, "handler": None}, pipeline=self))
 
     def kinds(self) -> list[Kind]:
-        """The kinds of the stages, in order."""
+        """Return the kinds of the stages, in order."""
         return [self._registry.get(f"{self.kind}.{stage.name}") for stage in self.stages]
 
     def next_tasks(self, ctx: StageContext, position: int, value: Any) -> list[NewTask]:
-        """What a stage that ended like this hands on: the next stage's task, unless it is the last or chose an end."""
+        """Return the tasks that a stage that ended like this hands on to: the next stage's, unless it is the last or
+        chose an end.
+        """
         if isinstance(value, Outcome) or position == len(self.stages) - 1:
             return []
         return [self.next_task(ctx, position, value)]
 
     def next_task(self, ctx: StageContext, position: int, value: Any) -> NewTask:
-        """The task of the next stage that is needed: same key and payload, with the state that was gathered."""
+        """Return the task of the next stage that is needed: same key and payload, with the state that was gathered."""
         state = {**ctx.state, self.stages[position].product: to_jsonable_python(value)}
         kind = self.kinds()[_missing(self, state, position + 1)]
         text = state_json(state, kind.limits.pipeline_state_bytes_max)
@@ -209,7 +211,7 @@ def _missing(pipeline: Pipeline, state: dict[str, Any], first: int = 0) -> int:
 
 
 def _gathered(pipeline: Pipeline, ctx: StageContext, position: int, value: Any) -> tuple[str, dict[str, Any]]:
-    """The name of the next stage that is needed, and the state after a stage."""
+    """Return the name of the next stage that is needed, and the state after a stage."""
     state = {**ctx.state, pipeline.stages[position].product: to_jsonable_python(value)}
     return pipeline.stages[_missing(pipeline, state)].name, state
 

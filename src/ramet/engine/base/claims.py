@@ -44,24 +44,24 @@ class WorkerClaims:
         self._held.update(zip(taken, map(held.__getitem__, taken.values()), strict=True))
 
     def taken_at(self, seq: int) -> float:
-        """Monotonic seconds at which this task's claim was asked for; 0 when nothing of it is in hand."""
+        """Return monotonic seconds at which this task's claim was asked for; 0 without a claim of it."""
         held = self._held.get(seq)
         return 0.0 if held is None else held.taken_at
 
     def extend(self, claims: Iterable[tuple[int, int]], lapses_at: float) -> None:
-        """A heartbeat for these (seq, fence) succeeded."""
+        """Extend the leases of these (seq, fence), whose heartbeat succeeded."""
         for seq, fence in claims:
             held = self._held.get(seq)
             if held is not None and held.fence == fence:
                 self._held[seq] = held._replace(lapses_at=lapses_at)
 
     def holds(self, seq: int, fence: int) -> bool:
-        """True while this very claim is in hand; a newer one of the same task is another."""
+        """Return True while this very claim is held; a newer one of the same task is another."""
         held = self._held.get(seq)
         return held is not None and held.fence == fence
 
     def current(self, seq: int, fence: int, now: float) -> bool:
-        """True while this claim is in hand and its lease cannot have lapsed."""
+        """Return True while this claim is held and its lease cannot have lapsed."""
         held = self._held.get(seq)
         return held is not None and held.fence == fence and held.lapses_at > now
 
@@ -75,13 +75,13 @@ class WorkerClaims:
         ]
 
     def oldest_taken_at(self) -> float:
-        """Monotonic seconds at which the oldest claim in hand was asked for; infinite when none is in hand."""
+        """Return monotonic seconds at which the oldest held claim was asked for; infinite without claims."""
         for held in self._held.values():  # In the order of the claims.
             return held.taken_at
         return math.inf
 
     def drop(self, claims: Iterable[tuple[int, int]]) -> list[int]:
-        """These (seq, fence) are in hand no more; returns the tasks of which nothing is in hand now."""
+        """Drop these (seq, fence); return the tasks that have no held claim now."""
         gone = []
         for seq, fence in claims:
             held = self._held.get(seq)
@@ -95,7 +95,7 @@ class WorkerClaims:
         return frozenset(seq for seq, held in self._held.items() if held.lapses_at <= now)
 
     def lapses_at(self) -> float:
-        """Monotonic seconds at which the first of them may lapse; infinite when none is in hand."""
+        """Return monotonic seconds at which the first of them may lapse; infinite without claims."""
         return min((held.lapses_at for held in self._held.values()), default=math.inf)
 
     def pairs(self, seqs: Iterable[int] | None = None) -> list[tuple[int, int]]:
@@ -109,9 +109,9 @@ log = own_logger("ramet.worker")
 
 BATCH = 5_000
 ENDS_SECONDS = 0.5
-"""How soon a handler whose task was ended from outside is told."""
+"""Seconds after which a handler learns at the latest that its task was ended from outside."""
 AGAIN_SECONDS = 1.0
-"""After a heartbeat that a busy or full database refused."""
+"""Seconds after a heartbeat that a busy or full database refused until the next one."""
 
 
 Seconds = float | Callable[[], float]
@@ -136,9 +136,9 @@ async def keep_alive(
 
     ``hurry`` asks for a round at once. Seconds that may change are given as functions, asked before every round.
 
-    A failed heartbeat says nothing about the claims: it is tried again while their leases run. One that is not
-    answered keeps nobody waiting: a claim is given up the moment that its lease may have lapsed, counted from before
-    the last claim or heartbeat that succeeded was sent (DESIGN §10).
+    A failed heartbeat says nothing about the claims: it is tried again while their leases run. One that is not answered
+    delays nothing: a claim is given up the moment that its lease may have lapsed, counted from before the last claim or
+    heartbeat that succeeded was sent (DESIGN §10).
     """
     pause = _now(heartbeat_seconds)
     hurry = hurry or asyncio.Event()
@@ -162,7 +162,7 @@ async def keep_alive(
                 break
             tries.succeeded()
             claims.extend(((seq, fence) for seq, fence in part if seq not in lost), sent_at + lease)
-            # The answer is about the claims that were asked for: a task settled and claimed anew meanwhile is ours.
+            # The answer is about the claims that were asked for: a task settled and claimed again meanwhile is ours.
             still = frozenset(seq for seq, fence in part if seq in lost and claims.holds(seq, fence))
             if still:
                 on_lost(still)
@@ -178,7 +178,7 @@ def _give_up_lapsed(claims: WorkerClaims, clock: Clock, on_lost: Callable[[froze
 async def _answer(
     asked: Coroutine[Any, Any, frozenset[int]], claims: WorkerClaims, clock: Clock, give_up_lapsed: Callable[[], None]
 ) -> frozenset[int]:
-    """What the store says, however long it takes; claims that lapse meanwhile are given up when they do."""
+    """Return the store's answer, however long it takes; claims that lapse meanwhile are given up when they do."""
     asking = asyncio.create_task(asked)
     try:
         await asyncio.sleep(0)  # Most often the answer, or its refusal, needs no more.
@@ -198,7 +198,8 @@ async def _answer(
 async def watch_ends(store: Store, claims: WorkerClaims, clock: Clock, seconds: float, hurry: asyncio.Event) -> None:
     """Ask for heartbeats at once when a task was ended from outside (cancelled, say). Runs until cancelled.
 
-    A look is one small read, so a handler is told soon without heartbeats that are as frequent; they remain the truth.
+    A look is one small read, so a handler learns of it soon without heartbeats that are as frequent; they remain the
+    truth.
     """
     seen: int | None = None
     while True:

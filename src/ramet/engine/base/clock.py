@@ -11,7 +11,7 @@ from ramet.store import wall_time
 
 
 class Clock(Protocol):
-    """Where the engine reads time and how it lets time pass."""
+    """Source of time for the engine, and its way to let time pass."""
 
     def now(self) -> float:
         """Wall clock, Unix seconds."""
@@ -31,7 +31,9 @@ class SystemClock:
 
     def __init__(self, ahead_seconds: float = 0.0) -> None:
         self.ahead_seconds = ahead_seconds
-        """How far the database's clock is ahead of this machine's (:attr:`ramet.store.Store.ahead_seconds`)."""
+        """Seconds by which the database's clock is ahead of this machine's
+        (:attr:`ramet.store.Store.ahead_seconds`).
+        """
 
     def now(self) -> float:
         return wall_time.now() + self.ahead_seconds

@@ -25,12 +25,12 @@ def enter_call(works: Sequence[Work]) -> None:
 
 
 def enter_block(claim: Pulled) -> None:
-    """A program goes into a block that holds a claim."""
+    """Note that a program goes into a block that holds a claim."""
     _pulled.set((*_pulled.get(), claim))
 
 
 def leave_block(claim: Pulled) -> None:
-    """It has left the block."""
+    """Note that it has left the block."""
     _pulled.set(tuple(other for other in _pulled.get() if other != claim))
 
 
@@ -58,7 +58,7 @@ SPARE_CALLS = 1_024
 
 
 class PendingSlotNotes:
-    """Where a runner notes its calls; the note of one that ended stays until its outcome is the supervisor's.
+    """Notes of a runner's calls; the note of one that ended stays until the supervisor has its outcome.
 
     A process that dies in between leaves the note: its task was begun, so the attempt counts as lost (DESIGN §10).
 
@@ -78,7 +78,7 @@ class PendingSlotNotes:
         self._leaving: deque[int] = deque()
 
     def note(self, slot: int, seq: int, fence: int) -> None:
-        """A handler begins."""
+        """Note that a handler begins."""
         if not self._free:
             self._send()
         # Where the supervisor takes in no more, the oldest notes give way: they have been with it for the longest.
@@ -87,18 +87,18 @@ class PendingSlotNotes:
         self._slots.note(place, seq, fence)
 
     def free(self, slot: int) -> None:
-        """It has ended."""
+        """Free the slot of a handler that has ended."""
         if slot in self._running:
             self._ended.append(self._running.pop(slot))
             self._send_soon()
 
     def leaving(self) -> None:
-        """The outcomes of all that ended are on their way."""
+        """Note that the outcomes of all that ended are on their way."""
         self._leaving += self._ended
         self._ended.clear()
 
     def gone(self) -> None:
-        """Whatever was on its way has left this process."""
+        """Free the notes of what was on its way: it has left this process."""
         for place in self._leaving:
             self._slots.free(place)
         self._free += self._leaving

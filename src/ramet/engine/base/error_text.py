@@ -42,7 +42,7 @@ def secrets(environment: Mapping[str, str] = os.environ) -> Iterator[str]:
 
 
 def redacted(text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The text with ``***`` for every secret that is known, and for passwords in addresses."""
+    """Return the text with ``***`` for every secret that is known, and for passwords in addresses."""
     for secret in secrets(environment):
         if secret in text:
             text = text.replace(secret, HIDDEN)
@@ -58,7 +58,7 @@ class ErrorText(NamedTuple):
     """A raised object in plain texts."""
 
     name: str
-    """Of its class."""
+    """Name of its class."""
     text: str
     """Its message, at most ``RAISED_CHARACTERS_MAX`` characters of it. Where it cannot be had, the reason for that."""
 
@@ -67,10 +67,10 @@ class ErrorText(NamedTuple):
 
 
 def describe_error(error: BaseException) -> ErrorText:
-    """The name and text of any raised object.
+    """Return the name and text of any raised object.
 
-    Guarantee: returns plain ``str`` objects and raises nothing, whatever the object's own code does. The texts may
-    hold what no database takes (NUL, lone surrogates): pass them through :func:`ramet.model.values.storable`.
+    Guarantee: returns plain ``str`` objects and raises nothing, whatever the object's own code does. The texts may hold
+    what no database takes (NUL, lone surrogates): pass them through :func:`ramet.model.values.storable`.
     """
     name = class_name(error)
     try:
@@ -82,7 +82,7 @@ def describe_error(error: BaseException) -> ErrorText:
 
 
 def class_name(error: BaseException) -> str:
-    """The name of an exception's class; a metaclass has no say in it."""
+    """Return the name of an exception's class; a metaclass has no say in it."""
     return str(_name_of(type(error)))
 
 
@@ -90,13 +90,13 @@ BYTES_MAX = 16_384
 CHAIN_MAX = 10
 """Exceptions of one chain that are shown, the last raised and those before it."""
 FRAMES_MAX = 60
-"""Of one exception: a third of them from its beginning, the rest from its end."""
+"""Most frames of one exception: a third of them from its beginning, the rest from its end."""
 GROUP_MAX = 10
 """Members of a group that are shown."""
 NESTED_MAX = 3
 """Groups within groups."""
 TEXT_CHARACTERS_MAX = 2_000
-"""Of the message of one exception."""
+"""Most characters of the message of one exception."""
 _ENGINE = str(Path(__file__).parents[1]) + os.sep
 _FRAME = 'File "'
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
@@ -110,10 +110,10 @@ _members = cast(Any, BaseExceptionGroup.exceptions).__get__
 
 
 def traceback_of(error: BaseException, handler: Callable[..., Any] | None = None) -> str | None:
-    """Where an exception came from, as Python would print it, ready to be stored; None where nothing is known.
+    """Return the traceback of an exception as Python would print it, ready to be stored; None where nothing is known.
 
-    Never raises. At most `BYTES_MAX` bytes of UTF-8 without NUL and lone surrogates; of what is longer the middle is
-    left out. Paths below the app's folder are shown relative to it, known secrets not at all.
+    Never raises. At most `BYTES_MAX` bytes of UTF-8 without NUL and lone surrogates; a longer one loses its middle.
+    Paths below the app's folder are shown relative to it, known secrets not at all.
 
     Args:
         error: what was raised.
@@ -128,14 +128,14 @@ def reported_traceback(text: str | None) -> str | None:
 
 
 def stack_of(thread: int | None, handler: Callable[..., Any] | None = None) -> str | None:
-    """Where a thread is now, in the same form; None when it is over. Never raises."""
+    """Return the present stack of a thread in the same form; None when it is over. Never raises."""
 
-    def told() -> str:
+    def message() -> str:
         frame = sys._current_frames().get(thread or 0)
         steps = [] if frame is None else [*traceback.walk_stack(frame)]
         return "".join(["Stack (most recent call last):\n", *_shown(steps[::-1])])
 
-    return _stored(told, handler)
+    return _stored(message, handler)
 
 
 def _stored(make: Callable[[], str], handler: Callable[..., Any] | None) -> str | None:
@@ -149,7 +149,7 @@ def _stored(make: Callable[[], str], handler: Callable[..., Any] | None) -> str 
 
 
 def bounded(text: str, bytes_max: int = BYTES_MAX) -> str:
-    """The text in at most so many bytes of UTF-8: its first third and its end, with a note between."""
+    """Return the text in at most this number of bytes of UTF-8: its first third and its end, with a note between."""
     data = text.encode()
     if len(data) <= bytes_max:
         return text
@@ -160,7 +160,7 @@ def bounded(text: str, bytes_max: int = BYTES_MAX) -> str:
 
 
 def folder_of(handler: Callable[..., Any] | None) -> str:
-    """The folder that the handler's top package or module is in: where the app is."""
+    """Return the folder that the handler's top package or module is in: where the app is."""
     name = getattr(handler, "__module__", None)
     of_an_app = isinstance(name, str) and not name.startswith(__name__.rpartition(".")[0])
     return _folder(name) if of_an_app else str(Path.cwd())
@@ -180,7 +180,7 @@ def _folder(module: str) -> str:
 
 
 def _chain(error: BaseException, depth: int) -> Iterator[str]:
-    """An exception after those that it follows from, oldest first."""
+    """Yield an exception after those that it follows from, oldest first."""
     links: list[tuple[BaseException, str]] = [(error, "")]
     seen = {id(error)}
     while len(links) < CHAIN_MAX:
@@ -217,12 +217,12 @@ def _single(error: BaseException, depth: int) -> Iterator[str]:
 
 
 def _cut(text: str) -> str:
-    """A message that is not too long. Secrets go first: half of one is one still."""
+    """Return a message that is not too long. Secrets go first: half of one is one still."""
     return redacted(text)[:TEXT_CHARACTERS_MAX]
 
 
 def _notes(error: BaseException) -> list[str]:
-    """What ``add_note`` added, read from the object itself: no attribute of its class comes between."""
+    """Return the notes of ``add_note``, read from the object itself: no attribute of its class comes between."""
     try:
         notes = object.__getattribute__(error, "__dict__").get("__notes__")
     except BaseException:

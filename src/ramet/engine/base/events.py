@@ -37,15 +37,15 @@ class TaskEvent:
     state: TaskState
     """The task's state after it: ``pending`` for a retry."""
     reason: str | None = None
-    """Why it is in this state, where that is not plain success."""
+    """Reason of its state, where that is not plain success."""
     error: str | None = None
     """Type and message of the error, for a failure and a retry."""
     traceback: str | None = None
     """Traceback of the error, at most 16 KB."""
     seconds: float | None = None
-    """From the claim to the settlement; None where there was no claim, or nothing is settled yet."""
+    """Seconds from the claim to the settlement; None where there was no claim, or nothing is settled yet."""
     spawn: SpawnResult | None = None
-    """Of a block: the refused spawn, with its kind, key, reason and detail. The task is the one that asked for it."""
+    """Refused spawn of a block, with its kind, key, reason and detail. The task is the one that asked for it."""
 
 
 Listener = Callable[[TaskEvent], object]
@@ -77,7 +77,7 @@ class Listeners:
 
     @property
     def on_start(self) -> Callable[[Sequence[Work]], None] | None:
-        """Return the function that a runner in this process calls when handlers begin; None if nobody listens."""
+        """The function that a runner in this process calls when handlers begin; None without listeners."""
         return self.started if "start" in self else None
 
     def started(self, works: Sequence[Work]) -> None:

@@ -18,7 +18,7 @@ class PayloadTooLarge(ValueError):
 
 
 def json_text(what: str, value: Any, bytes_max: int, adapter: TypeAdapter[Any] | None = None) -> str:
-    """A value as JSON text.
+    """Return a value as JSON text.
 
     Args:
         what: it is, for messages.
@@ -66,7 +66,7 @@ def _readable(raw: bytes) -> bool:
 
 
 def _may_hold_no_number(raw: bytes, value: Any, adapter: TypeAdapter[Any] | None) -> bool:
-    """Whether a float among it is no number. Such a one is written as a word, or in a typed value as null."""
+    """Return whether a float among it is not a number. Such a one is written as a word, or in a typed value as null."""
     if b"NaN" in raw or b"Infinity" in raw:
         from pydantic_core import from_json
 

@@ -23,8 +23,9 @@ from ramet.engine.base.work import Work
 from ramet.store.loggers import own_logger as own_logger  # noqa: PLC0414 - for packages that do not import the store
 
 ENVIRONMENT = "RAMET_LOG"
-"""How a worker tells the processes of its handlers to log: ``LEVEL:json`` or ``LEVEL:lines``. Not for people: give
-``ramet worker`` its options."""
+"""Variable by which a worker sets the logging of its handlers' processes: ``LEVEL:json`` or ``LEVEL:lines``. Not for
+people: give ``ramet worker`` its options.
+"""
 NAMED_MAX = 20
 """Tasks of one call that a record names."""
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -32,7 +33,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 
 
 class Format(NamedTuple):
-    """How to log."""
+    """Formats of log lines."""
 
     level: str = "info"
     as_json: bool = False
@@ -107,7 +108,7 @@ class TextFormatter(logging.Formatter):
 
 
 def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> str | None:
-    """The traceback of this process's exception, or of one that another process told of."""
+    """Return the traceback of this process's exception, or of one that another process reported."""
     return formatter.formatException(record.exc_info) if record.exc_info else record.exc_text
 
 

@@ -1,8 +1,8 @@
-"""Telling an observer what runs: an entry point of ``ramet.observers``, loaded only where the environment asks for it.
+"""Observers of what runs: entry points of ``ramet.observers``, loaded only where the environment asks for them.
 
 ``RAMET_OBSERVERS`` lists names of entry points; ``RAMET_TRACES`` asks for the one named ``traces``. Where neither is
-set nothing is looked up, the store is the store itself, and a handler's call is the handler's call.
-An observer is told after the fact: what it hears of is durable, and what it raises is logged once and forgotten.
+set nothing is looked up, the store is the store itself, and a handler's call is the handler's call. An observer is
+called after the fact: what it hears of is durable, and what it raises is logged once and forgotten.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ log = own_logger("ramet.observing")
 
 GROUP = "ramet.observers"
 OBSERVERS = "RAMET_OBSERVERS"
-"""Names of entry points of ``ramet.observers``, with commas between them, that are told what happens."""
+"""Variable with names of entry points of ``ramet.observers``, with commas between them, that are called for events."""
 TRACES = "RAMET_TRACES"
-"""Where traces go: ``otlp`` or ``console``; unset, ``0``, ``off``, ``none`` or ``false``: nowhere. Read by workers and
-whoever submits."""
+"""Variable with the destination of traces: ``otlp`` or ``console``; unset, ``0``, ``off``, ``none`` or ``false``:
+nowhere. Read by workers and by programs that submit.
+"""
 RATIO = "RAMET_TRACES_RATIO"
 """The share of lineages that is traced, from 0 to 1; by default all."""
 OFF = frozenset({"", "0", "off", "none", "false"})
@@ -41,40 +42,45 @@ class ObservedCall(Protocol):
         ...
 
     def ended(self, settlements: Sequence[Settlement], *, lost: bool) -> None:
-        """It has ended and asks for this. ``lost``: a claim of it is another's by now, or the task was ended."""
+        """Observe the end of a call and its request. ``lost``: a claim of it is another's by now, or the task was
+        ended.
+        """
         ...
 
 
 class StoreObserver(Protocol):
-    """Told what became durable. Every method returns at once: it neither waits nor writes to the database."""
+    """Observer of what became durable. Every method returns at once: it neither waits nor writes to the database."""
 
     def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[SubmitResult]) -> None:
         """Roots were created, or were there."""
         ...
 
     def settled(self, claimed: ClaimedTask, item: Settlement, answer: SettleResult) -> None:
-        """What a claim asked for was accepted, and is durable: spawn decisions, an end, another try."""
+        """Observe that a claim's request was accepted, and is durable: spawn decisions, an end, another try."""
         ...
 
     def ended(self, task: Task) -> None:
-        """A task that no settlement of its own ended: a deadline or the end of its lineage did, a lost lease too many,
-        its settler, or a person. Told by the process that wrote the end."""
+        """Observe a task that no settlement of its own ended: a deadline or the end of its lineage did, a lost lease
+        too many, its settler, or a person. Called by the process that wrote the end.
+        """
         ...
 
 
 class Observer(StoreObserver, Protocol):
-    """Told of handlers' calls, too."""
+    """Observer of handlers' calls, too."""
 
     def running(self, works: Sequence[Work]) -> ObservedCall:
-        """A handler is about to be called for these claims, in this process."""
+        """Return the observed call of a handler that is about to be called for these claims, in this process."""
         ...
 
     def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
-        """A handler ended with its process, so many seconds after it began: nobody there could tell."""
+        """Observe a handler that ended with its process, this number of seconds after it began: that process could not
+        report it.
+        """
         ...
 
     def close(self) -> None:
-        """The process is about to end; takes two seconds at most."""
+        """Close before the process ends; takes two seconds at most."""
         ...
 
 
@@ -85,10 +91,10 @@ def asks_for_traces() -> bool:
 
 @lru_cache(maxsize=1)
 def traces_ratio() -> float:
-    """The share of lineages that is traced, in [0, 1]: ``RAMET_TRACES_RATIO``, by default all.
+    """Return the share of lineages that is traced, in [0, 1]: ``RAMET_TRACES_RATIO``, by default all.
 
     Raises:
-        ValueError: it is no such number.
+        ValueError: it is not such a number.
     """
     text = os.environ.get(RATIO, "").strip() or "1"
     try:
@@ -107,7 +113,7 @@ def traced(tracking_id: str) -> bool:
 
 @lru_cache(maxsize=1)
 def observer() -> Observer | None:
-    """The observer of this process; None where the environment asks for none."""
+    """Return the observer of this process; None where the environment asks for none."""
     wanted = {name.strip() for name in os.environ.get(OBSERVERS, "").split(",") if name.strip()}
     if asks_for_traces():
         wanted.add("traces")
@@ -133,17 +139,17 @@ def observer() -> Observer | None:
 
 
 class CompositeObserver:
-    """Tells all of them; what one raises is logged once and stops nobody."""
+    """Calls all of several observers; an error of one is logged once and does not stop the others."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = observers
-        self._told = False
+        self._logged = False
 
     def failed(self) -> None:
         """One of them raised, just now."""
-        if not self._told:
-            self._told = True
-            log.exception("an observer failed; further failures are not told")
+        if not self._logged:
+            self._logged = True
+            log.exception("an observer failed; further failures are not logged")
 
     def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[SubmitResult]) -> None:
         """See :class:`Observer`."""

@@ -1,7 +1,7 @@
-"""What a worker does while its database is away: tries again, less and less often, and says so once.
+"""Retries of a worker while its database cannot be reached: with back-off, and one log line for each outage.
 
-Nothing of it decides who owns a task. A claim is kept for its lease and no longer (DESIGN §10), and whatever is sent
-again carries the fence of its claim, so what the database did the first time it does not do twice.
+None of it decides about the ownership of a task. A claim is kept for its lease and no longer (DESIGN §10), and whatever
+is sent again carries the fence of its claim, so what the database did the first time it does not do twice.
 """
 
 from __future__ import annotations
@@ -22,13 +22,17 @@ log = own_logger("ramet.worker")
 Answer = TypeVar("Answer")
 
 AWAY = (StoreUnreachable, StoreUncertain)
-"""What says that the database is away; the second also that nobody knows what it did last."""
+"""Errors that say that the database cannot be reached; after the second the effect of the last request is unknown,
+too.
+"""
 PAUSE_SECONDS_MAX = 5.0
-"""So soon at the latest a worker notices that its database is back."""
+"""Most seconds until a worker notices that its database is back."""
 
 
 def outage_log_level(error: StoreError) -> int:
-    """The level at which a loop tells that it could not run: that the database is away is told once, by the worker."""
+    """Return the level of a loop's message that it could not run: an outage of the database is logged once, by the
+    worker.
+    """
     return logging.DEBUG if isinstance(error, AWAY) else logging.WARNING
 
 
@@ -45,13 +49,13 @@ class DatabaseReachability:
         return RetryAttempts(self, Backoff(seconds_max=PAUSE_SECONDS_MAX, draw=self._draw))
 
     def missed(self, error: StoreError) -> None:
-        """A verb could not reach the database."""
+        """Note that a verb could not reach the database."""
         if self._away_since is None:
             self._away_since = self._clock.monotonic()
             log.warning("the database is away, trying again until it is back: %s", error)
 
     def answered(self) -> None:
-        """A verb reached it."""
+        """Note that a verb reached it."""
         if self._away_since is not None:
             log.info("the database is back after %.0f s", self._clock.monotonic() - self._away_since)
             self._away_since = None
@@ -63,7 +67,7 @@ class DatabaseReachability:
 
         Raises:
             StoreError: it answered with one; it is away and trying is not worth it any more; or, as
-                :class:`~ramet.store.errors.StoreUncertain`, nobody knows whether this took effect.
+                :class:`~ramet.store.errors.StoreUncertain`, it is unknown whether this took effect.
         """
         tries = self.tries()
         while True:
@@ -88,11 +92,11 @@ class RetryAttempts:
         self._backoff = backoff
 
     def failed(self, error: StoreError, what: str, seconds: float) -> float:
-        """Note a failure and tell it; returns how long to pause. What no waiting mends is raised again.
+        """Note a failure and log it; return how long to pause. An error that waiting cannot repair is raised again.
 
         Args:
-            error: a database that is away is told once for all loops; a busy or full one here, every time.
-            what: could not be done.
+            error: a database that cannot be reached is logged once for all loops; a busy or full one here, every time.
+            what: the work that could not be done.
             seconds: the pause after any other error than that the database is away.
 
         Raises:
@@ -107,7 +111,7 @@ class RetryAttempts:
         return seconds
 
     def succeeded(self) -> None:
-        """The database answered."""
+        """Note that the database answered."""
         self._backoff.succeeded()
         self._reach.answered()
 

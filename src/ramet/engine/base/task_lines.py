@@ -18,7 +18,7 @@ from ramet.engine.base.work import Work
 from ramet.model.values import storable
 
 BYTES_MAX = 65_536
-"""Of the lines of one attempt, as JSON."""
+"""Most bytes of the lines of one attempt, as JSON."""
 LINE_CHARACTERS_MAX = 4_000
 
 _Claim = tuple[int, int]

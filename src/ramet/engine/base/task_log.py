@@ -27,7 +27,7 @@ from ramet.store.requests import Settlement
 log = own_logger("ramet.tasks")
 
 KEY_CHARACTERS_MAX = 200
-"""Of a key in a message; the field ``key`` has all of it."""
+"""Most characters of a key in a message; the field ``key`` has all of it."""
 
 
 def log_outcomes(
@@ -45,11 +45,11 @@ def log_outcomes(
         claims: know since when each was held.
         now: monotonic seconds.
     """
-    told: Iterable[tuple[Settlement, SettleResult]] = zip(batch, answers, strict=True)
+    pairs: Iterable[tuple[Settlement, SettleResult]] = zip(batch, answers, strict=True)
     if not log.isEnabledFor(logging.INFO):
         plain = TaskState.SUCCESS.value
-        told = ((item, answer) for item, answer in told if answer.state != plain or answer.error is not None)
-    for item, answer in told:
+        pairs = ((item, answer) for item, answer in pairs if answer.state != plain or answer.error is not None)
+    for item, answer in pairs:
         if answer.refused is not None:
             log.debug("task %s: settlement refused, %s", item.seq, answer.refused)
         else:
@@ -59,7 +59,9 @@ def log_outcomes(
 
 
 def log_outcome(work: Work, item: Settlement, answer: SettleResult, seconds: float) -> None:
-    """Log what became of one attempt, so many seconds after its claim; nothing of one that goes on or comes back."""
+    """Log the outcome of one attempt, this number of seconds after its claim; nothing of one that goes on or comes
+    back.
+    """
     is_lost = type(item.event) is ev.LeaseExpired
     if answer.refused is not None or (answer.error is None and not is_lost and answer.state not in TERMINAL):
         return

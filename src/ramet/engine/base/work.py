@@ -1,4 +1,4 @@
-"""What travels between a supervisor and the process that runs handlers, and how it is written down.
+"""Messages between a supervisor and the process that runs handlers, and their encoding.
 
 Frames are JSON with a length in front; nothing is pickled. Only the events listed here can be asked for by a handler
 process.
@@ -76,7 +76,7 @@ _OF_GIVEN = itemgetter(*map(_GIVEN.index, Work._fields))
 
 
 def work_of(claimed: ClaimedTask) -> Work:
-    """The handler's view of a claim."""
+    """Return the handler's view of a claim."""
     # All of it in one step: this runs for every task.
     return tuple.__new__(Work, _OF_GIVEN(claimed.standing + claimed[1:]))
 
@@ -125,7 +125,9 @@ _EVENTS: dict[str, type[Any]] = {
 
 @lru_cache(maxsize=1_000)
 def completed(fence: int) -> ev.Complete:
-    """A handler returned under this fence. Most tasks have the same low one, and the event never changes."""
+    """Return the completion of a handler that returned under this fence. Most tasks have the same low one, and the
+    event never changes.
+    """
     return ev.Complete(fence)
 
 
@@ -153,7 +155,7 @@ def outcomes_in(columns: Sequence[Sequence[Any]], others: Iterable[Sequence[Any]
 
 
 def settlement_out(item: Settlement) -> list[Any]:
-    """A settlement as JSON values."""
+    """Return a settlement as JSON values."""
     event = item.event
     fields = [_field_out(getattr(event, name)) for name in type(event).__slots__]
     writes = [(write.sql, [_value_out(value) for value in write.parameters]) for write in item.writes]
@@ -165,7 +167,7 @@ def settlement_out(item: Settlement) -> list[Any]:
 
 
 def settlement_in(row: Sequence[Any]) -> Settlement:
-    """A settlement from JSON values."""
+    """Return a settlement from JSON values."""
     (
         seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items,
         hold_seconds, switch_off, log,
@@ -201,12 +203,12 @@ def _item_out(item: ItemSettlement) -> Sequence[Any]:
 
 def _item_in(row: Sequence[Any]) -> ItemSettlement:
     *fields, writes = row
-    told = tuple((sql, tuple(map(_value_in, parameters))) for sql, parameters in writes)
-    return ItemSettlement._make([*fields, told])
+    decoded = tuple((sql, tuple(map(_value_in, parameters))) for sql, parameters in writes)
+    return ItemSettlement._make([*fields, decoded])
 
 
 def outcome_in(row: Sequence[Any]) -> Settlement:
-    """A task's outcome from JSON values; one that cannot be understood is that task's error."""
+    """Return a task's outcome from JSON values; one that cannot be understood is that task's error."""
     try:
         return settlement_in(row)
     except Exception as error:
@@ -215,7 +217,7 @@ def outcome_in(row: Sequence[Any]) -> Settlement:
 
 
 def unsettled(item: Settlement, what: str, error: BaseException) -> Settlement:
-    """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
+    """Return the settlement as the error that it turned out to be; nothing that it asked for is kept."""
     text = str(describe_error(error))
     event = ev.Error(
         item.fence,
@@ -237,7 +239,7 @@ def _field_in(value: Any) -> Any:
 
 
 def _value_out(value: Any) -> Any:
-    """A parameter of a write as a JSON value; bytes become a list of one, which no parameter is."""
+    """Return a parameter of a write as a JSON value; bytes become a list of one, which no parameter is."""
     return [base64.b64encode(value).decode()] if isinstance(value, bytes) else value
 
 
@@ -246,13 +248,13 @@ def _value_in(value: Any) -> Any:
 
 
 def settled_in(row: Sequence[Any]) -> SettleResult:
-    """An answer from JSON values."""
+    """Return an answer from JSON values."""
     seq, state, refused, spawns, reason, items, error = row
-    told = [
+    decoded = [
         SpawnResult(new_id, kind, key, None if why is None else BlockReason(why), facts)
         for new_id, kind, key, why, facts in spawns
     ]
-    return SettleResult(seq, state, refused, told, reason, [ItemResult(*item) for item in items], error)
+    return SettleResult(seq, state, refused, decoded, reason, [ItemResult(*item) for item in items], error)
 
 
 def frame(message: Any) -> bytes:
@@ -264,7 +266,7 @@ def frame(message: Any) -> bytes:
 
 
 def unframe(body: bytes) -> Any:
-    """The message of a frame's body.
+    """Return the message of a frame's body.
 
     Raises:
         ValueError: it is not a message at all.
@@ -279,7 +281,7 @@ def unframe(body: bytes) -> Any:
 
 
 def _reference(value: object) -> object:
-    """A blob in a state is its reference."""
+    """Return the reference of a blob in a state."""
     reference = getattr(value, "reference", None)
     if not isinstance(reference, dict):
         raise TypeError(f"a pipeline_state holds a {type(value).__name__}: give JSON values")
@@ -287,7 +289,7 @@ def _reference(value: object) -> object:
 
 
 def state_json(state: object, bytes_max: int) -> str:
-    """A pipeline state as JSON text.
+    """Return a pipeline state as JSON text.
 
     Raises:
         ValueError: it is over the limit.

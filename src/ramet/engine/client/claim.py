@@ -1,4 +1,4 @@
-"""A claim in the hands of a program that is no worker, as :meth:`ramet.engine.client.client.Client.claim` gives it.
+"""A claim of a program that is not a worker, as :meth:`ramet.engine.client.client.Client.claim` gives it.
 
 A claim has everything that a handler's context has, because it is one; only its ends are calls instead of returned
 values. Whatever it asks for goes through the same Store verbs as a worker's and carries the same fence. Its lease is
@@ -54,13 +54,13 @@ class _HeartbeatLoop(NamedTuple):
 
 
 class LeaseKeeper:
-    """Claims of one client that somebody works on just now. Belongs to one event loop."""
+    """Claims of one client in use just now. Belongs to one event loop."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self.clock = clock
         self._store = store
         self._loops: dict[float, _HeartbeatLoop] = {}
-        self._told: dict[ClaimId, Callable[[], None]] = {}
+        self._on_lost: dict[ClaimId, Callable[[], None]] = {}
 
     def keep(self, pair: ClaimId, lapses_at: float, lease_seconds: float, on_lost: Callable[[], None]) -> None:
         """Extend the lease of a claim from now on; ``on_lost`` is called when it is no longer the caller's.
@@ -74,7 +74,7 @@ class LeaseKeeper:
         loop = self._loops.get(lease_seconds)
         if loop is None or loop.task.get_loop() is not asyncio.get_running_loop():
             loop = self._loops[lease_seconds] = self._start(lease_seconds)
-        self._told[pair] = on_lost
+        self._on_lost[pair] = on_lost
         loop.claims.take([pair], lapses_at)
 
     def _start(self, lease_seconds: float) -> _HeartbeatLoop:
@@ -83,7 +83,7 @@ class LeaseKeeper:
         def lost(seqs: frozenset[int]) -> None:
             for pair in claims.pairs(sorted(seqs)):
                 claims.drop([pair])
-                self._told.pop(pair)()
+                self._on_lost.pop(pair)()
 
         beating = keep_alive(
             self._store,
@@ -97,7 +97,7 @@ class LeaseKeeper:
 
     def drop(self, pair: ClaimId, lease_seconds: float) -> None:
         """Stop extending a claim. The loop ends with the last one."""
-        self._told.pop(pair, None)
+        self._on_lost.pop(pair, None)
         loop = self._loops.get(lease_seconds)
         if loop is None:
             return
@@ -109,7 +109,7 @@ class LeaseKeeper:
     async def stop(self) -> None:
         """End all loops; leases run out by themselves."""
         tasks: Sequence[asyncio.Task[None]] = [loop.task for loop in self._loops.values()]
-        self._loops, self._told = {}, {}
+        self._loops, self._on_lost = {}, {}
         for task in tasks:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -145,7 +145,7 @@ _OPTIONS = Spawn._fields[2:]
 
 
 class ClaimResult(NamedTuple):
-    """What became of a task whose claim ended."""
+    """Result of a claim that ended, for its task."""
 
     state: TaskState
     """``pending`` when it will run again."""
@@ -155,7 +155,7 @@ class ClaimResult(NamedTuple):
 
 
 class ClaimEnvironment(NamedTuple):
-    """What the claims of one client share."""
+    """Environment that the claims of one client share."""
 
     registry: Registry
     desk: HandlerPort
@@ -165,7 +165,7 @@ class ClaimEnvironment(NamedTuple):
 
 
 class BaseClaim(BaseContext):
-    """What claims of async and of plain programs have in common."""
+    """Common part of claims of async and of plain programs."""
 
     def __init__(
         self, claimed: ClaimedTask, kind: Kind, hold: ClaimEnvironment, lease_seconds: float, lapses_at: float
@@ -211,7 +211,7 @@ class BaseClaim(BaseContext):
 
     @property
     def lease_seconds(self) -> float:
-        """How long the claim lives without a heartbeat."""
+        """Seconds for which the claim lives without a heartbeat."""
         return self._lease_seconds
 
     @property
@@ -225,18 +225,18 @@ class BaseClaim(BaseContext):
         return self._lost or self._over is not None
 
     def unfinished(self) -> Work | None:
-        """What it is about, until it is over."""
+        """Return the work of the claim, until it is over."""
         return None if self.over else self._work
 
     @property
     def pair(self) -> ClaimId:
-        """What the store knows the claim by: the number of its task, and its fence."""
+        """Key by which the store knows the claim: the number of its task, and its fence."""
         return self._work.seq, self._work.fence
 
     # --- one settlement
 
     def settlement_for(self, outcome: Any, spawns: Iterable[Spawn] = ()) -> Settlement:
-        """What a handler would settle that returned (or, for an exception, raised) this.
+        """Return the settlement of a handler that returned (or, for an exception, raised) this.
 
         Raises:
             ClaimLost: the claim is over.
@@ -278,7 +278,7 @@ class BaseClaim(BaseContext):
 
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
-        """What was buffered is there again when the block raises: the same call may be made once more."""
+        """Restore what was buffered when the block raises: the same call may be made once more."""
         before = self.buffered()
         try:
             yield
@@ -329,13 +329,13 @@ class BaseClaim(BaseContext):
         self._hold.keeper.drop(self.pair, self._lease_seconds)
 
     async def _leave(self, error: BaseException | None) -> None:
-        """The block ended: an exception is the attempt's outcome; without any outcome the claim goes back."""
+        """Leave the block: an exception is the attempt's outcome; without any outcome the claim goes back."""
         self.let_go()
         if self._over is not None:
             return
         try:
             if self._lost:
-                # Ended from outside, it still held its slot: nobody works on it any more.
+                # Ended from outside, it still held its slot: its work has stopped.
                 await self._desk.client().store.acknowledge([self.pair])
                 return
             if isinstance(error, Exception):
@@ -412,7 +412,7 @@ class Claim(BaseClaim, AsyncContext):
         return await self._end(lambda: self.settlement_for(Outcome.skip(reason)))
 
     async def fail(self: BaseClaim, error: BaseException | str, *, retry: bool | None = None) -> ClaimResult:
-        """The attempt failed. What was buffered since the last checkpoint is dropped.
+        """Fail the attempt. What was buffered since the last checkpoint is dropped.
 
         Args:
             error: an exception is judged as one that a handler raised (DESIGN §6), ``RetryAfter`` included.
@@ -444,9 +444,10 @@ class Claim(BaseClaim, AsyncContext):
     async def snooze(
         self: BaseClaim, seconds: float, reason: str | None = None, *, uses_time: bool = True
     ) -> ClaimResult:
-        """Back to pending for so many seconds (at least 1); the attempt is given back. Keeps what was buffered.
+        """Return to pending for this number of seconds (at least 1); the attempt is given back. Keeps what was
+        buffered.
 
-        ``uses_time`` is False where the task's own time stands still meanwhile, see :meth:`ramet.Outcome.snooze`.
+        ``uses_time`` is False where the task's own time does not run meanwhile, see :meth:`ramet.Outcome.snooze`.
         """
         return await self._end(lambda: self.settlement_for(Outcome.snooze(seconds, reason, uses_time=uses_time)))
 

@@ -155,7 +155,7 @@ class Client(Reading, Operating, Waiting, PullVerbs):
                 ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
             on_lineage_end: a kind (of one stage) of which a task runs after each end of the lineage, with a
                 :class:`ramet.LineageTotals`. Its place is taken from ``max_tasks`` now.
-            more: where it stands in line, ``path=["doc1", "review"]`` or ``document_id="doc1"``, and its ``tags``.
+            more: its place in line, ``path=["doc1", "review"]`` or ``document_id="doc1"``, and its ``tags``.
 
         Raises:
             LineageExists: another lineage has this tracking_id.

@@ -1,4 +1,4 @@
-"""New lineages: what they may do is decided here, whoever starts them (DESIGN §8)."""
+"""New lineages: their limits are decided here, whatever starts them (DESIGN §8)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ LimitsGiven = Limits | Mapping[str, Any]
 
 
 def declared_text(kind: Kind, app: Limits) -> str | None:
-    """What code says about lineages whose root is of a kind, for programs that know only its name."""
+    """Return the limits that code declares for lineages whose root is of a kind, for programs that know only its
+    name.
+    """
     found = named_limits(lineage_limits([kind.root_limits], app))
     return json.dumps(found, sort_keys=True) if found else None
 
 
 class LineageLimits:
-    """What the lineages of a program may do."""
+    """Limits of the lineages of a program."""
 
     def __init__(self, registry: Registry, store: Store | None, app: Limits) -> None:
         self._registry = registry
         self._store = store
         self._app = app
         self._known: dict[str | Handler, tuple[Limits, Limits]] = {}
-        """What kinds declare and what followed: most submits say nothing more."""
+        """Declarations of kinds and the resulting limits: most submits add nothing to them."""
 
     async def decided(
         self,
@@ -73,7 +75,7 @@ def new_lineage(
     blobs: Iterable[NewBlob] = (),
     on_end: NewTask | None = None,
 ) -> NewLineage:
-    """A lineage with these limits.
+    """Return a lineage with these limits.
 
     Raises:
         PayloadTooLarge: a blob is over ``blob_bytes_max``.

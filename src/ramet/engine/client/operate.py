@@ -97,7 +97,7 @@ class Operating:
             The moment, Unix seconds.
 
         Raises:
-            ValueError: not one of the two was given, or it is no such number.
+            ValueError: not one of the two was given, or it is not such a number.
             StoreError: there is no such task, it is not pending, or it waits for others.
         """
         moment, seconds = at, delay_seconds
@@ -108,12 +108,12 @@ class Operating:
     async def bulk_select(
         self, act: BulkAction | str, wanted: TaskFilter, *, limit: int | None = None
     ) -> BulkSelection:
-        """The tasks that a bulk act would be about, counted; nothing is done yet.
+        """Return the tasks that a bulk act would be about, counted; nothing is done yet.
 
         Args:
             act: ``retry`` for new attempts, ``cancel``, or ``exclude``.
             wanted: which tasks.
-            limit: at most so many, those that were created first; None for all.
+            limit: the most tasks, those that were created first; None for all.
 
         Raises:
             ValueError: there is no such act, or it leads nowhere from a state that is named.
@@ -449,13 +449,13 @@ class Operating:
     stop_list = of_store(Store.stop_list, "Hosts, domains and patterns that nothing is created for.")
 
     async def stop(self, entry_type: str, value: str, *, by: str = "client", reason: str | None = None) -> StopEntry:
-        """Put a ``host``, a ``domain`` (with all hosts below it) or a ``pattern`` of keys on the stop list.
+        """Put a ``host``, a ``domain`` (with all hosts below it) or a ``pattern`` of keys on the deny list.
 
         From then on the guard blocks every spawn that it covers, and submits of it are refused. Tasks that exist are
         not touched.
 
         Raises:
-            InvalidEntry: the value is no such thing; the message says what to give.
+            InvalidEntry: the value is not valid; the message says what to give.
         """
         return (await self.store.stop(entry_type, value, by=by, reason=reason))[0]
 
@@ -492,13 +492,13 @@ class Operating:
         """A person took notice of a firing alert: it is sent no more while it fires. Recorded as an act.
 
         Returns:
-            False when it does not fire, or somebody did before.
+            False when it does not fire, or was acknowledged before.
         """,
     )
 
     alert_notices = of_store(
         Store.alert_notices,
-        """What people were told or are to be told, newest first (at most 1,000): of one alert or any; with
+        """Notices that were sent or are to be sent, newest first (at most 1,000): of one alert or any; with
         ``waiting`` only what is still to be sent.""",
     )
 
@@ -516,19 +516,19 @@ class Operating:
         data: Mapping[str, Any] | None = None,
         tracking_id: str | None = None,
     ) -> bool:
-        """Tell people something through the channels of alerts: the log, a webhook, mail and chat.
+        """Send people a message through the channels of alerts: the log, a webhook, mail and chat.
 
         Written once under its key, whatever crashes; a worker sends it, at least once, with the same delivery id.
 
         Args:
             text: one line.
-            key: names what is told; another call with it tells nothing, for as long as ended lineages are kept.
+            key: names the message; another call with it sends nothing, for as long as ended lineages are kept.
             lines: more, for channels that have room. What comes from outside is made harmless where it is shown.
             data: the same for programs that receive the webhook: a JSON object.
             tracking_id: the lineage that it is about, with which it is pruned.
 
         Returns:
-            False when it was told before.
+            False when it was sent before.
 
         Raises:
             ValueError: there is no text, or it is more than 64 KiB as JSON.
@@ -550,8 +550,8 @@ class Operating:
             why = here.wrong.get(channel, f"it is not set up here: there are {', '.join(sorted(here.by_name))}")
             raise ValueError(f"channel {channel!r}: {why}")
         wanted = {name: one for name, one in here.by_name.items() if channel in (None, name)}
-        told: dict[str, str | None] = dict(here.wrong) if channel is None else {}
-        return told | await try_channels(self.store, wanted, by)
+        errors: dict[str, str | None] = dict(here.wrong) if channel is None else {}
+        return errors | await try_channels(self.store, wanted, by)
 
 
 async def _refused(run: Callable[[Sequence[str]], Awaitable[None]], task_ids: Sequence[str]) -> str | None:

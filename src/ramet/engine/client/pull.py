@@ -41,8 +41,9 @@ _JITTER = random.SystemRandom()
 
 
 REMOTE = "remote:"
-"""Before the name of a worker that works through a client of another program: no process of this machine has such a
-name, so nothing that happens to one ends these claims."""
+"""Prefix of the name of a worker that works through a client of another program: no process of this machine has such a
+name, so nothing that happens to one ends these claims.
+"""
 _SETTLED = frozenset({"success", "filtered", "skipped", "error", "snooze", "continue"})
 
 
@@ -51,10 +52,11 @@ class ClaimFate(NamedTuple):
 
     task_id: str | None
     outcome: str | None
-    """Of its attempt: success, filtered, skipped, error, snooze, continue, lost, returned or ended; None while there is
-    none."""
+    """Outcome of its attempt: success, filtered, skipped, error, snooze, continue, lost, returned or ended; None while
+    there is none.
+    """
     message: str
-    """In words, on one line."""
+    """Message in words, on one line."""
 
     @property
     def settled(self) -> bool:
@@ -238,7 +240,9 @@ class PullVerbs:
         return ClaimFate(task.id, outcome, f"task {task.id}: the claim with fence {fence} {began}; {now}{held_by}")
 
     async def _claimed(self, request: ClaimRequest) -> list[ClaimedTask]:
-        """A caller that is cancelled while the database answers gets nothing, so what it would have got goes back."""
+        """Return the claimed tasks; when the caller was cancelled while the database answered, give them back
+        instead.
+        """
         asking = asyncio.ensure_future(self.store.claim(request))
         try:
             return await asyncio.shield(asking)
@@ -293,7 +297,7 @@ class PullVerbs:
         return answers
 
     async def _settle_batch(self, batch: Sequence[tuple[BaseClaim, Any]]) -> list[ClaimResult | ClaimLost]:
-        told: list[ClaimResult | ClaimLost | None] = [None] * len(batch)
+        results: list[ClaimResult | ClaimLost | None] = [None] * len(batch)
         sent: list[tuple[int, BaseClaim, Settlement]] = []
         with ExitStack() as kept:
             for at, (claim, outcome) in enumerate(batch):
@@ -301,15 +305,15 @@ class PullVerbs:
                 try:
                     sent.append((at, claim, claim.settlement_for(outcome)))
                 except ClaimLost as lost:
-                    told[at] = lost
+                    results[at] = lost
             answers = await self.store.settle([settlement for _, _, settlement in sent])
         for (at, claim, settlement), answer in zip(sent, answers, strict=True):
             claim.let_go()
             try:
-                told[at] = claim.settled(answer, settlement)
+                results[at] = claim.settled(answer, settlement)
             except ClaimLost as lost:
-                told[at] = lost
-        return [answer for answer in told if answer is not None]
+                results[at] = lost
+        return [answer for answer in results if answer is not None]
 
     @asynccontextmanager
     async def keep(self, claims: Iterable[BaseClaim]) -> AsyncIterator[None]:
@@ -336,9 +340,9 @@ class PullVerbs:
                 log.warning("claims could not be handed back (%s): they return when their leases lapse", error)
 
     async def reclaim(self) -> int:
-        """Make stale claims pending again, now instead of at a worker's next sweep; returns how many.
+        """Make stale claims pending again, now instead of at a worker's next sweep; return how many.
 
-        The attempt in hand is lost and does not count, except as one of the losses that make a task poison.
+        The current attempt is lost and does not count, except as one of the losses that make a task poison.
         """
         count = 0
         while True:

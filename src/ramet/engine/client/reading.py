@@ -38,11 +38,11 @@ class TreeNode(NamedTuple):
 
 
 FREE = (None, Wait.RESOURCE)
-"""What a pending task waits for that waits for nothing but a worker and, maybe, its turn at a resource."""
+"""Waits of a pending task that waits for nothing but a worker and, maybe, its turn at a resource."""
 
 
 class StateCount(NamedTuple):
-    """How many tasks are in a state, and how deep they are on average."""
+    """Number of tasks in a state, and their average depth."""
 
     state: TaskState
     tasks: int
@@ -109,7 +109,7 @@ class Reading:
             after = page.next_after
 
     async def has_live(self, kind: str | Handler, key: str, tracking_id: str | None = None) -> bool:
-        """True while a task of this kind and key is pending or processing, in one lineage or anywhere.
+        """Return True while a task of this kind and key is pending or processing, in one lineage or anywhere.
 
         Args:
             key: in any spelling, see :meth:`spellings`.
@@ -149,14 +149,14 @@ class Reading:
 
     stale = of_store(
         Store.stale,
-        """Tasks whose claim outlived its lease (:attr:`Task.lease_until`) and which nobody reclaimed yet.
+        """Tasks whose claim outlived its lease (:attr:`Task.lease_until`) and which were not reclaimed yet.
 
         A worker's next sweep reclaims them, and so does :meth:`Client.reclaim`. At most 1,000.
         """,
     )
 
     async def checkpoint(self, task_id: str) -> TaskCheckpoint | None:
-        """What a task kept of its work so far, also after its end: pipeline_state and progress.
+        """Return a task's state and progress so far, also after its end.
 
         None when it kept nothing, or there is no such task.
         """
@@ -167,7 +167,7 @@ class Reading:
         return found._replace(pipeline_state=state or None)
 
     async def tree(self, task_id: str, *, depth: int = 10, width: int = 100) -> TreeNode | None:
-        """A task with what grew from it, down to ``depth`` levels of at most ``width`` children each."""
+        """Return a task with what grew from it, down to ``depth`` levels of at most ``width`` children each."""
         task = await self.store.get(task_id)
         return None if task is None else await self._node(task, depth, width)
 
@@ -181,7 +181,7 @@ class Reading:
     roots = of_store(Store.roots, "The roots of a lineage, oldest first (at most 1,000).")
 
     async def child_counts(self, task_ids: Iterable[str]) -> dict[str, int]:
-        """How many children each of these tasks has; tasks without any are absent."""
+        """Return the number of children of each of these tasks; tasks without any are absent."""
         return await self.store.child_counts(list(task_ids))
 
     joined = of_store(
@@ -191,7 +191,7 @@ class Reading:
         Args:
             round_: number of the join, from 1; by default the last.
             after: :attr:`JoinRound.next` of the page before this one.
-            limit: at most so many (1,000); a page of large results is shorter.
+            limit: the most tasks (1,000); a page of large results is shorter.
 
         Returns:
             None for a task that never joined, and where there is no such round.
@@ -199,11 +199,13 @@ class Reading:
     )
 
     async def waiting_for(self, task_ids: Iterable[str]) -> dict[str, int]:
-        """How many tasks each of these waits for since its last join; those that wait for none are absent."""
+        """Return the number of tasks that each of these waits for since its last join; those that wait for none are
+        absent.
+        """
         return await self.store.waiting_for(list(task_ids))
 
     async def blob(self, reference: Blob | Mapping[str, Any], tracking_id: str) -> Any:
-        """What a blob of a lineage was made of: bytes, text or a JSON value.
+        """Return the value that a blob of a lineage was made of: bytes, text or a JSON value.
 
         Args:
             reference: the value in a payload, state or result, typed or as JSON: ``{"$blob": "...", "size": n}``.
@@ -218,7 +220,7 @@ class Reading:
 
     read = of_store(
         Store.read,
-        """Run a SELECT on your own tables; ``?`` stands for parameters.
+        """Run a SELECT on your own tables; each ``?`` is a parameter.
 
         Raises:
             StoreError: the statement cannot be run, or the database cannot be read.
@@ -234,7 +236,7 @@ class Reading:
     # --- keys, in any spelling of them (DESIGN §5)
 
     def spellings(self, kind: str | Handler | None, key: str) -> list[str]:
-        """The stored keys that every lookup of this key compares, the surest first.
+        """Return the stored keys that every lookup of this key compares, the surest first.
 
         Those of a kind that this program registers are what its key function makes of the text. Of others, and where
         the key function needs more than a text, they are the text as it is written, and the canonical text, URL, title
@@ -248,7 +250,8 @@ class Reading:
         return await first_found(spellings(key), partial(self.store.tasks_with_key, limit=limit))
 
     async def explain_key(self, kind: str, key: str, tracking_id: str | None = None) -> KeyExplanation | None:
-        """Who has a kind and key, who was refused it and why, from stored rows; None when nothing is known of it.
+        """Explain a kind and key from stored rows: its holder, those that were refused it and why; None when nothing is
+        known of it.
 
         Args:
             key: in any spelling, see :meth:`spellings`.
@@ -308,7 +311,7 @@ class Reading:
 
         Args:
             states: only lineages in these; empty for all.
-            limit: at most so many (1,000).
+            limit: the most lineages (1,000).
             before: :attr:`~ramet.LineagePage.next_before` of the page before this one.
             order: ``newest``; ``fullest``: of the newest 2,000 of each state those that used most of their tasks or
                 their money; or ``deadline``: open ones whose time ends first. The last two have one page.
@@ -346,7 +349,7 @@ class Reading:
     )
 
     async def branches(self, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[TreeGroup, ...]:
-        """The roots of a lineage, or the children of a task, by kind and state: what a tree shows of very many.
+        """Return the roots of a lineage, or the children of a task, by kind and state: what a tree shows of very many.
 
         The first 5,000 are looked at. When there are more, every count says so.
 
@@ -366,7 +369,8 @@ class Reading:
         limit: int = 50,
         after: int = 0,
     ) -> TreePage:
-        """The tasks of one branch (:meth:`branches`) with how many children each has, a page at a time (at most 1,000).
+        """Return the tasks of one branch (:meth:`branches`) with how many children each has, a page at a time (at most
+        1,000).
 
         One page looks at 5,000 roots or children, so it may have fewer tasks than asked for, or none, and still name
         where to go on.
@@ -405,7 +409,7 @@ class Reading:
         return await self.store.edges(tracking_id, list(task_ids))
 
     async def ends(self, tracking_id: str) -> list[Lineage]:
-        """The lineages in which the tasks that ``on_lineage_end`` asked for run: one for each end, oldest first.
+        """Return the lineages in which the tasks that ``on_lineage_end`` asked for run: one for each end, oldest first.
 
         Each has one root, :meth:`Client.roots`. Empty while there is none, and where none was asked for.
 
@@ -437,7 +441,7 @@ class Reading:
         return sum(item.tasks for item in counts if item.state == TaskState.PENDING and item.wait in FREE)
 
     async def percent_complete(self, tracking_id: str | None = None) -> float:
-        """How much of what exists has ended, 0 to 100; 100 where there is nothing.
+        """Return the share of existing tasks that has ended, 0 to 100; 100 where there is none.
 
         Raises:
             LookupError: there is no such lineage.
@@ -517,7 +521,7 @@ class Reading:
         Store.costs,
         """What was spent and reserved: today, in all, by lineage; of one lineage also by kind and task.
 
-        Kinds and tasks are told of the lineage's latest 20,000 calls; :attr:`~ramet.Costs.more` says when there were
+        Kinds and tasks cover the lineage's latest 20,000 calls; :attr:`~ramet.Costs.more` says when there were
         others. Its sums are exact.
         """,
     )
@@ -533,7 +537,8 @@ class Reading:
     async def paths(
         self, prefix: Sequence[str] = (), *, queue: str | None = None, tracking_id: str | None = None, limit: int = 50
     ) -> PathPage:
-        """Tasks at or below a path, and those at its prefixes, which conflict with it, in the order of their tickets.
+        """Return tasks at or below a path, and those at its prefixes, which conflict with it, in the order of their
+        tickets.
 
         Without a path: those that hold one, the ones with most tasks behind them first (of a thousand). A delayed task
         takes its place when it is due and is not listed before.
@@ -542,7 +547,7 @@ class Reading:
             prefix: elements of the path.
             queue: a path belongs to a queue; None is ``default``, and without a path every queue.
             tracking_id: for paths of scope ``lineage``: which lineage; without a path, only tasks of this lineage.
-            limit: at most so many tasks (1,000).
+            limit: the most tasks (1,000).
 
         Raises:
             InvalidPath: the path cannot be one.
@@ -551,10 +556,10 @@ class Reading:
 
     blocked_by = of_store(
         Store.blocked_by,
-        """Where a live task stands in line, what it waits for, and the chain from there to one that waits for no path.
+        """The place of a live task in line, what it waits for, and the chain from there to one that waits for no path.
 
         None for a task without a path, or that ended. A long chain is cut after ``limit`` steps (at most
-        1,000); its end is told all the same.
+        1,000); its end is given all the same.
         """,
     )
 

@@ -22,7 +22,7 @@ CATCH_UP_MAX = 100
 
 
 class ScheduleDeclaration(NamedTuple):
-    """A schedule as somebody wants it."""
+    """A schedule as it is declared."""
 
     name: str
     timing: Timing
@@ -36,7 +36,7 @@ class ScheduleDeclaration(NamedTuple):
     overlap: str = "skip"
     catch_up: int = 1
     open_times: bool = False
-    """Nobody named times: they are those of ``schedule_seconds``."""
+    """True when no times were given: they are those of ``schedule_seconds``."""
     pulls: tuple[str, ...] = ()
     """Pulled kinds whose tasks its handler invokes: a foreground run starts it when one of them is due."""
 
@@ -53,7 +53,7 @@ def check_declaration(
     catch_up: int = 1,
     **more: Any,
 ) -> ScheduleDeclaration:
-    """Check what somebody wants.
+    """Check a declaration.
 
     Raises:
         ValueError: with one line that says what to give instead.
@@ -73,7 +73,7 @@ def check_declaration(
 
 
 def schedule_row(registry: Registry, wanted: ScheduleDeclaration, now: float, by: str, limits: Limits) -> Schedule:
-    """The row of a schedule. Its task is made once, so that a payload that does not fit is refused here.
+    """Return the row of a schedule. Its task is made once, so that a payload that does not fit is refused here.
 
     Args:
         limits: of its lineages; stored, so that no other app's worker loosens them (DESIGN §8).
@@ -113,14 +113,14 @@ def schedule_row(registry: Registry, wanted: ScheduleDeclaration, now: float, by
 
 
 def lineage_of_slot(schedule: Schedule, slot_at: float, limits: Limits, live: LiveSettings) -> NewLineage:
-    """What a slot becomes: a lineage of its own, named by schedule and slot, under the settings in force."""
+    """Return the lineage of a slot: a lineage of its own, named by schedule and slot, under the settings in force."""
     bounds = limits if schedule.limits is None else Limits(**json.loads(schedule.limits))
     new = NewTask.restored({**json.loads(schedule.task), "id": new_id()})
     return new_lineage(slot_tracking_id(schedule.name, slot_at), [within_settings(new, live)], live.limits(bounds))
 
 
 def within_settings(new: NewTask, live: LiveSettings) -> NewTask:
-    """The task with its own limits no looser than the settings: it was made when the schedule was declared."""
+    """Return the task with its own limits no looser than the settings: it was made when the schedule was declared."""
     names = ("max_attempts", "task_seconds", "max_chain_depth")
     limits = live.limits(replace(BALANCED, **{name: getattr(new, name) for name in names}))
     return new._replace(**{name: getattr(limits, name) for name in names})
@@ -155,7 +155,7 @@ class Schedules:
         by: str = "client",
         **path: Unpack[PathArguments],
     ) -> Schedule:
-        """Let a task of this kind start a lineage at every slot. Durable when it returns; every worker sees to it.
+        """Let a task of this kind start a lineage at every slot. Durable when it returns; every worker runs the slots.
 
         Args:
             kind: a registered kind or its handler.
@@ -167,9 +167,9 @@ class Schedules:
             name: the kind's, if none is given.
             limits, may_raise: of each slot's lineage, as for :meth:`ramet.Client.submit`; stored.
             overlap: ``skip`` a slot while the last run is not over (recorded), or ``allow`` it.
-            catch_up: how many slots that nobody ran in time are run late, the newest; 0 runs none late.
+            catch_up: how many slots that were not run in time are run late, the newest; 0 runs none late.
             replace: change a schedule of this name.
-            path: where each slot's task stands in line.
+            path: the place of each slot's task in line.
 
         Raises:
             ValueError: the times cannot be read, or an option is not one of its values.

@@ -49,7 +49,7 @@ class Settings:
         return self.live.update(stored)
 
     async def limits(self, declared: Limits) -> Limits:
-        """The limits in force where code declared these."""
+        """Return the limits in force where code declared these."""
         await self.refresh()
         return self.live.limits(declared)
 
@@ -130,7 +130,7 @@ class Settings:
         return wanted
 
     async def unset(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
-        """Let the default hold again; False when it did already. Also removes a row that nobody reads any more."""
+        """Restore the default; return False when it was in force already. Also removes a row that is no longer read."""
         key = name if name in await self._store.settings() else self.live.declared.known(name).name
         change = SettingChange(key, remove=True)
         return bool(await self._store.change_settings([change], by=by, reason=reason))

@@ -18,13 +18,17 @@ from ramet.store.store import Store
 
 
 async def ends_of(store: Store, lineage: Lineage) -> list[Lineage]:
-    """The small lineages in which the tasks of its ends run, oldest first; those that were pruned are left out."""
+    """Return the small lineages in which the tasks of its ends run, oldest first; those that were pruned are left
+    out.
+    """
     found = [await store.lineage(end_name(lineage.tracking_id, number)) for number in range(1, lineage.ends + 1)]
     return [row for row in found if row is not None]
 
 
 async def lineage_is_over(store: Store, tracking_id: str) -> bool:
-    """True when nothing is to come of a lineage any more, the task of its end included; also where there is none."""
+    """Return True when nothing is to come of a lineage any more, the task of its end included; also where there is
+    none.
+    """
     lineage = await store.lineage(tracking_id)
     if lineage is None:
         return True
@@ -50,7 +54,7 @@ class TaskFailed(Exception):
 
 
 class WaitRefused(Permanent):
-    """Raised by waits of one who has a task in hand, for what cannot end before that task does.
+    """Raised by waits of code that holds a task, for something that cannot end before that task does.
 
     A handler that lets it through fails at once: another try would ask the same.
     """
@@ -143,8 +147,8 @@ class Waiting:
 
         Raises:
             LookupError: there is no such lineage.
-            WaitRefused: a handler asks, or a program in the block of a claim, and the task in hand belongs to the
-                lineage, or holds a task of it back by its path.
+            WaitRefused: a handler asks, or a program in the block of a claim, and the held task belongs to the lineage,
+                or holds a task of it back by its path.
             TimeoutError: something of it is still to come after ``timeout_seconds``; the message says how much.
         """
         seen: Lineage | None = None
@@ -161,7 +165,9 @@ class Waiting:
                 pause = min(pause * 1.5, longest)
 
     async def _note_wait(self, task_id: str) -> bool:
-        """A handler that waits holds its slot: where all do, that is found by these rows. False outside of handlers."""
+        """Note that a handler waits and holds its slot: where all do, that is found by these rows. Return False outside
+        of handlers.
+        """
         if not (handled := handled_tasks()):
             return False
         await self.store.note_wait(handled[0].seq, handled[0].fence, task_id)
@@ -205,10 +211,10 @@ class Waiting:
             raise WaitRefused(f"{_named(held)} must not wait for lineage {wanted.tracking_id}: {why}; {_INSTEAD}")
 
     async def _runs(self, work: Work) -> bool:
-        """False for what a handler left running after its end."""
+        """Return False for what a handler left running after its end."""
         task = await self.store.get(work.id)
         return task is not None and (task.state, task.fence) == (TaskState.PROCESSING, work.fence)
 
 
 def _named(held: Sequence[Work]) -> str:
-    return f"task {held[0].id}" if len(held) == 1 else f"one of {len(held)} tasks in hand, {held[0].id} first,"
+    return f"task {held[0].id}" if len(held) == 1 else f"one of {len(held)} held tasks, {held[0].id} first,"

@@ -1,4 +1,4 @@
-"""The store with observers beside it: what became durable through it is told, after it did.
+"""The store with observers beside it: they are called with what became durable through it, afterwards.
 
 Only where the environment asks for an observer or the app has functions for events; otherwise the store is the store.
 """
@@ -20,17 +20,19 @@ from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.store import Store
 
 REMEMBERED_MAX = 100_000
-"""Claims that nobody settles (their leases lapsed) and ends that were not told are forgotten, the oldest first."""
+"""Most claims without a settlement (their leases lapsed) and unreported ends that are remembered; the oldest are
+forgotten first.
+"""
 READ_MAX = 500
 """Ended tasks that are read at once."""
 ENDING = frozenset({"sweep", "cancel", "cancel_lineage", "exclude", "act_on_tasks"})
-"""Verbs after which observers are told what ended."""
+"""Verbs after which observers are called with what ended."""
 
 Answer = TypeVar("Answer")
 
 
 def watched(store: Store, listeners: Listeners, now: Callable[[], float]) -> Store:
-    """The store, watched where the environment or the app asks for it.
+    """Return the store, watched where the environment or the app asks for it.
 
     Args:
         listeners: the app's functions for events.
@@ -45,10 +47,10 @@ def watched(store: Store, listeners: Listeners, now: Callable[[], float]) -> Sto
 
 
 class _ObservedStore:
-    """Everything of the store, and the verbs after which the observers are told.
+    """All verbs of the store; after some of them the observers are called.
 
-    The store itself names every task that one of its transactions ended. A settlement tells of its own; all others,
-    which no worker has a claim of, are read and told here.
+    The store itself names every task that one of its transactions ended. A settlement reports its own; all others,
+    which no worker has a claim of, are read and reported here.
     """
 
     def __init__(self, store: Store, observers: Sequence[StoreObserver]) -> None:
@@ -56,7 +58,7 @@ class _ObservedStore:
         self._observers = observers
         self._claims: dict[tuple[int, int], ClaimedTask] = {}
         self._ended: deque[int] = deque(maxlen=REMEMBERED_MAX)
-        """Numbers of tasks whose end nobody was told of yet. The store's threads add to it."""
+        """Numbers of tasks whose end was not reported yet. The store's threads add to it."""
         self._settling: list[frozenset[int]] = []
         """Tasks of settlements under way: whether these tell of an end is not known yet."""
         store.watch_ends(self._ended.extend)
@@ -88,7 +90,7 @@ class _ObservedStore:
     async def settle(self, batch: Sequence[Settlement]) -> list[SettleResult]:
         seqs = frozenset([item.seq for item in batch])
         self._settling.append(seqs)
-        told: set[int] = set()
+        reported: set[int] = set()
         try:
             answers = await self._store.settle(batch)
             for item, answer in zip(batch, answers, strict=True):
@@ -98,23 +100,23 @@ class _ObservedStore:
                     for one in self._observers:
                         one.settled(claimed, item, answer)
                     if answer.state in TERMINAL:
-                        told.add(item.seq)
+                        reported.add(item.seq)
                 if answer.state != TaskState.PROCESSING:
                     self._claims.pop(claim, None)
         finally:
             self._settling.remove(seqs)
-        await self._tell_ends(told)
+        await self._tell_ends(reported)
         return answers
 
     async def close(self) -> None:
         await self._tell_ends()
         await self._store.close()
 
-    async def _tell_ends(self, told: Collection[int] = ()) -> None:
-        """Tell of the ends that no settlement tells of; ``told`` it has."""
+    async def _tell_ends(self, reported: Collection[int] = ()) -> None:
+        """Report the ends that no settlement reports; those of ``reported`` were."""
         if not self._ended:
             return
-        left = set(told)
+        left = set(reported)
         others = []
         for _ in range(len(self._ended)):
             seq = self._ended.popleft()
@@ -124,7 +126,7 @@ class _ObservedStore:
                 self._ended.append(seq)
             else:
                 others.append(seq)
-        with suppress(StoreError):  # What ended has ended, whoever hears of it.
+        with suppress(StoreError):  # The task has ended, whatever listeners do.
             for at in range(0, len(others), READ_MAX):
                 for task in await self._store.tasks_of(others[at : at + READ_MAX]):
                     if task.state.terminal:

@@ -22,7 +22,7 @@ class _Batch(FirstArgument, Sequence[AnyContext], Generic[AnyContext]):
     """
 
     returned: Any = None
-    """For middleware, after its ``yield``: what the handler returned."""
+    """Value that the handler returned, for middleware after its ``yield``."""
 
     def __init__(self, contexts: Sequence[AnyContext]) -> None:
         self._contexts = contexts
@@ -42,7 +42,7 @@ class _Batch(FirstArgument, Sequence[AnyContext], Generic[AnyContext]):
 
     @property
     def lifespan(self) -> Any:
-        """What the app's :meth:`lifespan` yielded in this process; None without one."""
+        """Value that the app's :meth:`lifespan` yielded in this process; None without one."""
         return self._contexts[0].lifespan
 
     @property
@@ -52,7 +52,7 @@ class _Batch(FirstArgument, Sequence[AnyContext], Generic[AnyContext]):
 
     @property
     def remaining_seconds(self) -> float:
-        """What is left for this call: the least that is left for one of its tasks."""
+        """Seconds left for this call: the least that is left for one of its tasks."""
         return min(context.remaining_seconds for context in self._contexts)
 
 
@@ -65,7 +65,7 @@ class SyncBatchContext(_Batch[SyncContext]):
 
 
 def batch_of(contexts: Sequence[BaseContext]) -> BatchContext | SyncBatchContext:
-    """What a batch handler gets first."""
+    """Return the first argument of a batch handler."""
     plain = [context for context in contexts if isinstance(context, SyncContext)]
     return SyncBatchContext(plain) if plain else BatchContext([c for c in contexts if isinstance(c, Context)])
 

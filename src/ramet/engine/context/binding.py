@@ -44,19 +44,19 @@ def item_settlement(
     uses_time: bool = True,
     writes: Sequence[tuple[str, Sequence[Any]]] = (),
 ) -> ItemSettlement:
-    """What becomes of one bound task.
+    """Return the settlement of one bound task.
 
     Args:
         task_id: a task that is bound to this one.
-        binding: the number that binding it gave.
-        state: ``success``, ``failed``, ``cancelled``; or ``pending`` to let it go, claimable by anybody.
+        binding: the number that the bind gave.
+        state: ``success``, ``failed``, ``cancelled``; or ``pending`` to release it, claimable by all.
         result: JSON; kept with ``success``.
         reason: needed for ``failed`` and ``cancelled``.
         delay_seconds: with ``pending``, how long it is held back.
         uses_time: False where that does not count in the task's own time, see :meth:`ramet.Outcome.snooze`.
         writes: statements on your own tables with their parameters, as for ``ctx.write``. They commit where this very
             settlement is accepted. Where one of them fails, none is kept and the task is failed with the database's
-            words; where one takes too long, the task is let go for a minute.
+            words; where one takes too long, the task is released for a minute.
 
     Raises:
         ValueError: the state is none of these, or has no reason, or goes with none of what was given; or an id,
@@ -93,7 +93,7 @@ def _made(  # noqa: PLR0917 - the fields in their order
     uses_time: bool,
     writes: Sequence[tuple[str, Sequence[Any]]],
 ) -> ItemSettlement:
-    """A settlement whose every part is checked but the result, which is JSON text."""
+    """Return a settlement whose every part is checked but the result, which is JSON text."""
     return ItemSettlement(
         check_name("the id of a bound task", task_id),
         integer("the binding", binding),

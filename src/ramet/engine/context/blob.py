@@ -28,12 +28,12 @@ class Blob(BaseModel):
     size: int = Field(ge=0)
     """Bytes."""
     form: Literal["bytes", "text", "json"] = "bytes"
-    """What comes back when it is read."""
+    """Form in which it is read."""
     _new: NewBlob | None = PrivateAttr(default=None)
 
     @classmethod
     def of(cls, content: bytes | str | Any) -> Self:
-        """A blob that is only in memory: submit it in a payload, which stores it with the lineage.
+        """Return a blob that is only in memory: submit it in a payload, which stores it with the lineage.
 
         Args:
             content: bytes, text, or any other JSON value.
@@ -54,7 +54,7 @@ class Blob(BaseModel):
 
     @property
     def reference(self) -> dict[str, Any]:
-        """The JSON object that stands for it."""
+        """JSON object that refers to it."""
         more = {} if self.form == "bytes" else {"form": self.form}
         return {REFERENCE: self.sha256, "size": self.size, **more}
 
@@ -79,7 +79,7 @@ async def put_blob(context: HasClaim, content: bytes | str | Any) -> Blob:
 
 
 async def read_blob(store: Store, tracking_id: str, reference: Blob | Mapping[str, Any]) -> Any:
-    """What a blob was made of: bytes, text or a JSON value.
+    """Return the value that a blob was made of: bytes, text or a JSON value.
 
     Raises:
         LookupError: the lineage has no such blob (any more).

@@ -1,7 +1,7 @@
-"""What a handler holds: its task, and the verbs with which it asks for things.
+"""The context of a handler: its task, and the verbs with which it makes requests.
 
-Spawns and writes are buffered and commit together with the task's next checkpoint or its end, so a handler that
-crashes leaves nothing half-done. ``checkpoint``, ``progress`` and ``spawn_now`` commit when called.
+Spawns and writes are buffered and commit together with the task's next checkpoint or its end, so a handler that crashes
+leaves nothing half-done. ``checkpoint``, ``progress`` and ``spawn_now`` commit when called.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _BUFFERS = ("_spawns", "_writes", "_lower", "_charged", "_items", "_held_for", "
 
 
 class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
-    """What contexts of async and plain handlers have in common."""
+    """Common part of contexts of async and plain handlers."""
 
     _desk: HandlerPort
     # Buffered: a task that asks for nothing pays nothing for these.
@@ -150,7 +150,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
             more: its ``tags``, and its path: below this task's own, beside it, or on it; then it begins after its end.
 
         Raises:
-            UnknownKind: nobody registered that kind.
+            UnknownKind: the kind is not registered.
             PayloadTooLarge, InvalidPath: keep the large part elsewhere; one line names the element of the path.
         """
         self._may_spawn()
@@ -163,7 +163,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         return SpawnHandle(target.name, new.key)
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
-        """A statement on your own tables that commits with the task, under its fence. ``?`` stands for parameters.
+        """Add a statement on your own tables that commits with the task, under its fence. Each ``?`` is a parameter.
 
         Raises:
             ValueError, TypeError: it touches the engine's own tables, or writes no rows; a parameter cannot be stored.
@@ -199,11 +199,11 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
     def settle_item(self, task_id: str, binding: int, state: str, **more: Unpack[ItemOptions]) -> None:
         """Settle a task that is bound to this one; commits with the next checkpoint or the end. Counts as progress.
 
-        Late and doubled ones are refused one by one and told in the log. Arguments are those of
+        Late and doubled ones are refused one by one and logged. Arguments are those of
         :func:`ramet.engine.context.binding.item_settlement`.
 
         Raises:
-            ValueError: the state is none that a bound task can get, or has no reason; or as for :meth:`write`.
+            ValueError: the state is not one that a bound task can get, or has no reason; or as for :meth:`write`.
         """
         made = item_settlement(task_id, binding, state, **more)
         if isinstance(self._items, list):
@@ -262,7 +262,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         work = self._work
         made = event(work.fence)
         if self._earlier is not None and type(made) is ev.Join:
-            made = self._earlier.told(made)
+            made = self._earlier.with_results(made)
         held_for = None if type(made) is ev.Checkpoint else self._held_for  # A key is held from the end on.
         settlement = Settlement(
             seq=work.seq,
@@ -295,7 +295,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
         return {name: getattr(self, name) for name in _BUFFERS}
 
     def buffer_again(self, buffered: Mapping[str, Any]) -> None:
-        """Take back what was in a settlement that reached nobody."""
+        """Take back the contents of a settlement that was not delivered."""
         vars(self).update(buffered)
 
     async def _call(self, settlement: Settlement) -> SettleResult:
@@ -312,7 +312,7 @@ class BaseContext(OwnTask, PipelineStateMixin, CallTime, FirstArgument):
 
 
 def settlement_of(context: BaseContext, result: Any) -> Settlement:
-    """What ends a task whose handler returned this: a result, or an end that was chosen."""
+    """Return the settlement that ends a task whose handler returned this: a result, or an end that was chosen."""
     if isinstance(result, Outcome):
         return context.take_settlement(partial(outcome_event, result))
     text = None
@@ -324,7 +324,7 @@ def settlement_of(context: BaseContext, result: Any) -> Settlement:
 
 
 class AsyncContext(BaseContext):
-    """What commits when called, for callers that await it: handlers and pulled claims.
+    """Verbs that commit when called, for callers that await them: handlers and pulled claims.
 
     :class:`SyncVerbs` runs the same methods for callers in threads, so they use nothing but what every context has.
     """
@@ -403,7 +403,9 @@ class AsyncContext(BaseContext):
         return answer
 
     def reservation(self, reservation_id: str, nano_dollars: int) -> Reservation:
-        """What an earlier claim of this task reserved, to be settled now: keep ``id`` and ``amount`` in the state."""
+        """Return what an earlier claim of this task reserved, to be settled now: keep ``id`` and ``amount`` in the
+        state.
+        """
         return Reservation(self._desk, reservation_id, nano_dollars, self.id)
 
     async def bind(self: BaseContext, task_ids: Iterable[str]) -> list[BindResult]:
@@ -423,7 +425,7 @@ class AsyncContext(BaseContext):
         return await bind(self, task_ids)
 
     async def bound(self: BaseContext) -> list[BoundTask]:
-        """The tasks that are bound to this one now, with their numbers: for the claim after a snooze."""
+        """Return the tasks that are bound to this one now, with their numbers: for the claim after a snooze."""
         return await bound(self)
 
     async def settle_items(self: BaseContext, items: Iterable[ItemSettlement]) -> list[ItemResult]:
@@ -438,7 +440,7 @@ class AsyncContext(BaseContext):
         return await settle_items(self, items)
 
     async def take(self: BaseContext, amounts: Mapping[str, float]) -> float:
-        """Take so much of each of these resources' rates, all or nothing, before a call; commits at once.
+        """Take an amount of each of these resources' rates, all or nothing, before a call; commits at once.
 
         The buckets are in the database: all workers share them, and lineages get equal shares of what is scarce. An
         amount above a burst is given when that bucket is full, and the next ones wait until it is paid.
@@ -447,12 +449,13 @@ class AsyncContext(BaseContext):
             amounts: by name of resource, in the units of its rate: requests, tokens.
 
         Returns:
-            0.0 when all was taken. Else nothing was, and so many seconds from now there may be room: wait here if
-            they are few (what you asked for is left to this lineage for 5 s from then), or
+            0.0 when all was taken. Else nothing was, and this is the number of seconds until there may be room: wait
+            here if they are few (what you asked for is left to this lineage for 5 s from then), or
             ``return ctx.snooze(seconds, "rate")``; 300 where only a person can close a resource's breaker.
 
         Raises:
-            ClaimLost, ValueError: the claim was lost; no name of a resource, or an amount below 0. Nothing was taken.
+            ClaimLost, ValueError: the claim was lost; an invalid name of a resource, or an amount below 0. Nothing was
+                taken.
         """
         return await take_units(self, amounts)
 
@@ -494,7 +497,7 @@ class AsyncContext(BaseContext):
         return await put_blob(self, content)
 
     async def read_blob(self: BaseContext, reference: Blob | Mapping[str, Any]) -> Any:
-        """What a blob of this lineage was made of: bytes, text or a JSON value.
+        """Return the value that a blob of this lineage was made of: bytes, text or a JSON value.
 
         Raises:
             LookupError: there is no such blob in this lineage.
@@ -524,12 +527,12 @@ class AsyncContext(BaseContext):
         return await run_transaction(self, statements, settle)
 
     async def read(self: BaseContext, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run a SELECT on your own tables, outside of any transaction; ``?`` stands for parameters."""
+        """Run a SELECT on your own tables, outside of any transaction; each ``?`` is a parameter."""
         return await self.client.store.read(sql, parameters)
 
 
 class SyncVerbs(Blocking, BaseContext):
-    """What commits when called, for callers in threads: plain handlers and claims."""
+    """Verbs that commit when called, for callers in threads: plain handlers and claims."""
 
     checkpoint = blocking(AsyncContext.checkpoint)
     progress = blocking(AsyncContext.progress)

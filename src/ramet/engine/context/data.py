@@ -1,4 +1,4 @@
-"""What handlers and claims do at once with data of their own: statements on own tables, transactions, blobs."""
+"""Data of handlers and claims that commits at once: statements on own tables, transactions, blobs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SMALL, _SAFE = frozenset({type(None), bool, float, bytes}), 1 << 63
 
 
 def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = False) -> tuple[Any, ...]:
-    """The parameters of a statement that may run; ``reads`` lets SELECT through as well.
+    """Return the parameters of a statement that may run; ``reads`` lets SELECT through as well.
 
     Raises:
         ValueError: the statement touches the engine's own tables, or is of another sort; or a text cannot be stored.
@@ -99,7 +99,7 @@ async def run_transaction(context: HasClaim, statements: OwnStatements, settle: 
 async def transact(  # noqa: PLR0917 - an errand has no names
     store: Store, seq: int, fence: int, lease_seconds: float, rows: Sequence[Any], actuals: Sequence[Any]
 ) -> list[Any]:
-    """The errand of :func:`run_transaction`: the answer, what ran, why it was refused, and what is booked."""
+    """Return the errand of :func:`run_transaction`: the answer, what ran, why it was refused, and what is booked."""
     statements = [Statement(sql, tuple(_in(value) for value in values), expect) for sql, values, expect in rows]
     settlement = Settlement(seq, fence, ev.Checkpoint(fence, lease_seconds))
     try:
@@ -111,7 +111,7 @@ async def transact(  # noqa: PLR0917 - an errand has no names
 
 
 def _out(value: Any) -> Any:
-    """A value of a row as a JSON value; bytes become a list of one, which no value is."""
+    """Return a value of a row as a JSON value; bytes become a list of one, which no value is."""
     return [base64.b64encode(value).decode()] if isinstance(value, bytes) else value
 
 
@@ -156,6 +156,6 @@ def check_size(blob: NewBlob, bytes_max: int) -> None:
 async def keep_blob(  # noqa: PLR0917 - an errand has no names
     store: Store, seq: int, fence: int, lease_seconds: float, sha256: str, content: str, bytes_max: int
 ) -> list[Any]:
-    """The errand of :func:`put_blob`."""
+    """Return the errand of :func:`put_blob`."""
     blob = NewBlob(sha256, base64.b64decode(content))
     return list(await store.put_blob(Settlement(seq, fence, ev.Progress(fence, lease_seconds)), blob, bytes_max))

@@ -126,7 +126,7 @@ class EarlierSpawns:
                 self._refused.append((self._last, answer.kind, answer.key, answer.reason.value, facts))
         return self
 
-    def told(self, event: ev.Join) -> ev.Join:
+    def with_results(self, event: ev.Join) -> ev.Join:
         """Return the join with what was refused before."""
         return replace(event, refused=tuple(self._refused), last=self._last)
 

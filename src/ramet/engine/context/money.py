@@ -1,7 +1,7 @@
-"""Money in a handler's hands: reserve before a call, settle after it (DESIGN §8).
+"""Money in a handler: reserve before a call, settle after it (DESIGN §8).
 
 A reservation is an upper bound, so what is called must have its output capped. An actual cost above it is booked in
-full and told in the log; it is the only way past a ceiling.
+full and logged; it is the only way past a ceiling.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class CostRefused(Exception):
     def __init__(self, detail: str, retry_seconds: float | None, facts: Mapping[str, Any] = NO_FACTS) -> None:
         super().__init__(f"cost: {detail}")
         self.facts = facts
-        """Which ceiling it is, and its sums."""
+        """Ceiling that has no room, and its sums."""
         self.retry_seconds = retry_seconds
-        """When there may be room; None when there never will be."""
+        """Seconds after which there may be room; None when there never will be."""
 
 
 class Reservation:
@@ -48,7 +48,7 @@ class Reservation:
         self.amount = amount
         """Nano-dollars."""
         self.actual = actual
-        """What the call cost, when a reservation of this name was settled before: the call was made, make no other."""
+        """Cost of the call, when a reservation of this name was settled before: the call was made, make no other."""
         self._task_id = task_id
 
     async def settle(self, actual: int) -> None:

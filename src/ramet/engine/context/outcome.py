@@ -1,4 +1,4 @@
-"""How work under a claim ends: values made by the context, and the one place that turns an end into an event.
+"""Ends of work under a claim: values made by the context, and the one place that turns an end into an event.
 
 ``return ctx.snooze(60)`` reads as what it is, and type checkers see that nothing runs after it. Workers and the pull
 API both come here with what a handler returned or raised.
@@ -38,9 +38,11 @@ OnDependencyFailure = Literal["run", "skip"]
 
 ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX
 NEVER_FITS = (PayloadTooLarge, InvalidNumber, InvalidText, InvalidKey, InvalidPath)
-"""What was asked for cannot be taken, now or later: invalid input (DESIGN §6), unless an app's table says otherwise.
+"""Errors of a request that cannot be stored, now or later: invalid input (DESIGN §6), unless an app's table says
+otherwise.
 
-So is what pydantic refuses, which is imported late."""
+What pydantic refuses counts as well; its error is imported late.
+"""
 
 _EVENTS = frozenset({"filter", "skip", "fail", "snooze", "join", "continue"})
 
@@ -54,11 +56,11 @@ class Outcome(NoResult):
     reason: str | None = None
     seconds: float = 0.0
     branch: bool = False
-    """Of a join: wait for all that grows below, too."""
+    """True for a join that waits for all that grows below, too."""
     skip_on_failure: bool = False
-    """Of a join: be skipped where one of them does not succeed."""
+    """True for a join whose task is skipped where one of them does not succeed."""
     uses_time: bool = True
-    """Of a snooze: whether it counts in the task's own time."""
+    """True when a snooze counts in the task's own time."""
 
     def __post_init__(self) -> None:
         # Here it is the handler's error; later it would be one of the worker.
@@ -85,12 +87,12 @@ class Outcome(NoResult):
 
     @classmethod
     def snooze(cls, seconds: float, reason: str | None = None, *, uses_time: bool = True) -> Outcome:
-        """Come back in so many seconds (at least 1); the attempt is given back.
+        """Return to pending for this number of seconds (at least 1); the attempt is given back.
 
         Args:
             seconds: how long.
             reason: why, for people.
-            uses_time: False where the task's own time (``task_seconds``) stands still meanwhile, since it waits for
+            uses_time: False where the task's own time (``task_seconds``) does not run meanwhile, since it waits for
                 something else to have room: a rate, a server. Its lineage's deadline bounds it.
         """
         return cls("snooze", reason, seconds, uses_time=uses_time)
@@ -136,14 +138,16 @@ class Endings:
         return Outcome.fail(reason)
 
     def snooze(self, seconds: float, reason: str | None = None, *, uses_time: bool = True) -> Outcome:
-        """Come back in so many seconds (at least 1); the attempt is given back. See :meth:`Outcome.snooze`."""
+        """Return to pending for this number of seconds (at least 1); the attempt is given back. See
+        :meth:`Outcome.snooze`.
+        """
         return Outcome.snooze(seconds, reason, uses_time=uses_time)
 
     def join(self, *, branch: bool = False, on_dependency_failure: OnDependencyFailure = "run") -> Outcome:
         """Wait for this task's own children, then run again with ``ctx.joined``; the attempt is given back.
 
         It waits for every child granted since the task was created, or since its last join, in whatever attempt.
-        Meanwhile it holds neither slot nor lease nor path, and its own time stands still. A second join in a row with
+        Meanwhile it holds neither slot nor lease nor path, and its own time does not run. A second join in a row with
         nothing live to wait for ends it as failed, ``no_progress``.
 
         Args:
@@ -159,7 +163,7 @@ class Endings:
 
 
 def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
-    """The event of an end that was chosen."""
+    """Return the event of an end that was chosen."""
     reason = None if outcome.reason is None else storable(outcome.reason, REASON_CHARACTERS_MAX)
     match outcome.event:
         case "filter":
@@ -193,10 +197,10 @@ def error_event(
     handler: Callable[..., Any] | None = None,
     waits: Waits = DEFAULT_WAITS,
 ) -> ev.Event:
-    """The event of anything that was raised: a snooze where a server named its time, else an error of its class.
+    """Return the event of anything that was raised: a snooze where a server named its time, else an error of its class.
 
-    Guarantee: raises nothing, whatever the object's own code does when it is asked (DESIGN §6). What cannot be asked
-    is an unclassified error.
+    Guarantee: raises nothing, whatever the object's own code does when it is asked (DESIGN §6). What cannot be asked is
+    an unclassified error.
 
     Args:
         error: what was raised.
@@ -264,7 +268,7 @@ def named_error_event(
     traceback: str | None = None,
     waits: Waits = DEFAULT_WAITS,
 ) -> ev.Error:
-    """The event of an error that is known by name and text.
+    """Return the event of an error that is known by name and text.
 
     Args:
         name: type of the error; part of its fingerprint.

@@ -29,7 +29,7 @@ class SupervisorPort(Protocol):
 
 
 class ContextParts(NamedTuple):
-    """What a context is made of."""
+    """Parts of a context."""
 
     work: Work
     kind: Kind
@@ -41,7 +41,7 @@ class ContextParts(NamedTuple):
     ask: Callable[..., Coroutine[Any, Any, Any]]
     """Runs an errand of :mod:`ramet.engine.context.supervisor_calls`."""
     lifespan: Any
-    """What the app's lifespan yielded in this process."""
+    """Value that the app's lifespan yielded in this process."""
 
 
 class InvokeResult(NamedTuple):
@@ -56,7 +56,7 @@ class InvokeResult(NamedTuple):
 
 
 class HasClaim(Protocol):
-    """The part of a context that its other parts use: the claim in hand and the desk that answers for it."""
+    """The part of a context that its other parts use: the current claim and the desk that answers for it."""
 
     _work: Work
     _kind: Kind

@@ -30,11 +30,11 @@ async def take_units(context: HasClaim, amounts: Mapping[str, float]) -> float:
     return float(seconds)
 
 
-async def adapt_rate(context: HasClaim, name: str, told: ResponseLimits) -> None:
+async def adapt_rate(context: HasClaim, name: str, limits: ResponseLimits) -> None:
     """Write down what a response said of a resource: :meth:`ramet.Context.adapt`."""
     _check_name(name)
     numbers: list[float | None] = []
-    for field, value in told._asdict().items():
+    for field, value in limits._asdict().items():
         number = None if value is None else _number(f"{field} of {name}", field, value)
         least = "above 0" if field == "limit_per_minute" else "of at least 0"
         if number is not None and not (number > 0 or (number == 0 and field != "limit_per_minute")):
@@ -64,6 +64,6 @@ async def take(store: Store, seq: int, fence: int, amounts: Sequence[Sequence[An
     return list(answer)
 
 
-async def adapt(store: Store, name: str, told: Sequence[float | None]) -> None:
+async def adapt(store: Store, name: str, limits: Sequence[float | None]) -> None:
     """Write down what a response said."""
-    await store.adapt(name, ResponseLimits(*told))
+    await store.adapt(name, ResponseLimits(*limits))

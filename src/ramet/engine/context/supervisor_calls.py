@@ -1,7 +1,7 @@
-"""What handlers ask of the database beside their settlements: small verbs by name, with JSON values.
+"""Requests of handlers to the database beside their settlements: small verbs by name, with JSON values.
 
-A handler in a child process has its supervisor run the errand, which writes in the supervisor's own batches. An
-errand is not refused for a lost claim here: the store's fence decides, and settling money is never refused at all.
+A handler in a child process has its supervisor run the errand, which writes in the supervisor's own batches. An errand
+is not refused for a lost claim here: the store's fence decides, and settling money is never refused at all.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ kinds it leaves to the worker."""
 
 
 async def _run_terms(store: Store) -> list[Any]:
-    """The terms of a run without bounds."""
+    """Return the terms of a run without bounds."""
     return [True, False, []]
 
 
@@ -80,9 +80,9 @@ _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {
 
 
 class SupervisorCalls:
-    """Answers calls and errands under the claims in hand.
+    """Answers calls and errands under the held claims.
 
-    A handler is not told that the database is away: it waits, for as long as its claim's lease runs.
+    A handler does not learn that the database cannot be reached: it waits, for as long as its claim's lease runs.
     """
 
     def __init__(self, store: Store, claims: WorkerClaims, clock: Clock, reach: DatabaseReachability) -> None:
@@ -94,7 +94,7 @@ class SupervisorCalls:
     async def call(self, settlement: Settlement) -> SettleResult:
         """Settle something of a running task now.
 
-        Where the claim lapses first, or nobody knows whether the call took effect, the answer is ``stale``: the
+        Where the claim lapses first, or it is unknown whether the call took effect, the answer is ``stale``: the
         handler stops, and the task's next claim goes on from what the database has.
 
         Raises:
@@ -113,7 +113,7 @@ class SupervisorCalls:
         """Run an errand of :mod:`ramet.engine.context.supervisor_calls`, trying for so long as any claim can last.
 
         Raises:
-            StoreError: the database answered with one, was away for so long, or nobody knows what it did.
+            StoreError: the database answered with one, could not be reached for so long, or its effect is unknown.
         """
         until = self._clock.monotonic() + lease_seconds
         return await self._reach.insist(

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class OwnTask:
-    """The part of a context that tells about the task in hand."""
+    """The part of a context that describes its task."""
 
     _work: Work
     lifespan: Any = None
-    """What the app's :meth:`lifespan` yielded in this process; None without one, and in the pull API."""
+    """Value that the app's :meth:`lifespan` yielded in this process; None without one, and in the pull API."""
     returned: Any = None
-    """For middleware, after its ``yield``: what the handler returned, a result or an :class:`Outcome`."""
+    """Value that the handler returned, a result or an :class:`Outcome`, for middleware after its ``yield``."""
 
     @property
     def id(self) -> str:
@@ -75,8 +75,9 @@ class OwnTask:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Where this task stands in line; empty when nothing constrains it. While it runs, nothing on a conflicting
-        path does (promise I7)."""
+        """Path on which this task waits in line; empty when nothing constrains it. While it runs, nothing on a
+        conflicting path does (promise I7).
+        """
         rule = self.path_rule
         return () if rule is None else rule.elements
 
@@ -93,12 +94,12 @@ class OwnTask:
 
     @property
     def chain_depth(self) -> int:
-        """How often this task has continued itself."""
+        """Number of times that this task has continued itself."""
         return self._work.chain_depth
 
     @property
     def snoozes(self) -> int:
-        """How often this task was snoozed."""
+        """Number of times that this task was snoozed."""
         return self._work.snoozes
 
     @property
@@ -146,12 +147,12 @@ class CallTime:
 
     @property
     def now(self) -> float:
-        """What the engine's clock says, Unix seconds; in tests that is the test's clock."""
+        """Time of the engine's clock, Unix seconds; in tests that of the test's clock."""
         return self._clock.now()
 
     @property
     def remaining_seconds(self) -> float:
-        """What is left for this call, at least 0: of its invocation limit, and of the task's and lineage's deadlines.
+        """Seconds left for this call, at least 0: of its invocation limit, and of the task's and lineage's deadlines.
 
         A task that only time ends (``max_attempts=None``) is asked once more after its deadline: that claim has its
         invocation limit. Give calls to the outside :attr:`call_seconds` as their time-out.
@@ -163,7 +164,7 @@ class CallTime:
 
     @property
     def call_seconds(self) -> float:
-        """How long one call to the outside may take now: ``Limits.call_seconds``, or less where less is left."""
+        """Seconds that one call to the outside may take now: ``Limits.call_seconds``, or less where less is left."""
         return min(self._kind.limits.call_seconds, self.remaining_seconds)
 
     @property
@@ -174,7 +175,7 @@ class CallTime:
     # --- for the engine
 
     def drain(self) -> None:
-        """The worker is to end."""
+        """Drain: the worker is to end."""
         self._draining = True
         if self._on_drain is not None:
             self._on_drain()
@@ -184,7 +185,7 @@ class CallTime:
         self._on_drain = call
 
     def begin(self, clock: Clock, overdue_at: float) -> None:
-        """The handler is called now; its time is over at this moment, in monotonic seconds."""
+        """Begin the call of the handler; its time is over at this moment, in monotonic seconds."""
         self._clock, self._overdue_at = clock, overdue_at
         work = self._work
         by_time = work.max_attempts is None and work.ending is None
@@ -196,8 +197,9 @@ class CallTime:
 
 
 NOTE = "$claims"
-"""Where pipeline_state holds [chain depth, claims]: what the task's invocations may have claimed in this link of its
-chain. Handlers do not see it, and cannot lose it."""
+"""Name in pipeline_state of [chain depth, claims]: the number of tasks that the task's invocations may have claimed in
+this link of its chain. Handlers do not see it, and cannot lose it.
+"""
 
 
 class PipelineStateMixin:
@@ -214,7 +216,7 @@ class PipelineStateMixin:
         return self._read()[0]
 
     def _read(self) -> tuple[dict[str, Any], tuple[int, int] | None]:
-        """The state, and the note."""
+        """Return the state, and the note."""
         if self._gathered is None:
             text = self._work.pipeline_state
             gathered: dict[str, Any] = json.loads(text) if text else {}
@@ -226,7 +228,7 @@ class PipelineStateMixin:
     # --- for the engine
 
     def state_text(self, state: dict[str, Any], bytes_max: int) -> str:
-        """The text to be stored for a handler's new state.
+        """Return the text to be stored for a handler's new state.
 
         Raises:
             ValueError: it is over the limit, or uses the engine's own name.
@@ -238,28 +240,28 @@ class PipelineStateMixin:
         return text if note is None else json.dumps({**json.loads(text), NOTE: note}, ensure_ascii=False)
 
     def state_stored(self, text: str) -> None:
-        """This is the task's state now."""
+        """Note that this is the task's stored state now."""
         self._gathered = {name: value for name, value in json.loads(text).items() if name != NOTE}
 
     def claims_noted(self) -> int:
-        """How many tasks this link of the chain may have claimed, by what is stored."""
+        """Return the number of tasks that this link of the chain may have claimed, by what is stored."""
         _, note = self._read()
         return note[1] if note is not None and note[0] == self._work.chain_depth else 0
 
     def note_text(self, claims: int) -> str:
-        """The text to be stored before that many are claimed, all of them together."""
+        """Return the text to be stored before that many are claimed, all of them together."""
         return json.dumps({**self.state, NOTE: (self._work.chain_depth, claims)}, ensure_ascii=False)
 
     def note_stored(self, claims: int) -> None:
-        """So many are noted now."""
+        """Set the number that is noted now."""
         self._credit += claims - self.claims_noted()
         self._note = (self._work.chain_depth, claims)
 
     def claims_left_over(self) -> int:
-        """How many of those noted by this very call of the handler were not claimed so far."""
+        """Return how many of those noted by this very call of the handler were not claimed so far."""
         return self._credit
 
     def claims_taken(self, claims: int) -> None:
-        """So many of them may have been claimed; a negative number was not."""
+        """Add tasks that may have been claimed; a negative number was not."""
         self._credit -= claims
         assert self._credit >= 0, "more was claimed than noted"

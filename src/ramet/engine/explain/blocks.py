@@ -14,27 +14,28 @@ from ramet.model.reasons import Fact
 from ramet.model.task.task import Block, Task, TaskState
 from ramet.store.store import Store
 
-TOLD_MAX = 20
-"""So many refusals of one task are explained with their winners; its history lists more."""
+EXPLAINED_MAX = 20
+"""Most refusals of one task that are explained with their winners; its history lists more."""
 
 
 async def refusals(store: Store, blocks: Iterable[Block], lineages: Mapping[str, Lineage]) -> tuple[Cause, ...]:
-    """The causes of stored refusals, in their order."""
+    """Return the causes of stored refusals, in their order."""
     winners: dict[str, Task | None] = {}
-    told = []
+    causes = []
     for block in blocks:
         if block.winner is not None and block.winner not in winners:
             winners[block.winner] = await store.get(block.winner)
         winner = winners.get(block.winner or "")
-        told.append(refusal(block, winner, lineages.get(block.tracking_id)))
-    return tuple(told)
+        causes.append(refusal(block, winner, lineages.get(block.tracking_id)))
+    return tuple(causes)
 
 
 def refusal(block: Block, winner: Task | None, lineage: Lineage | None) -> Cause:
-    """The cause of one stored refusal.
+    """Return the cause of one stored refusal.
 
     Args:
-        winner: who holds the identity, or closes the cycle; None where nobody does, and where that task was pruned.
+        winner: the task that holds the identity, or closes the cycle; None where there is none, and where it was
+            pruned.
         lineage: in which it was refused; None where that was pruned.
     """
     reason = BlockReason(block.reason)
@@ -70,7 +71,7 @@ def _facts(reason: BlockReason, stored: Mapping[str, Fact]) -> Mapping[str, Fact
 
 
 def _limit_now(reason: BlockReason, lineage: Lineage | None) -> dict[str, Fact]:
-    """The limit as it stands now: a person may have raised it since, a handler lowered it."""
+    """Return the present limit: a person may have raised it since, a handler lowered it."""
     if reason not in BOUNDS:
         return {}
     name = BOUNDS[reason].limit_name
@@ -85,7 +86,7 @@ def _limit_now(reason: BlockReason, lineage: Lineage | None) -> dict[str, Fact]:
 
 
 def _remedy(reason: BlockReason, block: Block, winner: Task | None) -> str | None:
-    """The setting or flag that would allow it, where one would."""
+    """Return the setting or flag that would allow it, where one would."""
     tracking_id = quote(block.tracking_id)
     again = f"ramet blocks reoffer {tracking_id} --blocked-by {reason}"
     shape = block.facts.get("shape")

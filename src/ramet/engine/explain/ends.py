@@ -22,7 +22,7 @@ NO_RETRY = frozenset(
 
 
 def ended(task: Task) -> Cause:
-    """How it ended, in the words of its row."""
+    """Return how it ended, in the words of its row."""
     reason = f": {task.reason}" if task.reason else ""
     error = f" ({task.error})" if task.error and task.error != task.reason else ""
     facts: dict[str, Fact] = {"state": task.state.value, "reason": task.reason, "error": task.error}
@@ -34,7 +34,7 @@ CHAIN_MAX = 20
 
 
 async def why_ended(store: Store, history: TaskHistory) -> list[Cause]:
-    """What lies behind the reason of an end; for a failed task why no retry was made."""
+    """Explain the reason of an end; for a failed task why no retry was made."""
     task = history.task
     settler = await _settler(store, history)
     if settler is not None:
@@ -74,7 +74,7 @@ def _chosen(history: TaskHistory) -> bool:
 
 
 async def _settler(store: Store, history: TaskHistory) -> Task | None:
-    """The task that settled this one: the attempt of a bound task names it in the place of a worker."""
+    """Return the task that settled this one: the attempt of a bound task names it in the place of a worker."""
     last = history.attempts[-1] if history.attempts else None
     if last is None or last.worker is None or last.ended_at < (history.task.finished_at or 0.0):
         return None
@@ -108,14 +108,16 @@ async def _permanent(store: Store, history: TaskHistory, rest: str) -> Cause:
 
 
 async def _required(store: Store, history: TaskHistory, rest: str) -> Cause:
-    """Which rule refused the spawn; the child and the values are in the task's error and among its refused spawns."""
+    """Explain which rule refused the spawn; the child and the values are in the task's error and among its refused
+    spawns.
+    """
     task = history.task
     facts: dict[str, Fact] = {"refused": rest, "error": task.error, "attempts": task.attempts}
     return Cause("spawn_refused", (f"{ENDED['spawn_refused']} ({rest})",), facts, remedy=_retry(task))
 
 
 async def _repeated(store: Store, history: TaskHistory, rest: str) -> Cause:
-    """The earlier failure: of the same task before a revive, or of an ancestor."""
+    """Return the earlier failure: of the same task before a revive, or of an ancestor."""
     task, other_id = history.task, facts_of(history.task.reason)["task"]
     about, said = CauseSubject("task", other_id), ENDED["repeated_error"]
     facts: dict[str, Fact] = {"task": other_id, "error": task.error, "attempts": task.attempts}
@@ -192,7 +194,9 @@ async def _cancelled(store: Store, history: TaskHistory, rest: str) -> Cause:
 
 
 async def _by_another(store: Store, history: TaskHistory, rest: str) -> Cause:
-    """Ends that another task brought: a cancelled tree above, one that it waited for and that did not succeed."""
+    """Explain ends that another task brought: a cancelled tree above, one that it waited for and that did not
+    succeed.
+    """
     task = history.task
     code, other_id = end_code(history), rest
     other = await store.get(other_id)
@@ -205,7 +209,9 @@ async def _by_another(store: Store, history: TaskHistory, rest: str) -> Cause:
 
 
 async def _dependency(store: Store, history: TaskHistory, rest: str) -> Cause:
-    """A task before it on its path, or one that it waited for, did not succeed: down to the one that began it."""
+    """Explain that a task before it on its path, or one that it waited for, did not succeed: down to the one that began
+    it.
+    """
     task, chain = history.task, [rest]
     other = await store.get(rest)
     on_path = task.path and (other is None or (len(other.path) < len(task.path) and conflict(other.path, task.path)))

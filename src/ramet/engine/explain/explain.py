@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ramet.engine.explain.blocks import TOLD_MAX, refusals
+from ramet.engine.explain.blocks import EXPLAINED_MAX, refusals
 from ramet.engine.explain.ends import ended, why_ended
 from ramet.engine.explain.paths import PathExplanation, explain_path, place_cause
 from ramet.engine.explain.pending import first_obstacle, obstacles, spent, waits_for_worker
@@ -18,7 +18,7 @@ from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.store import Store
 
 WANTED_MAX = 20
-"""Of the existing tasks that one asked for, so many are looked up."""
+"""Most of the existing tasks that one asked for which are looked up."""
 
 
 class ExistingTask(NamedTuple):
@@ -30,7 +30,7 @@ class ExistingTask(NamedTuple):
     key: str
     state: TaskState
     reasons: tuple[str, ...]
-    """Why spawns of it were refused in the asking task's lineage."""
+    """Reasons of refused spawns of it in the asking task's lineage."""
 
 
 class Explanation(NamedTuple):
@@ -47,11 +47,13 @@ class Explanation(NamedTuple):
     """All that keeps it where it is, what holds it now first: that one is the headline. Of an ended task how it ended,
     then why; of a failed one that is why no retry was made."""
     refused: tuple[Cause, ...] = ()
-    """Of the first of its refused spawns (``history.blocks``) why, with limit, value, winner and what would help."""
+    """Explanations of the first of its refused spawns (``history.blocks``), with limit, value, winner and what would
+    help.
+    """
 
 
 async def explain(store: Store, task_id: str) -> Explanation | None:
-    """The explanation of a task; None when there is no such task."""
+    """Return the explanation of a task; None when there is no such task."""
     history = await store.history(task_id)
     if history is None:
         return None
@@ -61,7 +63,7 @@ async def explain(store: Store, task_id: str) -> Explanation | None:
     path = await explain_path(store, history)
     why = tuple(await _why(store, history, lineage, path))
     wanted = await _existing_tasks(store, history)
-    refused = await refusals(store, history.blocks[:TOLD_MAX], {lineage.tracking_id: lineage})
+    refused = await refusals(store, history.blocks[:EXPLAINED_MAX], {lineage.tracking_id: lineage})
     return Explanation(why[0].said(), history, lineage, path, wanted, why, refused)
 
 
@@ -128,7 +130,7 @@ def _ending(task: Task) -> Cause:
 
 
 def _own_wait(history: TaskHistory) -> Cause | None:
-    """What the task itself waits for: its time, or whoever settles it."""
+    """Explain what the task itself waits for: its time, or its settler."""
     task = history.task
     if task.bound_to is not None:
         words = (f"it is bound to task {task.bound_to}, which settles it",)
@@ -141,7 +143,7 @@ def _own_wait(history: TaskHistory) -> Cause | None:
 
 
 async def _others(store: Store, task: Task) -> Cause | None:
-    """The tasks that it waits for."""
+    """Return the tasks that it waits for."""
     waits = await store.join_wait(task.id) if task.wait == Wait.TASKS else None
     if waits is None:
         return None
@@ -166,7 +168,7 @@ async def _others(store: Store, task: Task) -> Cause | None:
 
 
 CHAIN_MAX = 100
-"""So many joins below each other are followed."""
+"""Most joins below each other that are followed."""
 
 
 async def _chain_end(store: Store, first: AwaitedTask) -> AwaitedTask:
@@ -180,7 +182,7 @@ async def _chain_end(store: Store, first: AwaitedTask) -> AwaitedTask:
 
 
 async def _does(store: Store, awaited: AwaitedTask) -> Sentence:
-    """What a task that others wait for does, as the end of a sentence that names it."""
+    """Return what a task that others wait for does, as the end of a sentence that names it."""
     if awaited.state is TaskState.PROCESSING:
         return ("is processing since ", awaited.since)
     task = await store.get(awaited.id)

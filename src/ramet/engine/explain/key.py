@@ -24,8 +24,9 @@ _CANONICAL: Sequence[Callable[[str], str]] = (text_key, url_key, title_key)
 
 
 def spellings(key: str) -> list[str]:
-    """What a key may be stored as whose kind is not known here: as it is written, or as the canonical text, URL,
-    title or payload of that. The surest is the first."""
+    """Return the forms in which a key may be stored whose kind is not known here: as it is written, or as the canonical
+    text, URL, title or payload of that. The surest is the first.
+    """
     found = [key]
     for canonical in _CANONICAL:
         with suppress(InvalidKey):
@@ -37,7 +38,8 @@ def spellings(key: str) -> list[str]:
 
 
 def spellings_of(registry: Registry, kind: str | Handler | None, key: str) -> list[str]:
-    """What a key may be stored as: what this kind makes of it, or, where that cannot be told, of any kind.
+    """Return the forms in which a key may be stored: what this kind makes of it, or, where that is unknown, of any
+    kind.
 
     A kind is asked by calling its key function with the text as its payload, or as the one field that its payload
     needs. The text itself is among them: a submit or spawn may have named the key.
@@ -55,7 +57,9 @@ def spellings_of(registry: Registry, kind: str | Handler | None, key: str) -> li
 async def first_found(
     keys: Sequence[Key], look: Callable[[Key], Awaitable[Found]], found: Callable[[Found], Any] = bool
 ) -> Found:
-    """The answer for the first of these keys (or questions) that finds anything; where none does, that for the last."""
+    """Return the answer for the first of these keys (or questions) that finds anything; where none does, that for the
+    last.
+    """
     for key in keys[:-1]:
         answer = await look(key)
         if found(answer):
@@ -64,7 +68,7 @@ async def first_found(
 
 
 def _values(text: str) -> list[Any]:
-    """The payloads that a text may stand for: itself, and the JSON value that it is."""
+    """Return the payloads that a text may stand for: itself, and the JSON value that it is."""
     from pydantic_core import from_json
 
     with suppress(ValueError, TypeError):
@@ -74,7 +78,7 @@ def _values(text: str) -> list[Any]:
 
 
 def _made_by(kind: Kind, value: Any) -> str | None:
-    """The key that a kind gives to a payload; None where it is no payload of the kind."""
+    """Return the key that a kind gives to a payload; None where it is not a payload of the kind."""
     if kind.payload is None:
         return None
     field = _one_field(kind.payload)
@@ -92,7 +96,7 @@ def _tried(kind: Kind, payload: Any) -> str | None:
 
 @lru_cache(maxsize=256)
 def _one_field(payload: TypeAdapter[Any]) -> str | None:
-    """The field of a payload that alone makes one: the only one that must be given."""
+    """Return the field of a payload that alone makes one: the only one that must be given."""
     from pydantic import PydanticUserError
 
     try:
@@ -104,29 +108,29 @@ def _one_field(payload: TypeAdapter[Any]) -> str | None:
 
 
 SHOWN_MAX = 100
-"""Holders, and refusals, of one kind and key that are told."""
+"""Most holders, and refusals, of one kind and key that are listed."""
 
 
 class KeyExplanation(NamedTuple):
-    """What is stored about a kind and key."""
+    """Stored records of a kind and key, explained."""
 
     kind: str
     key: str
-    """As it is stored: as asked for, or as canonical text, URL or title of that."""
+    """Key as it is stored: as asked for, or as canonical text, URL or title of that."""
     tasks: tuple[Task, ...]
     """Tasks that have this identity, the newest first; at most one in a lineage."""
     blocks: tuple[Block, ...]
     """Refused spawns of it, the one that was refused last first."""
     why: tuple[Cause, ...]
-    """Of each of the blocks why, with its numbers, the winner and what would allow it."""
+    """Explanations of the blocks, with their numbers, the winner and what would allow each."""
     holder: GlobalHolder | None
-    """Of a kind with ``unique="global"`` who holds the key now, over all lineages."""
+    """Present holder of the key over all lineages, for a kind with ``unique="global"``."""
     holder_pruned: bool
     """The holder's lineage was pruned; it holds the key all the same."""
     more: bool
     """There may be more than was looked at: name the lineage."""
     unnamed: tuple[ParentBlockCount, ...] = ()
-    """If nothing names the key: refusals of this kind beyond the stored rows; it may be among them."""
+    """Number of refusals of this kind beyond the stored rows, if nothing names the key; it may be among them."""
 
 
 async def explain_key(

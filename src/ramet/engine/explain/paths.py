@@ -14,7 +14,7 @@ from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.store import Store
 
 STEPS = 20
-"""So many of those that a task waits for are named; and the end of the chain, however long it is."""
+"""Most tasks that a task waits for that are named; and the end of the chain, however long it is."""
 DEPENDENCY_FAILED = "dependency_failed"
 
 
@@ -22,15 +22,15 @@ class PathExplanation(NamedTuple):
     """A task's place in line, and what is before it."""
 
     chain: PathChain | None = None
-    """Where it stands and what it waits for; None without a path, and after its end."""
+    """Place of the task in line and what it waits for; None without a path, and after its end."""
     first: Sentence | None = None
-    """What the task that it waits for does."""
+    """Work of the task that it waits for."""
     last: Sentence | None = None
-    """What the end of the chain does, where that is another one."""
+    """Work of the end of the chain, where that is another one."""
     cause: Task | None = None
-    """For a task that was skipped with one that it waited for: the one whose end began it."""
+    """Task whose end began it, for a task that was skipped with one that it waited for."""
     held_back: PathImpact | None = None
-    """What waits for its lineage, while that is paused."""
+    """Tasks that wait for its lineage, while that is paused."""
 
 
 async def explain_path(store: Store, history: TaskHistory) -> PathExplanation:
@@ -63,7 +63,7 @@ async def _cause(store: Store, task: Task) -> Task | None:
 
 
 async def _does(store: Store, one: PathTask) -> Sentence:
-    """What a task that others wait for does, as the rest of a sentence that names it."""
+    """Return what a task that others wait for does, as the rest of a sentence that names it."""
     task = await store.get(one.task_id)
     lineage = await store.lineage(one.tracking_id)
     if task is None or lineage is None:

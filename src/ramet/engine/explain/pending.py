@@ -1,7 +1,7 @@
-"""What holds a pending task back: pauses, limits, breakers, its own time, nobody who serves it (promise I8).
+"""Causes that hold a pending task back: pauses, limits, breakers, its own time, no worker for its kind (promise I8).
 
-Paths are told in :mod:`ramet.engine.explain.paths`. Everything here reads rows whose number does not grow with work:
-one lineage, queues, limits, resources by name, claims in hand, workers.
+Paths are explained in :mod:`ramet.engine.explain.paths`. Everything here reads rows whose number does not grow with
+work: one lineage, queues, limits, resources by name, current claims, workers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ramet.model.task.task import Task, TaskState, Wait
 from ramet.store.store import Store
 
 NAMED_MAX = 20
-"""So many living workers are named."""
+"""Most living workers that are named."""
 LATER = frozenset({Wait.DUE, Wait.TICKET, Wait.PATH, Wait.TASKS})
 """Waits of tasks that could not be claimed whatever else is free."""
 
 
 async def first_obstacle(store: Store, task: Task, lineage: Lineage) -> Cause | None:
-    """The first of :func:`obstacles`."""
+    """Return the first of :func:`obstacles`."""
     async for cause in obstacles(store, task, lineage):
         return cause
     return None
@@ -116,7 +116,7 @@ async def _times(store: Store, task: Task, lineage: Lineage) -> AsyncIterator[Ca
 
 
 def spent(lineage: Lineage) -> Cause | None:
-    """What a task of this lineage meets that asks for money."""
+    """Explain what a task of this lineage meets that asks for money."""
     ceiling = lineage.cost_ceiling
     most = ceiling.reservable
     if most is None or lineage.spent + lineage.reserved < most:
@@ -155,9 +155,9 @@ async def _resource(store: Store, name: str) -> Cause | None:
     remedy = f"ramet limit resource {quote(name)}"
     if space.reason == "rate":
         rate = rate_of(resource, policy)
-        bears, until = 0.0 if rate is None else rate.at(now), space.until or now
-        words = (f"the rate of {name}, {bears:.3g} a second, is used up until ", until)
-        facts = {"rate_per_second": bears, "until_at": until, "limit_name": "rate_per_second"}
+        rate_now, until = 0.0 if rate is None else rate.at(now), space.until or now
+        words = (f"the rate of {name}, {rate_now:.3g} a second, is used up until ", until)
+        facts = {"rate_per_second": rate_now, "until_at": until, "limit_name": "rate_per_second"}
         return Cause("rate", words, facts, about, f"{remedy} --per-minute N")
     words = (f"{name} has {policy.concurrency} of {policy.concurrency} claims at once",)
     facts = {"value": in_use, "limit": policy.concurrency, "limit_name": "concurrency"}
@@ -166,7 +166,7 @@ async def _resource(store: Store, name: str) -> Cause | None:
 
 def _breaker(resource: Resource, policy: ResourcePolicy, about: CauseSubject) -> Cause:
     opened_at = resource.opened_at or 0.0
-    told: Sentence = (f"breaker of {resource.name} open since ", opened_at)
+    opening: Sentence = (f"breaker of {resource.name} open since ", opened_at)
     why = _by(resource.opened_by, resource.opened_reason)
     facts: dict[str, Fact] = {
         "opened_at": resource.opened_at, "by": resource.opened_by, "reason": resource.opened_reason,
@@ -174,10 +174,10 @@ def _breaker(resource: Resource, policy: ResourcePolicy, about: CauseSubject) ->
     }  # fmt: skip
     remedy = f"ramet resource close {quote(resource.name)}"
     if policy.cooldown_seconds is None:
-        return Cause("source_off", (*told, f"{why}; a person closes it"), facts, about, remedy)
+        return Cause("source_off", (*opening, f"{why}; a person closes it"), facts, about, remedy)
     next_try_at = opened_at + policy.cooldown_seconds
     facts |= {"next_try_at": next_try_at, "cooldown_seconds": policy.cooldown_seconds}
-    return Cause("breaker", (*told, f"{why}, next try ", next_try_at), facts, about, remedy)
+    return Cause("breaker", (*opening, f"{why}, next try ", next_try_at), facts, about, remedy)
 
 
 def _queue_paused(queue: Queue | None) -> Cause | None:
@@ -203,7 +203,7 @@ async def _path_paused(store: Store, task: Task) -> Cause | None:
 
 
 async def _full(store: Store, task: Task, queue: Queue | None) -> AsyncIterator[Cause]:
-    """The queue or kind that has as many claims as it may."""
+    """Yield causes of the queue or kind that has as many claims as it may."""
     limits = [("kind", kind.name, kind.concurrency) for kind in await store.kind_limits() if kind.name == task.kind]
     if queue is not None and queue.concurrency is not None:
         limits.insert(0, ("queue", queue.name, queue.concurrency))
@@ -261,7 +261,7 @@ async def _starved(store: Store, task: Task) -> Cause | None:
 
 
 async def waits_for_worker(store: Store, task: Task) -> Cause:
-    """What a task waits for that nothing holds back."""
+    """Explain what a task waits for that nothing holds back."""
     if task.pulled:
         words = f"it is due, and waits for an invocation that takes tasks of kind {task.kind!r} on queue {task.queue!r}"
         return Cause("pulled", (words,), {"kind": task.kind, "queue": task.queue}, CauseSubject("kind", task.kind))

@@ -30,19 +30,19 @@ class Execution:
     """Options of ``@app.task`` that say how a handler is called."""
 
     process: bool = False
-    """In a process that runs nothing else meanwhile and can be killed alone."""
+    """True to run it in a process that runs nothing else meanwhile and can be killed alone."""
     memory_bytes_max: int | None = None
     """Address space that one call may take beyond what its process has."""
     batch: int = 1
-    """So many tasks in one call, at most."""
+    """Most tasks in one call."""
     batch_seconds: float = BATCH_SECONDS
-    """How long the first of them waits for others."""
+    """Seconds for which the first of them waits for others."""
     probation: bool = True
     """False: after a loss it runs among the others all the same."""
     pulled: bool = False
     """No worker claims it; invocations and programs that pull do."""
     log_lines: int = 0
-    """So many of the last log lines of each attempt are kept with it."""
+    """Number of the last log lines of each attempt that are kept with it."""
 
     def checked(self, kind: str) -> Execution:
         """Itself.
@@ -85,7 +85,7 @@ def memory_limit(more_bytes: int | None) -> Iterator[None]:
 
 
 def _address_space() -> int:
-    """What this process has already, where the system tells."""
+    """Return the address space that this process has already, where the system gives it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except OSError:
@@ -97,7 +97,7 @@ ResourceOf = Callable[[Any], str | None]
 
 
 class Sharing(NamedTuple):
-    """What a kind declares about the company of its tasks."""
+    """Declaration of a kind about the company of its tasks."""
 
     concurrency: int | None = None
     """Claims at once over all workers; None for no limit."""
@@ -105,7 +105,7 @@ class Sharing(NamedTuple):
     """A host, a provider: as a name, or from the payload."""
 
     def checked(self, kind: str) -> Self:
-        """The same.
+        """Return the declaration itself, checked.
 
         Raises:
             ValueError: an option of this kind is out of range.
@@ -114,7 +114,7 @@ class Sharing(NamedTuple):
         return self
 
     def resource_of(self, kind: str, payload: Any) -> str | None:
-        """The resource of a task with this payload.
+        """Return the resource of a task with this payload.
 
         Raises:
             ValueError: its name is empty or too long.
@@ -131,7 +131,7 @@ ALONE = Sharing()
 
 
 def at_least_one(what: str, concurrency: int | None) -> int | None:
-    """A limit of concurrency, if it is one.
+    """Return a limit of concurrency, if it is one.
 
     Raises:
         ValueError: it is less than 1.
@@ -142,7 +142,7 @@ def at_least_one(what: str, concurrency: int | None) -> int | None:
 
 
 def checked_policy(policy: ResourcePolicy) -> ResourcePolicy:
-    """A policy, if its numbers make sense.
+    """Return a policy, if its numbers make sense.
 
     Raises:
         ValueError: with what to give instead.
@@ -150,7 +150,7 @@ def checked_policy(policy: ResourcePolicy) -> ResourcePolicy:
     what = f"resource {policy.pattern!r}"
     check_text("the name of a resource", policy.pattern, characters_max=NAME_LENGTH_MAX)
     if not policy.pattern or "*" in policy.pattern[:-1]:
-        raise ValueError(f"{what} is no pattern: give a name, or a prefix followed by one *")
+        raise ValueError(f"{what} is not a valid pattern: give a name, or a prefix followed by one *")
     at_least_one(what, policy.concurrency)
     if policy.rate_per_second is not None and not 0 < policy.rate_per_second < float("inf"):
         raise ValueError(f"{what}: rate_per_second is {policy.rate_per_second}, give a number above 0")
@@ -167,15 +167,16 @@ PathOf = Callable[[Any], Sequence[str] | None]
 
 
 class PathArguments(TypedDict, total=False):
-    """Where a task stands in line (DESIGN §7), for everything that submits or spawns.
+    """Place of a task in line (DESIGN §7), for everything that submits or spawns.
 
     Of two tasks of a queue of which one's path is a prefix of the other's, or equal to it, the one that took its place
-    later waits for the end of the other. What is no path is refused with a ``InvalidPath`` that names the element.
+    later waits for the end of the other. An invalid path is refused with an ``InvalidPath`` that names the element.
     """
 
     path: Sequence[str] | None
-    """At most 32 texts of at most 1,024 bytes each. Empty for none; left out (or None), what the kind's ``path`` gives
-    for the payload."""
+    """Path of at most 32 texts of at most 1,024 bytes each. Empty for none; left out (or None), what the kind's
+    ``path`` gives for the payload.
+    """
     document_id: str | None
     """``document_id=x`` is ``path=[x]``. Not together with ``path``."""
     reserve_path: bool
@@ -210,14 +211,16 @@ Dependency = str | tuple[str, str] | SpawnHandle | Named
 
 
 class TaskArguments(PathArguments, total=False):
-    """What everything that submits or spawns may say of a task beside its kind, payload and times."""
+    """Arguments of every submit and spawn beside its kind, payload and times."""
 
     tags: Sequence[str]
-    """At most 10 texts of at most 64 characters each, by which it is listed; a lineage has the tags of its roots."""
+    """Tags by which it is listed, at most 10 texts of at most 64 characters each; a lineage has the tags of its
+    roots.
+    """
 
 
 class RootOptions(TaskArguments, total=False):
-    """What a submit may say of a root besides its kind and payload."""
+    """Options of a submit for a root besides its kind and payload."""
 
     key: str | None
     queue: str | None
@@ -229,23 +232,25 @@ class RootOptions(TaskArguments, total=False):
     max_attempts: int | None
     """Fewer attempts than its kind's; left out (or None), the kind's."""
     retry: Retry | None
-    """When it is tried again, instead of its kind's; its ``attempts`` are ``max_attempts``."""
+    """Retry policy of this task, instead of its kind's; its ``attempts`` are ``max_attempts``."""
     payload_version: int | None
-    """Of a payload for a kind that this program knows by name only; left out, 1. See :meth:`ramet.App.upgrade`."""
+    """Version of a payload for a kind that this program knows by name only; left out, 1. See
+    :meth:`ramet.App.upgrade`.
+    """
 
 
 class TaskOptions(RootOptions, total=False):
-    """What one item of :meth:`ramet.Client.submit_many` says besides its kind and payload."""
+    """Options of one item of :meth:`ramet.Client.submit_many` besides its kind and payload."""
 
     after: Iterable[Dependency]
     """Tasks of the same lineage that have to end first (:meth:`ramet.Context.spawn`)."""
 
 
 class PathOptions(NamedTuple):
-    """What a kind declares about the paths of its tasks."""
+    """Declaration of a kind about the paths of its tasks."""
 
     path: PathOf | None = None
-    """From the payload, where its tasks stand when nobody says otherwise."""
+    """Function from the payload to the path of a task that is given none."""
     scope: str = "queue"
     on_dependency_failure: str = "skip"
 
@@ -263,7 +268,7 @@ class PathOptions(NamedTuple):
         return self
 
     def rule(self, typed: Any, **given: Unpack[PathArguments]) -> PathRule | None:
-        """The rule of a task with this payload; None for a task that nothing constrains.
+        """Return the rule of a task with this payload; None for a task that nothing constrains.
 
         Raises:
             InvalidPath: no such path, or an option is not one of its values; one line names what is wrong.
@@ -287,7 +292,7 @@ class PathOptions(NamedTuple):
         return PathRule(elements, scope, failure, bool(given.get("reserve_path"))) if elements else None
 
     def after(self, after: Iterable[Dependency], **given: Unpack[PathArguments]) -> After | None:
-        """Return what a new task comes after; None where that is no task.
+        """Return what a new task comes after; None where it comes after none.
 
         Raises:
             ValueError: one of them is not named in one of the possible ways, or there are too many.
@@ -320,7 +325,7 @@ def _dependency(named: object) -> tuple[str, ...]:
 
 
 def _elements(path: Sequence[str] | None, document_id: str | None) -> PathElements | None:
-    """The path that somebody gave, in one of both ways; None where nobody gave any."""
+    """Return the given path, whichever of both ways was used; None where none was given."""
     if document_id is None:
         return None if path is None else path_of(path)
     if path is not None:

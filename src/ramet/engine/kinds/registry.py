@@ -63,13 +63,13 @@ UrlOf = Callable[[Any], str | None]
 Upgrade = Callable[[Any], Any]
 LimitsOf = Callable[[Mapping[str, Any]], Limits]
 Middleware = Callable[[Any], AbstractAsyncContextManager[Any]]
-"""From a context, what is entered before the handler is called and left after it."""
+"""Function from a context to what is entered before the handler is called and left after it."""
 
 QUEUE = "default"
 
 
 class UnknownKind(LookupError):
-    """Raised by submits, spawns and workers: nobody registered this kind. Import the module that declares it."""
+    """Raised by submits, spawns and workers: this kind is not registered. Import the module that declares it."""
 
 
 class StageContext(Protocol):
@@ -99,7 +99,7 @@ class Kind:
 
     name: str
     declared: Limits
-    """As code gave them."""
+    """Limits as code declared them."""
     handler: Handler | None = None
     """None for a kind that this program only submits."""
     payload: TypeAdapter[Any] | None = None
@@ -112,11 +112,11 @@ class Kind:
     """``key`` or ``kind+key``; None: as the key of each task says (:meth:`cycle_rule`)."""
     errors: ErrorTable = field(default_factory=dict)
     declared_retry: Retry = DEFAULT_RETRY
-    """As code gave it; its attempts are among the limits."""
+    """Retry policy as code declared it; its attempts are among the limits."""
     breadth: frozenset[str] = frozenset()
     """Queues of the app in which a smaller depth goes before priority and age."""
     unique_seconds: float | None = None
-    """For ``unique="global"``: how long a key stays held after a good end."""
+    """Seconds for which a key stays held after a good end, for ``unique="global"``."""
     trap: bool = False
     url: UrlOf | None = None
     how: Execution = IN_COMPANY
@@ -126,21 +126,23 @@ class Kind:
     """Runs once when a limit or a person ends a task of this kind."""
     live: LiveSettings = field(default_factory=LiveSettings)
     lineage: LimitsOf | None = None
-    """From the stored settings, what lineages may do whose root is of this kind; None: as declared."""
+    """Name in the stored settings of the limits of lineages whose root is of this kind; None: as declared."""
     version: int = 1
-    """Of its payload."""
+    """Version of its payload."""
     upgrades: dict[int, Upgrade] = field(default_factory=dict)
-    """By the version that each leads on from. One dictionary for all stages of a kind, filled after their handlers."""
+    """Upgrades by the version that each leads on from. One dictionary for all stages of a kind, filled after their
+    handlers.
+    """
     result: TypeAdapter[Any] | None = None
-    """Of what its handler returns; None where that is not annotated with a type that can be read back."""
+    """Type of what its handler returns; None where that is not annotated with a type that can be read back."""
 
     @property
     def root_limits(self) -> Limits:
-        """What code says about lineages whose root is of this kind, before the settings of limits."""
+        """Limits that code declares for lineages whose root is of this kind, before the settings of limits."""
         return self.declared if self.lineage is None else self.lineage(self.live.stored)
 
     def end_task(self) -> NewTask:
-        """The task of this kind that a lineage's end will make; its payload and key come with the end.
+        """Return the task of this kind that a lineage's end will make; its payload and key come with the end.
 
         Raises:
             ValueError: it has a task per stage.
@@ -156,11 +158,15 @@ class Kind:
         """
 
     def next_stage(self, ctx: StageContext, value: Any) -> list[NewTask]:
-        """The task that follows when a task of this kind ends with this value: of stages that are tasks, the next."""
+        """Return the task that follows when a task of this kind ends with this value: of stages that are tasks, the
+        next.
+        """
         return []
 
     def at_end(self) -> Kind | None:
-        """This kind as its ``on_end`` handler runs it, one call limit long; None when there is no such handler."""
+        """Return this kind as its ``on_end`` handler runs it, one call limit long; None when there is no such
+        handler.
+        """
         if self.on_end is None:
             return None
         payload = payload_type(self.on_end)
@@ -183,11 +189,11 @@ class Kind:
         return replace(self.declared_retry, **{**stored.get("*", {}), **stored.get(self.name, {})})
 
     def waits_of(self, work: Work) -> Waits:
-        """The back-off of a task: its own, or that of the policy in force."""
+        """Return the back-off of a task: its own, or that of the policy in force."""
         return self.retry.waits if work.retry is None else waits_from_text(work.retry)
 
     def read(self, work: Work) -> Any:
-        """The payload of a claimed task, as this program's handler takes it.
+        """Return the payload of a claimed task, as this program's handler takes it.
 
         One that an older program wrote goes through the upgrades from its version on.
 
@@ -225,13 +231,13 @@ class Kind:
             )
 
     def read_result(self, value: Any) -> Any:
-        """The result of a task as the type that the handler is annotated with; as it is where there is none."""
+        """Return the result of a task as the type that the handler is annotated with; as it is where there is none."""
         from pydantic_core import to_json
 
         return value if self.result is None else self.result.validate_json(to_json(value))
 
     def error_table(self) -> ErrorTable:
-        """The engine's error classes with this kind's own on top."""
+        """Return the engine's error classes with this kind's own on top."""
         return {**ERRORS, **self.errors} if self.errors else ERRORS
 
     def _json(self, typed: Any) -> str:
@@ -240,7 +246,7 @@ class Kind:
         return json_text(f"the payload of {self.name}", typed, self.limits.payload_bytes_max, self.payload)
 
     def _key(self, typed: Any, text: str) -> str:
-        """What a task is about whose submit does not say."""
+        """Return the key of a task that is submitted without one."""
         if self.key is not None:
             return text_key(self.key(typed))
         from pydantic_core import from_json
@@ -249,13 +255,15 @@ class Kind:
         return self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
 
     def cycle_rule(self, key: str) -> str:
-        """Which ancestors a task with this key may not have (promise I3): ``key`` where the key names a place."""
+        """Return which ancestors a task with this key may not have (promise I3): ``key`` where the key names a
+        place.
+        """
         if self.cycle_on is not None:
             return self.cycle_on
         return "key" if isinstance(key, PlaceKey) or self.key in (url_key, title_key) else "kind+key"
 
     def key_of(self, payload: Any) -> str:
-        """The key of a task with this payload that is submitted or spawned without one.
+        """Return the key of a task with this payload that is submitted or spawned without one.
 
         Raises:
             pydantic.ValidationError, PayloadTooLarge, InvalidKey: there is no such task.
@@ -264,7 +272,9 @@ class Kind:
         return self._key(typed, self._json(typed))
 
     def _url_of(self, typed: Any) -> str | None:
-        """What the stop list looks at; None where the payload has no URL that one could visit."""
+        """Return the URL that is compared with the deny list; None where the payload has no URL that one could
+        visit.
+        """
         given = self.url(typed) if self.url is not None else None
         try:
             return url_key(given) if given else None
@@ -290,12 +300,13 @@ class Kind:
         tags: Sequence[str] = (),
         **path: Unpack[PathArguments],
     ) -> NewTask:
-        """A task of this kind, ready to be submitted or spawned. The options are those of :meth:`ramet.Context.spawn`.
+        """Return a task of this kind, ready to be submitted or spawned. The options are those of
+        :meth:`ramet.Context.spawn`.
 
         Raises:
             pydantic.ValidationError: the payload does not fit the handler's type.
             PayloadTooLarge: it is over ``payload_bytes_max``.
-            InvalidText: it is no JSON, or the queue's name cannot be one.
+            InvalidText: it is not valid JSON, or the queue's name cannot be one.
             ValueError: a number is out of range, or ``after`` names a task in no possible way, or the task itself.
         """
         # Of a model that is one already nothing is validated: the adapter's own verb would be most of it.
@@ -340,12 +351,14 @@ class Kind:
 
 
 def _delay_max(path: PathArguments) -> float:
-    """A place that is reserved holds others back for as long as its task waits."""
+    """Return the longest delay of a task with a path: a place that is reserved holds others back for as long as its
+    task waits.
+    """
     return RESERVED_DELAY_SECONDS_MAX if path.get("reserve_path") else SECONDS_MAX
 
 
 def _fewer(declared: int | None, given: int | None, retry: Retry | None) -> int | None:
-    """The attempts of a task whose submit may lower its kind's."""
+    """Return the attempts of a task whose submit may lower its kind's."""
     if given is None:
         given = None if retry is None else retry.attempts
     if given is None:
@@ -355,7 +368,7 @@ def _fewer(declared: int | None, given: int | None, retry: Retry | None) -> int 
 
 
 def _later(declared: int, given: int | None) -> int | None:
-    """The version of a payload as it is stored: None for the first."""
+    """Return the version of a payload as it is stored: None for the first."""
     version = declared if given is None else whole("payload_version", given, least=1)
     return None if version == 1 else version
 
@@ -387,7 +400,7 @@ class Registry:
         self._kinds: dict[str, Kind] = {}
         self._by_handler: dict[Handler, Kind] = {}
         self._upgrades: dict[str, dict[int, Upgrade]] = {}
-        """By kind, for all stages of one with a task per stage."""
+        """Upgrades by kind, for all stages of one with a task per stage."""
         self._staged: set[str] = set()
         """Base kinds of a task per stage; ``base.name`` belongs to their stages."""
         self._stages: set[str] = set()
@@ -473,7 +486,7 @@ class Registry:
         self._staged.add(base)
 
     def expect_stage(self, name: str) -> None:
-        """A pipeline is about to register this kind."""
+        """Expect that a pipeline is about to register this kind."""
         self._stages.add(name)
 
     def put_stage(self, kind: Kind) -> None:
@@ -486,7 +499,7 @@ class Registry:
         """Give a registered kind its ``on_end`` handler; tasks created from now on have it.
 
         Raises:
-            UnknownKind: nobody registered that kind.
+            UnknownKind: the kind is not registered.
             ValueError: it has one already.
         """
         found = self.get(kind)
@@ -501,7 +514,7 @@ class Registry:
             self._by_handler[function] = changed
 
     def _base(self, name: str) -> str:
-        """The kind whose stage this is; itself for any other."""
+        """Return the kind whose stage this is; itself for any other."""
         base = name.rpartition(".")[0]
         return base if base in self._staged else name
 
@@ -526,7 +539,7 @@ class Registry:
         return kind in (self._kinds if isinstance(kind, str) else self._by_handler)
 
     def get(self, kind: str | Handler) -> Kind:
-        """The kind of this name or handler.
+        """Return the kind of this name or handler.
 
         Raises:
             UnknownKind: with the names that exist.
@@ -539,7 +552,8 @@ class Registry:
         return found
 
     def known(self, kind: str | Handler) -> Kind:
-        """Like :meth:`get`, but a name nobody registered gets the app's defaults: for submitting from elsewhere.
+        """Return the kind, as :meth:`get` does; a name that is not registered gets the app's defaults: for submitting
+        from elsewhere.
 
         Raises:
             InvalidText: it cannot be the name of a kind.
@@ -560,7 +574,7 @@ class Registry:
         return tuple(self._kinds[name] for name in sorted(self._kinds))
 
     def served(self, names: Sequence[str] | None) -> Sequence[Kind]:
-        """These kinds, or all.
+        """Return these kinds, or all.
 
         Raises:
             ValueError: there are none.
@@ -574,14 +588,16 @@ class Registry:
 
 
 def with_attempts(limits: Limits, retry: Retry) -> tuple[Limits, Retry]:
-    """The attempts of a policy are a limit like any other: settings and presets may make it stricter."""
+    """Return the limits with the attempts of a policy, which are a limit like any other: settings and presets may make
+    it stricter.
+    """
     if retry.attempts is None:
         return limits, retry
     return replace(limits, max_attempts=retry.attempts), replace(retry, attempts=None)
 
 
 def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | None:
-    """The freshness window of a kind; None for one whose keys are a lineage's own matter."""
+    """Return the freshness window of a kind; None for one whose keys count in their own lineage only."""
     if unique not in ("lineage", "global"):
         raise ValueError(f"kind {name!r}: unique is {unique!r}, give 'lineage' or 'global'")
     if seconds is None:

@@ -21,15 +21,15 @@ Function = Callable[..., Any]
 _POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _FIELDS = "__ramet_fields__"
-"""On a handler made by :func:`one_payload`: the names of its parameters."""
+"""Attribute of a handler made by :func:`one_payload`: the names of its parameters."""
 
 
 class FirstArgument:
-    """What a handler's first parameter gets: the context of a task, or a batch of them."""
+    """Types of a handler's first parameter: the context of a task, or a batch of them."""
 
 
 class NoResult:
-    """What a handler may return instead of a result."""
+    """Values that a handler may return instead of a result."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ def is_async(handler: Function) -> bool:
 
 
 def name_of(handler: Function) -> str:
-    """What messages call a handler."""
+    """Return the name of a handler in messages."""
     function = handler.func if isinstance(handler, functools.partial) else handler
     return str(getattr(function, "__name__", type(function).__name__))
 
@@ -56,16 +56,18 @@ def check_parentheses(decorator: str, given: object) -> None:
 
 
 def field_names(handler: Function) -> tuple[str, ...]:
-    """The parameters of a handler that takes several, in order; none for one that takes a payload, or nothing."""
+    """Return the parameters of a handler that takes several, in order; none for one that takes a payload, or
+    nothing.
+    """
     names: tuple[str, ...] = getattr(handler, _FIELDS, ())
     return names
 
 
 def one_payload(handler: Function, *, many: bool = False) -> Function:
-    """The handler as the engine calls it, with a context and at most one payload.
+    """Return the handler as the engine calls it, with a context and at most one payload.
 
-    That is the handler itself. One with several annotated parameters after its context becomes a function whose
-    payload has a field for each of them.
+    That is the handler itself. One with several annotated parameters after its context becomes a function whose payload
+    has a field for each of them.
 
     Args:
         many: it takes a batch: a list of payloads.
@@ -89,7 +91,8 @@ def one_payload(handler: Function, *, many: bool = False) -> Function:
 
 
 def payload_type(handler: Function, *, many: bool = False) -> TypeAdapter[Any] | None:
-    """The type of the handler's second parameter; JSON of any shape when it is not annotated, None when there is none.
+    """Return the type of the handler's second parameter; JSON of any shape when it is not annotated, None when there is
+    none.
 
     Args:
         handler: from :func:`one_payload`.
@@ -111,7 +114,8 @@ def payload_type(handler: Function, *, many: bool = False) -> TypeAdapter[Any] |
 
 
 def result_type(handler: Function, *, many: bool = False) -> TypeAdapter[Any] | None:
-    """The type of what a handler returns, without the ends that are no result; None where it cannot be read from JSON.
+    """Return the type of what a handler returns, without the ends that are not results; None where it cannot be read
+    from JSON.
 
     Args:
         many: it takes a batch: the type is that of the members of what it returns.
@@ -137,7 +141,7 @@ def _class_of(hint: Any) -> type:
 
 
 def check_same_fields(what: str, first: Function, other: Function) -> None:
-    """A further function of a kind, called with the payload of its first one, can take it.
+    """Check that a further function of a kind, called with the payload of its first one, can take it.
 
     Raises:
         ValueError: one of them takes several parameters, and the other takes others.
@@ -163,7 +167,7 @@ def _checked(handler: Function) -> list[Parameter]:
 
 
 def _check_first(handler: Function, first: Parameter) -> None:
-    """The first parameter can be the context."""
+    """Check that the first parameter can be the context."""
     name = name_of(handler)
     if first.name in ("self", "cls") and first.annotation is Parameter.empty:
         raise ValueError(
@@ -216,7 +220,7 @@ def _spread(handler: Function, rest: Sequence[Parameter]) -> Function:
 
 
 def _fields(handler: Function, rest: Sequence[Parameter]) -> type:
-    """A dataclass with a field for each of the parameters; a name that is none of them is refused, as in a call."""
+    """Return a dataclass with a field for each of the parameters; an unknown name is refused, as in a call."""
     name, hints = name_of(handler), _hints(handler)
     variable = [parameter.name for parameter in rest if parameter.kind in _VARIABLE]
     if variable:
@@ -255,7 +259,7 @@ def _listed(parameters: Sequence[Parameter]) -> str:
 
 
 def _function(handler: Function) -> Any:
-    """What has the annotations: the function below a partial, or the ``__call__`` of an object."""
+    """Return the object that has the annotations: the function below a partial, or the ``__call__`` of an object."""
     if isinstance(handler, functools.partial):
         return _function(handler.func)
     return handler if inspect.isroutine(handler) else type(handler).__call__

@@ -44,10 +44,10 @@ from ramet.store.requests import Settlement
 
 
 class Threads:
-    """Runs calls in threads that are used again. Nobody waits for a thread at the end of the process.
+    """Runs calls in threads that are used again. The end of the process waits for no thread.
 
-    Used from one event loop only. A call whose future was cancelled runs on in its thread; it occupies that thread
-    and no other, however many there are.
+    Used from one event loop only. A call whose future was cancelled runs on in its thread; it occupies that thread and
+    no other, however many there are.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Threads:
                 error = raised
             if os.getpid() != self._process:
                 os._exit(0)  # A copy that the handler forked: what comes of the call is the original's to tell.
-            # Without a loop nobody is left to be told.
+            # Without a loop there is no listener left.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(ended, result, error)
 
@@ -105,14 +105,16 @@ class Threads:
 
 
 class RunnerPort(HandlerPort, Protocol):
-    """Where a runner's results go."""
+    """Destination of a runner's results."""
 
     def deliver(self, settlement: Settlement) -> None:
-        """A task's outcome."""
+        """Deliver a task's outcome."""
         ...
 
     def stopped(self, claim: tuple[int, int]) -> None:
-        """A claim has no handler that runs, any more or at all: it was cancelled, or waited for a slot for too long."""
+        """Report that a claim has no handler that runs, any more or at all: it was cancelled, or waited for a slot for
+        too long.
+        """
         ...
 
 
@@ -125,8 +127,8 @@ class HandlerCalls:
 
     Args:
         alone: limits of memory hold.
-        until: monotonic seconds: handlers are told that their time is over then, whatever their own limit.
-        lifespan: what contexts have as theirs.
+        until: monotonic seconds: handlers learn that their time is over then, whatever their own limit.
+        lifespan: the value for contexts.
     """
 
     def __init__(
@@ -153,7 +155,7 @@ class HandlerCalls:
         self._threads.stop()
 
     def run(self, works: Sequence[Work], slot: HandlerSlot) -> Coroutine[Any, Any, list[Settlement]]:
-        """The outcomes of one call, one for each task, to be awaited; whatever the handler raises is one.
+        """Return the outcomes of one call, one for each task, to be awaited; whatever the handler raises is one.
 
         Raises:
             CancelledError: the call was cut short.
@@ -189,7 +191,7 @@ class HandlerCalls:
             slot.lost |= {(work.seq, work.fence)}
             return [Settlement(work.seq, work.fence, ev.HandBack(work.fence))]
         except BaseException as error:
-            # Also what is no Exception: leaving it to the loop would lose the neighbours' work.
+            # Also what is not an Exception: leaving it to the loop would lose the neighbours' work.
             if slot.abandoned:
                 raise
             return [self._failed(work, kind, error)]
@@ -223,12 +225,12 @@ class HandlerCalls:
         return settlements
 
     def _member(self, work: Work, kind: Kind, context: BaseContext, result: Any) -> Settlement:
-        """The outcome of one task of a batch; an exception among the results is that task's error."""
+        """Return the outcome of one task of a batch; an exception among the results is that task's error."""
         if issubclass(type(result), BaseException):
             return self._failed(work, kind, result)
         try:
             return settlement_of(context, result)
-        except BaseException as error:  # A result that is no JSON value, or whose own code raises.
+        except BaseException as error:  # A result that is not a JSON value, or whose own code raises.
             return self._failed(work, kind, error)
 
     def _context(self, work: Work, kind: Kind, slot: HandlerSlot) -> BaseContext:
@@ -247,7 +249,7 @@ class HandlerCalls:
     def _call(
         self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: HandlerSlot, *, bare: bool = False
     ) -> Awaitable[Any]:
-        """The call, to be awaited: no coroutine more than the handler's own where nothing is around it.
+        """Return the call, to be awaited: no coroutine more than the handler's own where nothing is around it.
 
         Args:
             bare: leave the middleware out.
@@ -275,7 +277,7 @@ class HandlerCalls:
             self._port.stopped(claim)
 
     def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
-        """An exception drops what the handler buffered since its last checkpoint."""
+        """Return the settlement of an exception, which drops what the handler buffered since its last checkpoint."""
         draw, table = self._rng.random(), kind.error_table()
         event = error_event(error, work.fence, draw, table, handler=kind.handler, waits=kind.waits_of(work))
         return Settlement(work.seq, work.fence, event)

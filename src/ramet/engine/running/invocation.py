@@ -36,9 +36,11 @@ log = own_logger("ramet.invocation")
 LOOK_SECONDS = 1.0
 """Longest pause between two looks for tasks that have come due."""
 AGAIN_SECONDS = 1.0
-"""After a statement that a busy or full database refused."""
+"""Seconds after a statement that a busy or full database refused until it is tried again."""
 LAST_SECONDS = 2.0
-"""How long what runs may go on when the invoking task itself was told to stop, and what was done may be settled."""
+"""Seconds for which running tasks may go on when the invoking task itself has to stop, and finished ones may be
+settled.
+"""
 
 
 class InvocationTimes(NamedTuple):
@@ -46,24 +48,24 @@ class InvocationTimes(NamedTuple):
 
     claim_until: float
     run_until: float
-    """What still runs then is handed back."""
+    """Moment at which tasks that still run are handed back."""
     end: float
 
 
 class ClaimAllowance(Protocol):
-    """How many tasks may still be claimed."""
+    """Number of tasks that may still be claimed."""
 
     @property
     def left(self) -> int:
-        """So many."""
+        """Number that is left."""
         ...
 
     async def take(self, wanted: int) -> int:
-        """How many of these may be claimed now."""
+        """Return how many of these may be claimed now."""
         ...
 
     def taken(self, claimed: int) -> None:
-        """So many may have been, whatever comes of it; a negative number is known not to have been."""
+        """Count tasks that may have been claimed, whatever comes of it; a negative number is known not to have been."""
         ...
 
 
@@ -121,7 +123,7 @@ class InvocationRun:
 
     @property
     def changed(self) -> int:
-        """How many of them ended, moved on, or settled others."""
+        """Number of them that ended, moved on, or settled others."""
         return len(self._changed)
 
     def drain(self) -> None:
@@ -182,7 +184,7 @@ class InvocationRun:
             await self._finish_all(self._times.end)
 
     async def _finish_all(self, until: float) -> None:
-        """Settle what ends, until nothing is in hand."""
+        """Settle what ends, until no claim is held."""
         while self._claims and self._clock.monotonic() < until:
             self._arrived.clear()
             await self._settle()
@@ -288,7 +290,7 @@ class InvocationRun:
     def _note(self, item: Settlement, answer: SettleResult) -> None:
         if answer.state is not None and TaskState(answer.state) in TERMINAL:
             self._changed.add((item.seq, item.fence))
-        if any(told.state for told in answer.items):
+        if any(item.state for item in answer.items):
             self._changed.add((item.seq, item.fence))
         if isinstance(item.event, ev.Checkpoint) and answer.refused is None:
             self._moved(item.seq, item.fence, item.event.stage)
@@ -306,7 +308,7 @@ class InvocationRun:
             self._works.pop(seq, None)
 
     def _give_up(self, seqs: frozenset[int]) -> None:
-        """These claims are not this invocation's any more."""
+        """Give up claims that are not this invocation's any more."""
         claims = self._claims.pairs(sorted(seqs))
         self._let_go(claims)
         self._runner.cancel(claims)
@@ -354,23 +356,23 @@ class InvocationRun:
 
 
 INVOCATION_SHARE = 0.8
-"""Of an invocation's time: after that nothing is claimed any more."""
+"""Share of an invocation's time after which no more tasks are claimed."""
 MARGIN_SHARE = 0.05
-"""Of an invocation's time, at its end: for handing back what still runs."""
+"""Share of an invocation's time, at its end, for handing back what still runs."""
 MARGIN_SECONDS_MAX = 5.0
 BLOCK_ITEMS = 100
-"""So many claims are noted at once. What is noted and not claimed is lost with the process, for this link."""
+"""Most claims that are noted at once. What is noted and not claimed is lost with the process, for this link."""
 
 
 class ChainAllowance:
-    """How many more tasks the present link of a chain may claim."""
+    """Number of tasks that the present link of a chain may still claim."""
 
     def __init__(self, context: Context, items_max: int) -> None:
         self._context, self._items_max = context, items_max
 
     @property
     def left(self) -> int:
-        """So many may still be claimed."""
+        """Number that may still be claimed."""
         return self._context.claims_left_over() + self._remaining
 
     @property
@@ -378,7 +380,7 @@ class ChainAllowance:
         return max(0, self._items_max - self._context.claims_noted())
 
     async def take(self, wanted: int) -> int:
-        """See to it that so many are noted, or as many as are left; returns how many may be claimed now.
+        """Ensure that this number is noted, or what is left; return how many may be claimed now.
 
         Raises:
             ClaimLost: the invoking task is not this handler's any more.
@@ -388,7 +390,7 @@ class ChainAllowance:
         more = min(max(missing, BLOCK_ITEMS), self._remaining)
         if missing > 0 and more > 0:
             claims, inside = context.claims_noted() + more, context.inside()
-            # Not a checkpoint: that something is about to be claimed is no progress.
+            # Not a checkpoint: that a claim is about to be made is not progress.
             event = ev.Progress(inside.work.fence, inside.lease_seconds)
             text = context.note_text(claims)
             await inside.call(Settlement(inside.work.seq, inside.work.fence, event, pipeline_state=text))
@@ -476,7 +478,7 @@ async def invoke(
 
 
 def _times(inside: ContextParts, seconds: float, left: float) -> InvocationTimes:
-    """Of a handler that has so many of its seconds left."""
+    """Return the times of a handler that has this many of its seconds left."""
     end = inside.clock.monotonic() + left
     margin = min(seconds * MARGIN_SHARE, MARGIN_SECONDS_MAX)
     return InvocationTimes(end - seconds * (1 - INVOCATION_SHARE), end - margin, end)

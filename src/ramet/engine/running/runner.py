@@ -31,27 +31,27 @@ from ramet.store.requests import Settlement
 log = own_logger("ramet.worker")
 
 YIELD_EVERY = 64
-"""Handlers that never wait would keep the loop to themselves: a slot steps aside after so many of them."""
+"""Handlers in a row after which a slot steps aside: those that never wait would keep the loop to themselves."""
 OVERDUE_CHECK_SECONDS = 0.25
 STALLED_CHECKS = 5
-"""Where no call began between so many checks, those that wait for a slot go back: another worker may have one, and a
-handler that waits for one of these tasks would hold its slot for ever."""
+"""Checks without a new call after which tasks that wait for a slot go back: another worker may have one, and a handler
+that waits for one of these tasks would hold its slot for ever.
+"""
 
 
 class Runner:
     """A set of slots over one registry.
 
-    A coroutine can be ended by its cancellation; a thread cannot. Where somebody can end this whole process
-    (``patient``), the slot of a thread that was told to stop stays taken until the thread has ended. Where nobody can,
-    the slot goes on without it.
+    A coroutine can be ended by its cancellation; a thread cannot. Where another process can end this one (``patient``),
+    the slot of a thread that has to stop stays taken until the thread has ended. Otherwise the slot goes on without it.
 
     Args:
-        started: where it is noted what runs; each slot has ``width`` places in it.
-        width: how many tasks one call of a batch handler may have, at most.
+        started: the notes of what runs; each slot has ``width`` places in it.
+        width: the most tasks of one call of a batch handler.
         alone: this process runs one call at a time and what it is given at once is one call; limits of memory hold.
-        until: monotonic seconds: handlers are told that their time is over then, whatever their own limit.
-        on_late: told of plain handlers past their limit, and where they are, before anybody ends this process.
-        on_start: told of claims whose handlers are about to be called.
+        until: monotonic seconds: handlers learn that their time is over then, whatever their own limit.
+        on_late: called with plain handlers past their limit, and where they are, before this process is ended.
+        on_start: called with claims whose handlers are about to be called.
         lifespan: what the app's lifespan yielded, for contexts.
     """
 
@@ -85,7 +85,7 @@ class Runner:
         self._queued = 0
         """Calls that were ever queued."""
         self._begun: deque[int] = deque(maxlen=STALLED_CHECKS)
-        """How many of them had begun at the last checks that found others waiting for a slot."""
+        """Number of them that had begun at the last checks that found others waiting for a slot."""
         self._idle: deque[asyncio.Future[None]] = deque()
         self._slots = [HandlerSlot() for _ in range(concurrency)]
         self._patient, self._alone, self._width = patient, alone, width
@@ -120,7 +120,7 @@ class Runner:
             self._gatherer.flush()
 
     def _gathered(self, works: list[Work]) -> None:
-        """The works of one call are together."""
+        """Run the works of one call, which are together now."""
         calls = [works[at : at + self._width] for at in range(0, len(works), self._width)]
         self._enqueue(calls)
 
@@ -133,7 +133,7 @@ class Runner:
                 waiter.set_result(None)
 
     def take_unstarted(self) -> list[Work]:
-        """Remove and return what no handler has begun. Those that run are told that no more will come."""
+        """Remove and return what no handler has begun. Running batches learn that no more will come."""
         for slot in self._slots:
             for context in slot.contexts.values():
                 context.drain()
@@ -208,10 +208,10 @@ class Runner:
         slot.task.add_done_callback(partial(self._slot_ended, number, slot))
 
     def _slot_ended(self, number: int, slot: HandlerSlot, task: asyncio.Task[None]) -> None:
-        """A slot that ends starts again, and what it ran is an error.
+        """Start a slot that ended again; what it ran is an error.
 
-        A cancellation that is not the runner's ends it: a mistake of a handler, or a loop that closes before the
-        runner was stopped, and would wait for ever for a task that goes on. Whatever else ends it is a fault, and told.
+        A cancellation that is not the runner's ends it: a mistake of a handler, or a loop that closes before the runner
+        was stopped, and would wait for ever for a task that goes on. Whatever else ends it is a fault, and logged.
         """
         error = None if task.cancelled() else task.exception()
         if self._stopped or slot.task is not task:
@@ -254,11 +254,11 @@ class Runner:
             if os.getpid() != self._process:
                 os._exit(0)  # A copy that the handler forked: the original tells what comes of the call.
             cancelled = slot.task.cancelling() > 0
-            told = slot.timed_out or bool(slot.lost)
+            stopping = slot.timed_out or bool(slot.lost)
             if cancelled:
                 await slot.forget_cancellations()
             self._call_over(settlements, number, slot)
-            if cancelled and not told:
+            if cancelled and not stopping:
                 return
             in_a_row += 1
             if in_a_row >= YIELD_EVERY:

@@ -1,4 +1,4 @@
-"""How much a worker settles in one transaction, and what becomes of what cannot be settled."""
+"""Size of a worker's settling transactions, and the treatment of settlements that fail."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ log = own_logger("ramet.worker")
 
 SETTLE_BATCH = 1_000
 SETTLE_BATCH_ON_PATHS = 500
-"""So many ends let as many others in at once, of those that one transaction may look at; more would leave the rest to
-transactions of their own."""
+"""Most ends in one transaction that let others in, of those that it may look at; more would leave the rest to
+transactions of their own.
+"""
 
 
 def settled_together(outcomes: Sequence[Settlement], works: Mapping[int, Work]) -> Sequence[Settlement]:
-    """What comes first of these outcomes.
+    """Return the first of these outcomes that are settled together.
 
     Args:
-        works: what is in hand, by number.
+        works: the held tasks, by number.
     """
     batch = outcomes[:SETTLE_BATCH]
     on_paths = [

@@ -22,19 +22,19 @@ from ramet.store.requests import Settlement
 
 
 async def limited(called: Awaitable[Any], more_bytes: int) -> Any:
-    """The call, with so much more memory than there is now and no more."""
+    """Return the call, limited to this much more memory than there is now."""
     with memory_limit(more_bytes):
         return await called
 
 
 async def observed(called: Awaitable[Any], running: ObservedCall) -> Any:
-    """The call; what it starts belongs below it."""
+    """Return the call; what it starts belongs below it."""
     with running.inside():
         return await called
 
 
 async def surrounded(call: Callable[[], Awaitable[Any]], context: Any, middleware: Sequence[Middleware]) -> Any:
-    """The call within an app's middleware, the first one outermost.
+    """Return the call within an app's middleware, the first one outermost.
 
     What is raised inside or by one of them is the call's error, even where another one suppresses it: a failure must
     not pass for a success.
@@ -71,17 +71,19 @@ def call_in_thread(
         with memory_limit(more_bytes), nullcontext() if running is None else running.inside():
             return kind.handler(context, *arguments)
     except StopIteration as error:
-        # A future cannot carry this one: whoever awaits it would wait for ever.
+        # A future cannot carry this one: code that awaits it would wait for ever.
         raise RuntimeError("the handler raised StopIteration") from error
 
 
 def limit_seconds(kind: Kind, work: Work) -> float:
-    """How long one call of a handler may take; the last one, of an ``on_end`` handler, no longer than one call."""
+    """Return the seconds that one call of a handler may take; the last one, of an ``on_end`` handler, no longer than
+    one call.
+    """
     return kind.limits.invocation_seconds if work.ending is None else kind.limits.call_seconds
 
 
 def timed_out(kind: Kind, work: Work, jitter: float, where: str | None = None) -> Settlement:
-    """The settlement of a task whose handler ran past its invocation limit; ``where`` it was then, if known."""
+    """Return the settlement of a task whose handler ran past its invocation limit; ``where`` it was then, if known."""
     text, waits = f"the handler ran longer than {limit_seconds(kind, work):g} s", kind.waits_of(work)
     event = named_error_event("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter, traceback=where, waits=waits)
     return Settlement(work.seq, work.fence, event)
@@ -95,11 +97,12 @@ class SettlementFactory:
         self._rng = rng
 
     def timeout(self, work: Work, where: str | None) -> Settlement:
-        """It ran past its limit."""
+        """Return the settlement of a call that ran past its limit."""
         return timed_out(self._registry.get(work.kind), work, self._rng.random(), where)
 
     def cut_short(self, work: Work, where: str | None, error: BaseException, *, timed_out: bool) -> Settlement:
-        """It was cancelled: by the engine where its time was over, else it let a cancellation of its own through.
+        """Return the settlement of a call that was cancelled: by the engine where its time was over, else it let a
+        cancellation of its own through.
 
         Args:
             where: the place of a plain handler; of its thread the error says only that a slot waited.
@@ -111,7 +114,7 @@ class SettlementFactory:
         return self.error(work, "CancelledError", text, where)
 
     def error(self, work: Work, name: str, text: str, where: str | None = None) -> Settlement:
-        """It ended with this error, which says nothing about another try."""
+        """Return the settlement of a call that ended with this error, which says nothing about another try."""
         waits = self._registry.known(work.kind).waits_of(work)
         draw = self._rng.random()
         event = named_error_event(name, text, ErrorClass.UNCLASSIFIED, work.fence, draw, traceback=where, waits=waits)
@@ -123,19 +126,19 @@ NONE: frozenset[ClaimId] = frozenset()
 
 
 class SlotNotes(Protocol):
-    """Where it is noted which claim is in which slot: memory that a supervisor can read when this process died."""
+    """Notes of the claim in each slot: memory that a supervisor can read when this process died."""
 
     def note(self, slot: int, seq: int, fence: int) -> None:
-        """A handler begins."""
+        """Note that a handler begins."""
         ...
 
     def free(self, slot: int) -> None:
-        """It has ended."""
+        """Note that it has ended."""
         ...
 
 
 class NoSlotNotes:
-    """Nobody would read it."""
+    """Notes that are not kept: they would have no reader."""
 
     def note(self, slot: int, seq: int, fence: int) -> None: ...
 
@@ -149,14 +152,14 @@ class HandlerThread:
 
     def __init__(self) -> None:
         self.ident: int | None = None
-        """Of the thread that it runs in, once it does."""
+        """Identifier of the thread that it runs in, once it does."""
         self.ended = False
         self.abandoned: frozenset[ClaimId] = NONE
         """Its claims, which are lost, and its slot does not wait for it."""
 
 
 class HandlerSlot:
-    """What one slot is doing."""
+    """State of one slot."""
 
     __slots__ = ("contexts", "lost", "observed", "overdue_at", "task", "thread", "timed_out", "where", "works")
 
@@ -170,9 +173,9 @@ class HandlerSlot:
         self.thread: HandlerThread | None = None
         self.contexts: dict[ClaimId, BaseContext] = {}
         self.where: str | None = None
-        """Where a plain handler was when its time was over."""
+        """Place of a plain handler when its time was over."""
         self.observed: ObservedCall | None = None
-        """The call, where somebody is told of it."""
+        """Observed call, where there is an observer."""
 
     def begin(self, works: Sequence[Work]) -> None:
         """Nothing of the last call is left."""
@@ -188,7 +191,9 @@ class HandlerSlot:
             return True
 
     async def forget_cancellations(self) -> None:
-        """What a handler, or its limit, left behind in the task that ran it must not reach the next call."""
+        """Forget cancellations that a handler, or its limit, left behind in the task that ran it: they must not reach
+        the next call.
+        """
         task = self.task
         if task is None or not task.cancelling():
             return
@@ -199,5 +204,5 @@ class HandlerSlot:
 
     @property
     def all_lost(self) -> bool:
-        """True when nobody wants what its call would deliver."""
+        """True when the outcome of its call is no longer wanted."""
         return len(self.lost) == len(self.works)

@@ -26,7 +26,7 @@ _ENGINES = tuple(sorted({name.partition(".")[0] + "." for name in SETTINGS}))
 
 
 class UnknownSetting(ValueError):
-    """Nobody reads a setting of this name."""
+    """There is no setting of this name."""
 
 
 class DeclaredSettings:
@@ -52,11 +52,11 @@ class DeclaredSettings:
         return tuple(self._own.values())
 
     def get(self, name: str) -> Setting | None:
-        """The setting of exactly this name, or None."""
+        """Return the setting of exactly this name, or None."""
         return SETTINGS.get(name) or self._own.get(name) or installed().get(name)
 
     def known(self, name: str) -> Setting:
-        """The setting of this name; of a limit ``limits.`` may be left out.
+        """Return the setting of this name; of a limit ``limits.`` may be left out.
 
         Raises:
             UnknownSetting: there is none; names the nearest.
@@ -78,8 +78,9 @@ class DeclaredSettings:
         return [mine[name] for mine in (SETTINGS, others) for name in sorted(mine)]
 
     def sound(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """What of the stored rows may be acted on: known names with values that may be. `ramet doctor` names the
-        others."""
+        """Return the stored rows that may be acted on: known names with valid values. `ramet doctor` names the
+        others.
+        """
         found = {}
         for name, value in stored.items():
             setting = self.get(name)
@@ -98,10 +99,10 @@ def could_be_declared(name: str) -> bool:
 
 
 def checked(setting: Setting) -> Setting:
-    """A setting that somebody else than the engine declares.
+    """Return a setting that another package than the engine declares, checked.
 
     Raises:
-        ValueError: its name is one that could be the engine's, or its default is none that could be stored.
+        ValueError: its name is one that could be the engine's, or its default cannot be stored.
     """
     name = setting.name
     if not could_be_declared(name) and not name.startswith(_ENGINES):
@@ -119,8 +120,9 @@ def checked(setting: Setting) -> Setting:
 
 @cache
 def installed() -> dict[str, Setting]:
-    """The settings of installed packages, by name. A package that cannot be read is told of in the log, and left out:
-    it must not stop work that has nothing to do with it."""
+    """Return the settings of installed packages, by name. A package that cannot be read is logged, and left out: it
+    must not stop work that has nothing to do with it.
+    """
     from importlib.metadata import entry_points
 
     found: dict[str, Setting] = {}

@@ -1,8 +1,8 @@
 """Settings in force: what is stored, and the limits that follow from it (DESIGN §8, §11).
 
-A stored setting replaces a built-in default. Where code gave a value of its own, the stricter of the two holds: who
-operates a database can always tighten, and loosens only what the code left open. A name that nobody declared is
-refused, so that a misspelt setting cannot be believed to hold.
+A stored setting replaces a built-in default. Where code gave a value of its own, the stricter of the two holds: an
+operator can always tighten, and loosens only what the code left open. A name that is not declared is refused, so that a
+misspelt setting cannot be believed to hold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ KEPT_MAX = 256
 
 
 def preset_changes(name: str) -> dict[str, Any]:
-    """What a preset stores: each limit in which it differs from the default; None of the others stays stored."""
+    """Return the changes that a preset stores: each limit in which it differs from the default; None removes a stored
+    one.
+    """
     limits = PRESETS[name]
     return {
         LIMITS_PREFIX + item.name: getattr(limits, item.name)
@@ -31,17 +33,19 @@ def preset_changes(name: str) -> dict[str, Any]:
 
 
 class LiveSettings:
-    """What is stored, as last read, and the limits that follow from it."""
+    """Stored settings, as last read, and the limits that follow from them."""
 
     def __init__(self, declared: DeclaredSettings | None = None) -> None:
         self.declared = declared or DeclaredSettings()
-        """Which settings there are."""
+        """Settings that exist."""
         self._stored: dict[str, Any] = {}
         self._limits: dict[str, Any] = {}
         self._in_force: dict[int, tuple[Limits, Limits]] = {}
-        """By identity of the declared limits, which the entry keeps alive: hashing them costs more than the rest."""
+        """Limits in force by identity of the declared ones, which the entry keeps alive: hashing them costs more than
+        the rest.
+        """
         self.reader: object = None
-        """Whoever read last: programs with several databases read again when they change between them."""
+        """Reader that read last: programs with several databases read again when they change between them."""
 
     @property
     def stored(self) -> dict[str, Any]:
@@ -64,16 +68,16 @@ class LiveSettings:
         return True
 
     def value(self, name: str) -> Any:
-        """What is stored, or the default; as last read, which :meth:`Settings.refresh` does.
+        """Return the stored value, or the default; as last read, which :meth:`Settings.refresh` does.
 
         Raises:
-            UnknownSetting: nobody declared it.
+            UnknownSetting: it is not declared.
         """
         found = self._stored[name] if name in self._stored else self.declared.known(name).default
         return deepcopy(found) if isinstance(found, list | dict) else found
 
     def limits(self, declared: Limits) -> Limits:
-        """The limits in force where code declared these."""
+        """Return the limits in force where code declared these."""
         if not self._limits:
             return declared
         pair = self._in_force.get(id(declared))
@@ -85,7 +89,9 @@ class LiveSettings:
 
 
 def in_force(declared: Limits, stored: Mapping[str, Any]) -> Limits:
-    """A stored value replaces a built-in default; of a stored value and one that code gave, the stricter holds."""
+    """Return the limits in force: a stored value replaces a built-in default; of a stored and a declared value the
+    stricter holds.
+    """
     changed = {}
     for name, value in stored.items():
         mine = getattr(declared, name)
@@ -102,7 +108,7 @@ def in_force(declared: Limits, stored: Mapping[str, Any]) -> Limits:
 
 
 class Tuning:
-    """How a worker goes about it: what its maker gave, else the settings in force, read whenever it is asked."""
+    """Times and sizes of a worker: those given to its constructor, else the settings in force, read at each use."""
 
     def __init__(
         self,
@@ -121,7 +127,7 @@ class Tuning:
         return float(self._live.value(name)) if given is None else given
 
     def lease_seconds(self) -> float:
-        """How long the next claim lives without a heartbeat."""
+        """Return the seconds for which the next claim lives without a heartbeat."""
         return self._value(self._lease, "worker.lease_seconds")
 
     def heartbeat_seconds(self) -> float:
@@ -133,10 +139,10 @@ class Tuning:
         return self._value(self._sweep, "maintenance.sweep_seconds")
 
     def poll_seconds(self) -> float:
-        """How long an idle worker waits for somebody to wake it."""
+        """Return the seconds for which an idle worker waits to be woken."""
         return self._value(self._poll, "worker.poll_seconds")
 
     def retention_days(self) -> float | None:
-        """How long ended lineages are kept; None for ever."""
+        """Return the days for which ended lineages are kept; None for ever."""
         days: float | None = self._live.value("maintenance.retention_days")
         return days

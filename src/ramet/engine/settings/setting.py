@@ -1,4 +1,4 @@
-"""What can be set: the engine's own settings, each with its type, default, unit and bounds (DESIGN §8, §11)."""
+"""The engine's own settings, each with its type, default, unit and bounds (DESIGN §8, §11)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from ramet.model.task.retry import Retry
 RETRY_SETTING = "retry.kinds"
 """The setting that replaces what kinds say of their retries."""
 SETTINGS_SECONDS = 2.0
-"""How old what a worker or client knows of the settings may be."""
+"""Most seconds since a worker or client read the settings."""
 SWEEP_SECONDS = 5.0
 POLL_SECONDS = 1.0
 RETENTION_DAYS = 30.0
 LIMITS_PREFIX = "limits."
-TOLD_CHARACTERS_MAX = 500
-"""Of what a check says about a value."""
+MESSAGE_CHARACTERS_MAX = 500
+"""Most characters of a check's message about a value."""
 
 
 NANO_DOLLARS_UNIT = "nano-dollars"
@@ -55,16 +55,16 @@ class Setting(NamedTuple):
     """
 
     name: str
-    """With a prefix and a dot; prefixes of the engine's own settings are taken."""
+    """Name with a prefix and a dot; prefixes of the engine's own settings are taken."""
     value_type: str
     """``int``, ``float``, ``string`` or ``json``."""
     default: Any
     unit: str
     description: str
     reader: str
-    """Who acts on it."""
+    """Part of the system that acts on it."""
     minimum: float = 0.0
-    """Of a number; ``-inf`` for any."""
+    """Least value of a number; ``-inf`` for any."""
     maximum: float = math.inf
     optional: bool = False
     """May be ``none``: no limit of this kind."""
@@ -75,7 +75,7 @@ class Setting(NamedTuple):
     or None. What it does is beside the setting, which stays changed whatever becomes of it."""
 
     def read(self, text: str) -> Any:
-        """The value that somebody typed.
+        """Return the value of a typed text.
 
         Raises:
             ValueError: it has another type or is out of range; one line says what to give.
@@ -92,16 +92,16 @@ class Setting(NamedTuple):
         return self.check(value)
 
     def _dollars(self, text: str) -> str | int:
-        """The amount that a bare number of dollars is; other text as it is."""
+        """Return the amount that a bare number of dollars is; other text as it is."""
         if not _DOLLARS.fullmatch(text):
             return text
         if float(text) > DOLLARS_TYPED_MAX:
-            whole = f"for so many nano-dollars type '{text} nano-dollars'"
+            whole = f"for this number of nano-dollars type '{text} nano-dollars'"
             raise ValueError(f"{self.name} is {text!r}: give dollars, at most {DOLLARS_TYPED_MAX:,}; {whole}")
         return dollars(text)
 
     def check(self, value: Any) -> Any:
-        """The value as it is stored, when it may be.
+        """Return the value as it is stored, when it may be.
 
         Raises:
             ValueError: it may not; one line says what to give.
@@ -155,15 +155,15 @@ class Setting(NamedTuple):
 
 
 def _one_line(error: Exception) -> str:
-    """What a check said, on one line."""
+    """Return the message of a check on one line."""
     from pydantic_core import ValidationError
 
     if isinstance(error, ValidationError):
         found = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
-        told = "; ".join(f"{where}: {what}" if where else what for where, what in found)
+        message = "; ".join(f"{where}: {what}" if where else what for where, what in found)
     else:
-        told = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-    return " ".join(told.split())[:TOLD_CHARACTERS_MAX]
+        message = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    return " ".join(message.split())[:MESSAGE_CHARACTERS_MAX]
 
 
 _LIMITS: dict[str, tuple[str, str, str, float]] = {
@@ -263,7 +263,11 @@ _MONITOR = {
 
 _ALERTS = {
     "cooldown_seconds": ("seconds", "an alert that fires again so soon after it resolved is not sent again", 0),
-    "repeat_seconds": ("seconds", "a firing alert that nobody acknowledged is sent again so often; none: never", 60),
+    "repeat_seconds": (
+        "seconds",
+        "between two notices of a firing alert that is not acknowledged; none: sent once",
+        60,
+    ),
     "attempts_max": ("attempts", "to send a notice, before it is given up", 1),
     "each_look_max": ("alerts", "that one look tells of one by one; further ones are summed up", 1),
 }
@@ -278,10 +282,12 @@ def _alert_settings() -> list[Setting]:
 
 
 def _address(value: str) -> str:
-    """A base of links, checked: people follow them."""
+    """Return a base of links, checked: people follow them."""
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise ValueError(f"{value!r} is no address: give one such as https://ramet.example.org, without user or query")
+        raise ValueError(
+            f"{value!r} is not a valid address: give one such as https://ramet.example.org, without user or query"
+        )
     return value.rstrip("/")
 
 

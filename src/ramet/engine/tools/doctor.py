@@ -1,4 +1,4 @@
-"""What is wrong with a database, the engine's part: settings nobody can act on, work nobody serves."""
+"""Checks of a database, the engine's part: settings that cannot be acted on, work without a worker."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _schedules(session: Session) -> Iterator[Finding]:
         why = _unreadable(item)
         if why is not None:
             yield Finding("schedules", "error", f"schedule {item.name} runs no slot: {why}",
-                          "make it anew: ramet schedule add --replace")  # fmt: skip
+                          "replace it: ramet schedule add --replace")  # fmt: skip
 
 
 def _unreadable(item: Schedule) -> str | None:

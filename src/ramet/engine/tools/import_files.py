@@ -16,7 +16,7 @@ SUFFIXES = {".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "cs
             ".sqlite": "sqlite",
             ".sqlite3": "sqlite"}  # fmt: skip
 LINE_BYTES_MAX = 16_777_216
-"""A longer line is no row of a queue, and no reason to fill the memory."""
+"""Most bytes of a line: a longer one is not a row of a queue, and must not fill the memory."""
 
 
 class ImportRefused(StoreError):
@@ -24,7 +24,7 @@ class ImportRefused(StoreError):
 
 
 Row = tuple[str, "dict[str, Any] | ImportRefused"]
-"""Where a row is, and its columns; or what is wrong with it."""
+"""Place and columns of a row; or what is wrong with it."""
 
 
 class BadRows(ImportRefused):
@@ -37,7 +37,7 @@ class BadRows(ImportRefused):
 
 
 def format_of(path: Path, given: str | None) -> str:
-    """The format that was named, or the one that the file's name tells.
+    """Return the format that was named, or the one that the file's name tells.
 
     Raises:
         ImportRefused: neither does.
@@ -76,7 +76,7 @@ ENVELOPE_BYTES_MAX = 1_073_741_824
 
 
 def _enveloped(path: Path) -> list[Any] | None:
-    """The rows of a file that is one JSON document: a list of objects, or an object with one such list in it.
+    """Return the rows of a file that is one JSON document: a list of objects, or an object with one such list in it.
 
     None where the file is rows on lines: where its first line is a JSON document of its own, but no envelope.
     """
@@ -98,7 +98,9 @@ def _enveloped(path: Path) -> list[Any] | None:
 
 
 def _rows_in(document: Any) -> list[Any] | None:
-    """The list of rows in a document; None when it is none. A row by itself has no list of objects beside its id."""
+    """Return the list of rows in a document; None when it has none. A row by itself has no list of objects beside its
+    id.
+    """
     if isinstance(document, list):
         return document
     if not isinstance(document, dict) or "id" in document:
@@ -111,7 +113,7 @@ def _json_rows(path: Path) -> Iterator[Row]:
     rows = _enveloped(path)
     if rows is not None:
         for number, row in enumerate(rows, start=1):
-            odd = ImportRefused(f'{path} row {number} is no JSON object: write a row as {{"id": ...}}')
+            odd = ImportRefused(f'{path} row {number} is not a JSON object: write a row as {{"id": ...}}')
             yield f"row {number}", row if isinstance(row, dict) else odd
         return
     with path.open("rb") as file:
@@ -128,16 +130,16 @@ def _json_rows(path: Path) -> Iterator[Row]:
                 yield where, ImportRefused(f"{path} {where} is not UTF-8 text: convert the file first")
                 continue
             except (ValueError, RecursionError) as error:
-                yield where, ImportRefused(f"{path} {where} is no JSON ({error}): correct or remove it")
+                yield where, ImportRefused(f"{path} {where} is not valid JSON ({error}): correct or remove it")
                 continue
             if text and not isinstance(row, dict):
-                yield where, ImportRefused(f'{path} {where} is no JSON object: write a row as {{"id": ...}}')
+                yield where, ImportRefused(f'{path} {where} is not a JSON object: write a row as {{"id": ...}}')
             elif row is not None:
                 yield where, row
 
 
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
@@ -154,6 +156,6 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                 odd = ImportRefused(f"{path} {where} does not have {len(names)} fields as the first line has")
                 yield where, odd if None in row or None in row.values() else row
     except csv.Error as error:
-        raise ImportRefused(f"{path} is no sound CSV after {where}: {error}") from error
+        raise ImportRefused(f"{path} is not valid CSV after {where}: {error}") from error
     finally:
         csv.field_size_limit(limit)

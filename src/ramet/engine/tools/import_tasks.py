@@ -1,8 +1,8 @@
 """Importing the tasks of another queue: check, fill, enforce (docs/guides/migrating.md).
 
-Every step reads the file anew and may be run again. Nothing is written before the whole file was understood and every
-row has its place; then tasks go in by batches, and a run that was cut short is finished by the next one, because what
-exists under its id is left alone.
+Every step reads the file from the start and may be run again. Nothing is written before the whole file was understood
+and every row has its place; then tasks go in by batches, and a run that was cut short is finished by the next one,
+because what exists under its id is left alone.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from ramet.store.requests import ImportRunResult, ImportTask
 from ramet.store.store import Store
 
 HOLD_SECONDS = 3_600.0
-"""Tasks of a lineage that takes several batches wait until it is whole, or for so long when nobody finishes it."""
+"""Seconds for which tasks of a lineage that takes several batches wait at most until it is whole."""
 
 Progress = Callable[[str, int], None]
 """Called with what is going on and how many rows are through."""
 
 
 class ImportSource(NamedTuple):
-    """What to import, and how to read it."""
+    """Source of an import, and how to read it."""
 
     path: Path
     format: str
     table: str | None = None
     rules: Rules = Rules()
     name: str | None = None
-    """Of the import; None: the file's name."""
+    """Name of the import; None: the file's name."""
     skip_bad: bool = False
     """True: rows that cannot be imported are left out, and all others arrive."""
     strict: bool = False
@@ -58,7 +58,7 @@ class ImportSource(NamedTuple):
 
 
 class ImportReport(NamedTuple):
-    """What a step found, and did."""
+    """Report of a step: what it found, and did."""
 
     step: str
     """``check``, ``fill`` or ``enforce``."""
@@ -70,9 +70,9 @@ class ImportReport(NamedTuple):
     lineages: int
     """Lineages that rows have."""
     live: int
-    """Of the created: pending ones."""
+    """Number of created tasks that are pending."""
     running_before: int
-    """Of these, those that were being processed there."""
+    """Number of these that were being processed there."""
     orphans: int
     """Rows that name a parent which is neither in the file nor in the database: roots, at the depth that they give."""
     history: dict[str, int]
@@ -80,7 +80,7 @@ class ImportReport(NamedTuple):
     states: dict[str, int]
     """States on arrival of the created, before history."""
     in_line: int = 0
-    """Of the live: those with a path. They take their places in the order of the file."""
+    """Number of live ones with a path. They take their places in the order of the file."""
     bad: tuple[str, ...] = ()
     """Rows that were left out, each with file, line, id and what to do."""
 
@@ -100,11 +100,11 @@ class Importer:
         """Rows that cannot be imported, each with file, line, id and what to do."""
         self._templates: dict[str, NewTask] = {}
         self._bounds: dict[tuple[str, ...], Limits] = {}
-        """Of lineages, by the kinds of their roots."""
+        """Bounds of lineages, by the kinds of their roots."""
         self._now = 0.0
 
     async def check(self, store: Store | None) -> ImportReport:
-        """Read and place everything, write nothing. None stands for a database that does not exist yet.
+        """Read and place everything, write nothing. ``store`` is None for a database that does not exist yet.
 
         Raises:
             ImportRefused: a row cannot be imported.
@@ -224,14 +224,14 @@ class Importer:
         return f"{self._source.path} {where}" + (f" (id {ascii(task_id)[1:-1][:80]})" if task_id else "")
 
     def _parsed(self, where: str, row: dict[str, object]) -> UnplacedRow:
-        """The row with its payload as text, and its key and attempts as its kind gives them."""
+        """Return the row with its payload as text, and its key and attempts as its kind gives them."""
         incoming = parse_row(row, self._source.rules)
         live = incoming.state in LIVE
         try:
             kind = (self._registry.get if self._source.strict else self._registry.known)(incoming.kind)
             as_json(incoming.payload, "the payload", kind.limits.payload_bytes_max)
             own_key = incoming.key if kind.key is None else None
-            # What ended stands nowhere; its path is part of its past.
+            # A task that ended is in no line; its path is part of its past.
             new = kind.new_task(incoming.payload, key=own_key, path=incoming.path if live else ())
             incoming = from_first_stage(incoming, self._source.rules.takeovers.get(incoming.kind))
         except UnknownKind as error:
@@ -245,9 +245,9 @@ class Importer:
         except RowError:
             raise
         except Exception as error:  # Code of the app: its key, path, URL or resource of this payload.
-            told = f"{type(error).__name__}: {error}"[:200]
+            problem = f"{type(error).__name__}: {error}"[:200]
             raise RowError(
-                f"kind {incoming.kind} cannot take the row, its own code raises {told}: correct it"
+                f"kind {incoming.kind} cannot take the row, its own code raises {problem}: correct it"
             ) from error
         self._templates.setdefault(incoming.kind, new)
         if incoming.pipeline_state is not None:
@@ -314,7 +314,7 @@ class Importer:
         return created, duplicates
 
     async def _line_up(self, staging: Staging, store: Store) -> None:
-        """All of the file is there: who stands on a path takes its place, in the order of the file."""
+        """Give tasks on a path their places, in the order of the file, now that all of it is there."""
         since = await store.now()
         for rows in staging.lining_up():
             await store.import_line_up(rows, since)
@@ -342,7 +342,7 @@ class Importer:
             pipeline_state=row.pipeline_state,
             path=path_text(tuple(row.path or ())),
             created_at=(self._now if state in LIVE else ended_at) if row.created_at is None else row.created_at,
-            told=_import_notes(placed, state),
+            noted=_import_notes(placed, state),
             number=placed.n,
             limits=bounds,
             ended_at=ended_at,
@@ -354,7 +354,7 @@ class Importer:
         return as_history(arrival, placed.verdict, Reason(placed.verdict, **{fact: placed.detail}))
 
     def _rule(self, row: ImportedRow) -> PathRule | None:
-        """Where a row that is still to run stands; the rest of the rule is its kind's."""
+        """Return the path of a row that is still to run; the rest of the rule is its kind's."""
         return self._registry.known(row.kind).paths.rule(None, path=row.path or ()) if row.state in LIVE else None
 
     def _report(self, step: str, staging: Staging) -> ImportReport:

@@ -26,18 +26,18 @@ from ramet.store.requests import Settlement
 log = own_logger("ramet.worker")
 
 CLAIM_SHARE = 0.8
-"""Of the time of a run: after that nothing is claimed any more, and handlers that run may end."""
+"""Share of a run's time after which no more tasks are claimed, and running handlers may end."""
 DRAIN_SECONDS_MAX = 60.0
 """A long run claims until this long before its end."""
 STOP_SHARE = 0.05
-"""Of the time of a run, at its end: for handing back what still runs."""
+"""Share of a run's time, at its end, for handing back what still runs."""
 STOP_SECONDS_MAX = 5.0
 
 NOTHING_DUE, TIME, TASKS, DRAINED = "nothing_due", "time", "tasks", "drained"
 
 
 class RunReport(NamedTuple):
-    """What one bounded run did (:func:`ramet.run_once`)."""
+    """Report of one bounded run (:func:`ramet.run_once`)."""
 
     settled: int
     """Claims that were settled, those of handlers that pull tasks included."""
@@ -48,7 +48,7 @@ class RunReport(NamedTuple):
     delayed: int
     """Those whose time is to come; counted up to 10,000."""
     next_due_at: float | None
-    """When the first of the delayed ones is due, Unix seconds."""
+    """Moment at which the first of the delayed ones is due, Unix seconds."""
     ended: str
     """``nothing_due``, ``time``, ``tasks`` (the most that it may claim) or ``drained`` (a signal)."""
 
@@ -62,7 +62,7 @@ class RunOptions(TypedDict, total=False):
     """Return after so long: nothing is claimed in the last fifth (at most a minute), and what still runs shortly before
     the end goes back with its attempt."""
     max_tasks: int | None
-    """Claim so many tasks and no more."""
+    """Most tasks to claim."""
     foreground: bool
     """Take the tasks that schedules pull (``pulls=``) as any others: a person's run is a trigger of its own. Runs with
     one of the three other bounds start these schedules as soon as such tasks are due."""
@@ -119,13 +119,15 @@ class BoundedRun:
         self.pulled = pulled.intersection(kinds)
         """Pulled kinds whose tasks this run takes as any others."""
         self._tried: dict[str, frozenset[str]] = {}
-        """By schedule, what was due when it was last started: what it left then is not a reason to start it again."""
+        """Tasks that were due when a schedule was last started, by schedule: what it left then is not a reason to start
+        it again.
+        """
         self._quiet = False
         self._under_way: set[Claiming] = set()
         self._claimed = asyncio.Event()
         self.states: Counter[str] = Counter()
         self.ended = ""
-        """Why the run ended, a word of :attr:`RunReport.ended`; empty while it goes on."""
+        """Reason of the end of the run, a word of :attr:`RunReport.ended`; empty while it goes on."""
 
     async def begin(self) -> None:
         """Store the schedules of the app first: a run that ends soon has to know which are due.
@@ -168,13 +170,13 @@ class BoundedRun:
         return granted
 
     def give_back(self, count: int) -> None:
-        """So many that were taken were not claimed."""
+        """Give back the number that was taken and not claimed."""
         if self._left is not None:
             self._left += count
 
     @contextmanager
     def claiming(self, wanted: int) -> Iterator[Claiming]:
-        """Take so many for a claim, which says how many it brought; the others are given back at its end."""
+        """Take this number for a claim, which says how many it brought; the others are given back at its end."""
         claim = Claiming(self.take(wanted))
         self._under_way.add(claim)
         try:
@@ -196,7 +198,7 @@ class BoundedRun:
         return self.take(wanted)
 
     def found(self, count: int) -> None:
-        """So many were claimed: where that is some, more may grow from them."""
+        """Note the number of claimed tasks: where it is not 0, more may grow from them."""
         self._quiet = self._quiet and not count
 
     def settled(self, batch: Iterable[Settlement], answers: Iterable[SettleResult]) -> None:
@@ -227,7 +229,7 @@ class BoundedRun:
         """Start the schedules that pull tasks which are due; return whether one was started.
 
         Args:
-            running: kinds of the tasks in hand: a schedule whose task runs is left alone.
+            running: kinds of the held tasks: a schedule whose task runs is left alone.
         """
         started = False
         for declared in self._pulling:
@@ -252,7 +254,7 @@ class BoundedRun:
         return True
 
     async def nothing_due(self) -> bool:
-        """Return whether nothing is due, when no task could be claimed and none is in hand. Says so at the second look.
+        """Return whether nothing is due, when no task could be claimed and none is held. Says so at the second look.
 
         Schedules whose slot has come are run, and maintenance is done, because both make tasks claimable.
 
@@ -295,15 +297,16 @@ async def run_once(
     max_tasks: int | None = None,
     **options: Any,
 ) -> RunReport:
-    """Work on what is due now and what grows from it, and end when nothing is due: for serverless functions and tests.
+    """Work on tasks that are due now and those that grow from them, and end when nothing is due: for serverless
+    functions and tests.
 
-    Schedules whose slot has come are run, and tasks that handlers pull are taken. Nothing waits: a delayed task, or
-    one that snoozed, is left for the next run and reported. Handlers run in this process.
+    Schedules whose slot has come are run, and tasks that handlers pull are taken. Nothing waits: a delayed task, or one
+    that snoozed, is left for the next run and reported. Handlers run in this process.
 
     Args:
         seconds: the longest that it takes: nothing is claimed in the last fifth, and what still runs shortly before the
             end goes back with its attempt.
-        max_tasks: claim so many tasks and no more.
+        max_tasks: the most tasks to claim.
         options: those of :class:`ramet.Worker`.
 
     Raises:

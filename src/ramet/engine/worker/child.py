@@ -62,13 +62,13 @@ class _Supervised:
         self._writer = writer
         self._app = app
         self.database = ""
-        """Its address; told before any work is."""
+        """Address of the database; it comes before any work."""
         self._client: Client | None = None
         self._delivered: list[Settlement] = []
         self._calls: dict[int, asyncio.Future[Any]] = {}
         self._number = 0
         self._due = False
-        """What was delivered is about to be sent."""
+        """True when delivered outcomes are about to be sent."""
         self._draining: asyncio.Task[None] | None = None
         self.notes = PendingSlotNotes(slots, self._flush, self._flush_soon)
         writer.transport.set_write_buffer_limits(high=0)
@@ -248,7 +248,9 @@ async def _end(runner: Runner, opened: AsyncExitStack) -> NoReturn:
 
 
 def _leave_signals_to_the_supervisor() -> None:
-    """A terminal sends Ctrl-C and its end to both processes; only the supervisor decides what they mean."""
+    """Leave signals to the supervisor: a terminal sends Ctrl-C and its end to both processes, and only the supervisor
+    decides what they mean.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     # Not ignored: programs that a handler starts would inherit that, and could not be terminated.
@@ -260,7 +262,9 @@ PR_SET_PDEATHSIG = 1
 
 
 def _die_with_the_supervisor() -> None:
-    """Where the system can do that: a handler that holds the interpreter would not see the link close."""
+    """Make this process die with its supervisor, where the system can: a handler that holds the interpreter would not
+    see the link close.
+    """
     if sys.platform != "linux":
         return
     parent = os.getppid()
@@ -299,7 +303,8 @@ def _cut_off(link: int) -> None:
 
 def _run_for_ever(serving: Coroutine[Any, Any, None]) -> NoReturn:
     """Run the loop until this process ends itself. What a handler's own task raises to end the loop (`SystemExit`,
-    `KeyboardInterrupt`), or a handler that stops it, ends nothing: whoever waits for that task has the error."""
+    `KeyboardInterrupt`), or a handler that stops it, ends nothing: code that waits for that task gets the error.
+    """
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     task = loop.create_task(serving)
@@ -308,7 +313,7 @@ def _run_for_ever(serving: Coroutine[Any, Any, None]) -> NoReturn:
             loop.run_until_complete(task)
         except BaseException as error:
             log.error("something that a handler left behind stopped the loop (%s): it goes on", describe_error(error))
-    os._exit(1)  # Nothing of it can go on without what it is told; threads of handlers must not hold the process.
+    os._exit(1)  # None of it can go on without its messages; threads of handlers must not hold the process.
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What becomes of the claims of a handler process that ended, by itself or by its supervisor's hand."""
+"""Outcomes of the claims of a handler process that ended, by itself or by its supervisor."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ramet.store.processes.running_notes import RunningNote
 
 
 class ChildExit(NamedTuple):
-    """What is known of the end of a handler process."""
+    """End of a handler process, as far as it is known."""
 
     how: str | None = None
     """It died, in words; None where its supervisor ended it."""
     where: Mapping[ClaimId, str | None] = MappingProxyType({})
-    """Where plain handlers were when their time was over, as it told itself."""
+    """Places of plain handlers when their time was over, as it reported itself."""
 
 
 NOTHING = ChildExit()
@@ -50,19 +50,19 @@ def conclude(
     stopped: Collection[ClaimId],
     crashed: bool,
     alone: bool = False,
-    told: ChildExit = NOTHING,
+    known: ChildExit = NOTHING,
 ) -> list[ClaimId]:
-    """Tell the supervisor what became of the claims that a process was given; returns those that it never began.
+    """Report the outcomes of the claims that a process was given to the supervisor; return those that it never began.
 
     Args:
         ran: what was in its slots.
-        given: all claims that it was given and that may still be in hand.
+        given: all claims that it was given and that may still be held.
         late: those whose invocation limit has passed: their attempt ends as that error.
         stopped: those that were cancelled: nothing is asked about them but whether they still run.
         crashed: it ended by itself, so what ran is lost; else its supervisor ended it because of ``late`` or
             ``stopped``, and what else ran goes back with its attempt.
         alone: it ran nothing but these (DESIGN §10).
-        told: what is known of its end and of its handlers: kept with the attempts.
+        known: what is known of its end and of its handlers: kept with the attempts.
     """
     began = {(run.seq, run.fence) for run in ran}
     open_claims = (began | set(given)).difference(stopped).intersection(supervisor.unsettled())
@@ -70,13 +70,13 @@ def conclude(
     for claim in sorted(open_claims & set(late)):
         work = supervisor.work(claim)
         assert work is not None
-        errors.append(timed_out(registry.known(work.kind), work, rng.random(), told.where.get(claim)))
+        errors.append(timed_out(registry.known(work.kind), work, rng.random(), known.where.get(claim)))
     if errors:
         supervisor.outcomes(errors)
     _tell(supervisor, [run for run in ran if (run.seq, run.fence) in open_claims], late, crashed=crashed)
     cut_short = sorted((open_claims & began) - set(late))
     if cut_short and crashed:
-        supervisor.lost(cut_short, alone=alone, how=told.how)
+        supervisor.lost(cut_short, alone=alone, how=known.how)
     elif cut_short:
         supervisor.hand_back(cut_short)
     if stopped:
@@ -85,7 +85,7 @@ def conclude(
 
 
 def _tell(supervisor: Supervisor, ran: Iterable[RunningNote], late: Collection[ClaimId], *, crashed: bool) -> None:
-    """What the process itself would have told of these calls, had it not ended."""
+    """Report what the process itself would have reported of these calls, had it not ended."""
     watching = observer()
     if watching is None:
         return

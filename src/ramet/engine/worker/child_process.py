@@ -27,9 +27,9 @@ READY_SECONDS_MAX = 60.0
 BLOCKED_AT_START = frozenset({signal.SIGINT, signal.SIGHUP, signal.SIGTERM})
 """Held back while a child starts, until it has said that it leaves them to the supervisor."""
 END_SECONDS_MAX = 5.0
-"""How long a child may take to close what its handlers opened."""
+"""Most seconds that a child may take to close what its handlers opened."""
 LAST_WORDS_SECONDS_MAX = 1.0
-"""After its end: how long to wait for the end of its stream, which a process that it started may keep open."""
+"""Seconds after its end for which to wait for the end of its stream, which a process that it started may keep open."""
 
 _numbers = count(1)
 
@@ -39,35 +39,35 @@ class StartCutShort(RuntimeError):
 
 
 class ChildListener(Protocol):
-    """Whom a child tells what happens in it."""
+    """Receiver of a child's events."""
 
     def done(self, child: ChildProcess, settlements: Sequence[Settlement]) -> None:
         """Tasks ended."""
         ...
 
     def started(self, claims: Sequence[tuple[int, int]]) -> None:
-        """The handlers of these claims are called; only said where the app has functions for that event."""
+        """Report that the handlers of these claims are called; only where the app has functions for that event."""
         ...
 
     def stopped(self, child: ChildProcess, claims: Sequence[tuple[int, int]]) -> None:
-        """The handlers of these cancelled claims have ended."""
+        """Report that the handlers of these cancelled claims have ended."""
         ...
 
     async def call(self, settlement: Settlement) -> SettleResult:
-        """A running handler wants something settled now."""
+        """Settle something for a running handler now."""
         ...
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
-        """A handler wants an errand run."""
+        """Run an errand for a handler."""
         ...
 
     def died(self, child: ChildProcess, why: str) -> None:
-        """It is gone, and nobody here ended it."""
+        """Handle the death of the child, which was not ended here."""
         ...
 
 
 class ChildShape(NamedTuple):
-    """What a child can run at a time."""
+    """Shape of a child: what it can run at a time."""
 
     calls: int
     width: int
@@ -82,7 +82,7 @@ class ChildShape(NamedTuple):
 
 
 class ChildPlan(NamedTuple):
-    """What all children of a worker have in common."""
+    """Common plan of all children of a worker."""
 
     target: str
     database: str
@@ -91,9 +91,9 @@ class ChildPlan(NamedTuple):
     """The worker's name, with which the names of its slots begin."""
     slots_folder: Path | None
     live: LiveSettings | None = None
-    """Settings in force, told to a child together with the next tasks."""
+    """Settings in force, sent to a child together with the next tasks."""
     ahead_seconds: float = 0.0
-    """Of the database's clock."""
+    """Seconds by which the database's clock is ahead."""
 
 
 class ChildProcess:
@@ -114,16 +114,16 @@ class ChildProcess:
         self._drained: asyncio.Future[list[tuple[int, int]]] | None = None
         self._ready: asyncio.Future[None] | None = None
         self._calls: set[asyncio.Task[None]] = set()
-        self._told: object = None
+        self._sent_settings: object = None
         """The settings that it knows of."""
         self._asked_at: float | None = None
-        """When it was asked whether it answers, and has said nothing since."""
+        """Moment at which it was asked whether it answers, while it has said nothing since."""
         self._wanted = True
-        """False once the supervisor ends it: then its end is no death."""
+        """False once the supervisor ends it: then its end is not a death."""
         self.how: str | None = None
         """It died, in words."""
         self.where: dict[tuple[int, int], str | None] = {}
-        """Where plain handlers were when their time was over."""
+        """Places of plain handlers when their time was over."""
 
     @property
     def pid(self) -> int | None:
@@ -136,7 +136,7 @@ class ChildProcess:
         return self._wanted
 
     def running(self) -> list[RunningNote]:
-        """The claims whose handlers run in it; after its death, those that ran."""
+        """Return the claims whose handlers run in it; after its death, those that ran."""
         return self._slots.running()
 
     def forget(self) -> None:
@@ -172,8 +172,8 @@ class ChildProcess:
 
     async def _loaded(self, ready: asyncio.Future[None], process: subprocess.Popen[bytes]) -> None:
         try:
-            # Not wait_for: before Python 3.12 that forgets a cancellation that comes with the answer, and who is
-            # told "cut short" starts another one.
+            # Not wait_for: before Python 3.12 that forgets a cancellation that comes with the answer, and a caller that
+            # learns "cut short" starts another one.
             async with asyncio.timeout(READY_SECONDS_MAX):
                 await ready
         except (TimeoutError, ConnectionError) as error:
@@ -248,7 +248,7 @@ class ChildProcess:
             self._send(["failed", number, f"{type(error).__name__}: {error}"])
 
     def _silent(self) -> None:
-        """It closed its end: it died, or was told to end."""
+        """Handle a closed end: it died, or was asked to end."""
         if self._writer is not None:
             self._writer.close()
         if self._drained is not None and not self._drained.done():
@@ -281,10 +281,10 @@ class ChildProcess:
         return now - self._asked_at
 
     def excuse(self) -> None:
-        """It need not answer: a handler may hold its interpreter."""
+        """Excuse it from answering: a handler may hold its interpreter."""
         self._asked_at = None
 
-    # --- what it is told
+    # --- messages to it
 
     def _send(self, message: list[Any]) -> None:
         if self._writer is not None and not self._writer.is_closing():
@@ -293,9 +293,9 @@ class ChildProcess:
     def run(self, works: Sequence[Work]) -> None:
         """Run these, as slots become free."""
         live = self._plan.live
-        if live is not None and live.stored is not self._told:
-            self._told = live.stored
-            self._send(["settings", self._told])
+        if live is not None and live.stored is not self._sent_settings:
+            self._sent_settings = live.stored
+            self._send(["settings", self._sent_settings])
         self._send(["run", works_out(works)])
 
     def cancel(self, claims: Sequence[tuple[int, int]]) -> None:
@@ -341,10 +341,10 @@ class ChildProcess:
 
 
 async def try_to_start(child: ChildProcess, broken: Callable[[RuntimeError], None]) -> bool:
-    """Start it; that it was killed meanwhile is seen by ``child.alive``, and worth another one.
+    """Start a child; that it was killed meanwhile is seen by ``child.alive``, and worth another one.
 
     Returns:
-        False when none can be started: ``broken`` has been told why.
+        False when none can be started: ``broken`` knows why.
     """
     try:
         await child.start()
@@ -358,7 +358,9 @@ async def try_to_start(child: ChildProcess, broken: Callable[[RuntimeError], Non
 
 
 def _child_environment() -> dict[str, str]:
-    """The child must find the app where this process found it, working directory included."""
+    """Return the environment of a child, which must find the app where this process found it, working directory
+    included.
+    """
     path = os.pathsep.join(item or os.getcwd() for item in sys.path)
     # By default the C library keeps a heap for each thread that allocates, and gives little of it back: handlers run in
     # many threads, of which one at a time runs Python.

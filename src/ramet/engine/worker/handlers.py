@@ -1,4 +1,6 @@
-"""Where handlers run, as the supervisor sees it. Here: in its own loop. In processes of their own: ``pool.py``."""
+"""Places where handlers run, as the supervisor sees them. Here: in its own loop. In processes of their own:
+``pool.py``.
+"""
 
 from __future__ import annotations
 
@@ -24,34 +26,36 @@ ClaimId = tuple[int, int]
 
 
 class Supervisor(Protocol):
-    """What the worker is told by the place where its handlers run, and what it may be asked there."""
+    """Receiver of the events of the place where a worker's handlers run, and of its questions."""
 
     def outcomes(self, settlements: Sequence[Settlement]) -> None:
         """Tasks ended."""
         ...
 
     async def call(self, settlement: Settlement) -> SettleResult:
-        """A running handler wants something settled now."""
+        """Settle something for a running handler now."""
         ...
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
-        """A handler wants an errand of :mod:`ramet.engine.context.supervisor_calls` run."""
+        """Run an errand of :mod:`ramet.engine.context.supervisor_calls` for a handler."""
         ...
 
     def lost(self, claims: Sequence[ClaimId], *, alone: bool, how: str | None = None) -> None:
-        """The process that ran these is gone. ``alone``: it ran nothing else. ``how``: it ended, in words."""
+        """Report that the process that ran these is gone. ``alone``: it ran nothing else. ``how``: it ended, in
+        words.
+        """
         ...
 
     def hand_back(self, claims: Sequence[ClaimId]) -> None:
-        """These were not begun, or could not end through no fault of theirs: they keep their attempt."""
+        """Hand back tasks that were not begun, or could not end through no fault of theirs: they keep their attempt."""
         ...
 
     def started(self, claims: Sequence[ClaimId]) -> None:
-        """The handlers of these claims are called; only said where the app has functions for that event."""
+        """Report that the handlers of these claims are called; only where the app has functions for that event."""
         ...
 
     def stopped(self, claims: Sequence[ClaimId]) -> None:
-        """The handlers of these lost claims run no more."""
+        """Report that the handlers of these lost claims run no more."""
         ...
 
     def broken(self, error: RuntimeError) -> None:
@@ -59,11 +63,11 @@ class Supervisor(Protocol):
         ...
 
     def work(self, claim: ClaimId) -> Work | None:
-        """What a claim in hand is about; None when it is not in hand."""
+        """Return the work of a held claim; None when it is not held."""
         ...
 
     def unsettled(self) -> list[ClaimId]:
-        """The claims in hand whose outcome is not known."""
+        """Return the held claims whose outcome is not known."""
         ...
 
 

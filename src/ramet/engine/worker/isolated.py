@@ -28,23 +28,23 @@ from ramet.store.requests import Settlement
 log = own_logger("ramet.worker")
 
 GRACE_SECONDS = 1.0
-"""How long a handler may take to end after its limit, or after it was cancelled, before its process is killed."""
+"""Seconds that a handler may take to end after its limit, or after it was cancelled, before its process is killed."""
 SILENT_SECONDS = 10.0
 """A process that was given a call, has not begun it and does not answer for so long is killed."""
 IDLE_SECONDS = 60.0
-"""How long a process waits for something to run before it is ended."""
+"""Seconds for which a process waits for something to run before it is ended."""
 RESTART_SECONDS = 1.0
 PROBATION_MIN = 2
 PROBATION_SHARE = 4
 
 
 def largest_isolated_batch(registry: Registry, *, process: bool) -> int:
-    """The largest batch of the kinds that run in processes of their own, or of those that do not."""
+    """Return the largest batch of the kinds that run in processes of their own, or of those that do not."""
     return max((kind.how.batch for kind in registry.kinds if kind.how.process == process), default=1)
 
 
 class _Lane:
-    """Calls of one sort, of which so many may run at once."""
+    """Calls of one sort, of which a bounded number may run at once."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -53,14 +53,14 @@ class _Lane:
 
 
 class _IsolatedCall:
-    """What one process runs at a time."""
+    """Call that one process runs at a time."""
 
     def __init__(self, lane: _Lane, works: Sequence[Work]) -> None:
         self.lane = lane
         self.works = {(work.seq, work.fence): work for work in works}
         self.left = set(self.works)
         self.cancelled: dict[ClaimId, float] = {}
-        """When each of its claims was told to stop."""
+        """Moments at which its claims were cancelled, by claim."""
 
 
 class IsolatedPool:
@@ -186,13 +186,13 @@ class IsolatedPool:
         await asyncio.gather(*(_retire(child) for child in children))
 
     def look(self, now: float) -> None:
-        """End what does not end by itself, and processes that nobody needs."""
+        """End what does not end by itself, and processes that are no longer needed."""
         for child, call in list(self._calls.items()):
             child.look()
             running = child.running()
-            told = {claim for claim, at in call.cancelled.items() if now > at + GRACE_SECONDS}
+            overstaying = {claim for claim, at in call.cancelled.items() if now > at + GRACE_SECONDS}
             if (
-                call.left <= told
+                call.left <= overstaying
                 or self._is_stalled(child, running, now)
                 or overdue(self._attached_supervisor, self._registry, running, now, GRACE_SECONDS)
             ):
@@ -232,7 +232,7 @@ class IsolatedPool:
         child.run([call.works[claim] for claim in sorted(call.left)])
 
     async def _start(self, call: _IsolatedCall) -> None:
-        """A process for this call; it may be cancelled or handed back until there is one."""
+        """Start a process for this call; it may be cancelled or handed back until there is one."""
         while True:
             child = ChildProcess(self._plan, self, self._shape)
             if not await try_to_start(child, self._attached_supervisor.broken):
@@ -247,7 +247,7 @@ class IsolatedPool:
             self._free(child, call)
 
     def _free(self, child: ChildProcess | None, call: _IsolatedCall) -> None:
-        """A call is over; its process, where it is still there, waits for another one."""
+        """Free the process of a call that is over; where it is still there, it waits for another one."""
         call.lane.taken -= 1
         if child is not None:
             self._idle.append((child, self._clock.monotonic()))
@@ -313,7 +313,7 @@ class IsolatedPool:
             stopped=stopped,
             crashed=crashed,
             alone=len(call.works) == 1,
-            told=ChildExit(child.how, child.where),
+            known=ChildExit(child.how, child.where),
         )
         child.forget()
         self._free(None, call)

@@ -61,7 +61,7 @@ async def restarted(name: str, loop: Loop, clock: Clock) -> Any:
     """Run a loop of a worker, and begin it again when it fails: one task, resource or row must not end all others.
 
     Raises:
-        StoreError: the database failed in a way that waiting does not mend.
+        StoreError: the database failed in a way that waiting does not repair.
     """
     while True:
         try:
@@ -145,7 +145,7 @@ schedule_log = own_logger("ramet.schedule")
 
 PAUSE_SECONDS_MIN = 0.05
 SETTINGS_SECONDS_MAX = 20.0
-"""However seldom maintenance is to look, what somebody set is acted on after so long."""
+"""Most seconds between two readings of the settings, however seldom maintenance runs."""
 
 
 async def keep_schedules(
@@ -157,11 +157,11 @@ async def keep_schedules(
     wanted: Iterable[ScheduleDeclaration],
     limits: Limits,
 ) -> None:
-    """Store what the app declares, then see to every schedule's slots, and to the settings. Runs until cancelled.
+    """Store what the app declares, then run every schedule's slots, and follow the settings. Runs until cancelled.
 
     Args:
         store, clock, client, wanted: of the worker, and what its app declares.
-        seconds: how often to look for schedules that somebody else made; a known slot is met on time.
+        seconds: how often to look for schedules that other programs made; a known slot is met on time.
         limits: the app's, for lineages whose schedule names none.
     """
     left = list(wanted)
@@ -198,7 +198,7 @@ async def tick(store: Store, seconds: float, limits: Limits, live: LiveSettings 
 
 
 def _plan(schedule: Schedule, now: float, limits: Limits, live: LiveSettings) -> SlotPlan | None:
-    """What to do about one schedule. One that cannot be read any more must not keep the others from their slots."""
+    """Plan one schedule. One that cannot be read any more must not keep the others from their slots."""
     try:
         found = plan(schedule, now)
         if found is None:
@@ -256,7 +256,7 @@ def _declared(app: App) -> DeclaredLimits:
 
 
 def serving(name: str, kinds: Sequence[str], queues: Sequence[str], concurrency: int) -> WorkerStatus:
-    """What a worker of this process says about itself."""
+    """Return the description of a worker of this process."""
     return WorkerStatus(name, socket.gethostname()[:200], os.getpid(), tuple(kinds), tuple(queues), concurrency)
 
 
@@ -265,14 +265,14 @@ async def report_presence(store: Store, clock: Clock, worker: WorkerStatus, app:
 
     What the app declares is stored again when it changed: limits of its lineages may follow settings.
     """
-    told = _declared(app)
+    declared = _declared(app)
     try:
         while True:
             try:
                 await store.see_worker(worker)
-                if (found := _declared(app)) != told:
+                if (found := _declared(app)) != declared:
                     await store.declare(found)
-                    told = found
+                    declared = found
             except StoreError as error:
                 log.debug("could not say what this worker serves: %s", error)
             await clock.sleep(SEEN_SECONDS)

@@ -1,4 +1,4 @@
-"""How often a supervisor looks for cyclic garbage.
+"""Garbage collections that a supervisor leaves out, since it makes few cycles.
 
 It makes thousands of small values for every batch and gives them all up again without a cycle among them: collecting as
 often as Python does by default finds nothing and costs a tenth of all its processor time.
@@ -39,7 +39,7 @@ class _GcTuning:
     def __call__(self) -> Iterator[None]:
         if not self._running:
             self._found = first, second, third = gc.get_threshold()
-            if 0 < first < ALLOCATIONS:  # 0: whoever runs this has switched collecting off.
+            if 0 < first < ALLOCATIONS:  # 0: the program that runs this has switched collecting off.
                 gc.set_threshold(ALLOCATIONS, second, third)
         self._running += 1
         try:
@@ -58,13 +58,15 @@ log = own_logger("ramet.worker")
 
 WATCH_SECONDS = 0.25
 GRACE_SECONDS = 5.0
-"""How long a handler may take to end after it was cancelled, before its process is replaced."""
+"""Seconds that a handler may take to end after it was cancelled, before its process is replaced."""
 LINGER_SECONDS = 10.0
-"""How long its neighbours may take to finish before their process is killed."""
+"""Seconds that its neighbours may take to finish before their process is killed."""
 ANSWER_SECONDS = 1.0
 """A process that does not answer for so long is taken to be blocked by one of its handlers."""
 SILENT_SECONDS = 10.0
-"""A process that was given tasks, runs none and does not answer for so long stands still: another takes its place."""
+"""Seconds after which a process that was given tasks, runs none and does not answer counts as hung: another takes its
+place.
+"""
 RESTART_SECONDS_MAX = 30.0
 HEALTHY_SECONDS = 300.0
 """A handler process that lived so long did not die of its start: the next one may begin at once."""
@@ -93,7 +95,7 @@ class Pool:
         self._leaving: dict[ChildProcess, set[ClaimId]] = {}
         """Processes that are being replaced, with the claims that they were given."""
         self._cancelled: dict[ClaimId, tuple[ChildProcess, float]] = {}
-        """Where a handler was told to stop, and when."""
+        """Claims whose handlers were cancelled, and the moments."""
         self._waiting: list[Work] = []
         """Claimed while there was no process to take them."""
         self._alone = IsolatedPool(plan, registry, self._clock, self._rng, concurrency=concurrency, processes=processes)
@@ -111,7 +113,7 @@ class Pool:
 
     @property
     def deaths(self) -> int:
-        """How often the main child died without having lived for long."""
+        """Number of times that the main child died without having lived for long."""
         return self._deaths
 
     @property
@@ -207,14 +209,14 @@ class Pool:
 
     def died(self, child: ChildProcess, why: str) -> None:
         if child is not self._main:
-            return  # One that is leaving is looked after by whoever replaces it.
+            return  # One that is leaving is looked after by the code that replaces it.
         now = self._clock.monotonic()
         self._deaths = self._deaths + 1 if now - self._died_at < HEALTHY_SECONDS else 1
         self._died_at = now
         log.error("%s while running %d tasks; starting another", why, len(child.running()))
         given = self._given_to_main()
         self._main = None
-        # They go back rather than wait for the next process: nobody knows how long that takes.
+        # They go back rather than wait for the next process: it may take long.
         self._attached_supervisor.hand_back(self._conclude(child, given, crashed=True))
         self._renew(self._pause_seconds())
 
@@ -249,10 +251,10 @@ class Pool:
     def _stuck(self, child: ChildProcess, now: float) -> set[ClaimId]:
         """Claims whose handlers should have ended a while ago."""
         running = child.running()
-        told = {claim for claim, (where, at) in self._cancelled.items() if where is child and now > at + GRACE_SECONDS}
-        if told:
-            told &= {(run.seq, run.fence) for run in running}
-        return told | overdue(self._attached_supervisor, self._registry, running, now, GRACE_SECONDS)
+        known = {claim for claim, (where, at) in self._cancelled.items() if where is child and now > at + GRACE_SECONDS}
+        if known:
+            known &= {(run.seq, run.fence) for run in running}
+        return known | overdue(self._attached_supervisor, self._registry, running, now, GRACE_SECONDS)
 
     # --- replacing the main child
 
@@ -293,7 +295,7 @@ class Pool:
             child.run(waiting)
 
     def _given_to_main(self) -> set[ClaimId]:
-        """The claims in hand that the main child was given."""
+        """Return the held claims that the main child was given."""
         elsewhere = {(work.seq, work.fence) for work in self._waiting} | self._alone.claims
         return set(self._attached_supervisor.unsettled()).difference(elsewhere, *self._leaving.values())
 
@@ -328,7 +330,7 @@ class Pool:
         return {(run.seq, run.fence) for run in running}.difference(late, self._cancelled)
 
     def _move(self, claims: Iterable[ClaimId]) -> None:
-        """What one process had not begun is another's."""
+        """Move what one process had not begun to another."""
         works = [
             work
             for work in map(
@@ -356,7 +358,7 @@ class Pool:
             late=late,
             stopped=stopped,
             crashed=crashed,
-            told=ChildExit(child.how, child.where),
+            known=ChildExit(child.how, child.where),
         )
         child.forget()
         return left

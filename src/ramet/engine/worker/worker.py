@@ -60,7 +60,7 @@ class SettleRate:
         now = self._clock.monotonic()
         elapsed = now - self._since
         if now > taken_at:
-            # At least so many were done in that time: known at once, however short it was.
+            # At least this number were done in that time: known at once, however short it was.
             self._per_second = max(self._per_second, count / (now - taken_at))
         if elapsed >= MEASURE_SECONDS:
             measured = self._count / elapsed
@@ -73,7 +73,7 @@ class SettleRate:
         self._per_second, self._count, self._since = 0.0, 0, self._clock.monotonic()
 
     def wanted(self, held: int) -> int:
-        """How many to claim now; 0 when it is better to wait for more room."""
+        """Return how many to claim now; 0 when it is better to wait for more room."""
         target = min(HELD_MAX, self._concurrency + int(self._per_second * AHEAD_SECONDS))
         room = target - held
         batch = max(1, min(target // 2, int(self._per_second * BATCH_SECONDS)))
@@ -104,16 +104,16 @@ class BatchPrefetch:
 
     @property
     def held(self) -> int:
-        """Claims in hand of these kinds."""
+        """Held claims of these kinds."""
         return sum(lane.held for lane in self._lanes.values())
 
     def wanted(self) -> list[tuple[Sequence[str], int]]:
-        """Which kinds to claim now, and how many of each."""
+        """Return which kinds to claim now, and how many of each."""
         wants = (((kind,), lane.pace.wanted(lane.held)) for kind, lane in self._lanes.items())
         return [(kinds, count) for kinds, count in wants if count]
 
     def took(self, works: Iterable[Work]) -> None:
-        """These are in hand."""
+        """Add held claims."""
         if self._lanes:
             for work in works:
                 if work.kind in self._lanes:
@@ -125,7 +125,7 @@ class BatchPrefetch:
             lane.pace.stalled()
 
     def left(self, works: Iterable[Work]) -> int:
-        """These are in hand no more; returns how many of them were of these kinds."""
+        """Drop claims that are no longer held; return how many of them were of these kinds."""
         count = 0
         if self._lanes:
             for work in works:
@@ -160,9 +160,11 @@ log = own_logger("ramet.worker")
 
 POLL_SECONDS = 1.0
 SET_ASIDE_MAX = 1_000
-"""So many claims that wait for a probation child do not keep the worker from claiming others."""
+"""Most claims that wait for a probation child without keeping the worker from claiming others."""
 END_SECONDS_MAX = 10.0
-"""So long a worker that ends waits for each of the database's last answers: one that is away must not keep it."""
+"""Seconds for which a worker that ends waits for each of the database's last answers: one that cannot be reached must
+not keep it.
+"""
 
 
 class Worker:
@@ -244,10 +246,10 @@ class Worker:
     # --- the supervisor's life
 
     async def run(self) -> None:
-        """Work until drained or stopped, or until there is nothing left where that was asked for.
+        """Work until drained or stopped, or, where that was asked for, until nothing is left.
 
         Raises:
-            StoreError: the database failed in a way that waiting does not mend.
+            StoreError: the database failed in a way that waiting does not repair.
             RuntimeError: the handlers' process cannot load the app (any more), or the app's lifespan cannot open.
         """
         await self._client.settings.refresh(0.0)
@@ -307,7 +309,7 @@ class Worker:
     async def _finish(self, others: Sequence[asyncio.Task[Any]]) -> None:
         """After the last claim: give back what did not begin, wait for what runs."""
         if self._draining.is_set():
-            # Not longer than until the second signal: a process that stands still never says what it did not begin.
+            # Not longer than until the second signal: a process that hangs never says what it did not begin.
             unstarted = await unless_ended(others, self._handlers.drain())
             if unstarted is None:
                 return
@@ -386,7 +388,7 @@ class Worker:
             self._resting.cancel()
 
     def _claim_plan(self) -> list[tuple[Sequence[str], int]]:
-        """Which kinds to claim now, and how many tasks of them."""
+        """Return which kinds to claim now, and how many tasks of them."""
         beside = self._lanes.held + min(self._handlers.set_aside, SET_ASIDE_MAX)
         if self._run.spent:
             return []
@@ -454,7 +456,7 @@ class Worker:
         self._arrived.set()
 
     async def call(self, settlement: Settlement) -> SettleResult:
-        """A running handler wants a checkpoint, progress or a spawn committed now."""
+        """Commit a checkpoint, progress or a spawn of a running handler now."""
         if not self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic()):
             return SettleResult(settlement.seq, None, "stale")
         settled = await self._calls.call(settlement)
@@ -464,8 +466,9 @@ class Worker:
         return settled
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
-        """A handler wants something of the database beside its settlements (see
-        :mod:`ramet.engine.context.supervisor_calls`)."""
+        """Answer a handler's request to the database beside its settlements (see
+        :mod:`ramet.engine.context.supervisor_calls`).
+        """
         if errand in RUN_ERRANDS:
             return await self._run.answer(errand, *arguments)
         return await self._calls.ask(self._tuning.lease_seconds(), errand, *arguments)
@@ -492,7 +495,7 @@ class Worker:
         asyncio.get_running_loop().call_soon(self._note_settled, batch, answers)
 
     def _note_settled(self, batch: Sequence[Settlement], answers: Sequence[SettleResult]) -> None:
-        """Let go of what was settled. The loop that calls this tells nobody of an error: it ends this worker."""
+        """Let go of what was settled. The loop that calls this reports no error: it ends this worker."""
         try:
             self._settled(batch, answers)
         except Exception as error:
@@ -518,7 +521,7 @@ class Worker:
         return {work.kind for work in self._works.values()}
 
     def _let_go(self, claims: Sequence[tuple[int, int]]) -> int:
-        """These are in hand no more; returns how many of them were of batch kinds."""
+        """Drop claims that are no longer held; return how many of them were of batch kinds."""
         gone = [self._works.pop(seq, None) for seq in self._claims.drop(claims)]
         beside = self._lanes.left(work for work in gone if work is not None)
         self._room.set()
@@ -541,7 +544,7 @@ class Worker:
         )
 
     def _give_up(self, seqs: frozenset[int]) -> None:
-        """These claims are not this worker's any more."""
+        """Give up claims that are not this worker's any more."""
         claims = self._claims.pairs(sorted(seqs))
         self._let_go(claims)
         self._handlers.cancel(claims)
@@ -549,32 +552,32 @@ class Worker:
     # --- what the place where handlers run tells and asks
 
     def work(self, claim: ClaimId) -> Work | None:
-        """What a claim in hand is about; None when it is not in hand."""
+        """Return the work of a held claim; None when it is not held."""
         work = self._works.get(claim[0])
         return work if work is not None and work.fence == claim[1] else None
 
     def unsettled(self) -> list[ClaimId]:
-        """The claims in hand whose outcome is not known."""
+        """Return the held claims whose outcome is not known."""
         settling = {(item.seq, item.fence) for item in self._outcomes}
         return [claim for claim in self._claims.pairs() if claim not in settling]
 
     def lost(self, claims: Sequence[ClaimId], *, alone: bool, how: str | None = None) -> None:
-        """The process that ran these is gone."""
+        """Handle the loss of the process that ran these."""
         event = ev.LeaseExpired(alone=alone, worker_dead=True, error=how)
         self._queue_outcomes([Settlement(seq, fence, event) for seq, fence in claims if self._claims.holds(seq, fence)])
 
     def hand_back(self, claims: Sequence[ClaimId]) -> None:
-        """These go back with their attempts."""
+        """Hand these back with their attempts."""
         held = [(seq, fence) for seq, fence in claims if self._claims.holds(seq, fence)]
         self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in held])
 
     def started(self, claims: Sequence[ClaimId]) -> None:
-        """The handlers of these claims are called."""
+        """Report that the handlers of these claims are called."""
         works = [work for claim in claims if (work := self.work(claim)) is not None]
         self._app.registry.listeners.started(works)
 
     def stopped(self, claims: Sequence[ClaimId]) -> None:
-        """The handlers of these claims run no more, or waited for a slot for too long: what they held goes back.
+        """Release what these claims held: their handlers run no more, or waited for a slot for too long.
 
         Where the task was ended from outside that is refused, and frees the slot that was held on for it (DESIGN §4).
         """

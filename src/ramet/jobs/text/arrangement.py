@@ -136,12 +136,13 @@ _DAYS = (
     r"(?:\d|one|two|three|four)(?:\s?\(\d\))?\s?(?:\+|(?:-|\u2013|to|or)\s?(?:\d|two|three|four|five"
     r"|more))?\s?(?:full |or more )?days?"
 )
-_FULL_WEEK = r"(?:5|five)(?:\s?\(5\))? days"
+_FULL_WEEK = r"(?<![\d\u2013-])(?:5|five)(?:\s?\(5\))? days"
 _IN_OFFICE = (
     r"(?:in|at|from|on|working)?[- ]?(?:the |our |an |one of our |your )?(?:\w+ ){0,2}?(?:offices?|on-?site"
     r"|in[- ]person|hq)"
 )
 _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
+    ("phrase", Arrangement.HYBRID, r"\bhybrid, (?:on-?site|in[- ]office),?(?: and| or|/) (?:virtual|remote)\b"),
     ("position", Arrangement.ONSITE, rf"{_POSITION} (?:is|will be|requires|must be)"
      r"(?:(?!remote|hybrid)[^.\n]){0,40}?\b(?:on-?site\b|in[- ]office\b|in[- ]person\b)(?![^.\n]{0,20}\bhybrid)"),
     ("position", Arrangement.ONSITE, rf"{_FULL_WEEK}[^.\n]{{0,20}}\b(?:office|on-?site|in[- ]person)|(?:office"
@@ -154,7 +155,8 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      r"(?! (?:professional|cloud|profile|skill|sales|infra|data|search|threat|app|monet))"),
     ("position", Arrangement.HYBRID, rf"\b{_DAYS}[^.\n]{{0,30}}?(?:per|a|each|/"
      rf"|every)\s?week[^.\n]{{0,30}}?{_IN_OFFICE}\b|\b{_DAYS} {_IN_OFFICE}"
-     rf"|{_IN_OFFICE}[^.\n]{{0,40}}?\b{_DAYS} (?:per|a|each|/|every|out of)\s?(?:the )?week"),
+     rf"|{_IN_OFFICE}[^.\n]{{0,40}}?\b{_DAYS} (?:(?:per|a|each|/|every|out of)\s?(?:the )?week|weekly)"
+     r"|\boffice for (?:two|three|four|[2-4]) (?:anchor |fixed )?days\b"),
     ("position", Arrangement.HYBRID, r"\b(?:\d|one|two|three|four)(?:\s?(?:-|\u2013|to|or)\s?(?:\d|two|three"
      r"|four))? (?:remote|office"
      r"|home|on-?site|in[- ]office)(?: work(?:ing)?)? days?\b|\bup to \d\d ?% (?:of )?(?:from home|remote)"
@@ -236,7 +238,8 @@ _NOT_SO = re.compile(
 )
 _SOME_DAYS = re.compile(
     r"\b(?:[1-4]|one|two|three|four)(?: ?[-\u2013] ?[2-4])?(?:x| ?times?| ?days?)(?: ?(?:per|a|/|each) ?week)?"
-    r"(?: (?:in|at|from)(?: the| our)?)? (?:on-?\s?site|office|in[- ]office|home|remote)",
+    r"(?: (?:in|at|from)(?: the| our)?)? (?:on-?\s?site|office|in[- ]office|home|remote)"
+    r"|\bt[\u00e9e]l[\u00e9e]travail (?:fr[\u00e9e]quent|ponctuel|partiel|occasionnel|[1-4]\s?j)",
     re.IGNORECASE,
 )
 """In a place or a title: ``Lisbon (1x per week onsite)``, ``London, 2 days office``."""

@@ -76,7 +76,7 @@ _WORDS: tuple[tuple[Seniority, str], ...] = (
         Seniority.LEAD,
         r"(?:team|tech|technical|engineering|practice|group|squad|chapter)[- ]?lead(?:er)?|lead(?! gen|s\b|ership)"
         r"|head of|head(?=[,)-])|practice head"
-        r"|senior manager|sr\.? manager|director|vice president|s?vp|chief \w+ officer|c[tio]o|teamleiter|leiter"
+        r"|head$|senior manager|sr\.? manager|director|vice president|s?vp|chief \w+ officer|c[tio]o|teamleiter|leiter"
         r"|leitung|l[ií]der|responsable|jefe"
         r"|tech lead",
     ),
@@ -156,7 +156,8 @@ _SENTENCE = re.compile(
     r"\b(?:seeking|looking for|hiring|in our|as (?:our|the)(?: next| new)?|(?:need|for|are|as) an?) (?:an? |our |the "
     r"|(?:exceptional|talented|skilled|highly skilled|passionate|experienced|motivated|highly motivated|dynamic|driven"
     rf"|seasoned|dedicated|hands-on|strategic|curious)(?:,? and |, | ))*{_LEVEL}(?:\s?[/|]\s?\w+)? (?:or \S+ )?"
-    r"(?:[\w/+-]+ ){0,3}(?:engineer|developer|architect|scientist|analyst|designer|consultant|administrator"
+    r"(?:[\w/+-]+ ){0,3}(?:sdet|swe|tester|writer|recruiter|accountant|planner|officer|coordinator"
+    r"|engineer|developer|architect|scientist|analyst|designer|consultant|administrator"
     r"|programmer|specialist|manager)"
 )
 _POSITION = re.compile(
@@ -173,10 +174,12 @@ _BEGINNERS = re.compile(
 """True if applicants need no experience."""
 _BEGINNING = 300
 """Characters of a text in which it repeats its title."""
+_MANAGER = re.compile(r"\bmanager\b", re.IGNORECASE)
 _SMALL = r"(?:of|an?|the|our|for|to|with|and|in|team|who|is|as)\b"
 _LEVEL_BEFORE = re.compile(
     rf"(?:^|[\s:*#(]){_LEVEL}\)?\s(?:(?!{_LEVEL[9:-1]}|{_SMALL})[\w/&-]+[ ,]{{1,2}}|- |\u2013 ){{0,3}}$"
 )
+_LEVEL_AT_A_BEGINNING = re.compile(rf"(?:^|[\n.!?:]\s{{0,2}}){_LEVEL}\s$")
 _GRADE_BEHIND = re.compile(r" (?P<word>i{2,3}|iv|v)(?![\w/])")
 _OF_GRADES = {"ii": "MID", "iii": "SENIOR", "iv": "SENIOR", "v": "SENIOR"}
 """A grade behind the title as the text repeats it: ``Controls Specialist II``."""
@@ -219,6 +222,8 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
                 continue
             if (word == "manager" and not _leads_people(title, text)) or (word == "i" and _GRADED.search(title)):
                 continue
+            if level is Seniority.SENIOR and _MANAGER.search(title) and _leads_people(title, text):
+                return Seniority.LEAD, "manager"
             if word == "fellow" and "fellowship" in text:
                 continue
             if word == "associate" and (years_min or 0) >= _EXPERIENCED_YEARS:
@@ -270,6 +275,9 @@ def _repeated(title: str, text: str) -> tuple[Seniority, str] | None:
             return _OF_TEXT[before["word"].replace(" ", "-")], before["word"]
     place = text.find(words)
     while place >= 0:
+        begun = _LEVEL_AT_A_BEGINNING.search(text[max(0, place - 30) : place])
+        if begun is not None and not _PLURAL.match(text, place + len(words)):
+            return _OF_TEXT[begun["word"].replace(" ", "-")], begun["word"]
         grade = _GRADE_BEHIND.match(text, place + len(words))
         if grade is not None:
             return Seniority[_OF_GRADES[grade["word"]]], grade["word"]
@@ -364,7 +372,8 @@ def _tells_elsewhere() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 _TELLS = re.compile(
-    r"experien|expertise|exp\b|background|track record|as an?\b|in an?\b|hands[- ]on|working|building|developing"
+    r"experien|expertise|exp\b|background|track record|as an?\b|in an?\b"
+    r"|in (?:similar|comparable|related|relevant)\b|hands[- ]on|working|building|developing"
     r"|writing|designing|leading"
     r"|managing|shipping|programming|engineering|coding|professional|industry|of (?:\w+ ){0,4}(?:development"
     r"|software)|berufserfahrung|erfahrung"
@@ -417,6 +426,8 @@ _ALTERNATIVE = re.compile(
 )
 """Before years that are asked of those who have another degree, or none."""
 _PREFERRED = re.compile(r"prefer|ideally|nice to have|a plus|bonus|desir|von vorteil|deseable|desejável", re.IGNORECASE)
+_ASIDE = re.compile(r"(?<=\w) \([^()]*\)")
+"""What a demand has in brackets: ``5+ years in sales roles (retail preferred)``."""
 _PREFERRED_BEHIND = re.compile(
     r"[^,]{0,60}, ?(?:is |are |strongly |highly )*(?:preferred|desired|a plus)", re.IGNORECASE
 )
@@ -450,16 +461,14 @@ def years_of(sections: list[Section]) -> tuple[int | None, int | None]:
     for parts in ((Part.REQUIRED,), (Part.OTHER, Part.DUTIES), (Part.ABOUT, Part.OFFERED)):
         found = _demands(joined(sections, *parts))
         if found:
+            found += _fields(joined(sections, Part.OTHER, Part.OFFERED))
             return max(found, key=lambda years: years[0])
     return None, None
 
 
 def _demands(text: str) -> list[tuple[int, int | None]]:
     """Every demand, in order: (least, most)."""
-    demands: list[tuple[int, int | None]] = []
-    for field in _LABELLED.finditer(text):
-        if _LABEL_BEFORE.search(text[max(0, field.start() - 30) : field.start()]):
-            demands.append(_bounds(int(field["low"]), int(field["high"] or 0)))
+    demands = _fields(text)
     for match in _spoken_in(text):
         before = text[max(0, match.start() - _AROUND) : match.start()].rpartition("\n")[2]
         after = text[match.end() : match.end() + _AROUND].partition("\n")[0]
@@ -472,6 +481,15 @@ def _demands(text: str) -> list[tuple[int, int | None]]:
     return [demand for demand in demands if demand[0] <= YEARS_MAX]
 
 
+def _fields(text: str) -> list[tuple[int, int | None]]:
+    """Every demand that is a field of the text: ``Years of experience: 6+``."""
+    return [
+        _bounds(int(field["low"]), int(field["high"] or 0))
+        for field in _LABELLED.finditer(text)
+        if int(field["low"]) <= YEARS_MAX and _LABEL_BEFORE.search(text[max(0, field.start() - 30) : field.start()])
+    ]
+
+
 def _bounds(low: int, high: int) -> tuple[int, int | None]:
     return low, high if low < high <= YEARS_MAX else None
 
@@ -481,7 +499,8 @@ def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
         return False
     clause = _SENTENCE_BREAK.split(after, 1)[0]
     sentence = _SENTENCE_BREAK.split(before)[-1]
-    if _PREFERRED.search(sentence[-50:]) or _PREFERRED.search(clause.partition(",")[0][:80]):
+    wish = _ASIDE.sub(" ", clause)
+    if _PREFERRED.search(sentence[-50:]) or _PREFERRED.search(wish.partition(",")[0][:80]):
         return False
     if _PREFERRED_BEHIND.match(clause):
         return False

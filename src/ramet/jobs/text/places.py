@@ -93,12 +93,19 @@ def places_of(text: str, country: str | None = None) -> tuple[Place, ...]:
     )
     found: dict[Place, None] = {}
     for part in _BETWEEN_PLACES.split(text):
-        place = _place(part, hint)
-        if place is not None:
-            found[place] = None
+        found.update(dict.fromkeys(_nations(part) or filter(None, [_place(part, hint)])))
         if len(found) >= PLACES_MAX:
             break
     return _with_their_country(tuple(found)) if "/" in text and ";" not in text else tuple(found)
+
+
+def _nations(part: str) -> list[Place]:
+    """Return the countries of a part that names nothing else, two at least: ``Spain, Portugal, Poland``."""
+    keys = [key for piece in _pieces(part) if (key := _key(piece)) not in _AREAS]
+    if any(key not in _COUNTRIES or key in _REGIONS or key in _CITIES or len(key) < 4 for key in keys):
+        return []
+    codes = dict.fromkeys(_COUNTRIES[key].country for key in keys)
+    return [place for code in codes if (place := _nation(code)) is not None] if len(codes) > 1 else []
 
 
 def _with_their_country(places: tuple[Place, ...]) -> tuple[Place, ...]:

@@ -249,7 +249,7 @@ _WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
 _SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
 _MONTHLY_FROM = 3
 """Units of a dollar from which on pay is told by the month where no period is named."""
-_ROUNDED = 0.03
+_ROUNDED = 0.05
 """How far an amount may be off that was made of another and rounded."""
 _TABLE = 600
 """Characters between the ranges of one table, a range for each place or level."""
@@ -279,6 +279,8 @@ class _Offer:
     """Whether words around it say that it is pay."""
     at: int
     """Where in the text it stands."""
+    times: float
+    """How often a year it is paid as it is written."""
 
 
 def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay | None = None) -> Salary | None:
@@ -344,7 +346,7 @@ def _is_a_year(low: float, high: float, code: str) -> bool:
 
 def _widest(offers: list[_Offer]) -> Salary | None:
     ranges = [offer for offer in offers if offer.high is not None] or offers
-    ranges = [offer for place, offer in enumerate(ranges) if not any(_is_again(offer, one) for one in ranges[:place])]
+    ranges = [offer for offer in ranges if not any(_is_again(offer, one) for one in ranges)]
     said = [offer for offer in ranges if offer.said]
     ranges = [offer for offer in ranges if not said or any(_belongs(offer, other) for other in said)]
     if not ranges:
@@ -359,10 +361,13 @@ def _widest(offers: list[_Offer]) -> Salary | None:
 
 
 def _is_again(one: _Offer, before: _Offer) -> bool:
-    """Whether a range is one before it in another period, rounded: ``$120k - $190k ($58 - $91 an hour)``."""
-    if one.high is None or before.high is None or not 0 < one.at - before.at < _AROUND:
+    """Whether pay is what stands beside it for a longer period, rounded: ``$120k - $190k ($58 - $91 an hour)``."""
+    if (one.high is None) != (before.high is None) or not 0 < abs(one.at - before.at) < _AROUND:
         return False
-    return abs(one.low - before.low) < _ROUNDED * before.low and abs(one.high - before.high) < _ROUNDED * before.high
+    if one.times < before.times or (one.times == before.times and one.at < before.at):
+        return False
+    ends = ((one.low, before.low), (one.high or one.low, before.high or before.low))
+    return all(abs(end - other) < _ROUNDED * other for end, other in ends)
 
 
 def _belongs(one: _Offer, other: _Offer) -> bool:
@@ -424,7 +429,8 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     period = _period_of(money, before)
     if sign is None and not (money["high"] is not None or is_field or _scale(money["low"]) > 1e3):
         return None
-    said = is_field or bool(period and money["high"]) or _is_a_line(text, money)
+    is_a_line = _is_a_line(text, money)
+    said = is_field or is_a_line or bool(period and money["high"])
     said = said or _salary_words().search(before) is not None
     if sign is None and not said:
         return None
@@ -449,11 +455,11 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     if (high is not None and high < low) or not _is_a_year(low, high or low, currency):
         return None
     worth = _CURRENCIES[currency].worth
-    if not is_field and _is_other(before, may_be_perk=high is None or low < _NO_PERK_FROM * worth):
+    if not (is_field or is_a_line) and _is_other(before, may_be_perk=high is None or low < _NO_PERK_FROM * worth):
         return None
     after = text[money.end() : money.end() + 2 * _AROUND]
     side = 0 if high is not None else _side(before, after, has_plus=bool(money["plus"]) and not has_more)
-    return _Offer(low, high, side, currency, said, money.start())
+    return _Offer(low, high, side, currency, said, money.start(), factor)
 
 
 def _is_a_line(text: str, money: re.Match[str]) -> bool:

@@ -69,7 +69,7 @@ _KINDS: tuple[tuple[Part, str], ...] = (
     (
         Part.DUTIES,
         r"responsibilit|what you(?:'?ll| will)? (?:do|be|work|own|build)|you'?ll (?:do|be|work)|the role\b"
-        r"|about (?:the|this) (?:role|job|team"
+        r"|about (?:(?:the|this|your) )?(?:role|job|team"
         r"|position|opportunity|department)|your (?:role|impact|mission|opportunity|work|day)|job (?:description"
         r"|summary|overview|purpose)"
         r"|(?:role|position) (?:description|summary|overview|purpose)|day[- ]to[- ]day|overview|duties|tasks"
@@ -121,6 +121,8 @@ _ENDS_OF_DEMANDS = frozenset("experience knowledge skills".split())
 """A line of a list that lost its mark: ``Public company finance experience`` is a demand, not about the company."""
 _ASIDE = re.compile(r"\s*\([^()]*\)\s*$")
 """What a heading has in brackets at its end: ``What will help you (nice to have)``."""
+_ENDED = re.compile(r"(?:das|diese|deine?|ihre?|was|wir|wer)\b[^.]{0,40}\.$", re.IGNORECASE)
+"""A German heading with a full stop: ``Das bringst du mit.``"""
 _TOKENS = re.compile(r"[^\W\d_]+")
 _SENTENCES = re.compile(r"[a-z)][.!?][A-Z]")
 """Two sentences without a space between them: a part of a text that lost its line breaks."""
@@ -191,7 +193,8 @@ def _heading(line: str) -> Part | None:
     if line.startswith(("#", "**", "__")):
         line = line.strip("#*_ ")
     head, colon, rest = line[:_HEADING_CHARACTERS_MAX].partition(":")
-    if not head or (not colon and (len(line) > _HEADING_CHARACTERS_MAX or line.rstrip()[-1:] in ".,;")):
+    is_ended = line.rstrip()[-1:] in ".,;" and _ENDED.match(line) is None
+    if not head or (not colon and (len(line) > _HEADING_CHARACTERS_MAX or is_ended)):
         return None
     # What is said in a list is no heading, unless nothing follows it.
     if line[0] in "-*•·●\u20130123456789" and (not colon or rest.strip() or line[0].isdigit()):
@@ -205,7 +208,8 @@ def _heading(line: str) -> Part | None:
         part, start = _named_part(head)
         if part is not None and (not rest.strip() or start < 20):
             return None if part in _NOT_OF_EXPERIENCE and words[-1] in _ENDS_OF_DEMANDS and not colon else part
-    if rest.strip() or not 1 < len(words) <= 6 or not all(word[0].isupper() or len(word) <= 3 for word in head.split()):
+    name = _ASIDE.sub("", head).split()
+    if rest.strip() or not 1 < len(words) <= 6 or not all(word[0].isupper() or len(word) <= 3 for word in name):
         return None
     return Part.OTHER
 

@@ -49,11 +49,20 @@ _NOT_A_NAME = re.compile(
     r"|\bLinear(?=\s(?:[Aa]lgebra|[Rr]egress|[Pp]rogram|[Mm]odel|[Oo]ptimi|[Aa]nd\s[Nn]on))"
     r"|\bCore Data(?=\s(?:[Mm]odel|[Pp]latform|[Tt]eam|[Ee]ngineer|[Pp]roduct|[Ss]et|[Pp]ipeline|[Ss]cien|[Ss]ervice"
     r"|[Aa]naly|[Aa]sset|[Ii]nfra|[Gg]overnance))"
-    r"|\bReAct\b(?!\s?(?:Native|JS|[.]js))|\bHTML(?=\sJD\b)|\bSnowflake(?=[ -](?:[Ss]chema|[Mm]odel))"
+    r"|\bReAct\b(?!\s?(?:Native|JS|[.]js))"
+    r"|\bReact(?=\s(?:to|swiftly|quickly|promptly|fast|rapidly)\b)|\bHTML(?=\sJD\b)"
+    r"|\bSnowflake(?=[ -](?:[Ss]chema|[Mm]odel))"
 )
 """Clearances (``TS/SCI``), pesos (``PHP 90,000``) and words of every day that begin with the letters of a name."""
-_HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data", "ReAct", "HTML JD", "Snowflake")
+_HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data", "ReAct", "React ", "HTML JD", "Snowflake")
 """One of these is in every match of it."""
+_CUSTOMERS = re.compile(
+    r"\b(?:compan(?:y|ies)|customers|clients|brands|organi[sz]ations|startups|investors)"
+    r" (?:like|such as|including) [^.;:\n]*",
+    re.IGNORECASE,
+)
+_NAMES_FOLLOW = ("s like ", "s such as ", "s including ")
+"""One of these is in every sentence that names customers: ``used by companies like OpenAI, Toyota and Figma``."""
 _OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alumni".split())
 """What stands behind a company's name that says who somebody is: ``Docker CEO``."""
 _WELDING = re.compile(r"\bweld(?:ing|er|ers|ed)\b|\baws[ -](?:d\d|cwi|qc\d|certified w|w)")
@@ -175,6 +184,8 @@ def _meant_hits(text: str) -> tuple[list[str], list[_Hit]]:
     """Return the parts of a text and the names in it that are meant. Remembered: the same text is asked twice."""
     if any(word in text for word in _HAS_NO_NAMES):
         text = _NOT_A_NAME.sub(" ", text)
+    if any(words in text for words in _NAMES_FOLLOW):
+        text = _CUSTOMERS.sub(" ", text)
     parts = _parts(text)
     hits = [hit for hit in _hits(parts) if not _is_company(parts, hit)]
     meant = [not hit.weak or _is_meant(parts, hit) for hit in hits]

@@ -25,15 +25,15 @@ def backup(
 ) -> BackupResult:
     """Copy a database as it is at this moment, while workers go on with it; they do not wait for it.
 
-    The copy is checked whole and then appears at once under its name, or not at all. Whoever opens it begins an epoch.
-    Of a database on a server it is the same file, of one snapshot. Every table that an app declares is carried
-    (DESIGN §9), whichever app that was: the database keeps what apps declared.
+    The copy is checked whole and then appears at once under its name, or not at all. The first to open it begins an
+    epoch. Of a database on a server it is the same file, of one snapshot. Every table that an app declares is carried
+    (DESIGN §9), whichever app that was: the database stores the declarations of apps.
 
     Args:
         address: as :func:`ramet.store.open_store` takes it.
         target: the file to make.
-        force: put it in the place of a file that is there.
-        progress: told how far it is.
+        force: replace an existing file.
+        progress: called with the progress.
         tables: an app's own statements (``App.tables``), where the database does not know them.
         leave: names of tables to leave out; a pattern with ``*`` means only those that no app declares.
 
@@ -63,8 +63,8 @@ def restore(
     leave: Sequence[str] = (),
 ) -> BackupResult:
     """Make a database from a backup, with an epoch of its own: no worker of the original can settle in it, and none of
-    its workers in the original. Claims that were in hand come back when their leases lapse. On a server an empty
-    database is filled, in one transaction, whichever database the backup is of.
+    its workers in the original. Claims that were held come back when their leases lapse. On a server an empty database
+    is filled, in one transaction, whichever database the backup is of.
 
     Tables of apps come along (DESIGN §9), made by the definitions in the backup as far as these define columns, keys
     and indexes and call nothing; ``tables``, an app's own statements, go before those.

@@ -67,7 +67,7 @@ def backup_server(
     check_target(None, target, force)
     place = shown(url)
     with closing(PostgresSession(open_connection(url), None)) as session, _readable_errors(place):
-        session.begin("read")  # One snapshot for all tables; it holds up nobody but vacuum.
+        session.begin("read")  # One snapshot for all tables; it delays only vacuum.
         _check_version(session, place)
         own = OwnTablesOfServer(session, wanted)
         with new_file(target, 0o600) as part:
@@ -227,14 +227,14 @@ def _fill_server(
 
 @contextmanager
 def _of_this_version(backup: Path) -> Iterator[sqlite3.Connection]:
-    """The backup, sound and of the schema that we write; an older one is brought to it in a copy."""
+    """Yield the backup, sound and of the schema that we write; an older one is brought to it in a copy."""
     with closing(open_copy(backup)) as source:
         version = check_schema(source, backup, whole=True)
         [sound] = source.execute("PRAGMA integrity_check(1)").fetchone()
         if sound != "ok":
             raise StoreError(f"{backup} is not sound ({sound}): take another backup")
         if version == known.PLAN.version:
-            source.execute("BEGIN")  # One view of it, should somebody give us a database that is in use.
+            source.execute("BEGIN")  # One view of it, in case the database is in use.
             yield source
             return
         with tempfile.TemporaryDirectory(prefix="ramet-") as folder:

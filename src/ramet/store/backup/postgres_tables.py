@@ -37,7 +37,7 @@ _COLUMNS = (
     "SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = to_regclass(?) "
     "AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum"
 )
-# Of a serial or identity column, and of one whose default asks a sequence that belongs to nobody.
+# Of a serial or identity column, and of one whose default asks a sequence without an owner.
 _SEQUENCES = (
     "SELECT s.oid::regclass::text, a.attname::text FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND "
     "s.relkind = 'S' JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid "
@@ -52,7 +52,7 @@ Tell = Callable[[int], None]
 
 
 class OwnTablesOfServer:
-    """What is carried of a server's tables that are not ours, decided before anything is written."""
+    """Plan for a server's tables that are not ours, decided before anything is written."""
 
     def __init__(self, session: PostgresSession, wanted: OwnTableChoice) -> None:
         """Look at what is there.
@@ -142,7 +142,7 @@ def copied_out(session: PostgresSession, sql: str, types: Sequence[str]) -> Iter
 
 
 class OwnTablesOfFile:
-    """What a server is to take of a file's tables that are not ours, decided before anything is written."""
+    """Plan for a file's tables that a server is to take and that are not ours, decided before anything is written."""
 
     def __init__(
         self, source: sqlite3.Connection, session: PostgresSession, wanted: OwnTableChoice, *, new: bool
@@ -186,7 +186,7 @@ class OwnTablesOfFile:
         return tuple(carried)
 
     def _make_first(self) -> None:
-        """What the tables of the app that was given may need: types, sequences, functions."""
+        """Make what the tables of the given app may need: types, sequences, functions."""
         for statement in self._wanted.tables:
             if _NEEDED.match(statement):
                 self._session.connection.execute(statement.encode())
@@ -245,7 +245,7 @@ class OwnTablesOfFile:
         return str(found[0])
 
     def _advance_sequences(self, name: str, table: str) -> None:
-        """What gives numbers to new rows goes on where it was, and never below a row that is there."""
+        """Advance the sequences to where they were, and never below a row that is there."""
         number = self._known[name.lower()].next_number or _autoincrement(self._source, name) or 1
         for sequence, column in self._session.rows(_SEQUENCES, (quoted(table), quoted(table))):
             self._session.rows(

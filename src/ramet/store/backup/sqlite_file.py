@@ -103,7 +103,7 @@ def _mode(path: Path) -> int:
 
 @contextmanager
 def new_file(target: Path, mode: int) -> Iterator[Path]:
-    """A file beside the target that is gone at the end, unless it was given the target's name."""
+    """Yield a file beside the target that is gone at the end, unless it was given the target's name."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
@@ -129,7 +129,7 @@ def open_copy(path: Path) -> sqlite3.Connection:
 
 
 def readable_errors(path: Path, act: Callable[[], object]) -> None:
-    """Do something to a file; what its database says is told in one line."""
+    """Convert errors of the file's database to one readable line."""
     try:
         act()
     except sqlite3.Error as error:
@@ -137,7 +137,7 @@ def readable_errors(path: Path, act: Callable[[], object]) -> None:
 
 
 def check_schema(source: sqlite3.Connection, path: Path, *, whole: bool = False) -> int:
-    """The schema version of a file; refuse one that is none of ours, or newer (`whole` as for `check_newer`).
+    """Return the schema version of a file; refuse one that is not ours, or newer (`whole` as for `check_newer`).
 
     Raises:
         StoreError: and what to do.
@@ -147,7 +147,7 @@ def check_schema(source: sqlite3.Connection, path: Path, *, whole: bool = False)
     except sqlite3.Error as error:
         raise store_error(error, path) from error
     if not found.schema:
-        raise StoreMissing(f"{path} is no ramet database: give the right path")
+        raise StoreMissing(f"{path} is not a ramet database: give the right path")
     check_newer(found, str(path), whole=whole)
     return found.schema
 
@@ -172,7 +172,7 @@ def _copy(source: sqlite3.Connection, part: Path, progress: Progress | None) -> 
 
 
 def rows_by_table(connection: sqlite3.Connection) -> dict[str, int]:
-    """How many rows each table has, ours and those of apps."""
+    """Return the number of rows of each table, ours and those of apps."""
     names = connection.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
     ).fetchall()
@@ -246,7 +246,7 @@ def finish(copy: sqlite3.Connection) -> None:
 
 
 def copy_summary(copy: sqlite3.Connection, path: Path, part: Path) -> BackupResult:
-    """What was copied, for people."""
+    """Return a summary of the copy for people."""
     [lineages] = copy.execute("SELECT COUNT(*) FROM ramet_lineages").fetchone()
     [epoch] = copy.execute("SELECT value FROM ramet_counters WHERE name = 'epoch'").fetchone()
     counted = rows_by_table(copy)
@@ -255,7 +255,7 @@ def copy_summary(copy: sqlite3.Connection, path: Path, part: Path) -> BackupResu
 
 
 def _set_aside(path: Path) -> str:
-    """Keep the database that stands there under another name; with its log, where it could not be read."""
+    """Rename the database that is there; with its log, where it could not be read."""
     kept, number = path.with_name(f"{path.name}.replaced"), 1
     while kept.exists():
         number += 1

@@ -36,7 +36,9 @@ _PLACE_LIST = "t.id, t.tracking_id, t.ancestry_chain, t.spawn_depth, t.kind, t.k
 
 
 def history_key(key: str, reason: str, task_id: str) -> str:
-    """The key of a row that may not have its own: no canonical key has such an end, and no two rows have the same."""
+    """Return the key of a row that may not have its own: no canonical key has such an end, and no two rows have the
+    same.
+    """
     return bounded_key(f"{key}#{reason}:{task_id}")
 
 
@@ -151,7 +153,7 @@ def _as_duplicate(item: ImportTask, holder: str) -> ImportTask:
 
 
 def as_history(item: ImportTask, mark: str, reason: str) -> ImportTask:
-    """The row as one that is kept and never run: terminal, with its reason, under a key of its own."""
+    """Return the row as one that is kept and never run: terminal, with its reason, under a key of its own."""
     state = TaskState.SKIPPED.value if item.state == TaskState.PENDING else item.state
     key = history_key(item.new.key, mark, item.new.id)
     return item._replace(new=item.new._replace(key=key, unique_seconds=None), state=state, reason=reason)
@@ -179,7 +181,7 @@ def _new_lineages(session: Session, fresh: Sequence[ImportTask], lineages: dict[
 
 
 def _adapted_to_lineage(item: ImportTask, lineage: Lineage) -> ImportTask:
-    """A lineage that was cancelled or is past its deadline takes no live task any more."""
+    """Adapt a row to its lineage: one that was cancelled or is past its deadline takes no live task any more."""
     over = lineage.state not in OPEN and lineage.state != LineageState.FINISHED
     if item.state == TaskState.PENDING and over:
         reason = Reason("over_before_import", state=lineage.state)
@@ -254,7 +256,7 @@ def _remember(session: Session, fresh: Sequence[ImportTask]) -> None:
     session.run_many(
         "INSERT INTO ramet_transitions (seq, number, tracking_id, name, from_state, to_state, at, by, reason) "
         "SELECT seq, 1, tracking_id, 'import', ?, ?, ?, 'import', ? FROM ramet_tasks WHERE id = ?",
-        [(item.told[0], item.state, session.now, item.told[1], item.new.id) for item in fresh if item.told],
+        [(item.noted[0], item.state, session.now, item.noted[1], item.new.id) for item in fresh if item.noted],
     )
 
 

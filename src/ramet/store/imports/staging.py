@@ -21,10 +21,10 @@ BUSY_SECONDS = 10.0
 
 
 def sqlite_table_names(path: Path) -> list[str]:
-    """Names of the tables and views of a file.
+    """Return the names of the tables and views of a file.
 
     Raises:
-        StoreError: the file is no database, or is locked by a writer.
+        StoreError: the file is not a database, or is locked by a writer.
     """
     connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
     try:
@@ -36,10 +36,10 @@ def sqlite_table_names(path: Path) -> list[str]:
 
 
 def sqlite_rows(path: Path, table: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(where, row) for every row of a table, from one consistent view of the file.
+    """Yield (where, row) for every row of a table, from one consistent view of the file.
 
     Raises:
-        StoreError: the file is no database, has no such table, or is locked by a writer.
+        StoreError: the file is not a database, has no such table, or is locked by a writer.
     """
     connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
     try:
@@ -118,7 +118,7 @@ FROM walk w WHERE w.n = staged.n
 
 
 def _root(lineage: str) -> str:
-    """SQL that makes rows roots of a lineage. One that is in the database already has its bound from there."""
+    """Return SQL that makes rows roots of a lineage. One that is in the database already has its bound from there."""
     return (
         f"UPDATE staged SET lineage = {lineage}, depth = floor, chain = '', hue = 1, parent = NULL, "
         f"bound = COALESCE((SELECT bound FROM bounds b WHERE b.lineage = {lineage}), depth_max, "
@@ -139,7 +139,7 @@ class UnplacedRow(NamedTuple):
     loose: bool
     """Whether its kind looks for cycles among its own kind only."""
     unique_kind: str | None
-    """What its key is held for over all lineages; None: its key is its lineage's own matter."""
+    """Kind for which its key is held over all lineages; None: its key counts in its own lineage only."""
 
 
 class PlacedRow(NamedTuple):
@@ -155,7 +155,7 @@ class PlacedRow(NamedTuple):
     spawn_depth: int
     max_spawn_depth: int
     verdict: str | None
-    """Why the row is kept as history only."""
+    """Reason why the row is kept as history only."""
     detail: str | None
     takes_key: bool
     """Whether an ended row may hold its unique key: no row of the file that is to run has it."""
@@ -359,7 +359,7 @@ class Staging:
         )
 
     def _find_key_cycles(self) -> None:
-        """A row that works on the key of one of its ancestors (promise I3)."""
+        """Find rows that work on the key of one of their ancestors (promise I3)."""
         for table, condition in (("staged", "a.verdict IS NULL"), ("outside", "1")):
             self._db.execute(
                 "UPDATE staged SET verdict = ?, detail = 'ancestor ' || f.ancestor || ' works on this key' FROM ("
@@ -389,16 +389,16 @@ class Staging:
     # --- reading
 
     def count(self, condition: str = "1", parameters: Sequence[Any] = ()) -> int:
-        """How many rows match an SQL condition."""
+        """Return the number of rows that match an SQL condition."""
         return int(self._db.execute(f"SELECT COUNT(*) FROM staged WHERE {condition}", parameters).fetchone()[0])
 
     def count_state(self, state: str, *, kept: bool = False) -> int:
-        """How many rows to create had a state there; with ``kept`` only those that are not history."""
+        """Return the number of rows to create that had a state there; with ``kept`` without those that are history."""
         only = " AND verdict IS NULL" if kept else ""
         return self.count(f"known = 0 AND advance = ?{only}", (advance_of(state),))
 
     def count_lineages(self) -> int:
-        """How many lineages the rows are in."""
+        """Return the number of lineages of the rows."""
         return int(self._db.execute("SELECT COUNT(DISTINCT lineage) FROM staged").fetchone()[0])
 
     def placed(self) -> Iterator[list[PlacedRow]]:
@@ -424,7 +424,9 @@ class Staging:
             yield part
 
     def lining_up(self) -> Iterator[list[tuple[int, str]]]:
-        """Number and id of rows that stand in line, in the order of the file; whether or not they are to be created."""
+        """Return number and id of rows that wait in line, in the order of the file; whether or not they are to be
+        created.
+        """
         cursor = self._db.execute("SELECT n, id FROM staged WHERE lines_up = 1 AND verdict IS NULL ORDER BY n")
         while rows := cursor.fetchmany(CHUNK):
             yield rows
@@ -462,5 +464,5 @@ class Staging:
 
 
 def _new_lineage(task_id: str) -> str:
-    """The lineage that a root without one begins: the same in every run, so that no run splits it."""
+    """Return the lineage that a root without one begins: the same in every run, so that no run splits it."""
     return str(uuid5(NAMESPACE_URL, f"ramet:import:{task_id}"))

@@ -42,13 +42,13 @@ _ALERT_LIST = (
 
 
 def link_base(session: Session) -> str | None:
-    """Where the dashboard is, where somebody said so."""
+    """Return the address of the dashboard, where it is set."""
     rows = session.rows("SELECT value FROM ramet_settings WHERE key = ?", (LINK_SETTING,))
     return str(rows[0][0]) if rows else None
 
 
 def alert_of(row: Row, base: str | None) -> Alert:
-    """An alert from a row of ``_ALERT_LIST``."""
+    """Return an alert from a row of ``_ALERT_LIST``."""
     number, pattern, tracking_id, subject, evidence, severity, first_at, last_at, resolved_at, state, count = row[:11]
     return Alert(
         number, pattern, tracking_id or None, subject, json.loads(evidence), severity, first_at, last_at, resolved_at,
@@ -74,7 +74,7 @@ class AlertWriter:
         by_alert: dict[tuple[str, Pattern], list[dict[str, Any]]] = defaultdict(list)
         for finding in findings:
             by_alert[finding.tracking_id, finding.pattern].append(finding.entry)
-        told = []
+        alerts = []
         for (tracking_id, pattern), entries in sorted(by_alert.items()):
             before = self._known(tracking_id, pattern)
             alert = self._write(before, tracking_id, pattern, entries)
@@ -82,11 +82,11 @@ class AlertWriter:
             if event is not None:
                 self.outbox.add(alert, event)
             if before is None or before.state != "firing":
-                told.append(alert)
-        return tuple(told)
+                alerts.append(alert)
+        return tuple(alerts)
 
     def _known(self, tracking_id: str, pattern: Pattern) -> Alert | None:
-        """The alert that fires, or the one that resolved so lately that this is the same incident."""
+        """Return the alert that fires, or the one that resolved so lately that this is the same incident."""
         of_it = f"SELECT {_ALERT_LIST} FROM ramet_alerts WHERE tracking_id = ? AND pattern = ?"
         names = (tracking_id, pattern.value)
         # One that fires has an index of its own: what fires on is not looked for among all that are over.
@@ -102,7 +102,7 @@ class AlertWriter:
     def _write(
         self, before: Alert | None, tracking_id: str, pattern: Pattern, entries: Sequence[Mapping[str, Any]]
     ) -> Alert:
-        # Some are known anew at every look; everything else only grows.
+        # Some are found again at every look; everything else only grows.
         grows = before is not None and before.state == "firing" and pattern not in {*STANDING, Pattern.OVER_CEILING}
         worst = merge_worst(before.evidence["worst"] if before is not None and grows else (), entries)
         subject = subject_of_live(pattern, worst[0], len(worst)) if pattern in LIVE else subject_of(pattern, worst)
@@ -221,17 +221,17 @@ WINDOW = 20_000
 SUSPECTS_MAX = 500
 """Keys that one step judges, of each source."""
 STORM_MAX = 10_000
-"""Retries put off that one look counts; more are told as so many."""
+"""Most retries put off that one look counts; a larger number is reported as this one."""
 
 Marks = dict[str, tuple[float, int]]
-"""Where the last look stopped, by source: a moment and a task number."""
+"""Positions at which the last look stopped, by source: a moment and a task number."""
 
 
 class MonitorWindow(NamedTuple):
-    """What a step gathered."""
+    """Values gathered by a step."""
 
     marks: Marks
-    """As they were when it began; the step is valid only while they still are."""
+    """Marks as they were when it began; the step is valid only while they still are."""
     newest: int
     """The task number up to which it read."""
     whole: bool
@@ -270,7 +270,7 @@ def gather(session: Session, limits: MonitorLimits, *, force: bool = False) -> M
         "SELECT t.seq, t.tracking_id, t.key, t.id, t.kind, t.spawn_depth FROM ramet_tasks t "
         f"WHERE t.seq > ? AND t.seq <= ? AND {ALERTED} AND (t.spawn_depth > ? OR ("
         "(SELECT COUNT(*) FROM ramet_identities i "
-        # What was handed on is no further demand: a pipeline of many stages is not judged task by task.
+        # A task that was handed on is not a further demand: a pipeline of many stages is not judged task by task.
         "WHERE i.key = t.key AND i.tracking_id = t.tracking_id) > ? AND (SELECT COUNT(*) FROM ramet_identities i "
         "JOIN ramet_tasks c ON c.seq = i.seq LEFT JOIN ramet_tasks p ON p.id = c.parent_id WHERE i.key = t.key "
         "AND i.tracking_id = t.tracking_id AND (p.key IS NULL OR p.key <> t.key)) > ?)) ORDER BY t.seq LIMIT ?",

@@ -1,4 +1,4 @@
-"""What the monitor reads: the present (breakers, budgets, deadlines, waits) and shares over many lineages.
+"""Facts that the monitor reads: the present (breakers, budgets, deadlines, waits) and shares over many lineages.
 
 Every part walks an index of what is live and suspicious, up to a bound; none depends on how much ended before.
 """
@@ -40,11 +40,11 @@ LINEAGES_MAX = 2_000
 """Open lineages with the soonest deadlines that one look reads."""
 NAMES_MAX = 500
 ALERTED = "NOT EXISTS (SELECT 1 FROM ramet_alert_thresholds h WHERE h.kind = t.kind AND h.demands IS NULL)"
-"""Of a task `t` whose kind does not declare that it is never alerted about."""
+"""Condition on a task `t` that its kind does not declare that it is never alerted about."""
 
 
 def current_findings(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
-    """Everything that is over a limit now, and known anew at every look."""
+    """Return everything that is over a limit now, found again at every look."""
     return [
         *_breakers(session),
         *_unserved(session),
@@ -128,7 +128,7 @@ def _deadlines(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
 
 
 def _waits(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
-    """Tasks that wait for what is gone, and that nobody wakes."""
+    """Find tasks that wait for what is gone, so that nothing wakes them."""
     found: list[tuple[str, str]] = []
     for settler in ended_settlers(session, WORST_MAX):
         rows = session.rows(
@@ -170,7 +170,7 @@ def _resources_asleep(session: Session) -> list[tuple[str]]:
 
 
 def _lineages_awake(session: Session) -> list[tuple[str]]:
-    """Running lineages of which tasks wait until they run, and nobody is freeing them."""
+    """Find running lineages whose tasks wait until they run, and which are not being freed."""
     return session.rows(
         "WITH RECURSIVE aside (id) AS (SELECT MIN(tracking_id) FROM ramet_live WHERE wait = 'lineage' UNION ALL "
         "SELECT (SELECT MIN(tracking_id) FROM ramet_live WHERE wait = 'lineage' AND tracking_id > aside.id) FROM aside "
@@ -189,7 +189,7 @@ def budgets(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
     rows: list[tuple[str, int, int]] = session.rows(
         "SELECT tracking_id, spent + reserved, COALESCE(soft_cost, max_cost) FROM ramet_lineages "
         "INDEXED BY ramet_lineages_spending WHERE state IN ('running', 'paused') "
-        # What is spent beyond its ceiling is told as that.
+        # Spending beyond the ceiling is reported as such.
         "AND 2 * (spent + reserved) >= COALESCE(soft_cost, max_cost) AND (max_cost IS NULL OR spent <= max_cost) "
         "LIMIT ?",
         (NAMES_MAX,),
@@ -212,10 +212,10 @@ def budgets(session: Session, limits: MonitorLimits) -> list[AlertFinding]:
 
 
 def grown(session: Session, first: int, last: int, limits: MonitorLimits) -> list[AlertFinding]:
-    """Lineages that spawned tasks of this window brought near to their limit of tasks or depth.
+    """Return lineages that spawned tasks of this window brought near to their limit of tasks or depth.
 
-    Who submits roots knows how many there are, and may have set the limit to just that: it is no sign of growth. Nor
-    is it one of kinds that are never alerted about.
+    A caller that submits roots knows how many there are, and may have set the limit to just that: it is not a sign of
+    growth. Nor is it one for kinds that are never alerted about.
     """
     rows: list[tuple[Any, ...]] = session.rows(
         "SELECT t.tracking_id, MAX(t.spawn_depth), MAX(g.tasks), MAX(g.max_tasks), MAX(g.max_spawn_depth) "
@@ -272,7 +272,9 @@ def _schedules(
 
 
 def _failed_runs(session: Session, schedule: str, most: int) -> FailedRuns:
-    """A run failed when its deadline ended it, or when tasks of it are failed. What a person cancelled is no run."""
+    """Find failed runs: those whose deadline ended them, or that have failed tasks. A run that a person cancelled does
+    not count.
+    """
     runs = session.rows(
         "SELECT l.tracking_id, CASE WHEN l.state = 'failed' OR l.failed > 0 THEN 1 ELSE 0 END FROM (SELECT "
         "tracking_id, outcome, slot_at FROM ramet_slots WHERE schedule = ? ORDER BY slot_at DESC LIMIT ?) s "

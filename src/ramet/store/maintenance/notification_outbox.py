@@ -1,6 +1,6 @@
-"""The outbox of alerts: what people are to be told, written with what makes it true, and sent by workers.
+"""The outbox of alerts: notices, written with the rows that make them true, and sent by workers.
 
-A worker takes a notice for a while, sends it without any transaction, and says what came of it. One that crashed in
+A worker takes a notice for a while, sends it without any transaction, and stores the result. One that crashed in
 between is followed by another, with the same ``delivery_id``: at least once, and receivers can tell.
 """
 
@@ -31,37 +31,39 @@ from ramet.model.alerts.rules import Alert
 from ramet.store.session import Row, Session
 
 NOTICES_MAX = 1_000
-NOBODY = "nobody sent it within a day: no worker has this channel"
+NOT_SENT = "it was not sent within a day: no worker has this channel"
 _LIST = ", ".join(AlertNotice._fields)
 
 
 def notice_of(row: Row) -> AlertNotice:
-    """A notice from a row of all its columns."""
+    """Return a notice from a row of all its columns."""
     notice = AlertNotice._make(row)
     return notice._replace(tracking_id=notice.tracking_id or None, body=json.loads(row[6]))
 
 
 class Outbox:
-    """What one transaction tells: so many alerts one by one, the critical ones first, and the sum of the others."""
+    """Notices of one transaction: a bounded number of alerts one by one, the critical ones first, and the sum of the
+    others.
+    """
 
     def __init__(self, session: Session, rules: NoticeRules) -> None:
         self._session = session
         self._rules = rules
-        self._told: list[tuple[Alert, str]] = []
+        self._noted: list[tuple[Alert, str]] = []
 
     def add(self, alert: Alert, event: str) -> None:
         """Tell this, as it is now."""
-        self._told.append((alert, event))
+        self._noted.append((alert, event))
 
     def write(self) -> None:
         """Write a notice of everything for every channel, and with each alert what people know of it now."""
-        if not self._told:
+        if not self._noted:
             return
         now = self._session.now
-        rows = [(now, alert.state, alert.id) for alert, _ in self._told]
+        rows = [(now, alert.state, alert.id) for alert, _ in self._noted]
         self._session.update("ramet_alerts", ("notified_at", "notified_state"), ("id",), rows)
-        told = sorted(self._told, key=lambda one: (one[0].severity != "critical", one[0].id))
-        single, rest = told[: self._rules.each_look_max], told[self._rules.each_look_max :]
+        ordered = sorted(self._noted, key=lambda one: (one[0].severity != "critical", one[0].id))
+        single, rest = ordered[: self._rules.each_look_max], ordered[self._rules.each_look_max :]
         for channel in channel_names(self._session):
             for alert, event in single:
                 name = delivery_id(now, alert.id, alert.pattern, alert.tracking_id, alert.first_at, event, channel)
@@ -71,7 +73,7 @@ class Outbox:
                 alerts = [alert for alert, _ in rest]
                 name = delivery_id(now, [(alert.id, alert.first_at) for alert in alerts], "summary", channel)
                 _insert(self._session, _NewNotice("summary", channel, name, summary_of(alerts, name, now)))
-        self._told = []
+        self._noted = []
 
 
 class _NewNotice(NamedTuple):
@@ -86,7 +88,7 @@ class _NewNotice(NamedTuple):
 
 
 def _insert(session: Session, new: _NewNotice, *, taken_until: float | None = None) -> AlertNotice:
-    """Write a notice; somebody has taken it already where it says until when."""
+    """Write a notice; one with a time until which it is taken is already a worker's."""
     [(number,)] = session.rows(
         "UPDATE ramet_counters SET value = value + 1 WHERE name = 'alert_notice' RETURNING value"
     )
@@ -100,11 +102,11 @@ def _insert(session: Session, new: _NewNotice, *, taken_until: float | None = No
 def notify(session: Session, message: Message, *, key: str, tracking_id: str | None = None) -> bool:
     """Store a program's message for every channel; False, and nothing is stored, where it is there under this key."""
     names = {channel: delivery_id(MESSAGE, key, channel) for channel in channel_names(session)}
-    # The row of the counter is locked first: of two that tell the same thing at once the second finds it told.
+    # The row of the counter is locked first: of two transactions that report the same, the second finds it reported.
     session.run("UPDATE ramet_counters SET value = value WHERE name = 'alert_notice'")
     # Everybody has the log; a channel that was set up since hears of the next message.
-    told = "SELECT 1 FROM ramet_alert_notices WHERE delivery_id = ?"
-    if session.rows(told, (names[LOG],)):
+    query = "SELECT 1 FROM ramet_alert_notices WHERE delivery_id = ?"
+    if session.rows(query, (names[LOG],)):
         return False
     for channel, name in names.items():
         _insert(session, _NewNotice(MESSAGE, channel, name, message.body(name, session.now), None, tracking_id))
@@ -142,7 +144,7 @@ def channels(session: Session) -> list[AlertChannel]:
 
 
 def channel_names(session: Session) -> list[str]:
-    """Where notices go to."""
+    """Return the names of the channels that notices go to."""
     lately = session.now - CHANNEL_SECONDS
     return [LOG, *(channel.name for channel in channels(session) if channel.name != LOG and channel.seen_at > lately)]
 
@@ -151,7 +153,7 @@ def channel_names(session: Session) -> list[str]:
 
 _WAITING = (
     "FROM ramet_alert_notices n WHERE n.next_at IS NOT NULL AND n.next_at <= ? AND n.claimed_until <= ? AND {} "
-    # Nobody is told that something is over before he was told that it began.
+    # An end is reported only to those who read about the begin.
     "AND NOT EXISTS (SELECT 1 FROM ramet_alert_notices e WHERE e.alert_id = n.alert_id AND e.channel = n.channel "
     "AND e.id < n.id AND e.next_at IS NOT NULL)"
 )
@@ -187,12 +189,12 @@ def take_notices(session: Session, names: Collection[str], rules: NoticeRules, *
 
 
 def _give_up(session: Session, rules: NoticeRules) -> None:
-    """What waited for too long, and what a worker crashed with at the last attempt."""
+    """Give up notices that waited for too long, and those whose last attempt crashed a worker."""
     session.run(
         "UPDATE ramet_alert_notices SET next_at = NULL, claimed_until = 0.0, given_up_at = ?, error = "
         "COALESCE(error, CASE WHEN attempts = 0 THEN ? ELSE 'the worker that sent it ended' END) "
         "WHERE next_at IS NOT NULL AND claimed_until <= ? AND (created_at <= ? OR attempts >= ?)",
-        (session.now, NOBODY, session.now, session.now - WAIT_SECONDS_MAX, rules.attempts_max),
+        (session.now, NOT_SENT, session.now, session.now - WAIT_SECONDS_MAX, rules.attempts_max),
     )
 
 

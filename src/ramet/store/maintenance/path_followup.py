@@ -69,7 +69,7 @@ def repair(session: Session, limit: int) -> int:
 
 
 def _sample(session: Session) -> list[PathRow]:
-    """The first who waits on each of some tickets, beginning anywhere among those that are waited on."""
+    """Return the first who waits on each of some tickets, beginning anywhere among those that are waited on."""
     # One statement, or the rows may go between both answers; two sub-selects, each of them one look at an end of the
     # index: as two columns of one select they would read all of it.
     [(least, most)] = session.rows(_ENDS)
@@ -93,8 +93,8 @@ def _next(session: Session, after: int) -> Sequence[PathRow]:
 def _is_lost(session: Session, line: PathRow) -> bool:
     looks = [(node, 1, line.waits_on or 0) for node in line.nodes]
     looks.append((line.node, 0, line.waits_on or 0))
-    stands = session.look_up("SELECT 1 FROM ramet_path_tickets WHERE node = ? AND exact = ? AND ticket = ?", looks)
-    if any(stands) or line.seq in held_by_waves(session, [line]):
+    waiting = session.look_up("SELECT 1 FROM ramet_path_tickets WHERE node = ? AND exact = ? AND ticket = ?", looks)
+    if any(waiting) or line.seq in held_by_waves(session, [line]):
         return False
     return not session.rows(
         "SELECT 1 FROM ramet_path_waves WHERE what = 'wake' AND ticket = ? LIMIT 1", (line.waits_on,)
@@ -106,12 +106,12 @@ LATER_SECONDS = 30.0
 """A task whose resource is switched off looks again after so long, or sooner where that is known."""
 
 _DUE = "SELECT seq FROM ramet_live WHERE wait = 'ticket' AND available_at <= ?"
-# What is behind somebody waits for that one to be back, and is lined up by its wave.
+# Tasks behind one that is to come back wait for it, and are lined up by its wave.
 _DUE_NOW = f"{_DUE} AND seq NOT IN (SELECT seq FROM ramet_paths WHERE behind IS NOT NULL)"
 
 
 def has_due_tasks(session: Session) -> bool:
-    """True when somebody's time has come to take its place."""
+    """Return True when it is time for a task to take its place."""
     return bool(session.rows(f"{_DUE_NOW} LIMIT 1", (session.now,)))
 
 
@@ -148,10 +148,10 @@ def take_places(session: Session, limit: int) -> int:
 
 
 def _switched_off(session: Session, names: set[str]) -> dict[str | None, float]:
-    """Resources whose breaker is open for a time -> when to look again.
+    """Return resources whose breaker is open for a time -> the moment to look again.
 
-    One that nobody looks at, as nothing waits for it, is judged by its cool-down: those that gave their tickets up are
-    the ones that have to try it. One that only a person closes keeps nobody away from it: what waits there is skipped.
+    One that is not looked at, as nothing waits for it, is judged by its cool-down: those that gave their tickets up are
+    the ones that have to try it. One that only a person closes keeps no task away from it: what waits there is skipped.
     """
     if not names:
         return {}
@@ -176,7 +176,7 @@ _AT_A_BREAKER = (
 
 
 def at_breakers(session: Session) -> bool:
-    """True when somebody holds a path and waits for a breaker."""
+    """Return True when a task holds a path and waits for a breaker."""
     return bool(session.rows(_AT_A_BREAKER, (session.now, 1)))
 
 
@@ -212,16 +212,16 @@ def run_step(session: Session) -> bool:
 _FAILED_BELOW = "dependency_failed"
 
 _ORDER = (SKIP, WAKE, BACK, REVIVE)
-"""What is to be skipped is known before anybody is let in."""
+"""Order in which tasks to be skipped are found before others are let in."""
 
 
 def has_waves(session: Session) -> bool:
-    """True when something is left to do."""
+    """Return True when something is left to do."""
     return bool(session.rows("SELECT 1 FROM ramet_path_waves WHERE what IN ('wake', 'skip', 'back', 'revive') LIMIT 1"))
 
 
 def advance_wave(session: Session, limit: int) -> int:
-    """Do the next part of one wave, or of many that wake somebody; returns 1 when there was one."""
+    """Do the next part of one wave, or of many that wake a task; return 1 when there was one."""
     limit = min(limit, session.looks_left)
     if limit <= 0:
         return int(has_waves(session))
@@ -240,7 +240,7 @@ def advance_wave(session: Session, limit: int) -> int:
     key = (wave.seq, wave.what, wave.ticket, wave.node)
     where = "seq = ? AND what = ? AND ticket = ? AND node = ?"
     if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE {where}", key):
-        return 1  # Somebody else did this part meanwhile.
+        return 1  # Another process did this part meanwhile.
     last = _STEPS[what](session, wave, limit)
     if last is None:
         session.run(f"DELETE FROM ramet_path_waves WHERE {where}", key)
@@ -250,8 +250,8 @@ def advance_wave(session: Session, limit: int) -> int:
 
 
 def _tasks_of_wave(session: Session, wave: PathWave, limit: int, behind: Collection[int]) -> list[PathRow]:
-    """Who stands in the stretch of the line that a wave is about, or did before it came behind one of these, in its old
-    order.
+    """Return the tasks in the stretch of the line that a wave is about, or that were there before one came behind one
+    of these, in their old order.
     """
     standing = session.rows(
         "SELECT ticket, seq FROM ramet_path_tickets WHERE node = ? AND exact = 0 AND ticket > ? AND ticket < ? "
@@ -317,7 +317,9 @@ def _skip_all(session: Session, wave: PathWave, victims: Sequence[PathRow]) -> l
 
 
 def _root_cause(session: Session, seq: int) -> tuple[int, str]:
-    """Number and id of the task that failed; of one that was skipped in turn, of that because of which it was."""
+    """Return number and id of the task that failed; of one that was skipped in turn, of that because of which it
+    was.
+    """
     [(task_id, *why)] = session.rows("SELECT id, reason, reason_facts FROM ramet_tasks WHERE seq = ?", (seq,))
     reason = restored(*why)
     if code_of(reason) == _FAILED_BELOW:
@@ -336,7 +338,7 @@ def _requeue_followers(session: Session, wave: PathWave, limit: int) -> int | No
         return None if len(stretch) < limit else stretch[-1].stood
     if not stretch:
         return None
-    # It is over instead: who stands in line still keeps its place, and is not to come behind it any more.
+    # It is over instead: tasks in line keep their places, and no longer come behind it.
     session.run(
         "UPDATE ramet_path_waves SET ticket = ? WHERE seq = ? AND what = 'back' AND ticket = ? AND node = ?",
         (stretch[-1].stood, wave.seq, wave.ticket, wave.node),
@@ -347,7 +349,9 @@ def _requeue_followers(session: Session, wave: PathWave, limit: int) -> int | No
 
 
 def _requeue_behind(session: Session, wave: PathWave, lines: Sequence[PathRow], limit: int) -> None:
-    """These wait no longer for the task of the wave: they take new tickets, unless somebody else is to come first."""
+    """Requeue tasks that no longer wait for the task of the wave: they take new tickets, unless another task is to come
+    first.
+    """
     verdicts = held_by_waves(session, lines, apart_from=wave.seq)
     bare = [x._replace(ticket=None, waits_on=None, was_ticket=x.stood, behind=None) for x in lines]
     others = [line._replace(behind=verdicts[line.seq]) for line in bare if verdicts.get(line.seq) is not None]
@@ -383,7 +387,7 @@ def _revive(session: Session, wave: PathWave, limit: int) -> int | None:
 
 
 def _takes_its_key(session: Session, standing: Standing) -> bool:
-    """False where another task holds its unique key by now: it stays skipped."""
+    """Return False where another task holds its unique key by now: it stays skipped."""
     if standing.unique_seconds is None:
         return True
     try:

@@ -1,7 +1,7 @@
-"""Retention: ended lineages go with everything of theirs, a part at a time, so that nobody waits for it.
+"""Retention: ended lineages go with all their rows, a part at a time, so that nothing waits for it.
 
-The first part marks the lineage row (``sweep = -1``); from then on it cannot be revived, and its
-tracking id is still taken. The row itself goes last: whatever crashes, the next call goes on.
+The first part marks the lineage row (``sweep = -1``); from then on it cannot be revived, and its tracking id is still
+taken. The row itself goes last: whatever crashes, the next call goes on.
 """
 
 from __future__ import annotations
@@ -47,15 +47,16 @@ PRUNED_BY_LINEAGE: dict[str, str] = {
 OPEN_SECONDS = 86_400.0
 """A call that a lineage left open can be settled for so long at least, however short the retention."""
 KEPT = {"ramet_reservations": "settled_at IS NULL"}
-"""What is kept all the same: money that was spent is booked whenever somebody tells (promise I2)."""
+"""Rows that are kept all the same: money that was spent is booked whenever it is reported (promise I2)."""
 LET_GO = (
     "NOT EXISTS (SELECT 1 FROM ramet_holds h JOIN ramet_paths p ON p.seq = h.seq "
     "WHERE h.tracking_id = ramet_lineages.tracking_id) AND "
     "NOT EXISTS (SELECT 1 FROM ramet_path_waves w JOIN ramet_tasks b ON b.seq = w.because "
     "WHERE w.what IN ('skip', 'away', 'back', 'revive') AND b.tracking_id = ramet_lineages.tracking_id)"
 )
-"""No worker may still run a task of the lineage that has a path, and nobody is still to be told that one ended:
-whoever waits for such a task learns of its end by its rows."""
+"""Condition of pruning: no worker may still run a task of the lineage that has a path, and no end is still to be
+reported: a process that waits for such a task learns of its end by its rows.
+"""
 
 
 def prune(session: Session, before: float, *, limit: int = 100, rows: int = 5_000) -> int:
@@ -125,7 +126,7 @@ def _prune_tasks(session: Session, tracking_id: str, rows: int) -> int:
 
 
 def _prune_slots(session: Session, before: float, rows: int) -> None:
-    """What became of slots is kept for as long as what they started."""
+    """Delete outcomes of slots with the runs that they started."""
     session.run(
         "DELETE FROM ramet_slots WHERE (schedule, slot_at) IN (SELECT schedule, slot_at FROM ramet_slots "
         "WHERE decided_at < ? ORDER BY decided_at LIMIT ?)",
@@ -134,7 +135,8 @@ def _prune_slots(session: Session, before: float, rows: int) -> None:
 
 
 def _prune_reservations(session: Session, before: float, rows: int) -> None:
-    """What was kept of lineages that are gone: calls that nobody settled for a day and the retention, or since did.
+    """Delete rows of reservations of pruned lineages: calls that were not settled for a day and the retention, or were
+    since.
 
     They count as spent in the sums of the day and of the database, which stay as they are.
     """

@@ -2,7 +2,7 @@
 
 Stripes of a minute that is over become one, and go into the row of all time; minutes older than three hours become
 hours, and hours older than eight days go. Sums of all time never fall. One fold at a time writes rows of stripe -1, and
-nobody else does; of other stripes it takes only rows that nobody holds. So it waits for no one.
+nothing else does; of other stripes it takes only rows that are not locked. So it never waits.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from ramet.store.verbs.wake import WANTED, wake_waiting
 CLOSED_SECONDS = 120.0
 """A minute that began so long ago is over, and so are the transactions that began in it, but for few."""
 MINUTES_SECONDS = 3 * 3_600.0
-"""How long minutes are kept apart."""
+"""Seconds for which minutes are kept apart."""
 HOURS_SECONDS = 8 * 86_400.0
-"""How long hours are kept apart."""
+"""Seconds for which hours are kept apart."""
 
 
 class _Table(NamedTuple):
@@ -61,7 +61,7 @@ _OLD = f"stripe = {FOLDED} AND seconds = ? AND at < ?"
 
 
 def folding_wanted(session: Session) -> bool:
-    """True where something is to be folded. Writes nothing."""
+    """Return True where something is to be folded. Writes nothing."""
     return any(
         session.rows(f"SELECT 1 FROM {table.name} WHERE {where} LIMIT 1", values)
         for table in _TABLES
@@ -70,7 +70,7 @@ def folding_wanted(session: Session) -> bool:
 
 
 def _folding_due(session: Session) -> Sequence[tuple[str, tuple[float, ...]]]:
-    """Which rows are closed, old minutes, old hours; in this order."""
+    """Return the conditions of rows to fold: closed ones, old minutes, old hours; in this order."""
     return (
         (_CLOSED, (session.now - CLOSED_SECONDS,)),
         (_OLD, (MINUTE, session.now - MINUTES_SECONDS)),
@@ -98,7 +98,7 @@ def fold(session: Session, limit: int) -> int:
 
 
 def _close(key: _Key) -> Sequence[_Key]:
-    """What a row of a stripe goes into."""
+    """Return the row that a row of a stripe goes into."""
     seconds, _, *names = key
     ever: _Key = (ALL_TIME, 0, *names)
     return (ever,) if seconds == ALL_TIME else (key, ever)
@@ -117,7 +117,7 @@ def _nothing(key: _Key) -> Sequence[_Key]:
 def _take(
     session: Session, table: _Table, where: str, values: Sequence[float], limit: int
 ) -> list[tuple[_Key, Sequence[int]]]:
-    """Rows that nobody holds, deleted."""
+    """Delete rows that are not locked, and return them."""
     places = ("stripe", "seconds", "at", *table.names)
     rows = session.rows(
         f"SELECT {', '.join(places + table.numbers)} FROM {table.name} WHERE {where} LIMIT ?{session.skip_locked}",
@@ -129,7 +129,9 @@ def _take(
 
 
 _OVERDUE_TASKS = f"{overdue('', LEFT)} <= ? AND (COALESCE(wait, '') <> 'resource' OR ending IS NOT NULL)"
-"""Of one that waits for its turn at its resource its own time stands still: the deadline of its lineage ends it."""
+"""Condition of overdue tasks. While one waits for its turn at its resource its own time does not run: the deadline of
+its lineage ends it.
+"""
 
 
 def expire(session: Session, limit: int) -> int:
@@ -189,7 +191,7 @@ def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None)
 
 
 def due_steps(session: Session, dead_workers: DeadWorkers) -> list[SweepStep]:
-    """The parts of a sweep that may have something to do, each for a transaction of its own."""
+    """Return the parts of a sweep that may have something to do, each for a transaction of its own."""
     return [part for part in PARTS if part.wanted(session, dead_workers)]
 
 
@@ -198,9 +200,9 @@ def run_part(session: Session, part: SweepStep, limit: int, dead_workers: DeadWo
     return part.run(session, limit, dead_workers)
 
 
-def added(told: Iterable[SweepResult]) -> SweepResult:
-    """What several parts did."""
-    return SweepResult(*map(sum, zip(SweepResult(), *told, strict=True)))
+def added(results: Iterable[SweepResult]) -> SweepResult:
+    """Return the sum of the results of several parts."""
+    return SweepResult(*map(sum, zip(SweepResult(), *results, strict=True)))
 
 
 def _made_claimable(step: Callable[[Session, int], int]) -> Callable[[Session, int, DeadWorkers], SweepResult]:
@@ -252,7 +254,7 @@ def _idle(session: Session, limit: int, dead_workers: DeadWorkers) -> SweepResul
 
 
 def _any_row(sql: str) -> Callable[[Session, DeadWorkers], bool]:
-    """A look for one row, by the present time where the statement has a parameter."""
+    """Return a look for one row, by the present time where the statement has a parameter."""
     return lambda session, _: bool(session.rows(f"{sql} LIMIT 1", (session.now,) if "?" in sql else ()))
 
 

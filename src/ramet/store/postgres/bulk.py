@@ -1,9 +1,9 @@
 """PostgreSQL: statements as it reads them, and one statement for many rows.
 
-A round trip or a server-side step for each row would be most of the cost of a task, so many rows are written as columns
-of values: an insert from ``unnest``, an update or a delete joined with ``unnest``. What is the same in all rows is one
-value; a COPY would write, and the server read, it again in every row, and takes a tenth longer. Rows that would meet
-the same row of the table run one by one.
+A round trip or a server-side step for each row would be most of the cost of a task, so rows are written together as
+columns of values: an insert from ``unnest``, an update or a delete joined with ``unnest``. A value that is the same in
+all rows is sent once; a COPY would write, and the server read, it again in every row, and takes a tenth longer. Rows
+that would meet the same row of the table run one by one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from ramet.store.session import Insert, Write
 
 CHARACTERS_MAX = 2**26
-"""Of one parameter: the server takes a gigabyte, and has it in memory several times."""
+"""Most characters of one parameter: the server takes a gigabyte, and has it in memory several times."""
 
 Columns = Sequence[Sequence[Any]]
 
@@ -25,19 +25,19 @@ _HINT = re.compile(r"\bINDEXED BY \w+")
 
 @cache
 def translated(sql: str) -> str:
-    """The statement as PostgreSQL reads it. Hints to the planner of another database mean nothing here."""
+    """Return the statement as PostgreSQL reads it. Hints to the planner of another database mean nothing here."""
     pieces = _HINT.sub("", sql).split("?")
     return "".join(f"{piece}${number}" for number, piece in enumerate(pieces[:-1], 1)) + pieces[-1]
 
 
 @cache
 def numbered(write: Write) -> str:
-    """The statement of a write for one row."""
+    """Return the statement of a write for one row."""
     return write.text([f"${number}" for number in range(1, write.width + 1)])
 
 
 def meet(write: Write, columns: Columns, count: int) -> bool:
-    """True when two of the rows would meet the same row of the table: then one must be done before the other."""
+    """Return True when two of the rows would meet the same row of the table: then one must be done before the other."""
     if isinstance(write, Insert) and not write.changes:
         return False
     keys = [columns[at] for at in write.meeting]
@@ -46,7 +46,7 @@ def meet(write: Write, columns: Columns, count: int) -> bool:
 
 @cache
 def looked_up(sql: str) -> str:
-    """A SELECT for one row of whole numbers as one for arrays of them; the place of the row comes first."""
+    """Return a SELECT for one row of whole numbers as one for arrays of them; the place of the row comes first."""
     pieces = sql.split("?")
     count = len(pieces) - 1
     text = "".join(f"{piece}v.p{at}" for at, piece in enumerate(pieces[:-1])) + pieces[-1]
@@ -59,13 +59,15 @@ def looked_up(sql: str) -> str:
 
 INT_TYPES = {20: "bigint", 23: "integer", 21: "smallint"}
 TYPES = {**INT_TYPES, 701: "double precision", 25: "text"}
-"""By the server's number: what a column of parameters may be."""
+"""Types that a column of parameters may have, by the server's number."""
 
 Bulk = tuple[str, list[Any]]
 
 
 def joined(write: Write, columns: Columns, types: Sequence[int]) -> Bulk | None:
-    """The statement over columns and its parameters, one per column; None where a type has no array form here."""
+    """Return the statement over columns and its parameters, one per column; None where a type has no array form
+    here.
+    """
     if not TYPES.keys() >= {*types}:
         return None
     modes, parameters = _parameters(columns, types)
@@ -94,7 +96,7 @@ def _parameters(columns: Columns, types: Sequence[int]) -> tuple[tuple[str, ...]
 
 
 def is_too_long(parameters: Sequence[Any]) -> bool:
-    """True when rows had better be written in parts."""
+    """Return True when rows had better be written in parts."""
     return any(len(value) > CHARACTERS_MAX for value in parameters if isinstance(value, str))
 
 
@@ -142,7 +144,9 @@ def as_rows(name: str, names: Sequence[str], types: Sequence[int], columns: Colu
 
 
 def _array(column: Sequence[Any], kind: int) -> str:
-    """An array literal, written a column at a time: the driver's own way takes as long as the statement itself."""
+    """Return an array literal, written a column at a time: the driver's own way takes as long as the statement
+    itself.
+    """
     if kind == 25:
         return _text_array(column)
     write: Callable[[Any], str] = float.__repr__ if kind == 701 else int.__repr__

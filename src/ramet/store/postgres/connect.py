@@ -38,12 +38,12 @@ _SAID = (
      "this user may not connect to it: GRANT CONNECT ON DATABASE ... TO ..."),
     ("failed to resolve host", "", StoreUnreachable, "there is no host of this name: correct the address"),
     ("Connection refused", "", StoreUnreachable,
-     "nobody listens there: start the server (`ramet postgres start DIR` makes one), or correct host and port"),
+     "no server listens there: start the server (`ramet postgres start DIR` makes one), or correct host and port"),
     ("starting up", "", StoreUnreachable, "the server is starting: try again in a moment"),
     ("shutting down", "", StoreUnreachable, "the server is stopping: start it again"),
     ("read-write", "", StoreUnreachable, "none of the servers takes writes: promote one"),
 )  # fmt: skip
-"""What is said, what else, which error it is, and what to do."""
+"""Errors of the driver: text of the message, another text, our error, and the remedy."""
 
 
 def open_connection(url: str) -> psycopg.Connection[Row]:
@@ -86,7 +86,7 @@ def connect_error(error: psycopg.Error, url: str) -> StoreError:
 
 
 def ahead_seconds(connection: psycopg.Connection[Row]) -> float:
-    """How far the server's clock is ahead of this machine's."""
+    """Return the seconds by which the server's clock is ahead of this machine's."""
     before = time.time()
     [(there,)] = connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchall()
     return float(there) - (before + time.time()) / 2
@@ -95,7 +95,7 @@ def ahead_seconds(connection: psycopg.Connection[Row]) -> float:
 Answer = TypeVar("Answer")
 
 PATIENCE_SECONDS = 30.0
-"""How long a question waits for a database that is away, those before it in the line included."""
+"""Seconds for which a question waits for a database that cannot be reached, those before it in the line included."""
 FIRST_PAUSE_SECONDS = 0.05
 PAUSE_SECONDS_MAX = 1.0
 
@@ -117,7 +117,7 @@ class Reader:
         self._backoff = Backoff(first_seconds=FIRST_PAUSE_SECONDS, seconds_max=PAUSE_SECONDS_MAX)
 
     def run(self, verb: Callable[[Session], Answer]) -> Answer:
-        """The answer of a verb that only reads, from one snapshot.
+        """Return the answer of a verb that only reads, from one snapshot.
 
         Raises:
             StoreUnreachable: the database was away for too long.

@@ -25,7 +25,7 @@ SKEW_SECONDS = 5.0
 PINNED_SECONDS = 300.0
 """A transaction older than this keeps dead rows from being cleared away."""
 DEAD_ROWS_MIN, DEAD_SHARE = 50_000, 3.0
-"""More dead rows than this, and so many times the live ones: vacuum does not keep up."""
+"""Limits of dead rows: beyond this number, and this multiple of the live ones, vacuum does not keep up."""
 CONNECTIONS_SHARE = 0.85
 HEARD_SECONDS = 2.0
 
@@ -129,7 +129,7 @@ def _tables(session: PostgresSession) -> Iterator[Finding]:
         yield Finding("horizon", "warning", f"{what} has had a transaction open for {seconds:,.0f} s: no dead row goes",
                       "end it; a report that takes so long belongs on a standby")  # fmt: skip
     for (name,) in session.rows(_SLOTS):
-        yield Finding("horizon", "warning", f"nobody reads the replication slot {name}, and it keeps dead rows",
+        yield Finding("horizon", "warning", f"the replication slot {name} has no reader, and it keeps dead rows",
                       f"start its reader, or drop it: SELECT pg_drop_replication_slot('{name}')")  # fmt: skip
     for name, dead, live in session.rows(_DEAD, (DEAD_ROWS_MIN, DEAD_SHARE)):
         yield Finding("vacuum", "warning", f"{name} has {dead:,} dead rows beside {live:,} live ones",
@@ -137,7 +137,7 @@ def _tables(session: PostgresSession) -> Iterator[Finding]:
 
 
 def _hearing(session: PostgresSession, url: str) -> Iterator[Finding]:
-    """Does a notification come through? Behind a pooler in transaction mode none does."""
+    """Check whether a notification comes through. Behind a pooler in transaction mode none does."""
     if session.rows("SELECT pg_is_in_recovery()") == [(True,)]:
         return
     channel = f"ramet_probe_{secrets.token_hex(8)}"

@@ -14,7 +14,7 @@ from ramet.store.session import Row, StatementFailed, TransactionConflict
 
 
 def first_line(error: BaseException | None) -> str:
-    """What an error says, without what it quotes."""
+    """Return the first line of an error, without what it quotes."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
 
@@ -46,11 +46,11 @@ class ConnectionLost(Exception):
 
 
 class CommitUnknown(Exception):
-    """The connection went while it was being told to commit: only looking tells whether it did."""
+    """The connection was lost during the commit: only a look at the database shows whether it committed."""
 
 
 def is_gone(error: psycopg.Error, connection: psycopg.Connection[Row]) -> bool:
-    """True when it was the connection that failed and not the statement.
+    """Return True when it was the connection that failed and not the statement.
 
     What a server says before it goes down for good (a panic: no room for its log) comes while the connection still
     seems to be open, and after a COMMIT it says nothing about whether that took effect. And whatever a server says has
@@ -66,7 +66,7 @@ def is_gone(error: psycopg.Error, connection: psycopg.Connection[Row]) -> bool:
 
 
 def is_race(error: BaseException, taken: Container[str] = ()) -> bool:
-    """True when another transaction came in between: a unique row of ours that was taken meanwhile is one, too.
+    """Return True when another transaction came in between: a unique row of ours that was taken meanwhile counts, too.
 
     ``taken`` are such rows that the verb met when it was run before: it does not see them by looking.
     """
@@ -78,14 +78,15 @@ def is_race(error: BaseException, taken: Container[str] = ()) -> bool:
 
 
 def taken_row(error: errors.UniqueViolation) -> str:
-    """Which row of which constraint was there already."""
+    """Return the existing row and the constraint that it satisfies."""
     return f"{error.diag.constraint_name} {error.diag.message_detail}"
 
 
 def read_commit_marker(writer: int, commits: int) -> bytes:
-    """What a new connection asks first: how far did this writer come? Its lock is held by every transaction of its own
-    from the first round trip on, so the answer waits for one that the server still has, and may yet be told to commit:
-    bytes that were sent arrive, though nobody waits for their answer any more."""
+    """Read how many transactions this writer has committed: the first question of a new connection. Its lock is held by
+    every transaction of its own from the first round trip on, so the answer waits for one that the server still has and
+    may yet commit: bytes that were sent arrive, although their answer is no longer awaited.
+    """
     return (
         f"SELECT pg_advisory_xact_lock({writer}); "
         "INSERT INTO ramet_writers (id, commits, seen_at, schema) "
@@ -95,7 +96,7 @@ def read_commit_marker(writer: int, commits: int) -> bytes:
 
 
 def write_commit_marker(writer: int, commits: int) -> str:
-    """What a transaction says about itself as it commits: so many has this writer committed."""
+    """Write the number of transactions that this writer has committed, as part of the one that commits."""
     return (
         "INSERT INTO ramet_writers (id, commits, seen_at, schema) "
         f"VALUES ({writer}, {commits}, now(), {SCHEMA_VERSION}) "

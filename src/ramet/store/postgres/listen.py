@@ -1,9 +1,9 @@
-"""NOTIFY and LISTEN: whoever commits claimable work wakes those who wait for some, on every machine.
+"""NOTIFY and LISTEN: a commit of claimable work wakes processes that wait for some, on every machine.
 
-A convenience and never more: polling is the truth (DESIGN §9). So nobody waits for it and no verb fails by it. It has
-one connection and one thread of its own in each process, opened when there is something to send or somebody who
-waits; a notification is never sent inside a verb's transaction, because every commit that carries one takes a lock
-that all of a server's databases share.
+A convenience and never more: polling is the truth (DESIGN §9). So no verb waits for it or fails by it. It has one
+connection and one thread of its own in each process, opened when there is something to send or a process waits; a
+notification is never sent inside a verb's transaction, because every commit that carries one takes a lock that all of a
+server's databases share.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ RING_SECONDS = 0.05
 ANSWER_SECONDS = 5.0
 """A server that takes longer for so little is taken to be gone."""
 PROBE_SECONDS = 2.0
-"""A notification that takes longer to be heard is no use: polling is as fast."""
+"""Seconds after which a notification is of no use: polling is as fast."""
 PROBE_AGAIN_SECONDS = 600.0
-"""How long a connection that hears nothing is believed to be deaf."""
+"""Seconds for which a connection that hears nothing is believed to be deaf."""
 ALIVE_SECONDS = 30.0
-"""After so much silence a listener asks whether the server is still there."""
+"""Seconds of silence after which a listener asks whether the server is still there."""
 IDLE_SECONDS = 60.0
 """A connection that only sends is closed when there was nothing to send for so long."""
 LEAVE_SECONDS = 1.0
-"""How long a process that ends waits for its last ring to go out."""
+"""Seconds for which a process that ends waits for its last ring to go out."""
 
 Connect = Callable[[], psycopg.Connection[Any]]
 
 
 def channel_of(schema: str) -> str:
-    """The channel of the tables in a schema; channels are a database's own, so databases need no part in it."""
+    """Return the channel of the tables in a schema; channels are a database's own, so databases need no part in it."""
     return f"ramet_{hashlib.sha256(schema.encode()).hexdigest()[:16]}"
 
 
@@ -163,7 +163,7 @@ class Notifier:
             drain(self._kicked)
 
     def _attend(self, line: ListenConnection) -> None:
-        """Send and hear on one connection, until nobody needs it or it is lost."""
+        """Send and hear on one connection, until it is lost or no longer needed."""
         [(pid, schema)] = line.run("SELECT pg_backend_pid(), current_schema()", ANSWER_SECONDS)
         channel = channel_of(str(schema))
         used_at = time.monotonic()
@@ -189,7 +189,7 @@ class Notifier:
                 self._on_heard()
 
     def _seconds_left(self, now: float, used_at: float) -> float:
-        """Until there is something to do on the connection though nobody kicks."""
+        """Return the seconds until the connection needs attention without a kick."""
         until = used_at + (ALIVE_SECONDS if self._hears else IDLE_SECONDS)
         if self._rung:
             until = min(until, self._ring_at)
@@ -198,7 +198,7 @@ class Notifier:
         return max(0.0, until - now)
 
     def _send(self, line: ListenConnection, channel: str) -> None:
-        self._rung = False  # Before it is sent: whoever rings from now on may mean later work.
+        self._rung = False  # Before it is sent: a ring from now on may mean later work.
         self._ring_at = time.monotonic() + RING_SECONDS
         try:
             # It needs no disk. LOCAL: behind a pooler the setting would be the next one's too.
@@ -208,11 +208,11 @@ class Notifier:
             raise
 
     def _try_to_listen(self, line: ListenConnection, channel: str) -> None:
-        """Listen where that works; it is known only when a notification of somebody else was heard.
+        """Listen where that works; it is known only when a notification of another connection was heard.
 
-        From a second connection: what a pooler's server process tells itself it tells at once, to whoever has it just
-        then, and that would look as if all were well. On a channel of its own: what the pooler's processes listen to
-        they listen to for ever.
+        From a second connection: what a pooler's server process tells itself it tells at once, to the client that has
+        it just then, and that would look as if all were well. On a channel of its own: what the pooler's processes
+        listen to they listen to for ever.
         """
         probe = f"ramet_probe_{secrets.token_hex(8)}"
         line.run(f"LISTEN {probe}", ANSWER_SECONDS)

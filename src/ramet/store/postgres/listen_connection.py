@@ -1,7 +1,7 @@
-"""A connection that never keeps its user waiting for longer than told, and hears what is notified to it.
+"""A connection that never keeps its user waiting for longer than allowed, and hears notifications.
 
-Whoever listens must notice a server that fell silent without a word (a cable, a firewall, a stopped machine). A
-statement that blocks until the operating system gives the connection up, a quarter of an hour later, does not.
+A listener must notice a server that fell silent without a word (a cable, a firewall, a stopped machine). A statement
+that blocks until the operating system gives the connection up, a quarter of an hour later, does not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ListenConnection:
     """One connection of one thread, and a bell wire by which other threads interrupt its waiting."""
 
     def __init__(self, connection: psycopg.Connection[Any], kicked: socket.socket) -> None:
-        """Take over a connection that nobody else uses; it is closed with the line.
+        """Take over a connection that nothing else uses; it is closed with the line.
 
         Args:
             connection: outside of any transaction.
@@ -84,7 +84,7 @@ class ListenConnection:
         self._select(max(0.0, give_up_at - time.monotonic()), events)
 
     def wait(self, seconds: float) -> None:
-        """Until something is heard, somebody kicks, or the time is over; ``heard`` tells what came.
+        """Return when something is heard, the socket is kicked, or the time is over; ``heard`` has the notifications.
 
         Raises:
             ListenConnectionLost: the server closed the connection.

@@ -58,7 +58,7 @@ _OWN = (
     "CREATE TABLE ramet_writers (id BIGINT PRIMARY KEY, commits BIGINT NOT NULL, seen_at TIMESTAMPTZ NOT NULL, "
     "schema BIGINT NOT NULL)",
     "CREATE SEQUENCE ramet_task_numbers",
-    # A block of numbers in a row. The lock is held for the call only, so nobody waits for another's commit.
+    # A block of numbers in a row. The lock is held for the call only, so no commit of another is waited for.
     """
     CREATE FUNCTION ramet_take_numbers(wanted BIGINT) RETURNS BIGINT LANGUAGE plpgsql AS $$
     DECLARE
@@ -102,7 +102,7 @@ def _translated(statement: str) -> str:
 WRITING_SECONDS = 60
 """A program that wrote so lately is taken to be running."""
 LOCK_SECONDS = 3
-"""How long a step waits for a table before it lets everybody else pass and tries again."""
+"""Seconds for which a step waits for a table before it lets all others pass and tries again."""
 TRIES = 20
 PAUSE_SECONDS = 1.0
 
@@ -131,7 +131,7 @@ def migrate_database(
 
 
 def _own(session: PostgresSession, place: str, tables: Sequence[str], grant_to: str | None) -> None:
-    """What an app adds to our tables, and who may use all of them."""
+    """Return the app's additions to our tables, and the roles that may use all of them."""
     session.begin("alone")
     try:
         own_tables.create(session, tables, missing_tables(session, tables))
@@ -170,14 +170,14 @@ def prepare(session: PostgresSession, place: str, create: bool) -> None:
 
 
 def advance(session: PostgresSession, place: str, *, pause: Callable[[float], object] = _NEVER.wait) -> tuple[int, int]:
-    """Bring the schema to this program's version; the versions before and after.
+    """Bring the schema to this program's version; return the versions before and after.
 
     All of it is one transaction, alone with the database: whatever stops it, the database is of one version or of the
     other. Writers wait for it. It never makes them wait behind a reader: it lets them pass and tries again.
 
     Raises:
         StoreNewer: a newer ramet made it.
-        StoreBusy: older programs write that may not go on, or somebody holds a table for too long.
+        StoreBusy: older programs write that may not go on, or a transaction holds a table for too long.
         StoreError: this user may not change the tables.
     """
     for tried in range(TRIES):
@@ -191,9 +191,7 @@ def advance(session: PostgresSession, place: str, *, pause: Callable[[float], ob
             raise _missing_privileges(error, place) from error
         finally:
             session.rollback()
-    raise StoreBusy(
-        f"{place}: somebody holds a table with a long transaction: `ramet doctor` tells who; end it, then try again"
-    )
+    raise StoreBusy(f"{place}: a long transaction holds a table: `ramet doctor` names it; end it, then try again")
 
 
 def _advance_once(session: PostgresSession, place: str, plan: SchemaPlan) -> tuple[int, int]:
@@ -230,7 +228,9 @@ def _need_no_older(session: PostgresSession, place: str, oldest: int) -> None:
 
 
 def _refuse_older_writers(session: PostgresSession, oldest: int) -> None:
-    """Whoever is older and wakes up later cannot commit: each commit writes its version into this table."""
+    """Make every commit write its version into this table, so that an older program that wakes up later cannot
+    commit.
+    """
     session.run("DELETE FROM ramet_writers WHERE schema < ?", (oldest,))
     session.connection.execute(
         "ALTER TABLE ramet_writers DROP CONSTRAINT IF EXISTS ramet_writers_schema, "
@@ -298,7 +298,9 @@ def created_tables(statements: Sequence[str]) -> list[str]:
 
 
 def begun_fence_base(session: PostgresSession) -> int:
-    """Where fences begin in this copy of the database; of several that open a copy, one begins its epoch."""
+    """Return the number at which fences begin in this copy of the database; of several that open a copy, one begins its
+    epoch.
+    """
     base = fence_base(session)
     if base >= 0:
         return base

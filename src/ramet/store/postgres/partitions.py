@@ -14,7 +14,7 @@ import psycopg
 from ramet.store.session import Session
 
 TASKS_PER_PART = 1_000_000
-"""Of a database that is made now; it keeps its own."""
+"""Tasks per part of a database that is made now; an existing one keeps its own number."""
 PARTED = ("ramet_tasks", "ramet_attempts", "ramet_transitions")
 """Tables in parts, each with a ``seq``, in the order in which their parts are made and dropped."""
 _SETTINGS = "autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0"
@@ -98,14 +98,14 @@ def first_parts(size: int) -> Sequence[str]:
 
 
 class Partitions:
-    """What a process knows about the parts. They only grow; what it does not know yet it asks for again."""
+    """Knowledge of a process about the parts. They only grow; a part that it does not know yet is asked for again."""
 
     def __init__(self, session: Session) -> None:
         [(self.size, self.until)] = session.rows("SELECT MAX(size), (MAX(number) + 1) * MAX(size) FROM ramet_parts")
         self.last = 0
         """The highest task number seen here."""
         self.block = 0
-        """How many numbers may be taken at once; more while others take theirs between two tries."""
+        """Numbers that may be taken at once; more while others take theirs between two tries."""
 
     def taken(self, first: int, count: int) -> bool:
         """Numbers were taken; False where there is no room for them."""
@@ -125,7 +125,7 @@ class Partitions:
         [(self.until,)] = connection.execute("SELECT ramet_make_room(%s)", (wanted,)).fetchall()
 
     def parts_of(self, table: str, rows: Sequence[Sequence[Any]], at: int) -> Iterator[tuple[str, Sequence[Any]]]:
-        """The rows by the part that they are about; ``at`` is the place of the task number in each.
+        """Yield the rows by the part that they are about; ``at`` is the place of the task number in each.
 
         A statement that names the part costs what it would in a table without parts.
         """

@@ -17,14 +17,15 @@ from ramet.store.postgres.listen import Connect, Notifier
 from ramet.store.processes.registry import ProcessRegistry, runtime_folder
 
 _NOWHERE = Path(os.devnull) / "ramet"
-"""A folder that can never be made: without a safe one nobody is met."""
+"""A folder that can never be made: without a safe one no process is met."""
 
 
 def identity_of(connection: psycopg.Connection[Any]) -> str:
-    """What names the tables that this connection sees among all on all servers; no secret, and kept by a promotion.
+    """Return the name of the tables that this connection sees among all on all servers; no secret, and kept by a
+    promotion.
 
-    A server that does not tell its identifier is any server: processes on such may meet without need, which wakes
-    them without need and proves nothing wrong, since no two workers have one name.
+    A server that does not give its identifier counts as any server: processes on such may meet without need, which
+    wakes them without need and proves nothing wrong, since no two workers have one name.
     """
     try:
         with connection.transaction():
@@ -43,7 +44,7 @@ class PostgresProcesses(ProcessRegistry):
     """The others on a database, seen from one process; also on other machines."""
 
     def __init__(self, connect: Connect, identity: str, *, environ: Mapping[str, str] = os.environ) -> None:
-        """Nothing is connected to before somebody rings or waits.
+        """Prepare; connections are opened when a process first rings or waits.
 
         Args:
             connect: opens a connection to the database that the verbs use, and gives up after some seconds; called in
@@ -75,7 +76,9 @@ class PostgresProcesses(ProcessRegistry):
 
     @property
     def folder(self) -> Path | None:
-        """Where a dead worker's slots are looked for; None where the system cannot tell who is dead."""
+        """Folder in which a dead worker's slots are looked for; None where the system cannot tell which processes are
+        dead.
+        """
         return None if self._folder == _NOWHERE else super().folder
 
     @property
@@ -89,6 +92,6 @@ class PostgresProcesses(ProcessRegistry):
         self._bell.ring()
 
     async def wait(self, timeout_seconds: float) -> None:
-        """Return when somebody rang since the last call, or after the time-out."""
+        """Return when a ring came since the last call, or after the time-out."""
         self._bell.listen()
         await super().wait(timeout_seconds)

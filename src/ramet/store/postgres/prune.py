@@ -13,7 +13,7 @@ from ramet.store.rows.lineages import PRUNING
 from ramet.store.session import Session
 
 DROP_SECONDS_MAX = 0.2
-"""How long a drop may wait for readers of the part: every other transaction waits for it meanwhile."""
+"""Most seconds that a drop waits for readers of the part: every other transaction waits for it meanwhile."""
 PARTS_LOOKED_AT = 20
 _MAY_GO = "g.live = 0 AND g.end_wanted = 0 AND g.ended_at < ? AND " + pruning.LET_GO.replace("ramet_lineages.", "g.")
 _STATES = "('running', 'paused', 'finished', 'failed', 'cancelled')"
@@ -40,7 +40,7 @@ def prune(session: Session, before: float, *, limit: int = 100, rows: int = 5_00
 
 
 def _drop_parts(session: PostgresSession, before: float, rows: int) -> bool:
-    """True while one is on its way out: then nothing is deleted by row that would go with it."""
+    """Return True while one is on its way out: then nothing is deleted by row that would go with it."""
     parts = session.rows("SELECT number, size, emptied_to FROM ramet_parts ORDER BY number LIMIT ?", (PARTS_LOOKED_AT,))
     [(next_number,)] = session.rows("SELECT number FROM ramet_next_number")
     for number, size, emptied_to in parts:
@@ -115,7 +115,7 @@ def _empty(session: PostgresSession, part: PruneRange, before: float, rows: int)
 
 
 def _dropped(session: PostgresSession, number: int) -> bool:
-    """False when somebody reads the part: it is dropped another time."""
+    """Drop a part; False while it is being read: it is dropped another time."""
     connection = session.connection
     connection.execute(f"SAVEPOINT drop_part; SET LOCAL lock_timeout = '{DROP_SECONDS_MAX}s'".encode())
     try:

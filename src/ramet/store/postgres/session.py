@@ -50,10 +50,11 @@ PATHS = 0x70617468
 IDLE_SECONDS_MAX = 60
 """A transaction of ours never waits for its client that long: then the client is gone, and its locks go with it."""
 LOCK_MILLISECONDS, LOCK_MILLISECONDS_AGAIN = 2_000, 100
-"""How long a handler's own statement waits for a row or table that another transaction holds; and how long after one
-of the same transaction waited in vain: everybody who settles with it waits too."""
+"""Milliseconds for which a handler's own statement waits for a row or table that another transaction holds; and those
+after one of the same transaction waited in vain: all that settle with it wait too.
+"""
 OWN_MILLISECONDS = 10_000
-"""How long one of them may take."""
+"""Most time of one of them."""
 
 Hook = Callable[[str, str], None]
 """Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
@@ -65,8 +66,9 @@ _PLANS = (
     "jit = off; extra_float_digits = 1"
 )
 """Every statement of a verb goes by an index, row by row from a short list. A planner whose statistics are old, or of a
-table that was empty when they were made, would find reading all of it cheaper. The last one is about answers:
-a number that is told as text is told whole."""
+table that was empty when they were made, would find reading all of it cheaper. The last one is about answers: a number
+sent as text is sent whole.
+"""
 _ON = "; ".join(f"SET LOCAL enable_{name} = on" for name in ("seqscan", "hashjoin", "mergejoin"))
 _OFF = _ON.replace("= on", "= off")
 
@@ -75,10 +77,10 @@ _KNOWN = (
     "(SELECT json_object_agg(name, paused_seconds) FROM ramet_queues WHERE paused_seconds > 0), "
     "(SELECT value FROM ramet_counters WHERE name = 'stop_list')"
 )
-"""What nearly every verb asks for: :attr:`PostgresSession.offsets` and :attr:`PostgresSession.denied`."""
+"""Values that nearly every verb needs: :attr:`PostgresSession.offsets` and :attr:`PostgresSession.denied`."""
 
 _NO_VALUE = object()
-"""Stands for the parameter of a list without members, which has none."""
+"""Placeholder for the parameter of a list without members, which has none."""
 
 
 class _WholeNumeric(NumericBinaryLoader):
@@ -90,7 +92,7 @@ class _WholeNumeric(NumericBinaryLoader):
 
 
 def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
-    """Open a connection as ramet needs it: transactions are begun by hand.
+    """Open a connection as ramet needs it: each transaction is begun explicitly.
 
     Raises:
         psycopg.Error: as it is; the caller knows whether to try again.
@@ -119,7 +121,9 @@ def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
 
 
 def _pooled(connection: psycopg.Connection[Row]) -> bool:
-    """True behind a pooler, which tells a process of its own: what is prepared there may be gone a statement later."""
+    """Return True behind a pooler, which tells a process of its own: what is prepared there may be gone a statement
+    later.
+    """
     [(process,)] = connection.execute("SELECT pg_backend_pid()").fetchall()
     return bool(process != connection.info.backend_pid)
 
@@ -146,7 +150,7 @@ class PostgresSession(RowWriter):
         self.last_try = False
         """True when the verb will not be run again: what looked like a race is then refused like any bad statement."""
         self.taken: set[str] = set()
-        """Unique rows that the verb met when it was run before; to meet one again is no race."""
+        """Unique rows that the verb met when it was run before; to meet one again is not a race."""
         self._clock = clock
         self._hook = hook
         self._depth = 0
@@ -214,7 +218,7 @@ class PostgresSession(RowWriter):
         return "EXECUTE ramet_known"
 
     def begin_within(self) -> None:
-        """The caller's own transaction: its lock is not ours to hold for as long as they like."""
+        """Begin within the caller's own transaction: its lock is not ours to hold for as long as they like."""
         self.noted, self.offsets, self.denied = [], None, None
         [now] = self._last(f"SELECT {_CLOCK}")
         self.now = float(now) if self._clock is None else self._clock()
@@ -254,7 +258,7 @@ class PostgresSession(RowWriter):
     def end(self) -> None:
         """End a transaction that has written nothing. Never raises.
 
-        With a rollback the driver would forget what it has prepared, and everything be planned anew.
+        With a rollback the driver would forget its prepared statements, and everything be planned again.
         """
         with suppress(psycopg.Error):
             self.connection.execute(b"COMMIT", prepare=False)
@@ -275,7 +279,7 @@ class PostgresSession(RowWriter):
             self._hook(when, sql)
 
     def stripe(self) -> int:
-        # Of the caller's connection nobody knows whether a pooler stands behind it.
+        # The caller's connection may or may not have a pooler behind it.
         if not self.borrowed and not self._plans:
             return self.connection.info.backend_pid
         [(process,)] = self.rows("SELECT pg_backend_pid()")
@@ -356,13 +360,13 @@ class PostgresSession(RowWriter):
         return self._cursor.rowcount
 
     def _value_types(self, write: Write) -> tuple[int, ...]:
-        """What the server takes each value for, by its numbers of types."""
+        """Return the types as which the server takes the values, by its numbers of types."""
         known = self._types.get(write)
         if known is None:
             server = self.connection.pgconn
             self._asked(partial(server.send_prepare, b"", numbered(write).encode()))
-            told = self._asked(partial(server.send_describe_prepared, b""))
-            known = self._types[write] = tuple(told.param_type(at) for at in range(told.nparams))
+            values = self._asked(partial(server.send_describe_prepared, b""))
+            known = self._types[write] = tuple(values.param_type(at) for at in range(values.nparams))
         return known
 
     def _asked(self, send: Callable[[], None]) -> pq.abc.PGresult:
@@ -387,10 +391,10 @@ class PostgresSession(RowWriter):
             return self._end_part(table, items[:half], settler_id) + self._end_part(table, items[half:], settler_id)
         now, settler = (f"${len(parameters) + more}" for more in (1, 2))
         if settler_id is None:
-            statement, told = ends_at_once(table, now), (*parameters, self.now)
+            statement, values = ends_at_once(table, now), (*parameters, self.now)
         else:
-            statement, told = ends_at_once(table, now, settler), (*parameters, self.now, settler_id)
-        found = self.rows(f"WITH {text}, {statement}", told)
+            statement, values = ends_at_once(table, now, settler), (*parameters, self.now, settler_id)
+        found = self.rows(f"WITH {text}, {statement}", values)
         ended, closed = sum(len(row[-2]) for row in found), found[0][-1] if found else 0
         assert closed == ended, f"{closed} rows written of {ended} tasks that succeeded"
         return [EndedGroup(*row[:-1]) for row in found]
@@ -488,7 +492,7 @@ def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
 
 
 def _line(error: Exception) -> str:
-    """The first line of what the server said: the rest quotes statement and values."""
+    """Return the first line of what the server said: the rest quotes statement and values."""
     if isinstance(error, psycopg.Error) and error.diag.message_primary:
         return error.diag.message_primary
     return str(error).splitlines()[0] if str(error) else type(error).__name__

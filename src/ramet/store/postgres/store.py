@@ -24,7 +24,7 @@ from ramet.store.postgres.within_transaction import Database, run_within
 from ramet.store.postgres.writer import THREADS, InlineConnection, WriterConnection, Writers
 from ramet.store.requests import check_arguments
 from ramet.store.rows import own_tables
-from ramet.store.rows.tallies import EndsTold
+from ramet.store.rows.tallies import EndsCallback
 from ramet.store.rows.workers import CommitTimer
 from ramet.store.scan_floor import ScanFloors
 from ramet.store.session import Session, StatementFailed, TransactionConflict
@@ -37,7 +37,7 @@ Answer = TypeVar("Answer")
 
 
 FOLLOWED_AT_ONCE = 500
-"""Tasks of a lineage that ended which one transaction ends: whoever wants one of them waits for it."""
+"""Tasks of an ended lineage that one transaction ends: a transaction that wants one of them waits for it."""
 
 
 class PostgresStore(Store):
@@ -104,23 +104,23 @@ class PostgresStore(Store):
         ring = self._neighbours.ring
         return InlineConnection(self._links[0], ring) if self._inline else Writers(self._links, ring, name)
 
-    def watch_ends(self, told: EndsTold) -> None:
+    def watch_ends(self, ends: EndsCallback) -> None:
         for link in self._links:
-            link.on_ends = told
+            link.on_ends = ends
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
         check_arguments(verb, writes=True)
-        return await self._told("other", self._writer.run(verb, "alone"))
+        return await self._timed("other", self._writer.run(verb, "alone"))
 
     async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
-        return await self._told(name, self._writer.run(verb, "beside"))
+        return await self._timed(name, self._writer.run(verb, "beside"))
 
     async def _write_together(
         self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item], name: str = "other"
     ) -> Sequence[Answer]:
-        return await self._told(name, self._writer.run_together(verb, items))
+        return await self._timed(name, self._writer.run_together(verb, items))
 
-    async def _told(self, name: str, running: Awaitable[Answer]) -> Answer:
+    async def _timed(self, name: str, running: Awaitable[Answer]) -> Answer:
         began = self._timer.monotonic()
         try:
             answer = await running
@@ -143,7 +143,7 @@ class PostgresStore(Store):
         return session
 
     async def ensure_tables(self, statements: Sequence[str]) -> None:
-        # Whoever only works may not create, and need not: nothing is asked of the server for what is there.
+        # A role that only works may not create, and need not: it asks nothing of the server for existing parts.
         missing = await self._read(partial(missing_tables, statements=statements))
         new = await self._read(partial(own_tables.any_new, statements=statements))
         if missing or new:
@@ -166,21 +166,21 @@ class PostgresStore(Store):
             await self._write_beside(partial(lineage_followup.follow_ends, limit=FOLLOWED_AT_ONCE, tracking_ids=found))
 
     async def _sweep(self, limit: int, dead_workers: DeadWorkers) -> SweepResult:
-        told: list[SweepResult] = []
+        results: list[SweepResult] = []
         done: list[sweeping.SweepStep] = []
         # Twice, for what one part does may be work for another: a lineage's row ends, then its tasks do.
         for _ in range(2):
             wanted = await self._read(partial(sweeping.due_steps, dead_workers=dead_workers))
             for part in [part for part in wanted if part not in done]:
-                told += [
+                results += [
                     await self._write_beside(
                         partial(sweeping.run_part, part=part, limit=limit, dead_workers=dead_workers)
                     )
                 ]
                 done.append(part)
-            if not any(each.changed for each in told):
+            if not any(each.changed for each in results):
                 break
-        return sweeping.added(told)
+        return sweeping.added(results)
 
     prune = writes(postgres_pruning.prune)
 

@@ -19,17 +19,17 @@ Answer = TypeVar("Answer")
 
 
 TRIES = 3
-"""How often a verb that meets others runs before the caller's transaction is told to begin anew."""
+"""Times that a verb that meets others runs before the caller's transaction has to start over."""
 _WHERE = "SELECT oid, current_schema() FROM pg_database WHERE datname = current_database()"
 
 
 class Database(NamedTuple):
-    """Which one it is."""
+    """Identity of a database."""
 
     place: str
-    """For people."""
+    """Address for people."""
     identity: str
-    """From :func:`ramet.store.postgres.processes.identity_of`."""
+    """Identity from :func:`ramet.store.postgres.processes.identity_of`."""
 
 
 def run_within(
@@ -52,8 +52,8 @@ def run_within(
         verb: what to run; what it writes is undone when it is refused, and the transaction goes on.
 
     Raises:
-        StoreError: no psycopg connection, none of this database, or no transaction is open on it.
-        StoreBusy: it met another transaction: roll back and begin anew.
+        StoreError: not a psycopg connection, another database, or no transaction is open on it.
+        StoreBusy: it met another transaction: roll back and start over.
     """
     place = database.place
     if not isinstance(connection, psycopg.Connection):
@@ -99,15 +99,17 @@ def _run(session: PostgresSession, verb: Callable[[Session], Answer], place: str
 
 
 def _check(session: PostgresSession, database: Database) -> None:
-    """The tables that the connection sees are the store's. A server need not tell everybody who it is."""
+    """Check that the tables that the connection sees are the store's. A server need not show its identity to
+    everybody.
+    """
     [(oid, schema)] = session.rows(_WHERE)
     system, _, names = database.identity.partition(":")
-    told = system
+    identifier = system
     if system:
         try:
             with session.savepoint():
-                [(told,)] = session.rows("SELECT system_identifier::text FROM pg_control_system()")
+                [(identifier,)] = session.rows("SELECT system_identifier::text FROM pg_control_system()")
         except StatementFailed:
-            told = system
-    if (told, f"{oid}:{schema}") != (system, names):
+            identifier = system
+    if (identifier, f"{oid}:{schema}") != (system, names):
         raise StoreError(f"the connection is to another database: give one to {database.place}")

@@ -33,16 +33,16 @@ from ramet.store.postgres.errors import (
 )
 from ramet.store.postgres.partitions import Partitions
 from ramet.store.postgres.session import Hook, Mode, PostgresSession
-from ramet.store.rows.tallies import EndsTold, report_ends
+from ramet.store.rows.tallies import EndsCallback, report_ends
 from ramet.store.scan_floor import ScanFloors
 from ramet.store.session import Row, Session
 
 THREADS = 4
 TRIES = 12
-"""How often a verb that meets others is run before it is given up."""
+"""Times that a verb that meets others is run before it is given up."""
 PAUSE_SECONDS_MAX = 1.0
 PATIENCE_SECONDS = 30.0
-"""How long a verb waits for a database that is away."""
+"""Seconds for which a verb waits for a database that cannot be reached."""
 
 Answer = TypeVar("Answer")
 Verb = Callable[[Session], Any]
@@ -65,12 +65,12 @@ class WriterConnection:
         self._room = room
         self._backoff = Backoff(first_seconds=0.05, seconds_max=PAUSE_SECONDS_MAX)
         self.stopping = threading.Event()
-        """When set, what does not work at once is given up."""
+        """Event; when set, a verb that does not work at once is given up."""
         self._session: PostgresSession | None = None
         self._id = new_writer()
         self._commits = 0
         self._taken: set[str] = set()
-        self.on_ends: EndsTold | None = None
+        self.on_ends: EndsCallback | None = None
 
     def run(self, verb: Callable[[Session], Answer], mode: Mode) -> tuple[Answer, bool]:
         """Run a verb in one transaction, as often as other transactions or a lost connection make necessary.
@@ -90,7 +90,7 @@ class WriterConnection:
             except PartitionMissing:
                 continue
             except WriteRaced as race:
-                tried += 1  # Whatever the last try meets is told as it is.
+                tried += 1  # The last try raises its error unchanged.
                 if not isinstance(race.__cause__, psycopg.errors.UniqueViolation):
                     self._pause()  # Who took a unique row has committed already.
             except ConnectionLost as lost:
@@ -156,12 +156,12 @@ class WriterConnection:
                 if self._gives_up(give_up_at):
                     self._id = new_writer()  # What becomes of that commit must not be taken for the next one's.
                     raise StoreUncertain(
-                        "the database went away while it was told to commit, and did not come back: whether this "
+                        "the database went away during a commit, and did not come back: whether this "
                         "step took effect is not known; look before you repeat it"
                     ) from error
 
     def _gives_up(self, at: float) -> bool:
-        """True when there is no more time to wait for the database; else a pause has passed."""
+        """Return True when there is no more time to wait for the database; else a pause has passed."""
         return self.stopping.is_set() or time.monotonic() >= at or self._pause()
 
     def _pause(self) -> bool:
@@ -171,7 +171,9 @@ class WriterConnection:
         return self._connected_and_seen()[0]
 
     def _connected_and_seen(self) -> tuple[PostgresSession, int]:
-        """The session, and on a new connection what the writer's row says; it waits for a transaction that has it."""
+        """Return the session, and on a new connection what the writer's row says; it waits for a transaction that has
+        it.
+        """
         if self._session is not None and not self._session.connection.closed:
             return self._session, self._commits
         try:
@@ -295,7 +297,7 @@ class Writers:
         link.close()
 
     def _take(self, called: threading.Condition) -> list[_QueuedVerb]:
-        """The next verb, with those that go together with it; empty when all is done."""
+        """Return the next verb, with those that go together with it; empty when all is done."""
         with self._lock:
             while True:
                 first = self._runnable()
@@ -328,7 +330,7 @@ class Writers:
             _deliver(item, None, error)
             return
         if woken:
-            self._on_wake()  # First: of a lone submit a worker waits for the task, and nobody for the answer.
+            self._on_wake()  # First: with a lone submit a worker waits for the task, while its answer can wait.
         _deliver(item, answer, None)
 
     def _several(self, link: WriterConnection, taken: Sequence[_QueuedVerb]) -> None:
@@ -364,7 +366,7 @@ def _verb_of(item: _QueuedVerb) -> Verb:
 
 
 def _deliver(item: _QueuedVerb, answer: Any, error: BaseException | None) -> None:
-    # A loop that ended meanwhile has nobody left who waits.
+    # A loop that ended meanwhile has no waiting tasks left.
     with contextlib.suppress(RuntimeError):
         item.loop.call_soon_threadsafe(_resolve, item.future, answer, error)
 

@@ -1,12 +1,12 @@
 """Processes of one machine on one database: wake each other, and prove that one is dead.
 
-SQLite's have a folder beside their file. A server has no such place, so it is a folder of this user's own, named
-after the database: ``$XDG_RUNTIME_DIR/ramet/<hash>``, or ``ramet-<uid>/<hash>`` below the folder for temporary files.
+SQLite's have a folder beside their file. A server has no such place, so it is a folder of this user's own, named after
+the database: ``$XDG_RUNTIME_DIR/ramet/<hash>``, or ``ramet-<uid>/<hash>`` below the folder for temporary files.
 
-What is found there counts as proof of death, so nobody may be misled by it: the folder must belong to this user and be
-closed to all others, and its name is a hash over the boot of the machine too, so that two machines that share a
-folder (a home on a network, two virtual ones over one disk) never meet in it: a lock is only heard by the kernel that
-holds it. Containers of one kernel that share the folder share its locks and may meet; those that do not, do not.
+What is found there counts as proof of death, so it must not be forged: the folder must belong to this user and be
+closed to all others, and its name is a hash over the boot of the machine too, so that two machines that share a folder
+(a home on a network, two virtual ones over one disk) never meet in it: a lock is only heard by the kernel that holds
+it. Containers of one kernel that share the folder share its locks and may meet; those that do not, do not.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ log = own_logger("ramet.store")
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 NOT_USED = "%s is not used, only leases tell which workers of this machine are dead: %s"
-"""Told of a folder, and why."""
+"""Log line about a folder that is not used, with the reason."""
 _PRIVATE = 0o077
-"""Permissions that nobody but the owner may have."""
+"""Permissions that only the owner may have."""
 
 
 def runtime_folder(identity: str, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The folder of this database for processes of this user; its parent exists, itself it may not.
+    """Return the folder of this database for processes of this user; its parent exists, itself it may not.
 
     None where there is no safe place: the one there is belongs to another user, is open to others, or is a link. Then
     leases alone tell who is dead, and the server's notifications wake.
@@ -70,7 +70,7 @@ def refusal(place: Path) -> str | None:
     except OSError as error:
         return str(error)
     if not stat.S_ISDIR(found.st_mode):
-        return "it is no folder"
+        return "it is not a folder"
     if found.st_uid != os.geteuid():
         return f"it belongs to the user with id {found.st_uid}"
     if found.st_mode & _PRIVATE:
@@ -79,7 +79,7 @@ def refusal(place: Path) -> str | None:
 
 
 def _boot() -> str:
-    """This machine since it was started."""
+    """Return the id of this machine's boot."""
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:
@@ -91,10 +91,10 @@ OPEN_FOLDERS = Path("/proc/self/fd")
 
 
 class ProcessRegistry:
-    """What this process knows of the others on a database, and they of it, through one folder."""
+    """Processes on a database that meet in one folder: each wakes the others and can prove that one is dead."""
 
     def __init__(self, database: Path, folder: Path | None = None) -> None:
-        """Meet beside a database that is a file, or in ``folder``, whose parent has to exist when somebody joins.
+        """Meet beside a database that is a file, or in ``folder``, whose parent has to exist when a process joins.
 
         Nothing is made or read before it is asked for.
         """
@@ -108,7 +108,7 @@ class ProcessRegistry:
     def join(self, name: str, *, unless_joined: bool = False) -> None:
         """Be present under ``name``, and no other, until :meth:`leave` or the death of this process.
 
-        With ``unless_joined`` whoever joined before stays.
+        With ``unless_joined`` the name that joined before stays.
         """
         if unless_joined and self._name is not None:
             return
@@ -123,7 +123,7 @@ class ProcessRegistry:
             self._hold_lock(name)
 
     def _hold_lock(self, name: str) -> None:
-        # Locked under another name first: nobody may see the file before its lock is held.
+        # Locked under another name first: the file must not be visible before its lock is held.
         early = self._folder / f"{name}.new"
         self._lock = os.open(early, NEW_FILE, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -151,13 +151,13 @@ class ProcessRegistry:
 
     @property
     def folder(self) -> Path | None:
-        """Where a dead worker's slots are looked for; None where there is no safe place."""
+        """Folder in which a dead worker's slots are looked for; None where there is no safe place."""
         if os.path.lexists(self._folder) and refusal(self._folder) is not None:
             return None
         return self._folder
 
     def last_running(self, names: Sequence[str]) -> dict[str, frozenset[tuple[int, int]] | None]:
-        """What these dead workers ran when they died, by name; None where they left no word about that."""
+        """Return the claims that these dead workers ran when they died, by name; None where they left no notes."""
         return {name: left_running(self._folder, name) for name in names}
 
     def ring(self) -> None:
@@ -169,15 +169,15 @@ class ProcessRegistry:
             names = [name for name in os.listdir(self._folder) if name.endswith(".sock")]
         except OSError:
             return
-        # Without a free file descriptor nobody is woken and polling does the work; whoever committed must not fail.
+        # Without a free file descriptor no process is woken and polling does the work; the commit must not fail.
         with contextlib.suppress(OSError):
             self._send([name for name in names if name != f"{self._name}.sock"])
 
     def wake_here(self) -> None:
-        """Wake whoever waits in this process; from any thread."""
+        """Wake all that wait in this process; from any thread."""
         rung, loop = self._rung, self._loop  # This runs in the writer's thread too.
         if loop is not None and rung is not None:
-            # A loop that ends in this very moment has nobody left who waits.
+            # A loop that ends in this very moment has no waiting tasks left.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(rung.set)
 
@@ -192,7 +192,7 @@ class ProcessRegistry:
                     sender.sendto(b"1", str(folder / name))
 
     async def wait(self, timeout_seconds: float) -> None:
-        """Return when somebody rang since the last call, or after the time-out."""
+        """Return when a ring came since the last call, or after the time-out."""
         rung = self._listen()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
@@ -240,7 +240,7 @@ class ProcessRegistry:
             self._socket = None
         self._rung = None
         if self._name is not None:
-            # Before the lock is released, so that nobody takes it for that of a dead worker.
+            # Before the lock is released, so that it is not taken for that of a dead worker.
             _remove(self._folder, self._name)
             self._name = None
             with contextlib.suppress(OSError):
@@ -257,7 +257,7 @@ def _remove(folder: Path, name: str) -> None:
 
 @contextlib.contextmanager
 def _short(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """A path to ``folder`` that leaves room for these names in a socket's address, where the system has one."""
+    """Yield a path to ``folder`` that leaves room for these names in a socket's address, where the system has one."""
     longest = max(len(os.fsencode(folder / name)) for name in names)
     if longest <= SOCKET_PATH_BYTES_MAX or not OPEN_FOLDERS.is_dir():
         yield folder
@@ -287,7 +287,7 @@ _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "glusterfs", "fuse.glusterfs", "
 
 
 def network_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str | None:
-    """The type of the network file system under ``path``, or None. Locks on such are not to be trusted."""
+    """Return the type of the network file system under ``path``, or None. Locks on such are not to be trusted."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

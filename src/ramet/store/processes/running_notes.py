@@ -1,8 +1,8 @@
-"""Which tasks run in a handler process, in memory that outlives it.
+"""Notes of the tasks that run in a handler process, in memory that outlives it.
 
-The process notes a claim before its handler begins and takes the note away when it ended, so that whoever survives
-knows what ran and what had only been fetched: the supervisor after the death of its child, and, where the memory is a
-file beside the database, the next sweep after the death of the whole worker.
+The process notes a claim before its handler begins and takes the note away when it ended, so that a survivor knows what
+ran and what had only been fetched: the supervisor after the death of its child, and, where the memory is a file beside
+the database, the next sweep after the death of the whole worker.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 ENDING = ".slots"
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-"""How a file is made of whose name nobody else may have made something before: never through a link."""
+"""Flags for a new file whose name another user may have taken before: never through a link."""
 _NOTE = struct.Struct("=qdq")
 """Fence, monotonic time of the start, and last the number of the task: without it the other two mean nothing."""
 _NUMBER = struct.Struct("=q")
@@ -43,11 +43,11 @@ class RunningNotes:
 
     @property
     def places(self) -> int:
-        """How many there are."""
+        """Number of places."""
         return len(self._memory) // _NOTE.size
 
     def note(self, slot: int, seq: int, fence: int) -> None:
-        """A handler begins in this slot."""
+        """Note that a handler begins in this slot."""
         _NOTE.pack_into(self._memory, slot * _NOTE.size, fence, time.monotonic(), seq)
 
     def free(self, slot: int) -> None:
@@ -55,13 +55,13 @@ class RunningNotes:
         _NUMBER.pack_into(self._memory, slot * _NOTE.size + _NUMBER_AT, 0)
 
     def running(self) -> list[RunningNote]:
-        """What is noted now; nothing after :meth:`remove`."""
+        """Return what is noted now; nothing after :meth:`remove`."""
         if self._memory.closed:
             return []
         return _running(self._memory[:])
 
     def remove(self) -> None:
-        """Nobody needs to read them any more."""
+        """Remove the notes when they are no longer read."""
         self._memory.close()
         if self._path is not None:
             self._path.unlink(missing_ok=True)
@@ -72,9 +72,11 @@ def _running(notes: bytes) -> list[RunningNote]:
 
 
 def new_notes(folder: Path | None, name: str, count: int) -> tuple[RunningNotes, int]:
-    """Slots in a file of this name that a sweep can find, else in memory of these processes only; and its handle.
+    """Return slots in a file of this name that a sweep can find, else in memory of these processes only; and its
+    handle.
 
-    Where a file was begun and there was no room for it, it stays, empty: the sweep is told that nobody knows.
+    Where a file was begun and there was no room for it, it stays, empty: the sweep then knows that the notes are
+    missing.
 
     Raises:
         OSError: there is no room for it.
@@ -94,7 +96,7 @@ def new_notes(folder: Path | None, name: str, count: int) -> tuple[RunningNotes,
 
 def _mapped(handle: int, count: int, path: Path | None) -> tuple[RunningNotes, int]:
     try:
-        # Written, not only made long: a page that a full disk cannot give would end whoever touches it.
+        # Written, not only made long: a page that a full disk cannot give would end any process that touches it.
         left = memoryview(bytes(count * _NOTE.size))
         while left:  # A disk that is nearly full takes a part.
             left = left[os.write(handle, left) :]

@@ -1,4 +1,4 @@
-"""What waits in queues and for resources, and who has what in hand: reads that stop at a bound."""
+"""Reads of queues, resources and current claims that stop at a bound."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ramet.store.rows.workers import workers
 from ramet.store.session import Session
 
 FEW = 10
-"""Of more queues or resources at once each is counted up to a tenth of the bound."""
+"""Queues or resources at once; with more, each is counted up to a tenth of the bound."""
 NAMES_MAX = 200
-"""So many resources are asked about at once."""
+"""Most resources that are asked about at once."""
 
 _LIVE = "SELECT queue, kind FROM ramet_live"
 NOT_CLAIMABLE: dict[str, str] = {
@@ -32,7 +32,7 @@ NOT_CLAIMABLE: dict[str, str] = {
     Wait.PATH: "SELECT l.queue, l.kind FROM (SELECT seq FROM ramet_paths INDEXED BY ramet_paths_waiting "
     "WHERE waits_on IS NOT NULL LIMIT ?) p JOIN ramet_live l ON l.seq = p.seq AND l.wait || '' = 'path'",
 }
-"""What is pending and cannot be claimed now by what it waits for, each by the index that has it."""
+"""Pending tasks that cannot be claimed now by what they wait for, each with the index that has them."""
 
 
 def now(session: Session) -> float:
@@ -41,7 +41,7 @@ def now(session: Session) -> float:
 
 
 def looked_at(session: Session, select: str) -> tuple[dict[tuple[str, str], int], bool]:
-    """How many of the first rows that a SELECT would give are of each queue and kind, and whether there are more."""
+    """Return how many of the first rows of a SELECT are of each queue and kind, and whether there are more."""
     bounds = (HELD_BACK_LOOKS_MAX + 1,) * (1 + select.count("?"))
     rows = session.rows(f"SELECT queue, kind, COUNT(*) FROM ({select} LIMIT ?) c GROUP BY queue, kind", bounds)
     return {(queue, kind): count for queue, kind, count in rows}, sum(row[2] for row in rows) > HELD_BACK_LOOKS_MAX
@@ -153,7 +153,7 @@ def unserved(session: Session) -> list[UnservedKind]:
 
 
 def _waiter(session: Session, queue: str, kind: str) -> str | None:
-    """A task that joined one of the first claimable tasks of a kind, and waits for it."""
+    """Return a task that joined one of the first claimable tasks of a kind, and waits for it."""
     found = session.rows(
         "SELECT t.id FROM (SELECT seq FROM ramet_live INDEXED BY ramet_live_claimable WHERE state = 'pending' "
         "AND wait IS NULL AND queue = ? AND kind = ? LIMIT ?) l JOIN ramet_awaited a ON a.awaited = l.seq "

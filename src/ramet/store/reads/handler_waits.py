@@ -16,7 +16,7 @@ from ramet.store.rows.workers import workers
 from ramet.store.session import Session
 
 LOOKS_MAX = 10_000
-"""So many waits are looked at; the workers' slots bound them."""
+"""Most waits that are read; the workers' slots bound them."""
 
 _WAITS = (
     "SELECT t.id, t.kind, h.since, l.worker, l.queue, a.id, a.kind, a.queue, b.state FROM ramet_handler_waits h "
@@ -82,7 +82,7 @@ def starved(session: Session) -> list[StarvedKind]:
     return [found[name] for name in sorted(found)]
 
 
-def may_starve(session: Session, in_hand: Sequence[int], task_id: str) -> bool:
+def may_starve(session: Session, claimed: Sequence[int], task_id: str) -> bool:
     """Return whether handlers of these claimed tasks' kinds could hold every slot in which a pending task can run."""
     wanted = session.rows(
         "SELECT l.queue, l.kind, l.rank, l.bound_to FROM ramet_tasks t JOIN ramet_live l ON l.seq = t.seq "
@@ -92,7 +92,7 @@ def may_starve(session: Session, in_hand: Sequence[int], task_id: str) -> bool:
     if not wanted:
         return False
     [(queue, kind, rank, bound_to)] = wanted
-    listed, values = session.members(in_hand)
+    listed, values = session.members(claimed)
     waiters = session.rows(f"SELECT DISTINCT queue, kind FROM ramet_live WHERE seq {listed}", (values,))
     if bound_to is not None or is_pulled(rank):
         return False  # No worker's slot is for it.

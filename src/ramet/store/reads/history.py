@@ -31,7 +31,7 @@ from ramet.store.session import Row, Session
 LOOKED_AT_MAX = 20_000
 """Blocks of its lineage among which those are looked for that other tasks had asked for first."""
 TRACEBACKS_MAX = 20
-"""Of the newest failed attempts."""
+"""Most tracebacks, of the newest failed attempts."""
 
 
 def history(session: Session, task_id: str) -> TaskHistory | None:
@@ -62,12 +62,12 @@ def history(session: Session, task_id: str) -> TaskHistory | None:
     refused, blocks_cut = _refused(session, task)
     lists = {"attempts": attempts, "transitions": transitions, "links": links, "more_blocks": counted}
     cut = [name for name, rows in lists.items() if len(rows) > LIMIT_MAX]
-    told = list(_with_tracebacks(session, seq, [Attempt(*_with_reason(row)) for row in attempts[:LIMIT_MAX]]))
-    if sum(attempt.error is not None for attempt in told) > TRACEBACKS_MAX:
+    shown = list(_with_tracebacks(session, seq, [Attempt(*_with_reason(row)) for row in attempts[:LIMIT_MAX]]))
+    if sum(attempt.error is not None for attempt in shown) > TRACEBACKS_MAX:
         cut.append("tracebacks")
     return TaskHistory(
         task,
-        tuple(reversed(told)),
+        tuple(reversed(shown)),
         tuple(TransitionRecord(*_with_reason(row)) for row in reversed(transitions[:LIMIT_MAX])),
         tuple(block_of(row) for row in refused),
         tuple(row[0] for row in links[:LIMIT_MAX]),
@@ -84,7 +84,7 @@ def _with_reason(row: Row) -> list[Any]:
 
 
 def _with_tracebacks(session: Session, seq: int, attempts: Sequence[Attempt]) -> Iterator[Attempt]:
-    """The attempts, newest first; the newest that failed with their tracebacks, each of which may be long."""
+    """Yield the attempts, newest first; the newest that failed with their tracebacks, each of which may be long."""
     failed = [attempt.fence for attempt in attempts if attempt.error is not None][:TRACEBACKS_MAX]
     if not failed:
         yield from attempts
@@ -116,7 +116,7 @@ def _refused(session: Session, task: Task) -> tuple[Sequence[Row], bool]:
 IDENTITIES_MAX = 5_000
 """Identities with one key, of the newest lineages, that are looked at: a key may be in very many."""
 LINEAGES_MAX = 1_000
-"""Of each state, the newest lineages whose blocks are looked at."""
+"""Most lineages of each state, the newest, whose blocks are read."""
 
 
 def known(session: Session, kind: str, key: str, tracking_id: str | None = None, *, limit: int = 100) -> KeyRecord:
@@ -192,7 +192,9 @@ def _within(session: Session, kind: str, key: str, tracking_id: str) -> list[tup
 
 
 def _tasks_with_identity(session: Session, kind: str, key: str, most: int) -> tuple[list[tuple[int, str]], bool]:
-    """(number, lineage) of tasks with this identity; ids of lineages sort by their time, unless somebody named them."""
+    """Return (number, lineage) of tasks with this identity; ids of lineages sort by their time, unless a caller named
+    them.
+    """
     rows = session.rows(
         "SELECT seq, tracking_id, kind FROM ramet_identities WHERE key = ? ORDER BY tracking_id DESC LIMIT ?",
         (key, IDENTITIES_MAX),

@@ -15,7 +15,7 @@ from ramet.store.session import Row, Session
 
 PAGE = 1_000
 PAGE_CHARACTERS = 4_000_000
-"""Of results on one page, after which it ends."""
+"""Characters of results after which a page ends."""
 
 _ROWS = (
     "SELECT a.place, a.behind, COALESCE(t.kind, a.kind), COALESCE(t.key, a.key), t.id, COALESCE(t.state, l.state), "

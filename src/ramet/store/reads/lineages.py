@@ -50,7 +50,7 @@ def lineage_page(
         raise ValueError(f"{outcome!r} is not a valid outcome: give one of {', '.join(OutcomeKind)}")
     like = _LIKE[OutcomeKind(outcome) if outcome else None]
     if order not in LINEAGE_ORDERS:
-        raise ValueError(f"{order!r} is no order of lineages: give one of {', '.join(LINEAGE_ORDERS)}")
+        raise ValueError(f"{order!r} is not an order of lineages: give one of {', '.join(LINEAGE_ORDERS)}")
     most = max(1, min(limit, LIMIT_MAX))
     wanted = {LineageState(state) for state in states} or set(LineageState)
     if tag is not None:
@@ -81,9 +81,10 @@ def _in_order(row: Lineage) -> tuple[float, str]:
 
 
 def _horizon(session: Session, states: set[LineageState], at: tuple[float, str] | None) -> tuple[float, str] | None:
-    """Up to where one page looks for lineages of an outcome, as :func:`_in_order` sorts; None: to the end.
+    """Return the position up to which one page looks for lineages of an outcome, as :func:`_in_order` sorts; None: to
+    the end.
 
-    Of each state so many are passed at most; the page ends where that is reached first.
+    Of each state a bounded number is passed; the page ends where that is reached first.
     """
     where, values = ("", ()) if at is None else (" AND created_at <= ?", at[:1])
     ends = [
@@ -116,7 +117,7 @@ def _newest(
     like: str,
     horizon: tuple[float, str] | None,
 ) -> list[Row]:
-    """The newest lineages of a state behind a position. Very many may have begun at the same moment."""
+    """Return the newest lineages of a state behind a position. Very many may have begun at the same moment."""
     select = f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ?{like}"
     if horizon is not None:
         select += f" AND created_at >= {-horizon[0]!r}"

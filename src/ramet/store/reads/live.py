@@ -1,4 +1,4 @@
-"""What is live at one moment: reads that stop at a bound, however large the database.
+"""Reads of what is live at one moment, which stop at a bound, however large the database.
 
 Counts look at one entry more than they count, so that they know whether there is more.
 """
@@ -17,13 +17,13 @@ from ramet.store.rows.workers import workers
 from ramet.store.session import Row, Session
 
 CLASSES_MAX = 100
-"""So many classes (a queue, a kind, a rank) are compared for the task that waits for longest."""
+"""Most classes (a queue, a kind, a rank) that are compared for the task that waits for longest."""
 RESOURCES_MAX = 20
-"""So many resources are, those that are due for a look for longest."""
+"""Most resources that are compared, those that are due for a look for longest."""
 RECENT_SECONDS = 3_600.0
 """Age up to which a failure is recent."""
 FIRST_IN_LINE = 100
-"""Of each so many: turns are fair, so the oldest is not always the first."""
+"""First tasks of each class that are compared: turns are fair, so the oldest is not always the first."""
 
 _WAITING: dict[str, str] = {
     CLAIMABLE: "SELECT 1 FROM ramet_live INDEXED BY ramet_live_claimable WHERE state = 'pending' AND wait IS NULL",
@@ -39,7 +39,7 @@ _WAITING: dict[str, str] = {
 
 
 def counted(session: Session, rows: str, parameters: Sequence[Any] = (), most: int = COUNT_MAX) -> BoundedCount:
-    """How many rows a SELECT would give, up to a bound."""
+    """Return the number of rows of a SELECT, up to a bound."""
     [(number,)] = session.rows(f"SELECT COUNT(*) FROM ({rows} LIMIT ?) c", (*parameters, most + 1))
     return BoundedCount(min(number, most), number > most)
 
@@ -51,7 +51,7 @@ class LeftWork(NamedTuple):
     """They could be claimed now."""
     delayed: int
     next_due_at: float | None
-    """When the first of the delayed ones is due, Unix seconds."""
+    """Moment at which the first of the delayed ones is due, Unix seconds."""
 
 
 def left_work(session: Session, kinds: Sequence[str]) -> LeftWork:
@@ -122,7 +122,7 @@ def _alerts_and_breakers(session: Session) -> tuple[int, int]:
 
 
 def _claim_counts(session: Session) -> Row:
-    """How many claims there are, how many of them are stale, the first end of a lease and the first claim."""
+    """Return the number of claims, the number of stale ones, the first end of a lease and the first claim."""
     [found] = session.rows(
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN lease_until <= ? THEN 1 ELSE 0 END), 0), MIN(lease_until), "
         "MIN(claimed_at) FROM (SELECT lease_until, claimed_at FROM ramet_live INDEXED BY ramet_live_by_depth "
@@ -156,7 +156,7 @@ def _joined(session: Session) -> dict[str, int]:
 
 
 def id_of(session: Session, seq: int) -> str | None:
-    """The id of the task of this number."""
+    """Return the id of the task of this number."""
     found = session.rows("SELECT id FROM ramet_tasks WHERE seq = ?", (seq,))
     return found[0][0] if found else None
 
@@ -188,7 +188,7 @@ def first_in_line(
 
 
 def classes(session: Session) -> list[tuple[str, str, int]]:
-    """The queue, kind and rank of tasks that could be claimed: one look into their index for each."""
+    """Return the queue, kind and rank of tasks that could be claimed: one look into their index for each."""
     found: list[tuple[str, str, int]] = []
     at = ("", "", 0)  # Before every queue: none has an empty name.
     while len(found) < CLASSES_MAX:

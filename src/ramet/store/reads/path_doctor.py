@@ -1,4 +1,4 @@
-"""What is wrong with paths, by looking only: their rows against a recount, and who waits for nobody (DESIGN §7)."""
+"""Checks of paths that only read: their rows against a recount, and tasks that wait for nothing (DESIGN §7)."""
 
 from __future__ import annotations
 

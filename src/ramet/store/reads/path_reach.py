@@ -11,18 +11,18 @@ from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Row, Session
 
 LOOKS_MAX = 10_000
-"""Of the lineage's tasks at most so many are looked at."""
+"""Most tasks of the lineage that are read."""
 READS_MAX = 100_000
 """Rows of the line at most that are read."""
 PAGE = 1_000
 
 
 class _Followers:
-    """Everything behind some tickets.
+    """Set of everything behind some tickets.
 
-    Whoever conflicts with a task and has a later ticket waits for it. Those below its path hold back nobody else: who
-    conflicts with them conflicts with it, or stands at a prefix of its path and is found there. So only who stands at a
-    prefix leads further, and of those at one prefix the first reaches as far as all of them.
+    A task that conflicts with another and has a later ticket waits for it. Those below its path hold back no others: a
+    task that conflicts with them conflicts with it, or is at a prefix of its path and is found there. So only a task at
+    a prefix leads further, and of those at one prefix the first reaches as far as all of them.
     """
 
     def __init__(self, session: Session, tracking_id: str, limit: int) -> None:
@@ -102,17 +102,17 @@ def held_back(session: Session, tracking_id: str, *, limit: int = 10_000) -> Pat
 
 
 WAIT_LOOKS_MAX = 1_000
-"""Of the tasks of a lineage that is waited for, at most so many are looked at."""
+"""Most tasks of a lineage that is waited for that are read."""
 BEHIND_MAX = 100
 
 
-def holds_back(session: Session, in_hand: Sequence[int], task_id: str) -> str | None:
+def holds_back(session: Session, claimed: Sequence[int], task_id: str) -> str | None:
     """Return how the path of one of these claimed tasks (by number) holds back a task; None when it does not."""
     rows = session.rows("SELECT seq FROM ramet_tasks WHERE id = ?", (task_id,))
-    return next(_reasons(session, in_hand, [seq for (seq,) in rows]), None)
+    return next(_reasons(session, claimed, [seq for (seq,) in rows]), None)
 
 
-def holds_back_lineage(session: Session, in_hand: Sequence[int], tracking_id: str) -> str | None:
+def holds_back_lineage(session: Session, claimed: Sequence[int], tracking_id: str) -> str | None:
     """Return how the path of one of these claimed tasks holds back a task of a lineage; None when it does not.
 
     Looks at up to a thousand of the lineage's tasks that wait in line.
@@ -121,13 +121,13 @@ def holds_back_lineage(session: Session, in_hand: Sequence[int], tracking_id: st
         f"SELECT seq FROM ramet_live WHERE {live_of_lineage()} AND holds_path = 0 LIMIT ?",
         (tracking_id, WAIT_LOOKS_MAX),
     )
-    return next(_reasons(session, in_hand, [seq for (seq,) in rows]), None)
+    return next(_reasons(session, claimed, [seq for (seq,) in rows]), None)
 
 
-def _reasons(session: Session, in_hand: Sequence[int], wanted: Sequence[int]) -> Iterator[str]:
-    lines = load_lines(session, {*in_hand, *wanted})
-    own = [lines[seq] for seq in in_hand if seq in lines]
-    for line in (lines[seq] for seq in wanted if seq in lines and seq not in in_hand) if own else ():
+def _reasons(session: Session, claimed: Sequence[int], wanted: Sequence[int]) -> Iterator[str]:
+    lines = load_lines(session, {*claimed, *wanted})
+    own = [lines[seq] for seq in claimed if seq in lines]
+    for line in (lines[seq] for seq in wanted if seq in lines and seq not in claimed) if own else ():
         for mine in own:
             why = _why(session, mine, line)
             if why is not None:
@@ -135,10 +135,11 @@ def _reasons(session: Session, in_hand: Sequence[int], wanted: Sequence[int]) ->
 
 
 def _why(session: Session, mine: PathRow, other: PathRow) -> str | None:
-    """Who stands before ``other`` and not before ``mine``, which is claimed: the task itself, or one between the two.
+    """Explain why ``other`` waits for a task and ``mine``, which is claimed, does not: the task itself, or one between
+    the two.
 
-    Whoever is held back by ``mine`` conflicts with it, or comes after a task at a prefix of both paths that does. A
-    delayed task, or one that gave its ticket up, comes after everybody who is in line now.
+    A task that is held back by ``mine`` conflicts with it, or comes after a task at a prefix of both paths that does. A
+    delayed task, or one that gave its ticket up, comes after all that are in line now.
     """
     for one in _chain(session, other):
         shared = _shared(mine, one)
@@ -155,12 +156,12 @@ def _why(session: Session, mine: PathRow, other: PathRow) -> str | None:
             (values, mine.ticket or 0, one.ticket or 2**63 - 1),
         )
         if between:
-            return f"that one stands behind task {_id(session, between[0][0])}, which its own path holds back"
+            return f"that one is behind task {_id(session, between[0][0])}, which its own path holds back"
     return None
 
 
 def _chain(session: Session, line: PathRow) -> Iterator[PathRow]:
-    """A task, and those without a ticket that it is to come after."""
+    """Yield a task, and those without a ticket that it is to come after."""
     for _ in range(BEHIND_MAX):  # More than there can be, unless rows are damaged.
         yield line
         above = [] if line.behind is None else select(session, "seq = ?", (line.behind,))
@@ -170,7 +171,7 @@ def _chain(session: Session, line: PathRow) -> Iterator[PathRow]:
 
 
 def _shared(one: PathRow, other: PathRow) -> list[int]:
-    """The prefixes that two paths have in common."""
+    """Return the prefixes that two paths have in common."""
     shared = []
     for mine, theirs in zip(one.nodes, other.nodes, strict=False):
         if mine != theirs:

@@ -15,7 +15,7 @@ from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Row, Session
 
 HOLDERS_MAX = 1_000
-"""So many holders are compared when the one with most tasks behind it is looked for."""
+"""Most holders that are compared when the one with most tasks behind it is looked for."""
 
 _LIST = (
     "p.seq, p.nodes, p.ticket, p.waits_on, p.behind, p.was_ticket, t.id, t.tracking_id, t.kind, t.key, "
@@ -23,7 +23,7 @@ _LIST = (
     "CASE WHEN l.seq IS NULL THEN 1 ELSE l.holds_path END, "
     "CASE WHEN l.state = 'processing' THEN l.claimed_at ELSE p.since END"
 )
-"""What is in :class:`PathTaskRow`. One that ended and still has a row is held on for its worker, with its path."""
+"""Fields of :class:`PathTaskRow`. A task that ended and still has a row is held on for its worker, with its path."""
 _FROM = "FROM ramet_paths p JOIN ramet_tasks t ON t.seq = p.seq LEFT JOIN ramet_live l ON l.seq = p.seq"
 
 
@@ -38,7 +38,7 @@ class PathTaskRow(NamedTuple):
     of: int | None
     """The number of a task that gave its ticket up, behind which this one waits without any."""
     shown: PathTask
-    """As people see it, without whom it waits for and how many are behind it."""
+    """Task as people see it, without what it waits for and how many are behind it."""
 
 
 def _path_task_row(row: Row) -> PathTaskRow:
@@ -104,7 +104,7 @@ def _conflicting(session: Session, nodes: Sequence[int], limit: int) -> list[tup
 
 
 def _conflicts(nodes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Where the tickets of those stand that conflict with a path: at each prefix and at itself, and below itself."""
+    """Return the places of tickets that conflict with a path: at each prefix and at itself, and below itself."""
     for node in nodes:
         yield node, 1
     yield nodes[-1], 0
@@ -128,14 +128,14 @@ def _without_ticket(session: Session, nodes: Sequence[int], limit: int) -> list[
 
 
 def _holders(session: Session, queue: str | None, tracking_id: str | None) -> list[PathTaskRow]:
-    """Who holds a path, those with most tasks behind them first."""
+    """Return the holders of paths, those with most tasks behind them first."""
     if tracking_id is not None:
         rows = session.rows(
             f"SELECT seq FROM ramet_live WHERE {live_of_lineage()} AND holds_path = 1 LIMIT ?",
             (tracking_id, HOLDERS_MAX),
         )
     else:
-        # Claims in hand, which the workers' slots bound; then whoever is next on its path.
+        # Current claims, which the workers' slots bound; then the task that is next on its path.
         rows = session.rows(
             "SELECT seq FROM ramet_live INDEXED BY ramet_live_by_depth WHERE state = 'processing' AND holds_path = 1 "
             "LIMIT ?",
@@ -154,7 +154,9 @@ def _holders(session: Session, queue: str | None, tracking_id: str | None) -> li
 
 
 def _behind_holders(session: Session, holders: Sequence[PathTaskRow]) -> dict[int, int]:
-    """How many wait behind each of these: all others that conflict with one that holds its path do."""
+    """Return the number of tasks that wait behind each of these: all others that conflict with a holder of its path
+    do.
+    """
     listed, values = session.members(sorted({node for one in holders for node in one.nodes}))
     here = (
         "(SELECT COUNT(*) FROM (SELECT 1 FROM ramet_path_tickets t WHERE t.node = h.node AND t.exact = {} LIMIT ?) c)"
@@ -204,13 +206,15 @@ def blocked_by(session: Session, task_id: str, *, limit: int = 1_000) -> PathCha
             return chain._replace(steps=_linked_steps(steps), end=_shown(session, last))
     end, following = _first(session, last), _before(session, last)
     more = _count(session, last, "<") if last.ticket is not None else 1
-    told = _linked_steps(steps, following)
-    return chain._replace(steps=told, more=more, end=None if end is None else _shown(session, end))
+    linked = _linked_steps(steps, following)
+    return chain._replace(steps=linked, more=more, end=None if end is None else _shown(session, end))
 
 
 def _linked_steps(steps: Sequence[PathTaskRow], following: PathTaskRow | None = None) -> tuple[PathTask, ...]:
     """Each step with the id of the next; ``following`` comes after the last."""
-    nexts = [*steps[1:], following][: len(steps)]  # Of no steps nothing is told: what was before has just ended.
+    nexts = [*steps[1:], following][
+        : len(steps)
+    ]  # Without steps there is nothing to show: the task before has just ended.
     return tuple(
         one.shown._replace(waits_for=None if after is None else after.shown.task_id)
         for one, after in zip(steps, nexts, strict=True)
@@ -222,7 +226,7 @@ def _waits(one: PathTaskRow) -> bool:
 
 
 def _before(session: Session, one: PathTaskRow) -> PathTaskRow | None:
-    """The one that a task waits for; None when there is none, or it has just ended."""
+    """Return the one that a task waits for; None when there is none, or it has just ended."""
     if one.of is not None:
         found = path_task_rows(session, [one.of])
         return found[0] if found else None
@@ -241,10 +245,10 @@ def _before(session: Session, one: PathTaskRow) -> PathTaskRow | None:
 
 
 def _first(session: Session, one: PathTaskRow) -> PathTaskRow | None:
-    """The end of a long chain, without walking it.
+    """Return the end of a long chain, without walking it.
 
     The first in line that conflicts, and the first that conflicts with that one: what is before a third would be before
-    the first two as well, so that the second has nobody before it.
+    the first two as well, so that the second has none before it.
     """
     last: PathTaskRow | None = one
     for _ in range(LIMIT_MAX):  # More than there can be, unless rows are damaged.
@@ -255,7 +259,7 @@ def _first(session: Session, one: PathTaskRow) -> PathTaskRow | None:
 
 
 def _earliest(session: Session, one: PathTaskRow, ticket: int) -> PathTaskRow | None:
-    """The first in line that conflicts; None where the only one before has just ended."""
+    """Return the first in line that conflicts; None where the only one before has just ended."""
     earliest = [
         row
         for node, exact in _conflicts(one.nodes)
@@ -270,7 +274,7 @@ def _earliest(session: Session, one: PathTaskRow, ticket: int) -> PathTaskRow | 
 
 
 def _count(session: Session, one: PathTaskRow, how: str) -> int:
-    """How many conflict with a task and have a smaller (``<``) or a larger (``>``) ticket."""
+    """Return the number of tasks that conflict with a task and have a smaller (``<``) or a larger (``>``) ticket."""
     listed, values = session.members(one.nodes)
     [(count,)] = session.rows(
         "SELECT COUNT(*) FROM ("

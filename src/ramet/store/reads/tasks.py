@@ -24,7 +24,7 @@ from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000
 DEEP_ROOT_LOOKS_MAX = 1_000
-"""So many tasks below depth 0 are looked at for roots: only an import brings some."""
+"""Most tasks below depth 0 that are searched for roots: only an import brings some."""
 WALKS_MAX = 50
 """Depths that are walked one by one; in deeper trees all tasks of a state are sorted."""
 
@@ -46,7 +46,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "pulled": lambda breadth: breadth == BY_DUE,
     "tags": lambda _: (),  # of another table: those who show them read them (:func:`with_tags`)
 }
-"""What makes a field of what the database has."""
+"""Functions that make a field of a database value."""
 _FIELDS = tuple(one.name for one in fields(Task))
 _READERS = [(_FIELDS.index(name), read) for name, read in _READ.items()]
 _REASON = _FIELDS.index("reason")
@@ -59,7 +59,7 @@ FROM_TASKS = (
 
 
 def task_of(row: Row) -> Task:
-    """A task from a row of ``TASK_LIST``."""
+    """Return a task from a row of ``TASK_LIST``."""
     _, *values, facts = row
     for at, read in _READERS:
         values[at] = read(values[at])
@@ -212,11 +212,13 @@ def _by_parent(session: Session, query: TaskQuery, limit: int) -> list[int]:
 
 
 def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list[int]:
-    """The union of the hot table and of what has ended, each by walks of its own index in the order of numbers."""
+    """Return the union of the hot table and of what has ended, each by walks of its own index in the order of
+    numbers.
+    """
     wanted = query.states or frozenset(TaskState)
     seqs: list[int] = []
     for walk in _walks(session, query, wanted):
-        # Told of the lineage in both tables, a planner may begin with the wide one and read all of it.
+        # With a condition on the lineage in both tables, a planner may begin with the wide one and read all of it.
         where, parameters = _wide_filters(query, "t", joined=walk.of != "t")
         fixed, order, values = walk.stretch(query, session.compares_rows)
         join = _WIDE if where and walk.of != "t" else ""
@@ -236,12 +238,12 @@ class IndexScan(NamedTuple):
     of: str
     """The alias whose numbers are the order. What is not ``t`` is joined to it where more columns are asked for."""
     columns: tuple[str, ...]
-    """Of that alias: those that the index has before the number."""
+    """Columns of that alias that the index has before the number."""
     values: tuple[object, ...]
     more: str = ""
     """Another condition."""
     by_number: bool = False
-    """Only the first column is fixed: what it has comes in the order of another index."""
+    """True when only the first column is fixed: its rows come in the order of another index."""
 
     def stretch(self, query: TaskQuery, compares_rows: bool) -> tuple[list[str], str, tuple[object, ...]]:
         """Conditions, an order and values: entries of the index that begin with these values, behind a number."""
@@ -273,7 +275,7 @@ _WIDE = " JOIN ramet_tasks t ON t.seq = u.seq"
 def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> Iterator[IndexScan]:
     within, live = query.tracking_id, wanted & LIVE
     if TaskState.PENDING in live:
-        # Nearly all live tasks are: of all lineages, reading past the claims in hand costs little.
+        # Nearly all live tasks are: of all lineages, reading past the current claims costs little.
         looked_up = "t.state || ''" if within is None else "t.state"
         yield IndexScan("ramet_live t", "t", (), (), more=f"{looked_up} = '{TaskState.PENDING}'")
     if TaskState.PROCESSING in live:
@@ -296,7 +298,7 @@ def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> 
 
 
 def _by_depth(session: Session, query: TaskQuery, walk: IndexScan) -> Iterator[IndexScan]:
-    """The same for each depth that there is: within one, an index has the rows in the order of their numbers."""
+    """Yield the same for each depth that there is: within one, an index has the rows in the order of their numbers."""
     of = walk.of
     [(deepest,)] = session.rows(
         f"SELECT MAX({of}.spawn_depth) FROM {walk.table} WHERE {of}.{walk.columns[0]} = ?", walk.values
@@ -420,14 +422,16 @@ def lineages(session: Session, *, states: Iterable[str] = (), limit: int = 100) 
 
 
 class TreeCondition(NamedTuple):
-    """What tasks grew from: a condition that fixes the leading columns of an index whose order is the numbers'."""
+    """Condition for tasks that grew from others: it fixes the leading columns of an index whose order is the
+    numbers'.
+    """
 
     where: str
     values: tuple[Any, ...]
 
 
 def grown_from_lineage(session: Session, tracking_id: str) -> TreeCondition:
-    """The tasks at the top of a lineage: those at depth 0, and imported ones whose ancestors were left behind.
+    """Return the tasks at the top of a lineage: those at depth 0, and imported ones whose ancestors were left behind.
 
     The latter are looked for among the first of the others, by depth.
     """

@@ -57,11 +57,11 @@ def timeline(
         part = _part_of_chains(session, kept, parent_id, more=cut and only == "failed")
     top = [] if parent_id is None else session.rows("SELECT seq FROM ramet_tasks WHERE id = ?", (parent_id,))
     tops = [seq for (seq,) in top]
-    told = _rows(session, [*tops, *part.seqs], below, part.hidden, cut=cut)
+    rows = _rows(session, [*tops, *part.seqs], below, part.hidden, cut=cut)
     return Timeline(
-        tuple(told[seq] for seq in part.seqs if seq in told),
-        told.get(tops[0]) if tops else None,
-        _links(session, {seq: row.id for seq, row in told.items()}),
+        tuple(rows[seq] for seq in part.seqs if seq in rows),
+        rows.get(tops[0]) if tops else None,
+        _links(session, {seq: row.id for seq, row in rows.items()}),
         part.total,
         BoundedCount(min(len(failed), FAILED_LOOKS_MAX), cut),
         part.next_after,
@@ -122,7 +122,7 @@ def _first_part(session: Session, tracking_id: str, parent_id: str | None, after
 
 
 def _expanded(session: Session, level: Sequence[int]) -> dict[int, list[int]]:
-    """The first children of tasks, level by level, while there is room for all of a level."""
+    """Return the first children of tasks, level by level, while there is room for all of a level."""
     children: dict[int, list[int]] = {}
     room = TIMELINE_ROWS - len(level)
     while level and room > 0:
@@ -164,13 +164,13 @@ _BELOW = (
 
 
 def _slow_chains(session: Session, tracking_id: str, parent_id: str | None) -> list[Chain]:
-    """The tasks of which the time from creation to end was longest, among the first."""
+    """Return the tasks of which the time from creation to end was longest, among the first."""
     part, of = (_OF_LINEAGE, tracking_id) if parent_id is None else (_BELOW, parent_id)
     return chains(session.rows(_SLOW.format(part=part), (of, SLOW_LOOKS_MAX, session.now, SLOWEST)))
 
 
 def _part_of_chains(session: Session, kept: Sequence[Chain], parent_id: str | None, *, more: bool) -> _Part:
-    """The tasks of these chains below a parent, level by level, as far as there is room."""
+    """Return the tasks of these chains below a parent, level by level, as far as there is room."""
     children: defaultdict[str | None, set[str]] = defaultdict(set)
     for chain in kept:
         for above, one in zip((None, *chain[:-1]), chain, strict=True):
@@ -192,7 +192,7 @@ def _part_of_chains(session: Session, kept: Sequence[Chain], parent_id: str | No
     return _Part([*_in_order(first, within)], None, total, None)
 
 
-# --- what is told of each
+# --- parts of each
 
 
 _ATTEMPTS = (

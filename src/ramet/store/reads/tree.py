@@ -32,7 +32,7 @@ from ramet.store.schema.columns import live_of_lineage
 from ramet.store.session import Row, Session
 
 UNSUCCESSFUL_LOOKS_MAX = 5_000
-"""So many tasks of each unsuccessful state are looked at for the counts of a lineage."""
+"""Most tasks of each unsuccessful state that are read for the counts of a lineage."""
 
 
 def _parent_condition(session: Session, tracking_id: str | None, parent_id: str | None) -> TreeCondition:
@@ -130,7 +130,7 @@ def _grown(number: int, most: int, children: int) -> BoundedCount:
 
 
 def _below(most: int, *, with_money: bool) -> str:
-    """A SELECT for the number of a task: how many it and those below it are, their last end, what they spent."""
+    """Return a SELECT for the number of a task: how many it and those below it are, their last end, what they spent."""
     of_it = "SELECT SUM({SPENT}) FROM ramet_reservations r WHERE r.tracking_id = b.tracking_id AND r.seq = b.seq"
     columns = "c.id, c.seq, c.tracking_id, c.finished_at"
     return (

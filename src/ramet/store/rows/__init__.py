@@ -1,1 +1,1 @@
-"""Rows, one file a group of tables: read and written as told by the verbs, no decisions."""
+"""Rows, one file a group of tables: read and written for the verbs, no decisions."""

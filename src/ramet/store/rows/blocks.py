@@ -25,7 +25,7 @@ from ramet.store.rows.lineages import reasons_from_text, reasons_text
 from ramet.store.session import Row, Session
 
 DEMANDED = (
-    # Money that a task asks for is no wish for work.
+    # Money that a task asks for is not a wish for work.
     f"demands = ramet_blocks.demands + CASE WHEN excluded.reason = '{BlockReason.RESERVE.value}' THEN 0 "
     # What one settlement asks for several times is one wish.
     "WHEN ramet_blocks.last_parent = excluded.last_parent AND ramet_blocks.last_at = excluded.last_at THEN 0 "
@@ -80,8 +80,8 @@ def _of_lineage(session: Session, tracking_id: str, keys: set[str]) -> list[Kind
     )
     for key, kind, reason, count, winner, first_parent, first_at in blocks:
         parent_id, created_at = granted.get(winner, (None, first_at))
-        # Beside repetitions, the first wish counts where nobody was granted it before, and where it went to the
-        # parent that had been granted the task: that one was asking again already.
+        # Beside repetitions, the first wish counts where it was not granted before, and where it went to the parent
+        # that had been granted the task: that one was asking again already.
         again = reason not in LINKS or (parent_id == first_parent and created_at < first_at)
         before = demands.get((key, kind), KindDemand(kind, key, 0, False, {}, 0))
         demands[key, kind] = before._replace(blocked={**before.blocked, reason: count + again})
@@ -129,12 +129,12 @@ def block_of(row: Row) -> Block:
 
 
 def new_task_text(new: NewTask) -> str:
-    """A wanted task, whole, as JSON text."""
+    """Return a wanted task, whole, as JSON text."""
     return json.dumps(new._asdict(), ensure_ascii=False, separators=(",", ":"))
 
 
 def new_task_from_text(text: str) -> NewTask:
-    """A wanted task from its JSON text."""
+    """Return a wanted task from its JSON text."""
     return NewTask.restored(json.loads(text))
 
 
@@ -189,7 +189,7 @@ def store_blocks(session: Session, refusals: Sequence[NewBlock], lineages: dict[
 
 
 def _most_rows(lineage: Lineage) -> int:
-    """How many rows the lineage may have; none when its budget cannot be read."""
+    """Return the number of rows that the lineage may have; none when its budget cannot be read."""
     most: object = lineage.max_tasks
     return most if isinstance(most, int) else 0
 

@@ -20,7 +20,7 @@ from ramet.store.errors import UniqueHeld
 from ramet.store.rows.settings import record_audit_entry
 from ramet.store.session import Session, TransactionConflict
 
-# The condition is the last guard: whoever comes second changes no row.
+# The condition is the last guard: the second to come changes no row.
 _TAKE = (
     "INSERT INTO ramet_uniques (key, kind, holder, seq, tracking_id, state, held_until) "
     "VALUES (?, ?, ?, ?, ?, NULL, NULL) ON CONFLICT (key, kind) DO UPDATE SET holder = excluded.holder, "
@@ -35,7 +35,7 @@ _FREE = f"DELETE FROM ramet_uniques WHERE {_OF_HOLDER}"
 
 
 def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], GlobalHolder]:
-    """Who holds these (kind, key) now, in whatever lineage; free ones are absent."""
+    """Return the current holders of these (kind, key), in whatever lineage; free ones are absent."""
     wanted = set(wanted)
     listed, values = session.members(sorted({key for _, key in wanted}))
     found = session.rows(
@@ -47,7 +47,7 @@ def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[s
 
 
 IDENTITY_COLUMNS = ("key", "tracking_id", "kind", "seq")
-"""Of ``ramet_identities``."""
+"""Columns of ``ramet_identities``."""
 
 
 def insert_identities(session: Session, rows: Sequence[tuple[str, str, str, int]]) -> None:
@@ -59,7 +59,7 @@ def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> N
     """Take the keys of new tasks, each (key, kind, id, number, tracking_id): all of them, or the transaction fails.
 
     Raises:
-        Overtaken: somebody took one of them since it was looked at.
+        Overtaken: one of them was taken since it was looked at.
     """
     # In one order: two who want the same keys never wait for each other.
     if tasks and session.run_many(_TAKE, [(*task, session.now) for task in sorted(tasks)]) != len(tasks):
@@ -79,7 +79,9 @@ def take_ended(session: Session, tasks: Iterable[tuple[str, str, str, int, str, 
 
 
 def hand_on(session: Session, stages: Sequence[tuple[str, int, str, str, str | None]]) -> None:
-    """A later stage holds the key of its kind from now on: each (id, number, key, base kind, stage before)."""
+    """Hand keys on to later stages, which hold the key of their kind from now on: each (id, number, key, base kind,
+    stage before).
+    """
     changes = ("holder", "seq", "state = NULL", "held_until = NULL")
     session.update("ramet_uniques", changes, ("key", "kind", "holder"), stages)
 
@@ -121,7 +123,7 @@ def follow_ends(session: Session, changes: Sequence[Change]) -> None:
 
 
 def _take_if_free(session: Session, seq: int) -> None:
-    """A person excludes a task whose key may have become free, or another's: that one goes on holding it."""
+    """Take a key that may have become free, for a task that a person excludes; another holder keeps it."""
     try:
         take_again(session, seq)
     except UniqueHeld:
@@ -129,7 +131,7 @@ def _take_if_free(session: Session, seq: int) -> None:
 
 
 def forget_expired(session: Session, limit: int) -> int:
-    """Delete rows whose window has passed, and that nobody is about to take anew."""
+    """Delete rows whose window has passed, and that are not about to be taken again."""
     return session.run(
         "DELETE FROM ramet_uniques WHERE held_until <= ? AND (key, kind) IN "
         f"(SELECT key, kind FROM ramet_uniques WHERE held_until <= ? LIMIT ?{session.skip_locked})",
@@ -141,14 +143,14 @@ _ENTRY_LIST = "entry_type, value, reason, added_by, added_at"
 
 
 class StopList(NamedTuple):
-    """What of the stop list may concern a batch of tasks."""
+    """Entries of the deny list that may concern a batch of tasks."""
 
     names: dict[tuple[str, str], StopEntry]
     """Hosts and domains, by (entry type, value)."""
     patterns: tuple[StopEntry, ...]
 
     def covers(self, new: NewTask) -> StopEntry | None:
-        """The entry that covers a task, a host before a domain, the nearest domain first, patterns last."""
+        """Return the entry that covers a task, a host before a domain, the nearest domain first, patterns last."""
         host = _host(new)
         if host is not None:
             found = self.names.get((EntryType.HOST, host))
@@ -166,7 +168,7 @@ def _host(new: NewTask) -> str | None:
 
 
 def matching_entries(session: Session, news: Iterable[NewTask]) -> StopList | None:
-    """What of the stop list may concern these tasks; None while the list is empty."""
+    """Return the entries of the deny list that may concern these tasks; None while the list is empty."""
     if session.denied is None:
         [(session.denied,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'stop_list'")
     if not session.denied:
@@ -221,7 +223,7 @@ def remove(session: Session, entry_type: str, value: str, *, by: str = "client",
 
 
 def count_refusals(session: Session, by: int) -> None:
-    """So many entries of the deny list and blocked queues are more: where there are none, submits look for neither."""
+    """Add this number to the count of deny list entries and blocked queues: at 0, submits look for neither."""
     session.run("UPDATE ramet_counters SET value = value + ? WHERE name = 'stop_list'", (by,))
     session.denied = None
 

@@ -1,7 +1,7 @@
 """Reading and writing lineage rows, the truth for claim, settle and spawn; their clocks and deadlines.
 
-A lineage's deadline is stored net of the time for which the queue of its first root was paused before; whoever reads
-it adds what the queue's clock has stood still until now. Queues that were never paused have no such time, and cost
+A lineage's deadline is stored net of the time for which the queue of its first root was paused before; a reader adds
+the time for which the queue's clock has not run until now. Queues that were never paused have no such time, and cost
 one look at an empty index.
 """
 
@@ -23,7 +23,7 @@ from ramet.store.session import Row, Session
 def queue_offsets(session: Session) -> dict[str, float]:
     """Return the seconds to add to stored deadlines, by queue; a pause that goes on counts whole.
 
-    Empty when no queue was ever paused. Read once in a verb: whoever pauses a queue is alone.
+    Empty when no queue was ever paused. Read once in a verb: a pause of a queue excludes all other writers.
     """
     if session.offsets is None:
         session.offsets = dict(session.rows("SELECT name, paused_seconds FROM ramet_queues WHERE paused_seconds > 0"))
@@ -43,7 +43,9 @@ def paused_seconds(session: Session) -> dict[str, float]:
 
 
 def stopped_since(paused_at: float, now: float) -> float:
-    """How long a pause has stopped the clocks: at most 30 days, and never less than nothing (a clock set back)."""
+    """Return the seconds for which a pause has stopped the clocks: at most 30 days, and never below 0 (a clock set
+    back).
+    """
     return min(max(0.0, now - paused_at), PAUSE_SECONDS_MAX)
 
 
@@ -74,11 +76,11 @@ def lineage_of(row: Row) -> Lineage:
 
 DEADLINE_REASON = Reason("lineage_deadline")
 PRUNING = -1
-"""In the ``sweep`` column of a lineage: it is being pruned."""
+"""Value of the ``sweep`` column of a lineage that is being pruned."""
 
 
 def lock_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Lineage]:
-    """The named lineage rows, held until the transaction ends, by tracking_id. Unknown ids are absent.
+    """Return the named lineage rows, held until the transaction ends, by tracking_id. Unknown ids are absent.
 
     Deadlines are by the clock on the wall, whatever pauses there were (:func:`effective`).
     """
@@ -86,9 +88,11 @@ def lock_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Li
 
 
 def read_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Lineage]:
-    """The named lineage rows as they are, by tracking_id. They may change at once: for who only takes or keeps tasks.
+    """Return the named lineage rows as they are, by tracking_id. They may change at once: for verbs that only take or
+    keep tasks.
 
-    Whoever ends a lineage deals with the tasks that were claimed until then, so a claim need not hold its row.
+    The transaction that ends a lineage deals with the tasks that were claimed until then, so a claim need not hold its
+    row.
     """
     return _lineages(session, tracking_ids, "")
 
@@ -130,12 +134,12 @@ def end_lineage(session: Session, tracking_id: str, state: LineageState, reason:
 
 
 def count_end(session: Session) -> None:
-    """Something was ended from outside: workers that have it in hand look at their claims at once."""
+    """Count an end from outside: workers that hold the task check their claims at once."""
     session.run("UPDATE ramet_counters SET value = value + 1 WHERE name = 'ends'")
 
 
 def _end_pause(session: Session, tracking_id: str) -> None:
-    """A pause that ends with its lineage gives the unused time back, for whoever revives a task of it."""
+    """End a pause with its lineage; the unused time goes back, for a later revive of its tasks."""
     paused = session.rows(
         "SELECT paused_at FROM ramet_lineages WHERE tracking_id = ? AND state = 'paused'", (tracking_id,)
     )
@@ -148,7 +152,7 @@ def _end_pause(session: Session, tracking_id: str) -> None:
 
 
 def extended_deadline(session: Session, lineage: Lineage, seconds: float) -> float:
-    """The deadline to store so that a lineage has at least ``seconds`` from now, its pauses apart."""
+    """Return the deadline to store so that a lineage has at least ``seconds`` from now, its pauses apart."""
     unused = 0.0 if lineage.paused_at is None else PAUSE_SECONDS_MAX - stopped_since(lineage.paused_at, session.now)
     wanted_at = session.now + seconds + unused - paused_seconds(session).get(lineage.queue, 0.0)
     return max(wanted_at, lineage.deadline_at - queue_offsets(session).get(lineage.queue, 0.0))
@@ -164,18 +168,18 @@ def reopen_lineage(session: Session, tracking_id: str) -> None:
 
 
 def tombstones_of(lineage: Lineage) -> dict[str, int]:
-    """Marks of cancelled subtrees by task id. Lineages without any pay only for an empty string."""
+    """Return marks of cancelled subtrees by task id. Lineages without any pay only for an empty string."""
     return dict(json.loads(lineage.tombstones)) if lineage.tombstones else {}
 
 
 def reasons_text(counts: Mapping[str, int]) -> str:
-    """Counts by reason as the lineage row keeps them: empty text for none, so that SQL finds clean ones."""
+    """Return counts by reason as the lineage row keeps them: empty text for none, so that SQL finds clean ones."""
     kept = {reason: count for reason, count in sorted(counts.items()) if count > 0}
     return json.dumps(kept, separators=(",", ":")) if kept else ""
 
 
 def reasons_from_text(text: str) -> Counter[str]:
-    """The inverse of :func:`reasons_text`."""
+    """Return the inverse of :func:`reasons_text`."""
     return Counter(json.loads(text)) if text else Counter()
 
 
@@ -215,12 +219,15 @@ def forget_refusals(session: Session, tracking_id: str, text: str, wanted: Itera
 
 
 LEFT, BOUND = 0, 2
-"""What becomes of a pending task at its deadline: the sweep ends it; its settler is asked first. The others, 1, are
-claimed once more, and no sweep reads them, however many there are."""
+"""Treatment of a pending task at its deadline: the sweep ends it; its settler is asked first. The others, 1, are
+claimed once more, and no sweep reads them, however many there are.
+"""
 
 
 def overdue(row: str, what: int) -> str:
-    """SQL of a pending task's deadline, to be compared: of these tasks only, by an index that keeps each sort apart."""
+    """Return SQL of a pending task's deadline, to be compared: of these tasks only, by an index that keeps each sort
+    apart.
+    """
     return (
         f"{row}state = 'pending' AND {row}deadline_at IS NOT NULL AND (CASE WHEN {row}bound_to IS NOT NULL THEN 2 "
         f"WHEN {row}max_attempts IS NULL AND {row}ending IS NULL THEN 1 ELSE 0 END) = {what} AND {row}deadline_at"
@@ -232,15 +239,15 @@ def name_deadlines(session: Session, changes: Sequence[Change]) -> Sequence[Chan
     if not any(of_task_time(change) for change in changes):
         return changes
     rows = lock_lineages(session, {change.before.tracking_id for change in changes if of_task_time(change)})
-    told: list[Change] = []
+    judged: list[Change] = []
     over: set[str] = set()
     for change in changes:
         row = rows.get(change.before.tracking_id)
         cut = row is not None and cut_by_lineage(change, row.deadline_at)
-        told.append(as_lineage_end(change) if cut else change)
+        judged.append(as_lineage_end(change) if cut else change)
         if cut:
             over.add(change.before.tracking_id)
     for tracking_id in sorted(over):
         if rows[tracking_id].state in OPEN and rows[tracking_id].deadline_at <= session.now:
             end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
-    return told
+    return judged

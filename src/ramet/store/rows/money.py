@@ -33,7 +33,7 @@ from ramet.store.session import Session
 
 LIMIT_MAX = 1_000
 LOOKS_MAX = 20_000
-"""So many calls of a lineage, the latest, are looked at for what its kinds and tasks cost."""
+"""Most calls of a lineage, the latest, that are read for the cost of its kinds and tasks."""
 _RESERVATION = ("id", "tracking_id", "seq", "fence", "day", "amount", "actual", "reserved_at", "settled_at")
 SPENT = "CASE WHEN settled_at IS NOT NULL THEN actual WHEN closed_at IS NOT NULL THEN amount ELSE 0 END"
 RESERVED = "CASE WHEN settled_at IS NULL AND closed_at IS NULL THEN amount ELSE 0 END"
@@ -50,12 +50,12 @@ def _move(session: Session, rows: Sequence[Sequence[int]]) -> None:
 
 
 class _Sums:
-    """What a batch adds to sums, by lineage and by day."""
+    """Amounts that a batch adds to sums, by lineage and by day."""
 
     def __init__(self, held: Mapping[str, Lineage]) -> None:
         self._branched_lineages = {name for name, row in held.items() if row.branches}
         self._branched: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
-        """By number, of tasks in lineages with branches: spent and reserved."""
+        """Spent and reserved amounts of tasks in lineages with branches, by number."""
         self.lineages: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         self.days: dict[int, list[int]] = defaultdict(lambda: [0, 0])
 
@@ -100,7 +100,7 @@ _COLUMNS = ", ".join(_Row._fields)
 
 
 def ceilings(session: Session, day: int) -> tuple[Ceiling, Ceiling]:
-    """The sums and ceilings of a day and of the whole database."""
+    """Return the sums and ceilings of a day and of the whole database."""
     most = {
         key: int(value)
         for key, value in session.rows(
@@ -199,7 +199,7 @@ def last_named(session: Session, tracking_id: str, seq: int, name: str) -> Named
 
 
 BY_CLAIM = "~"
-"""Before the fence in the id of a named reservation that a later claim made."""
+"""Text before the fence in the id of a named reservation that a later claim made."""
 
 _OF_CEILING = {
     "lineage": "r.tracking_id = ?",
@@ -306,12 +306,12 @@ def add_to_sums(session: Session, spent: int) -> None:
 
 
 def hold_sums(session: Session) -> None:
-    """Nobody else changes a sum of the database until this transaction ends: every change moves that of all days."""
+    """Lock the sums of the database until this transaction ends: every change moves that of all days."""
     session.rows(f"SELECT day FROM ramet_spend WHERE day = ?{session.for_update}", (ALL_DAYS,))
 
 
 def ensure_days(session: Session, day: int) -> None:
-    """The rows of a day and of all days exist, and are held until the transaction ends."""
+    """Ensure that the rows of a day and of all days exist, and lock them until the transaction ends."""
     session.insert("ramet_spend", ("day", "spent", "reserved"), [(day, 0, 0), (ALL_DAYS, 0, 0)], key=("day",))
     hold_sums(session)
 

@@ -24,17 +24,18 @@ _TAKES: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 _NEVER_A_NUMBER = ("timestamp", "date", "time", "uuid", "json", "interval")
 NOT_A_NUMBER = "NaN"
-"""How a file keeps it: as a number it would become NULL."""
+"""Form in which a file keeps it: as a number it would become NULL."""
 NAMED_MAX = 8
 
 
 def tables_to_carry(
     found: Iterable[str], known: Mapping[str, Definition], wanted: OwnTableChoice
 ) -> tuple[list[str], list[str]]:
-    """Of tables that are not ours: those to carry, in the order of their definitions, and those that are left out.
+    """Return the tables that are not ours and are to be carried, in the order of their definitions, and those that are
+    left out.
 
     Raises:
-        StoreError: some are declared by no app, and nobody said to leave them.
+        StoreError: some are declared by no app, and were not named to be left.
     """
     left = [name for name in found if wanted.leaves(name, known)]
     carried = [name for name in found if name not in left]
@@ -76,7 +77,7 @@ def make_in_file(copy: sqlite3.Connection, table: str, columns: Mapping[str, str
 
 
 def make_untyped(copy: sqlite3.Connection, table: str, columns: Iterable[str]) -> None:
-    """A table whose columns keep whatever is put into them."""
+    """Make a table whose columns keep any value that is put into them."""
     copy.execute(f"DROP TABLE IF EXISTS {quoted(table)}")
     copy.execute(f"CREATE TABLE {quoted(table)} ({', '.join(map(quoted, columns))})")
 
@@ -95,7 +96,7 @@ def _by_definition(copy: sqlite3.Connection, table: str, columns: Mapping[str, s
 
 
 def _keeps(declared: str, kind: str) -> bool:
-    """True when a column of a file so declared keeps every value of a server's type."""
+    """Return True when a column of a file so declared keeps every value of a server's type."""
     affinity = _affinity(declared)
     if affinity == "BLOB" or kind == "bytea":
         return True
@@ -107,7 +108,7 @@ def _keeps(declared: str, kind: str) -> bool:
 
 
 def _affinity(declared: str) -> str:
-    """What SQLite makes of a declared type."""
+    """Return the affinity that SQLite gives a declared type."""
     name = declared.upper()
     if "INT" in name:
         return "INTEGER"
@@ -125,7 +126,7 @@ def file_values(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
 
 
 def checker(table: str, columns: Mapping[str, str]) -> Callable[[tuple[Any, ...]], None]:
-    """What refuses a row of a file that a server would keep as something else.
+    """Return a function that refuses a row of a file that a server would keep as something else.
 
     Args:
         table: its name.

@@ -31,7 +31,7 @@ _BEFORE_A_LIST = frozenset(
     "ABS COALESCE LENGTH LOWER NULLIF ROUND TRIM UPPER".split()  # functions that only compute
 )
 _BEFORE_A_TEXT = frozenset("DEFAULT LIKE AND OR NOT IN WHEN THEN ELSE BETWEEN".split())
-"""Any other word before a text may be a part of it: E'...' ends elsewhere for a server than for whoever looks here."""
+"""Any other word before a text may be a part of it: E'...' ends elsewhere for a server than for this parser."""
 _NEVER = frozenset("SELECT VALUES INHERITS PARTITION EXECUTE CALL RETURNING CAST".split())
 _ENGINE = ("ramet_", "sqlite_", "pg_", "information_schema")
 _TABLE_OPENS = 6
@@ -43,13 +43,13 @@ class Definition(NamedTuple):
     """A statement that makes a table or an index where it is missing."""
 
     name: str
-    """As databases take it: in small letters, unless it is quoted."""
+    """Name as databases take it: in small letters, unless it is quoted."""
     is_table: bool
     statement: str
     next_number: int | None = None
-    """In a backup: what the table's sequence gives next."""
+    """Next value of the table's sequence, in a backup."""
     untyped: bool = False
-    """In a backup: its rows are kept there without types, which a file could not keep exactly."""
+    """True when a backup keeps its rows without types, which a file could not keep exactly."""
     trusted: bool = False
     """It is the word of an app, or of the database that is to be filled, and not of a copy."""
 
@@ -104,7 +104,7 @@ def undeclared(session: Session, statements: Sequence[str]) -> list[Definition]:
 
 
 def any_new(session: Session, statements: Sequence[str]) -> bool:
-    """True when a definition is to be written down."""
+    """Return True when a definition is to be written down."""
     return bool(undeclared(session, statements))
 
 
@@ -173,7 +173,7 @@ def _why_not_tokens(tokens: Sequence[tuple[str, str]]) -> str | None:
 
 
 def _opens_a_list(before: tuple[str, str], opener: str, at: int) -> bool:
-    """True where what stands before a parenthesis is called by nobody: a word of SQL, a type, or a table's name."""
+    """Return True where the word before a parenthesis is not a call: a word of SQL, a type, or a table's name."""
     if before[0] == "word" and before[1] in _BEFORE_A_LIST:
         return True
     return opener in ("REFERENCES", "ON") or (opener == "EXISTS" and at == _TABLE_OPENS)
@@ -197,7 +197,7 @@ def _why_not_form(item: Definition, texts: Sequence[str]) -> str | None:
 
 
 class OwnTableChoice(NamedTuple):
-    """What a person said of the tables that are not ours."""
+    """Choice of a person for the tables that are not ours."""
 
     tables: Sequence[str] = ()
     """Statements of an app, which go before those that the database knows."""
@@ -216,7 +216,7 @@ class OwnTableChoice(NamedTuple):
         return found
 
     def leaves(self, name: str, known: Mapping[str, Definition]) -> bool:
-        """True for a table that is to be left out."""
+        """Return True for a table that is to be left out."""
         return name in self.leave or (
             name.lower() not in known and any("*" in one and fnmatchcase(name, one) for one in self.leave)
         )

@@ -1,4 +1,4 @@
-"""The rows of paths: who stands in line, who waits for whom, who holds what (docs/decisions/0041).
+"""The rows of paths: tasks in line, what they wait for, and the paths they hold (docs/decisions/0041).
 
 A live task with a path has one row in ``ramet_paths``. With a ticket it has a row in ``ramet_path_tickets`` for every
 prefix of its path. The latest ticket before its own on a conflicting path is the one that it waits on; without any it
@@ -38,15 +38,15 @@ class PathRow(NamedTuple):
     was_ticket: int | None = None
     """Its last ticket, while it has none."""
     since: float = 0.0
-    """When it took its ticket, or lost it."""
+    """Moment at which it took its ticket, or lost it."""
     returned_at: float | None = None
-    """When it first went back to pending under this ticket."""
+    """Moment at which it first went back to pending under this ticket."""
     ended: str | None = None
     """The state in which it ended, while a worker may still run it."""
 
     @property
     def holds(self) -> bool:
-        """True when nobody before it conflicts."""
+        """True when no task before it conflicts."""
         return self.ticket is not None and self.waits_on is None
 
     @property
@@ -64,13 +64,13 @@ LINE_LIST = ", ".join(PathRow._fields)
 
 
 def line_of(seq: int, tracking_id: str, rule: PathRule, queue: str) -> PathRow:
-    """The row of a task that has no ticket yet."""
+    """Return the row of a task that has no ticket yet."""
     nodes = nodes_of(rule.elements, queue, tracking_id if rule.scope == "lineage" else "")
     return PathRow(seq, tracking_id, stripe_of(nodes), nodes, int(rule.on_dependency_failure == "skip"))
 
 
 def load_lines(session: Session, seqs: Iterable[int]) -> dict[int, PathRow]:
-    """The rows of these tasks, by number; those without a path are absent."""
+    """Return the rows of these tasks, by number; those without a path are absent."""
     listed, values = session.members(seqs)
     return {line.seq: line for line in select(session, f"seq {listed}", (values,))}
 
@@ -85,7 +85,7 @@ _WAITING = f"SELECT {LINE_LIST} FROM ramet_paths WHERE waits_on = ? ORDER BY tic
 
 
 def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[list[PathRow], set[int]]:
-    """Who waits on these tickets, up to so many in all.
+    """Return the tasks that wait on these tickets, up to a limit in all.
 
     Returns:
         Their rows, and the tickets on which others wait besides.
@@ -112,7 +112,7 @@ def _line(row: Row) -> PathRow:
 
 
 def insert(session: Session, lines: Sequence[PathRow]) -> None:
-    """New rows, with the tickets of those that have one, and what they hold."""
+    """Insert new rows, with the tickets of those that have one, and what they hold."""
     session.insert("ramet_paths", PathRow._fields, [(*line[:3], _text(line.nodes), *line[4:]) for line in lines])
 
 
@@ -131,7 +131,7 @@ def update(session: Session, lines: Sequence[PathRow]) -> None:
 
 
 def delete(session: Session, lines: Sequence[PathRow]) -> None:
-    """These stand nowhere any more."""
+    """Delete rows of tasks that are in no line any more."""
     session.delete("ramet_paths", ("seq",), [(line.seq,) for line in lines])
 
 
@@ -188,7 +188,7 @@ def blockers(session: Session, lines: Sequence[PathRow]) -> list[int | None]:
 
 
 def any_below(session: Session, after: Sequence[tuple[PathRow, int]]) -> list[bool]:
-    """For each, whether anybody stands below its path with a ticket later than the one beside it."""
+    """Return, for each, whether any task is below its path with a ticket later than the one beside it."""
     found = session.look_up(
         "SELECT 1 FROM ramet_path_tickets WHERE node = ? AND exact = 0 AND ticket > ? LIMIT 1",
         [(line.node, ticket) for line, ticket in after],
@@ -200,7 +200,9 @@ def any_below(session: Session, after: Sequence[tuple[PathRow, int]]) -> list[bo
 
 
 def shift_holders(session: Session, left: Iterable[PathRow], came: Iterable[PathRow]) -> None:
-    """Some let go of their paths and others hold theirs now; the constraint refuses two that conflict (promise I7)."""
+    """Move the holds: some release their paths and others hold theirs now; the constraint refuses two that conflict
+    (promise I7).
+    """
     shifts: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     for lines, by in ((left, -1), (came, 1)):
         for line in lines:
@@ -210,7 +212,7 @@ def shift_holders(session: Session, left: Iterable[PathRow], came: Iterable[Path
     fewer = [(holders, below, node) for node, (holders, below) in shifts.items() if holders < 0 or below < 0]
     more = [(node, *by) for node, by in shifts.items() if min(by) >= 0 and max(by) > 0]
     changed = session.update("ramet_path_holders", ("holders = holders + ?", "below = below + ?"), ("node",), fewer)
-    assert changed == len(fewer), "a path was let go of that nobody held"
+    assert changed == len(fewer), "a path was released that was not held"
     session.delete("ramet_path_holders", ("node", "holders = 0", "below = 0"), [(node,) for *_, node in fewer])
     session.insert(
         "ramet_path_holders",
@@ -225,24 +227,24 @@ def shift_holders(session: Session, left: Iterable[PathRow], came: Iterable[Path
 
 
 def hold_paths(session: Session, lines: Sequence[PathRow]) -> None:
-    """These hold their paths: they may be claimed, or will be when they are due."""
+    """Give tasks their paths: they may be claimed, or will be when they are due."""
     if not lines:
         return
     listed, values = session.members(line.seq for line in lines)
-    told = session.rows(
+    resources = session.rows(
         "UPDATE ramet_live SET holds_path = 1, wait = CASE WHEN wait = 'ticket' THEN 'due' "
         "WHEN resource IS NULL OR ending IS NOT NULL THEN NULL ELSE 'resource' END "
         f"WHERE seq {listed} AND wait IN ('path', 'ticket') RETURNING resource",
         (values,),
     )
-    wake_resources(session, {name for (name,) in told if name is not None})
+    wake_resources(session, {name for (name,) in resources if name is not None})
     session.wake()
 
 
 def lock_stripes(session: Session, seqs: Iterable[int], rules: Iterable[tuple[PathRule, str, str]] = ()) -> None:
-    """Be the only one to decide about the paths of these tasks, and of those to be created, until the transaction ends.
+    """Lock the decisions about the paths of these tasks, and of those to be created, until the transaction ends.
 
-    Before their rows are held: whoever wants both takes them in this order.
+    Taken before their rows are locked: every transaction takes the two in this order.
 
     Args:
         rules: of tasks to be created, with queue and tracking_id.

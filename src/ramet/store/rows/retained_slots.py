@@ -1,6 +1,6 @@
-"""Slots: those held on after an end from outside, and those given back that somebody waits for (DESIGN §4, §10).
+"""Slots: those held on after an end from outside, and those given back that are waited for (DESIGN §4, §10).
 
-A task that was ended from outside keeps its slot until its worker let go of it, or its lease lapsed.
+A task that was ended from outside keeps its slot until its worker releases it, or its lease lapsed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FROM_OUTSIDE = (CANCEL, LINEAGE_ENDED, OVER_CEILING, TASK_DEADLINE)
 
 
 def may_still_run(change: Change, now: float) -> bool:
-    """True when a worker may still be running the claim that this change ended from outside."""
+    """Return True when a worker may still be running the claim that this change ended from outside."""
     return change.transition.recorded and change.before.lease_until > now and change.transition in _FROM_OUTSIDE
 
 
@@ -34,7 +34,7 @@ def hold(session: Session, changes: Sequence[Change]) -> None:
 
 
 def acknowledge(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
-    """The worker runs these claims no longer: their slots are free. Returns how many were held on."""
+    """Free the slots of claims that their worker no longer runs; return how many were held on."""
     freed = session.delete("ramet_holds", ("seq", "fence"), sorted(pairs))
     if freed:
         session.wake()

@@ -45,7 +45,7 @@ Shape = tuple[str, str, str]
 
 
 def counts(session: Session, wanted: Iterable[Shape]) -> dict[Shape, int]:
-    """How many tasks of each shape were spawned; shapes not seen yet are absent."""
+    """Return the number of spawned tasks of each shape; shapes not seen yet are absent."""
     by_kind: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for tracking_id, kind, shape in wanted:
         by_kind[kind].add((tracking_id, shape))

@@ -34,7 +34,7 @@ from ramet.store.session import NO_COUNTS, EndedGroup, Moment, Row, Session, Tal
 
 MINUTE, HOUR = 60, 3_600
 ALL_TIME = 0
-"""In the column ``seconds``: the row counts all that ever happened."""
+"""Value of the column ``seconds`` of a row that counts all that ever happened."""
 FOLDED = -1
 """The stripe of what is in the row of all time, too."""
 
@@ -67,12 +67,13 @@ def imported(session: Session, tasks: Iterable[tuple[Any, ...]]) -> None:
 _BEFORE = itemgetter(*map(Standing._fields.index, ("kind", "state", "available_at", "claimed_at", "attempts",
                                                    "chain_depth")))  # fmt: skip
 _STATE = itemgetter(Standing._fields.index("state"))
-_TOLD = itemgetter(*map(Change._fields.index, ("before", "after", "outcome")))
+_COUNTED = itemgetter(*map(Change._fields.index, ("before", "after", "outcome")))
 
 
 def changed(session: Session, changes: Sequence[Change]) -> None:
-    """These changes were applied; those that end no attempt and do not cross the line between live and ended may be
-    left out."""
+    """Count applied changes; those that end no attempt and do not cross the line between live and ended may be left
+    out.
+    """
     if not changes:
         return
     counted: Mapping[tuple[tuple[Any, ...], str, str | None], int]
@@ -80,10 +81,10 @@ def changed(session: Session, changes: Sequence[Change]) -> None:
         [only] = changes
         counted = {(_BEFORE(only.before), only.after.state, only.outcome): 1}
     else:
-        befores, afters, outcomes = zip(*map(_TOLD, changes), strict=True)
+        befores, afters, outcomes = zip(*map(_COUNTED, changes), strict=True)
         # All of it below the interpreter's own steps: a batch of a thousand has few that differ.
         counted = Counter(zip(map(_BEFORE, befores), map(_STATE, afters), outcomes, strict=True))
-    reasons = [told for c in changes if c.after.state != SUCCESS and (told := _reason(c)) is not None]
+    reasons = [reason for c in changes if c.after.state != SUCCESS and (reason := _reason(c)) is not None]
     counts = Counter(reasons) if reasons else NO_COUNTS
     session.noted.append(TallyNotes(_moment(session), NO_COUNTS, counted, counts, session.now, changes))
 
@@ -100,14 +101,14 @@ def succeeded(session: Session, groups: Sequence[EndedGroup]) -> None:
 
 def _reason(c: Change) -> tuple[str, str, str] | None:
     if c.after.state in TERMINAL:
-        # An end that is only named anew is no end.
+        # An end that is only named again does not count.
         return (c.after.state, c.before.kind, first_word(c.reason)) if c.before.state in LIVE else None
     again = c.outcome in ("error", "lost") and c.after.state == PENDING and c.after.ending is None
     return ("retry", c.before.kind, first_word(c.reason)) if again else None
 
 
 def blocked(session: Session, kinds_and_reasons: Iterable[tuple[str, str]]) -> None:
-    """The guard refused spawns."""
+    """Count spawns that the guard refused."""
     reasons = Counter(("blocked", kind, reason) for kind, reason in kinds_and_reasons)
     session.noted.append(TallyNotes(_moment(session), reasons=reasons))
 
@@ -159,7 +160,7 @@ def write(session: Session) -> None:
         _write_reasons(session, stripe, noted)
 
 
-EndsTold = Callable[[list[int]], None]
+EndsCallback = Callable[[list[int]], None]
 """Called with the numbers of tasks that ended, once that is durable and before anybody has an answer."""
 
 
@@ -172,7 +173,7 @@ def ends_of(written: Iterable[TallyNotes]) -> list[int]:
     return found
 
 
-def report_ends(session: Session, on_ends: EndsTold | None) -> None:
+def report_ends(session: Session, on_ends: EndsCallback | None) -> None:
     """Report the tasks that a transaction ended, once it is durable, to the callback if there is one."""
     if on_ends is not None and session.written and (ended := ends_of(session.written)):
         on_ends(ended)
@@ -183,7 +184,7 @@ _Rows = dict[tuple[Moment, str], list[int]]
 
 
 def _rows(noted: Sequence[TallyNotes]) -> tuple[_Rows, _Rows]:
-    """What was created, and everything else."""
+    """Return the rows of what was created, and of everything else."""
     births: _Rows = {}
     others: _Rows = {}
     for item in noted:
@@ -221,7 +222,9 @@ def _write_reasons(session: Session, stripe: int, noted: Sequence[TallyNotes]) -
 
 
 def _bounded_word(session: Session, what: str, word: str) -> str:
-    """The word, or *other* when so many are told apart already. A few more are where several find that at once."""
+    """Return the word, or *other* when the most words are counted apart already. A few more are when several find that
+    at once.
+    """
     known = session.words.setdefault(what, {OTHER})
     if word not in known and len(known) <= WORDS_MAX:
         known.update(

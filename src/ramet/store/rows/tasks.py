@@ -17,11 +17,11 @@ from ramet.store.session import Session
 
 _BEGINS_AGAIN = {"attempts", "started_at", "deadline_at"}
 _KEPT = tuple(name for name in LIVE_COLUMNS if name in WIDE_COLUMNS and name not in _BEGINS_AGAIN)
-"""What a revived task has of its first life."""
+"""Columns that a revived task keeps of its first life."""
 
 
 def ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | None]:
-    """The standing of an ended task, rebuilt from its wide row, and the fingerprint of its last error."""
+    """Return the standing of an ended task, rebuilt from its wide row, and the fingerprint of its last error."""
     columns = (*_KEPT, "priority", "breadth", "path", "fingerprint")
     found = session.rows(f"SELECT {', '.join(columns)} FROM ramet_tasks WHERE seq = ? AND state IS NOT NULL", (seq,))
     if not found:
@@ -69,7 +69,8 @@ def record(session: Session, rows: Sequence[HistoryRecord]) -> None:
 
 
 def claims_of(columns: str, where: str = "") -> str:
-    """A table of the claimed tasks, which the workers' slots bound, from their own index whatever is asked of it.
+    """Return a table of the claimed tasks, which the workers' slots bound, from their own index whatever is asked of
+    it.
 
     The limit takes nothing away: without it a planner may walk the backlog by number to find the first few of these.
     """
@@ -87,13 +88,14 @@ def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]
 
 
 def take_live(session: Session, where: str, parameters: Sequence[object], limit: int) -> list[Standing]:
-    """Tasks that a condition finds, held until the transaction ends; those that somebody else holds are left out.
+    """Return tasks that a condition finds, locked until the transaction ends; those that others have locked are left
+    out.
 
     Args:
         session: see :class:`ramet.store.session.Session`.
         where: what comes after the name of the table, an order of the rows perhaps included.
         parameters: of the condition.
-        limit: how many at most.
+        limit: the most tasks.
     """
     if session.for_update:
         found = session.rows(f"SELECT seq, holds_path FROM ramet_live {where} LIMIT ?", (*parameters, limit))

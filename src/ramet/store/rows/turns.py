@@ -39,7 +39,7 @@ _ADVANCE = (
 
 
 _ALIKE = itemgetter(*map(NewTask._fields.index, ("queue", "kind", "priority", "breadth", "resource")))
-"""What makes the class of tasks of one depth."""
+"""Columns that make the class of tasks of one depth."""
 _KIN = itemgetter(*map(Standing._fields.index, ("queue", "kind", "rank", "resource")))
 _TURN = itemgetter(*map(Standing._fields.index, ("turn", "seq")))
 
@@ -75,7 +75,7 @@ class Turns:
         return self._session.members(values) if len(values) > 1 else ("= ?", next(iter(values)))
 
     def level(self, kin: TurnClass) -> int:
-        """The turn that claims have reached in this class."""
+        """Return the turn that claims have reached in this class."""
         if is_pulled(kin.rank):
             return level_at(self._session.now)
         if kin not in self._levels:
@@ -83,7 +83,9 @@ class Turns:
         return self._levels[kin]
 
     def take(self, lineage: Lineage, news: Iterable[NewTask], spawn_depth: int) -> list[int]:
-        """The turns of new tasks of one depth: each after the lineage's last in its class, and never in the past."""
+        """Return the turns of new tasks of one depth: each after the lineage's last in its class, and never in the
+        past.
+        """
         positions = self._positions.get(lineage.tracking_id)
         if positions is None:
             positions = self._positions[lineage.tracking_id] = read_positions(lineage.turns)
@@ -98,7 +100,7 @@ class Turns:
         return taken
 
     def text(self, tracking_id: str) -> str:
-        """What the lineage's row has to remember now."""
+        """Return what the lineage's row has to remember now."""
         return write_positions(self._positions.get(tracking_id, {}))
 
 
@@ -128,8 +130,9 @@ def in_order(session: Session, standings: Sequence[Standing]) -> list[Standing]:
 
 
 def renew(session: Session, standings: Sequence[Standing]) -> None:
-    """Tasks that begin anew (*continue*) queue behind those who wait: at the next level, for at this one they are older
-    than most."""
+    """Queue tasks that start over (*continue*) behind those that wait: at the next level, for at this one they are
+    older than most.
+    """
     turns = Turns(session)
     rows = []
     for standing in standings:

@@ -2,10 +2,10 @@
 
 A row of ``ramet_waits`` counts the tasks of a round that have not ended. The transaction that ends one of them takes it
 off; at zero the next claim lets the waiting task go on (:func:`ramet.store.verbs.wake.wake_waiting`). Round 0 is what a
-task was created after, each later one a join. Edges (``ramet_awaited``) are written once: an end costs a count.
-Beyond :data:`TOGETHER_MAX` waiting tasks the transaction leaves a row of ``ramet_wakes`` instead, by which claims and
-maintenance take it off the others, so many at a time. Every change is made under the lock of the lineage's row, so that
-it is seen whole.
+task was created after, each later one a join. Edges (``ramet_awaited``) are written once: an end costs a count. Beyond
+:data:`TOGETHER_MAX` waiting tasks the transaction leaves a row of ``ramet_wakes`` instead, by which claims and
+maintenance take it off the others, a bounded number at a time. Every change is made under the lock of the lineage's
+row, so that it is seen whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ramet.store.session import Row, Session
 TOGETHER_MAX = 500
 """Waiting tasks that one transaction writes."""
 WAITS, ENDED = 1, 2
-"""Of the column ``waiting``: it waits; it ended while it waited, and waits again, counted anew, when it is revived."""
+"""Values of the column ``waiting``: the task waits; it ended while it waited, and waits again, counted from the start,
+when it is revived.
+"""
 
 OVER = "waiting = 1 AND (remaining = 0 OR failed IS NOT NULL)"
 """SQL of those that may go on, or are to be skipped."""
@@ -32,11 +34,11 @@ class WaitRow(NamedTuple):
     seq: int
     tracking_id: str
     round: int
-    """Of its joins the last one, from 1; 0 before the first, of one that was created after others."""
+    """Number of its last join, from 1; 0 before the first, of a task that was created after others."""
     first: int
     """Its children from this number on are of the next round."""
     remaining: int
-    """How many of the round have not ended, while it waits."""
+    """Number of tasks of the round that have not ended, while it waits."""
     waiting: int
     """1 (:data:`WAITS`) from the join until it may go on, 2 (:data:`ENDED`) where it ended meanwhile, else 0."""
     branch: int
@@ -48,7 +50,7 @@ class WaitRow(NamedTuple):
     idle_rounds: int
     """Rounds in a row with nothing live to wait for."""
     seconds_left: float | None
-    """Of its own time, when it began to wait."""
+    """Seconds of its own time that were left when it began to wait."""
     since: float
     """Unix seconds of the join, or of its creation."""
     after: int
@@ -70,7 +72,7 @@ class RefusedSpawn(NamedTuple):
     place: int
     """Number of the granted child before it, or one less than that of the first."""
     behind: int
-    """From 1: its place among the refused ones there."""
+    """Place among the refused ones there, from 1."""
     kind: str
     key: str
     reason: str
@@ -107,7 +109,7 @@ def save(session: Session, rows: Sequence[WaitRow]) -> None:
 
 
 def _failed_of(seq: str, round_: str) -> str:
-    """SQL of the first task of a round that did not succeed."""
+    """Return SQL of the first task of a round that did not succeed."""
     return (
         "(SELECT MIN(a.awaited) FROM ramet_awaited a JOIN ramet_unsuccessful u ON u.seq = a.awaited "
         f"WHERE a.seq = {seq} AND a.round = {round_} AND a.behind = 0 AND (u.state IN ('failed', 'cancelled') "
@@ -170,8 +172,8 @@ def begin_round(session: Session, row: WaitRow, task_id: str, refused: Sequence[
     else:
         session.run(_CHILDREN, (row.seq, row.round, task_id, row.first))
         _to_last_stages(session, [row.seq], row.round)
-    told = [(row.seq, row.round, each.place, each.behind, row.tracking_id, each.winner, *each[2:6]) for each in refused]
-    session.insert("ramet_awaited", _AWAITED, told)
+    rows = [(row.seq, row.round, each.place, each.behind, row.tracking_id, each.winner, *each[2:6]) for each in refused]
+    session.insert("ramet_awaited", _AWAITED, rows)
     [(count, last)] = session.rows(
         f"SELECT {_COUNTED}, MAX(place) FROM ramet_awaited a WHERE a.seq = ? AND a.round = ? AND a.behind = 0",
         (row.seq, row.round),
@@ -302,7 +304,7 @@ def ended(
     seqs: Mapping[str, Collection[int]],
     failed: Collection[int] = (),
 ) -> None:
-    """Tasks ended: each task that waited for some of them waits for so many less.
+    """Take ended tasks off those that waited for them: each waits for that many fewer.
 
     Args:
         session: the transaction, which holds the rows of the lineages.
@@ -366,7 +368,7 @@ def _because(session: Session, waited: str, values: object, failed: Collection[i
 
 
 END, FAILURE, REVIVAL = "end", "failure", "revival"
-"""Of a row of ``ramet_wakes``: what happened to the task that others wait for."""
+"""Events of a row of ``ramet_wakes``, for the task that others wait for."""
 
 
 class WakeRow(NamedTuple):
@@ -377,12 +379,12 @@ class WakeRow(NamedTuple):
     what: str
     tracking_id: str
     by: str | None
-    """Of a revival: the person."""
+    """Name of the person, for a revival."""
     reason: str | None
     done: int
-    """Of an end: it was taken off waiting tasks up to this number."""
+    """Largest number of the waiting tasks that an end was taken off."""
     last: int
-    """Of an end: the largest number of a task that waited for it. One that begins to wait later never counted it."""
+    """Largest number of a task that waited for an end. One that begins to wait later never counted it."""
 
 
 WAKE_LIST = ", ".join(WakeRow._fields)
@@ -425,7 +427,7 @@ def left(session: Session, went_on: Collection[int], ended_: Collection[int]) ->
 
 
 def live_again(session: Session, revived: Mapping[int, tuple[str, str | None, str | None]]) -> None:
-    """Ended tasks were revived: tasks that have not gone on wait for them again, and those skipped for them come back.
+    """Count revived tasks again: tasks that have not gone on wait for them, and those skipped for them come back.
 
     Args:
         session: the transaction, which holds the rows of the lineages.

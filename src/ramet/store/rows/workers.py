@@ -1,7 +1,7 @@
 """Workers as they describe themselves (DESIGN §10), and how long their commits take.
 
-Differences, not a worker's own totals: the sums then only grow, whoever ends or is forgotten, and nobody has to
-remember what a worker that is gone had measured (docs/decisions/0051).
+Differences, not a worker's own totals: the sums then only grow, whichever worker ends or is forgotten, and the totals
+of a worker that is gone need no memory (docs/decisions/0051).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Measured = Mapping[tuple[str, int], tuple[int, float]]
 
 
 class CommitTimer:
-    """What this process measured and has not handed over yet. Safe to use from any thread."""
+    """Measurements of this process that are not handed over yet. Safe to use from any thread."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.monotonic = monotonic
@@ -38,13 +38,13 @@ class CommitTimer:
         self._add((verb, bisect_left(COMMIT_BUCKETS_SECONDS, seconds)), 1, seconds)
 
     def take(self) -> Measured:
-        """What is there, which the caller now has to store or to give back."""
+        """Return the measurements, which the caller now has to store or to give back."""
         with self._lock:
             measured, self._measured = self._measured, {}
             return measured
 
     def give_back(self, measured: Measured) -> None:
-        """It could not be stored: the next hand-over has it."""
+        """Give back what could not be stored: the next hand-over has it."""
         for at, (commits, seconds) in measured.items():
             self._add(at, commits, seconds)
 

@@ -67,7 +67,7 @@ WIDE = (
     Column("payload_version", "INTEGER", since=3),
     Column("retry", "TEXT", since=3),
 )
-"""Of ``ramet_tasks``. No index names one that is written later (docs/decisions/0039)."""
+"""Columns of ``ramet_tasks``. No index names one that is written later (docs/decisions/0039)."""
 
 HOT = (
     Column("seq", "INTEGER PRIMARY KEY"),
@@ -106,7 +106,7 @@ HOT = (
     Column("resource", "TEXT"),
     Column("holds_path", "INTEGER CHECK (holds_path IS NULL OR holds_path = 1 OR state = 'pending')"),
 )
-"""Of ``ramet_live``: the fields of :class:`ramet.model.task.task.Standing`, in their order."""
+"""Columns of ``ramet_live``: the fields of :class:`ramet.model.task.task.Standing`, in their order."""
 
 WIDE_COLUMNS = tuple(column.name for column in WIDE)
 BORN_COLUMNS = tuple(column.name for column in WIDE if not column.later)
@@ -116,7 +116,7 @@ CLOSED_COLUMNS = tuple(column.name for column in WIDE if column.later)
 LIVE_COLUMNS: tuple[str, ...] = Standing._fields
 LIVE_LIST = ", ".join(LIVE_COLUMNS)
 MOVED_COLUMNS = tuple(column.name for column in HOT if column.later)
-"""Of the hot row, what a transition may write."""
+"""Columns of the hot row that a transition may write."""
 
 
 _LIVE_STATES = ", ".join(f"'{state}'" for state in sorted(LIVE))
@@ -131,26 +131,27 @@ def live_of_lineage(alias: str = "") -> str:
 
 
 def definition(columns: Iterable[Column]) -> str:
-    """The columns of the first version as CREATE TABLE lists them."""
+    """Return the columns of the first version as CREATE TABLE lists them."""
     return ",\n        ".join(f"{column.name} {column.sql}" for column in columns if column.since == 1)
 
 
 def additions(table: str, columns: Iterable[Column], version: int) -> tuple[str, ...]:
-    """The statements that add what came with a later version."""
+    """Return the statements that add what came with a later version."""
     return tuple(
         f"ALTER TABLE {table} ADD COLUMN {column.name} {column.sql}" for column in columns if column.since == version
     )
 
 
 def current(name: str) -> str:
-    """SQL of what a task has now in a column, of ``ramet_tasks t LEFT JOIN ramet_live l``."""
+    """Return SQL of what a task has now in a column, of ``ramet_tasks t LEFT JOIN ramet_live l``."""
     if name in BORN_COLUMNS or name not in LIVE_COLUMNS:
         return f"t.{name}"
     return f"COALESCE(l.{name}, t.{name})" if name in WIDE_COLUMNS else f"l.{name}"
 
 
 def picker(given: Sequence[str], wanted: Sequence[str]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """What takes the wanted values from a row of the given names; of a name that is given twice, the last one.
+    """Return a function that takes the wanted values from a row of the given names; of a name that is given twice, the
+    last one.
 
     Raises:
         KeyError: a wanted name is not given.

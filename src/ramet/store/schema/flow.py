@@ -5,8 +5,9 @@ from __future__ import annotations
 from ramet.model.schedule import Schedule, ScheduleSlot
 
 FLOW_TABLES = (
-    # declared is what an app said, whatever holds; told of a policy what a person said of it, by name of the field.
-    # paused_seconds counts a pause that goes on as the whole 30 days (DESIGN §8); its end takes the rest back.
+    # declared is what an app said, whatever holds; the other column of a policy what a person said of it, by name of
+    # the field. paused_seconds counts a pause that goes on as the whole 30 days (DESIGN §8); its end takes the rest
+    # back.
     """
     CREATE TABLE ramet_queues (
         name TEXT PRIMARY KEY,

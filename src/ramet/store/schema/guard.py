@@ -82,7 +82,7 @@ PATH_TABLES = (
     """,
     "CREATE INDEX ramet_paths_waiting ON ramet_paths (waits_on, ticket) WHERE waits_on IS NOT NULL",
     "CREATE INDEX ramet_paths_behind ON ramet_paths (behind, was_ticket) WHERE behind IS NOT NULL",
-    # Who stands in line at each prefix of its path (exact = 0), and at the path itself (exact = 1).
+    # Tasks in line at each prefix of a path (exact = 0), and at the path itself (exact = 1).
     """
     CREATE TABLE ramet_path_tickets (
         node INTEGER NOT NULL,
@@ -92,7 +92,7 @@ PATH_TABLES = (
         PRIMARY KEY (node, exact, ticket)
     ) WITHOUT ROWID
     """,
-    # Promise I7 by constraint: who holds a path holds it alone, and nobody holds anything below it.
+    # Promise I7 by constraint: the holder of a path holds it alone, and no path below it is held.
     """
     CREATE TABLE ramet_path_holders (
         node INTEGER PRIMARY KEY,

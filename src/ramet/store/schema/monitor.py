@@ -85,8 +85,8 @@ COST_TABLES = (
         places INTEGER NOT NULL
     )
     """,
-    # One row per reservation, and one per settlement that charged: a charge is a reservation settled at once.
-    # A task that ends closes what it left open: that counts as spent until somebody settles it.
+    # One row per reservation, and one per settlement that charged: a charge is a reservation settled at once. A task
+    # that ends closes what it left open: that counts as spent until it is settled.
     """
     CREATE TABLE ramet_reservations (
         id TEXT PRIMARY KEY,

@@ -1,4 +1,5 @@
-"""Which version a database is of, who may use it, and the way to the newest (docs/decisions/0037).
+"""Versions of a schema: which one a database has, which programs may use it, and the way to the newest
+(docs/decisions/0037).
 
 A step of the schema expands: it adds what older programs need not know, so that they go on beside newer ones. It says
 from which version on they may; what can only be done without the older ones raises that, and waits until they are gone.
@@ -39,7 +40,7 @@ class Versions(NamedTuple):
 
 
 class MigrationResult(NamedTuple):
-    """What a migration did, or would do."""
+    """Result of a migration, or of a dry run."""
 
     database: str
     """Its address as it may be shown."""

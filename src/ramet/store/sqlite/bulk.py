@@ -46,7 +46,9 @@ def statements(write: Insert, columns: Sequence[Sequence[Any]]) -> Iterator[tupl
 
 @cache
 def _statement(write: Insert, modes: str, size: int) -> str:
-    """The SQL for so many rows: of each column ``n`` is NULL, ``s`` the same in all rows, ``e`` of each row its own."""
+    """Return the SQL for this number of rows: of each column ``n`` is NULL, ``s`` the same in all rows, ``e`` of each
+    row its own.
+    """
     rows, number = [], modes.count("s")
     for _ in range(size):
         marks, shared = [], 0

@@ -23,8 +23,8 @@ from ramet.store.sqlite.store import versions_of
 
 FREE_BYTES_MIN = 200_000_000
 LOG_BYTES_MAX = 256_000_000
-TOLD_MAX = 10
-"""Faults of the file that are told one by one."""
+FAULTS_MAX = 10
+"""Most faults of the file that are reported one by one."""
 
 EACH_NODE = "json_each(p.nodes) n"
 
@@ -41,7 +41,7 @@ def examine_file(path: Path, clock: Callable[[], float], looks: Sequence[Look]) 
             session = SqliteSession(connection, clock)
             of = versions_of(session)
             if not of.schema:
-                raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
+                raise StoreMissing(f"{path} is not a ramet database: give the right path with --db")
             check_newer(of, str(path))
             found += _file(connection, path)
             if of.schema < known.PLAN.version:
@@ -54,15 +54,15 @@ def examine_file(path: Path, clock: Callable[[], float], looks: Sequence[Look]) 
                 found += look(session)
             session.rollback()
     except sqlite3.DatabaseError as error:
-        told = store_error(error, path)
+        readable = store_error(error, path)
         if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
-            raise told from error
-        found.append(Finding("file", "error", str(told), "restore a backup: ramet restore BACKUP"))
+            raise readable from error
+        found.append(Finding("file", "error", str(readable), "restore a backup: ramet restore BACKUP"))
     return found
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """For reading only; where not even the log's index may be made, as a file that nobody changes."""
+    """Open for reading only; where not even the log's index may be made, as a file that does not change."""
     try:
         return _opened(path, "mode=ro")
     except sqlite3.OperationalError:
@@ -93,7 +93,7 @@ def _place(path: Path) -> Iterator[Finding]:
     for place in (path, path.parent):
         if not os.access(place, os.W_OK):
             yield Finding("permissions", "error", f"{place} cannot be written by this user",
-                          "make the file and its folder writable for whoever runs workers")  # fmt: skip
+                          "make the file and its folder writable for the user that runs workers")  # fmt: skip
 
 
 def _room(path: Path) -> Iterator[Finding]:
@@ -112,6 +112,6 @@ def _file(connection: sqlite3.Connection, path: Path) -> Iterator[Finding]:
         logged = file.read(20)[18:] == b"\2\2"
     if not logged:
         yield Finding("journal", "warning", "the journal mode is not WAL", "any worker or command sets it to WAL")
-    for (line,) in connection.execute(f"PRAGMA integrity_check({TOLD_MAX})"):
+    for (line,) in connection.execute(f"PRAGMA integrity_check({FAULTS_MAX})"):
         if line != "ok":
             yield Finding("integrity", "error", line, "stop the workers and restore a backup: ramet restore BACKUP")

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ramet.store.errors import StoreError
-from ramet.store.rows.tallies import EndsTold, report_ends
+from ramet.store.rows.tallies import EndsCallback, report_ends
 from ramet.store.session import Session, TransactionRolledBack
 from ramet.store.sqlite.session import retry_while_busy
 
@@ -53,7 +53,7 @@ class InlineWriter:
     def __init__(self, session: Transaction, on_wake: Callable[[], None]) -> None:
         self._session = session
         self._on_wake = on_wake
-        self.on_ends: EndsTold | None = None
+        self.on_ends: EndsCallback | None = None
 
     async def run(self, verb: Callable[[Session], Answer]) -> Answer:
         """Run one verb in a transaction of its own."""
@@ -79,7 +79,7 @@ def run_alone(
     session: Transaction,
     verb: Callable[[Session], Answer],
     on_wake: Callable[[], None],
-    on_ends: EndsTold | None = None,
+    on_ends: EndsCallback | None = None,
 ) -> Answer:
     """One verb, one transaction, in the calling thread."""
     begin(session)
@@ -105,7 +105,7 @@ class ThreadWriter:
         self._waiting: queue.SimpleQueue[_QueuedVerb | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
-        self.on_ends: EndsTold | None = None
+        self.on_ends: EndsCallback | None = None
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
@@ -156,7 +156,7 @@ class ThreadWriter:
             answers = [(item, None, error) for item in taken]
         else:
             if self._session.woken:
-                self._on_wake()  # First: of a lone submit a worker waits for the task, and nobody for the answer.
+                self._on_wake()  # First: with a lone submit a worker waits for the task, while its answer can wait.
         _deliver(answers)
         return self._waiting.get()
 
@@ -169,7 +169,9 @@ class ThreadWriter:
         _deliver([(item, answer, error)])
 
     def _gathered(self, until: float) -> _QueuedVerb | None:
-        """What waits already, up to a monotonic time. The wish to stop is put back: it is for after the transaction."""
+        """Return the verbs that wait already, up to a monotonic time. The wish to stop is put back: it is for after the
+        transaction.
+        """
         if time.monotonic() >= until:
             return None
         try:
@@ -196,14 +198,14 @@ def _deliver(answers: list[tuple[_QueuedVerb, Any, BaseException | None]]) -> No
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any, BaseException | None]]] = {}
     for item, answer, error in answers:
         by_loop.setdefault(item.loop, []).append((item.future, answer, error))
-    for loop, told in by_loop.items():
-        # A loop that ended meanwhile has nobody left who waits.
+    for loop, batch in by_loop.items():
+        # A loop that ended meanwhile has no waiting tasks left.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_resolve, told)
+            loop.call_soon_threadsafe(_resolve, batch)
 
 
-def _resolve(told: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:
-    for future, answer, error in told:
+def _resolve(answers: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:
+    for future, answer, error in answers:
         if future.done():
             continue
         if error is not None:

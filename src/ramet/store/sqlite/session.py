@@ -1,7 +1,7 @@
 """SQLite: the file and the clock of its machine, connections, and a transaction on one of them.
 
-Deadlines, leases and schedules are stored as Unix seconds, so a clock that somebody sets wrong for a moment would end
-every open lineage at once. A jump is believed when it has lasted; small corrections are followed as they come.
+Deadlines, leases and schedules are stored as Unix seconds, so a clock that is set wrong for a moment would end every
+open lineage at once. A jump is believed when it has lasted; small corrections are followed as they come.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class OpenedFile:
 
 
 def identity(path: str | Path) -> Identity | None:
-    """Which file is there; None where there is none."""
+    """Return the identity of the file; None where there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -88,7 +88,8 @@ def identity(path: str | Path) -> Identity | None:
 
 @contextmanager
 def closed_to_all(path: Path) -> Iterator[None]:
-    """A file that no program has open, and that none can use until the end; a file that cannot be read is left alone.
+    """Yield a file that no program has open, and that none can use until the end; a file that cannot be read is left
+    alone.
 
     Raises:
         StoreError: which processes have it open.
@@ -110,7 +111,7 @@ def closed_to_all(path: Path) -> Iterator[None]:
 
 
 def _processes(path: Path) -> str:
-    """Which they are, where the system tells."""
+    """Return the processes, where the system names them."""
     wanted, found = identity(path), []
     for handles in PROCESSES.glob("[0-9]*/fd"):
         with suppress(OSError):
@@ -123,12 +124,12 @@ BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.005
 SQLITE_VERSION_MIN = (3, 37, 0)
 FREE_BYTES_MIN = 65_536
-"""With less than this left a disk is full: the index of the write-ahead log alone takes half of it."""
+"""Free bytes below which a disk counts as full: the index of the write-ahead log alone takes half of it."""
 
 OWN_SECONDS_MAX = 5.0
-"""How long the statements of one handler may take: meanwhile nobody else can write."""
+"""Most seconds that the statements of one handler may take: meanwhile no other can write."""
 OWN_STEPS = 100_000
-"""Of SQLite's machine, between two looks at the clock."""
+"""Steps of SQLite's machine between two looks at the clock."""
 
 Hook = Callable[[str, str], None]
 """Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
@@ -139,10 +140,10 @@ ROWS_WORTH_LOOKING_AT = 8
 
 
 def _nulls_written_out(write: Write, rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Sequence[Any]]]:
-    """SQL with NULL in its text wherever every row has None, and the values of the other columns.
+    """Return SQL with NULL in its text wherever every row has None, and the values of the other columns.
 
-    The driver asks for an adapter for every None that it binds, which takes ten times as long as binding a number;
-    most of the columns of a hot row are NULL.
+    The driver asks for an adapter for every None that it binds, which takes ten times as long as binding a number; most
+    of the columns of a hot row are NULL.
     """
     if len(rows) < ROWS_WORTH_LOOKING_AT:
         return write.one_row, rows
@@ -158,7 +159,7 @@ def _nulls_written_out(write: Write, rows: Sequence[Sequence[Any]]) -> tuple[str
 
 @cache
 def _written_out(write: Write, nulls: tuple[int, ...]) -> tuple[str, Callable[[Sequence[Any]], tuple[Any, ...]]]:
-    """The SQL with those values written out, and what takes the others from a row."""
+    """Return the SQL with those values written out, and what takes the others from a row."""
     others = [at for at in range(write.width) if at not in nulls]
     if len(others) < 2:  # an itemgetter of one gives no tuple
         return write.one_row, tuple
@@ -218,7 +219,7 @@ def retry_while_busy(step: Callable[[], object], pause_seconds: float) -> None:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """True when another connection holds the lock that this one needs."""
+    """Return True when another connection holds the lock that this one needs."""
     name = getattr(error, "sqlite_errorname", "") or ""
     return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or "locked" in str(error)
 
@@ -243,7 +244,7 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
 
 
 def _full(path: Path) -> bool:
-    """True when no space is left, which SQLite tells as an I/O error where it cannot make its log or index."""
+    """Return True when no space is left, which SQLite tells as an I/O error where it cannot make its log or index."""
     try:
         from shutil import disk_usage  # Late, as the archive formats that shutil loads are needed by no command.
 
@@ -288,7 +289,7 @@ class SqliteSession(RowWriter):
         self.written: list[TallyNotes] = []
         self.words: dict[str, set[str]] = {}
         self.place: OpenedFile | None = None
-        """Where the file was when it was opened; looked at before anything is answered."""
+        """Place of the file when it was opened; checked before any answer."""
 
     def begin(self, *, write: bool) -> None:
         """Open the transaction. A writer takes its lock at once, so that nothing it read can change under it."""
@@ -308,7 +309,7 @@ class SqliteSession(RowWriter):
         """Make everything durable.
 
         Raises:
-            StoreMoved: it would be so in a file that nobody finds.
+            StoreMoved: it would be so in a file that no longer has its name.
         """
         tallies.write(self)
         if self.place is not None:
@@ -366,12 +367,12 @@ class SqliteSession(RowWriter):
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
         return self._many(sql, sql, rows) if rows else 0
 
-    def _many(self, told: str, sql: str, rows: Iterable[Sequence[Any]]) -> int:
+    def _many(self, statement: str, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         if self._hook is None:
             return self._connection.executemany(sql, rows).rowcount
-        self._hook("before", told)
+        self._hook("before", statement)
         count = self._connection.executemany(sql, rows).rowcount
-        self._hook("after", told)
+        self._hook("after", statement)
         return count
 
     def end_successes(
@@ -428,14 +429,14 @@ class SqliteSession(RowWriter):
         except (StatementFailed, TransactionRolledBack) as error:
             if not late:
                 raise
-            text = f"the statement took over {OWN_SECONDS_MAX:g} s, in which nobody else can write"
+            text = f"the statement took over {OWN_SECONDS_MAX:g} s, in which no other process can write"
             raise (StatementTimedOut if self._connection.in_transaction else TransactionRolledBack)(text) from error
         finally:
             with suppress(sqlite3.ProgrammingError):  # The connection may be closed already, as by a crash.
                 self._connection.set_progress_handler(None, OWN_STEPS)
 
     def plan_freely(self) -> None:
-        """It always does."""
+        """Do nothing: SQLite always plans freely."""
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -461,7 +462,7 @@ class SqliteSession(RowWriter):
             self._depth -= 1
 
     def lock(self, name: str) -> None:
-        """The write lock of the whole file is held already."""
+        """Do nothing: the write lock of the whole file is held already."""
 
     def lock_stripes(self, slots: Collection[int]) -> bool:
         """As :meth:`lock`."""

@@ -15,7 +15,7 @@ from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsa
 from ramet.store.maintenance import sweep as sweeping
 from ramet.store.processes.registry import ProcessRegistry, network_file_system
 from ramet.store.requests import check_arguments
-from ramet.store.rows.tallies import EndsTold
+from ramet.store.rows.tallies import EndsCallback
 from ramet.store.rows.workers import CommitTimer
 from ramet.store.schema import versions as known
 from ramet.store.schema.versions import Versions, check_newer, store_versions, versions
@@ -131,8 +131,8 @@ class SqliteStore(Store):
         self._place.check()
         return run_within(connection, self.path, self._clock, self._fence_base, verb)
 
-    def watch_ends(self, told: EndsTold) -> None:
-        self._writer.on_ends = told
+    def watch_ends(self, ends: EndsCallback) -> None:
+        self._writer.on_ends = ends
 
     async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
         """Nothing: one transaction writes at a time anyway."""
@@ -178,7 +178,7 @@ def _migrate(session: SqliteSession, path: Path, create: bool) -> None:
     """Bring the schema to this version, in one transaction, under the write lock.
 
     Raises:
-        StoreMissing: the file has no schema of ours and ``create`` is False; it may be somebody else's database.
+        StoreMissing: the file has no schema of ours and ``create`` is False; it may be another program's database.
         StoreNewer: a newer ramet wrote it.
     """
 
@@ -187,7 +187,7 @@ def _migrate(session: SqliteSession, path: Path, create: bool) -> None:
     def run(_: Session) -> None:
         found = versions_of(session)
         if not found.schema and not create:
-            raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
+            raise StoreMissing(f"{path} is not a ramet database: give the right path with --db")
         check_newer(found, str(path))
         if found.schema >= plan.version:
             return
@@ -203,7 +203,7 @@ def _migrate(session: SqliteSession, path: Path, create: bool) -> None:
 
 
 def _begun_fence_base(session: SqliteSession) -> int:
-    """Where fences begin in this copy of the database."""
+    """Return the number at which fences begin in this copy of the database."""
     base = fence_base(session)
     while base < 0:  # of several that open a copy at once, one begins its epoch
         run_alone(session, lambda inside: begin_epoch(inside) if fence_base(inside) < 0 else 0, lambda: None)
@@ -229,7 +229,7 @@ def versions_of(session: Session) -> Versions:
 
 
 def version_of_file(path: Path) -> int:
-    """The schema version of a file, which is left as it is; 0 without our tables.
+    """Return the schema version of a file, which is left as it is; 0 without our tables.
 
     Raises:
         StoreNewer: a newer ramet wrote it.

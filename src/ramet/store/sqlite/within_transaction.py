@@ -53,7 +53,7 @@ def run_within(
 
 @contextmanager
 def _plain_rows(connection: sqlite3.Connection) -> Iterator[None]:
-    """Whatever shape the caller wants its own rows in, the verbs read tuples and text."""
+    """Return plain rows, whatever shape the caller wants its own rows in: the verbs read tuples and text."""
     rows, text = connection.row_factory, connection.text_factory
     connection.row_factory, connection.text_factory = None, str
     try:

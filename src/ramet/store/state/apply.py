@@ -61,14 +61,14 @@ _ATTEMPT = tuple(
 
 
 class ApplyResult(NamedTuple):
-    """What became of a batch of changes."""
+    """Result of a batch of changes."""
 
     lost: frozenset[int]
     """Numbers of tasks that no longer stood as the decision saw them; nothing was written for these."""
 
 
 def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str | None] | None = None) -> ApplyResult:
-    """Write a batch of decided changes, or leave a task alone that no longer stands as it was read.
+    """Write a batch of decided changes, or leave a task alone that changed since it was read.
 
     Args:
         session: the transaction in which the standings were read.
@@ -139,7 +139,7 @@ def _move(session: Session, moves: Sequence[Change]) -> set[int]:
 
 
 def _by_transition(changes: Sequence[Change]) -> dict[Transition, Sequence[Change]]:
-    """A batch is nearly always of one kind: then it is not copied."""
+    """Group changes by transition; a batch is nearly always of one: then it is not copied."""
     if all(c.transition is changes[0].transition for c in changes):
         return {changes[0].transition: changes} if changes else {}
     parts: dict[Transition, list[Change]] = defaultdict(list)
@@ -188,19 +188,21 @@ def _missed(session: Session, written: int, changes: Sequence[Change]) -> set[in
     """Of a guarded write, the rows that did not match: looked up only when some did not."""
     if written == len(changes):
         return set()
-    # The caller read these standings in this very transaction, so a miss means that two changes of one batch name
-    # the same task, or that the dialect let somebody in between. Neither may be papered over silently.
+    # The caller read these standings in this very transaction, so a miss means that two changes of one batch name the
+    # same task, or that the dialect let another transaction in between. Neither may be papered over silently.
     return misses(session, [(c.before.seq, c.after if c.after.state in LIVE else None) for c in changes])
 
 
 def misses(session: Session, wanted: Sequence[tuple[int, Standing | None]]) -> set[int]:
     """Return the numbers of the tasks that do not stand as a write would have left them; None for one that ended."""
     listed, values = session.members(seq for seq, _ in wanted)
-    stands = {
+    standings = {
         seq: (state, fence)
         for seq, state, fence in session.rows(f"SELECT seq, state, fence FROM ramet_live WHERE seq {listed}", (values,))
     }
-    return {seq for seq, after in wanted if stands.get(seq) != (None if after is None else (after.state, after.fence))}
+    return {
+        seq for seq, after in wanted if standings.get(seq) != (None if after is None else (after.state, after.fence))
+    }
 
 
 def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
@@ -343,7 +345,7 @@ def release(session: Session, tracking_id: str) -> int:
 
 
 def free(session: Session, seqs: Sequence[int], waited: Wait = Wait.LINEAGE) -> int:
-    """These tasks wait no longer for what they waited for, but, unless it is their last claim, at their resource."""
+    """Free tasks of what they waited for; unless it is their last claim, they may then wait at their resource."""
     if not seqs:
         return 0
     listed, values = session.members(seqs)

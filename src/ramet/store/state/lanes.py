@@ -30,7 +30,7 @@ from ramet.store.state.apply import count_ends, misses, moved_by
 
 
 def move_alike(session: Session, alike: Iterable[tuple[Change, Sequence[Standing]]]) -> dict[int, Standing]:
-    """Apply decided moves, each to all tasks that stand alike; return how each task stands then, by number.
+    """Apply decided moves, each to all tasks that are alike; return the standing of each task then, by number.
 
     Args:
         session: the transaction in which the standings were read.
@@ -38,7 +38,7 @@ def move_alike(session: Session, alike: Iterable[tuple[Change, Sequence[Standing
             which it is true, that of the change among them.
 
     Returns:
-        Without tasks that no longer stood as they were read: those are left alone.
+        Without tasks that changed since they were read: those are left alone.
     """
     same: dict[tuple[Any, ...], list[Standing]] = defaultdict(list)
     for change, standings in alike:
@@ -92,7 +92,7 @@ _ATTEMPT = {
     "ended_at": "{now}",
     "outcome": "'success'",
 }
-"""Of the attempt that succeeded; its other columns are NULL."""
+"""Columns of the attempt that succeeded; its other columns are NULL."""
 _COUNTED = ", ".join(f"l.{name}" for name in EndedGroup._fields[:-1])
 
 
@@ -107,7 +107,7 @@ class StepwiseEnds(NamedTuple):
     """SELECT of the tasks that may be ended, by group, with their numbers as text; parameter: now, or the settler of
     bound ones."""
     statements: Sequence[tuple[str, bool]]
-    """Of what is in the table, each with whether it takes now as a parameter; all write as many rows."""
+    """Statements on what is in the table, each with whether it takes now as a parameter; all write as many rows."""
 
 
 def stepwise_ends(*, bound: bool = False) -> StepwiseEnds:
@@ -168,11 +168,11 @@ class LaneResult(NamedTuple):
     """The work of a lane of successes."""
 
     answers: Mapping[int, SettleResult]
-    """By number, of the tasks that it ended."""
+    """Answers of the tasks that it ended, by number."""
     lineages: Mapping[str, Lineage]
-    """As they were before."""
+    """Lineages as they were before."""
     resources: Mapping[int, str]
-    """Of those that have one, by number."""
+    """Resources of tasks that have one, by number."""
 
 
 def _by_lineage(groups: Sequence[EndedGroup]) -> dict[str, list[int]]:

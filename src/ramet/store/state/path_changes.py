@@ -1,4 +1,4 @@
-"""What changes of state mean for paths; called by :mod:`ramet.store.state.apply` for tasks that have one."""
+"""Effects of changes of state on paths; called by :mod:`ramet.store.state.apply` for tasks that have one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FAILED = (TaskState.FAILED, TaskState.CANCELLED)
 
 
 def follow(session: Session, changes: Sequence[Change]) -> None:
-    """Tasks with paths changed: places in line are left, kept, given up, or taken anew.
+    """Follow changes of tasks with paths: places in line are left, kept, given up, or taken again.
 
     Args:
         changes: those that were applied, of tasks with a path.
@@ -90,7 +90,7 @@ def release_lapsed(session: Session, limit: int) -> int:
 
 
 def _release(session: Session, seqs: Sequence[int]) -> None:
-    """The slots of these are held."""
+    """Release slots; the slots of these tasks are locked."""
     listed, values = session.members(sorted(set(seqs)))
     free = (
         f"seq {listed} AND ended IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ramet_holds h WHERE h.seq = ramet_paths.seq)"
@@ -115,7 +115,9 @@ def _release(session: Session, seqs: Sequence[int]) -> None:
 
 
 def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[int, PathRow]) -> None:
-    """A task that comes back keeps its ticket, unless that would hold others back for too long (DESIGN §7)."""
+    """Decide whether a task that comes back keeps its ticket: it does, unless that would delay others for too long
+    (DESIGN §7).
+    """
     first: list[tuple[float, int]] = []
     given_up: list[PathRow] = []
     held = [change for change in changes if (line := lines.get(change.before.seq)) is not None and line.holds]
@@ -134,7 +136,7 @@ def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[in
 
 
 def _hold_seconds(session: Session) -> float:
-    """The setting, read where it decides: all workers go by the same."""
+    """Return the setting, read where it is needed: all workers use the same value."""
     rows = session.rows(
         "SELECT value FROM ramet_settings WHERE key = ? AND value_type IN ('float', 'int')", (PATH_HOLD_SETTING,)
     )

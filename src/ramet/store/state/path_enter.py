@@ -66,7 +66,7 @@ def line_up(session: Session, lines: Sequence[PathRow]) -> list[PathRow]:
     ]
     placed = enter_with_tickets(session, fresh)
     rows.update(session, placed)
-    # Whoever came behind one of these lines up now.
+    # A task that came behind one of these lines up now.
     again = [(line.seq,) for line in lines if line.was_ticket is not None]
     session.update("ramet_path_waves", ("what = 'back'",), ("seq", "what = 'away'"), again)
     wait(session, [line.seq for line in placed if not line.holds])
@@ -75,13 +75,13 @@ def line_up(session: Session, lines: Sequence[PathRow]) -> list[PathRow]:
 
 
 def wait(session: Session, seqs: Sequence[int]) -> None:
-    """These are due, and somebody stands before them."""
+    """Make due tasks wait that have others before them."""
     key = ("seq", "wait = 'ticket'", "available_at <= ?")
     session.update("ramet_live", ("wait = 'path'",), key, [(seq, session.now) for seq in seqs])
 
 
 def load_rules(session: Session, seqs: Sequence[int]) -> list[PathRow]:
-    """What tasks without a row in ``ramet_paths`` once said about their paths, in the order asked."""
+    """Return the paths that tasks without a row in ``ramet_paths`` once had, in the order asked."""
     listed, values = session.members(seqs)
     found = {
         seq: line_of(seq, tracking_id, PathRule(path_from(path), scope or "queue", rule or "skip"), queue)

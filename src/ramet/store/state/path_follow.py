@@ -1,7 +1,7 @@
-"""What follows when tickets go: those that waited on them are looked at again, in batches (DESIGN §7).
+"""Effects of tickets that go: tasks that waited on them are looked at again, in batches (DESIGN §7).
 
-Everything here runs in the transaction in which the tickets go, under the lock of their slot. What is too much for one
-transaction is written down as a *wave* with it, and :mod:`ramet.store.maintenance.path_followup` goes on.
+Everything here runs in the transaction in which the tickets go, under the lock of their slot. Work that is too much for
+one transaction is written down as a *wave* with it, and :mod:`ramet.store.maintenance.path_followup` goes on.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ WAKE, SKIP, AWAY, BACK, REVIVE = "wake", "skip", "away", "back", "revive"
 
 
 class PathWave(NamedTuple):
-    """A row of ``ramet_path_waves``: something that has to be done to everybody who stands in a stretch of a line."""
+    """A row of ``ramet_path_waves``: work that has to be done to all tasks in a stretch of a line."""
 
     seq: int
-    """Of the task that ended, gave its ticket up or was revived; those who are behind it are meant, too."""
+    """Number of the task that ended, gave its ticket up or was revived; those behind it are meant, too."""
     what: str
     ticket: int
     """Those after this ticket,"""
@@ -52,7 +52,7 @@ def next_ticket(session: Session) -> int:
 
 
 def leave_line(session: Session, gone: Sequence[PathRow], looks: int = LOOKS_MAX) -> None:
-    """These lost their tickets, or never had one: take them out of the line and look at who waited on them.
+    """Take tasks that lost their tickets, or never had one, out of the line, and look at those that waited on them.
 
     Their rows in ``ramet_paths`` are the caller's to delete or to update.
     """
@@ -75,7 +75,7 @@ def look_again(session: Session, waiting: Sequence[PathRow], looks: int = LOOKS_
 
 
 def _waiting_on(session: Session, gone: Sequence[PathRow], limit: int) -> list[PathRow]:
-    """Who waits on these tickets, up to so many; the others are left to a wave for each ticket."""
+    """Return the tasks that wait on these tickets, up to a limit; the others are left to a wave for each ticket."""
     tickets = {line.ticket: line for line in gone if line.ticket is not None}
     if not tickets:
         return []
@@ -92,12 +92,12 @@ def _look(session: Session, gone: Sequence[PathRow], waiting: Sequence[PathRow])
     """Look at each again: it waits on another, holds its path, is left to a wave, or gives its own ticket up.
 
     Returns:
-        Those that gave their tickets up (they come behind somebody now), and those that hold their paths.
+        Those that gave their tickets up (they come behind another task now), and those that hold their paths.
     """
     if not waiting:
         return [], []
     session.looks_left -= len(waiting)
-    # Whoever stands at or below the path of one that was first, and waited on that one, is first now.
+    # A task at or below the path of one that was first, and waited on that one, is first now.
     first = {line.ticket: line.node for line in gone if line.holds}
     sure = [line for line in waiting if first.get(line.waits_on) in line.nodes]
     asked = [line for line in waiting if first.get(line.waits_on) not in line.nodes]
@@ -115,9 +115,9 @@ def _look(session: Session, gone: Sequence[PathRow], waiting: Sequence[PathRow])
         ],
     )
     _waves_below(session, AWAY, parked, [BACK])
-    told = [(line, ticket) for line, ticket in before if line.seq not in verdicts]
-    session.update("ramet_paths", ("waits_on",), ("seq",), [(ticket, line.seq) for line, ticket in told])
-    return parked, [line._replace(waits_on=None) for line, ticket in told if ticket is None]
+    moved = [(line, ticket) for line, ticket in before if line.seq not in verdicts]
+    session.update("ramet_paths", ("waits_on",), ("seq",), [(ticket, line.seq) for line, ticket in moved])
+    return parked, [line._replace(waits_on=None) for line, ticket in moved if ticket is None]
 
 
 def wake(session: Session, limit: int) -> None:
@@ -142,7 +142,7 @@ _SHADOWS = (
 
 
 def held_by_waves(session: Session, lines: Sequence[PathRow], *, apart_from: int = 0) -> dict[int, int | None]:
-    """Who of these must not run now, although nobody stands before it any more.
+    """Return those of these that must not run now, although no task is before them any more.
 
     Returns:
         By number: None for one that is to be skipped, by the wave that is under way; else the number of the task above
@@ -167,11 +167,11 @@ def held_by_waves(session: Session, lines: Sequence[PathRow], *, apart_from: int
 
 
 def end(session: Session, ended: Sequence[PathRow], failed: frozenset[int], looks: int = LOOKS_MAX) -> None:
-    """These tasks are over.
+    """End tasks in their lines.
 
     Args:
         failed: numbers of those whose descendants are skipped with them.
-        looks: how many waiting tasks to look at at most.
+        looks: the most waiting tasks to look at.
     """
     rows.delete(session, ended)
     _end_with_waves(session, [line for line in ended if line.ticket is None and line.was_ticket is not None], failed)
@@ -181,7 +181,7 @@ def end(session: Session, ended: Sequence[PathRow], failed: frozenset[int], look
 
 
 def _covered(session: Session, lines: Sequence[PathRow], whats: Sequence[str]) -> dict[int, int]:
-    """Up to which ticket a wave of somebody above sees to everybody below these anyway, by their numbers."""
+    """Return the ticket up to which a wave of a task above covers all tasks below these anyway, by their numbers."""
     listed, values = session.members(whats)
     if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE what {listed} LIMIT 1", (values,)):
         return {}
@@ -200,7 +200,7 @@ def _covered(session: Session, lines: Sequence[PathRow], whats: Sequence[str]) -
 
 
 def _waves_below(session: Session, what: str, lines: Sequence[PathRow], also: Sequence[str] = ()) -> None:
-    """Write down that those who wait below these are to be seen to, where no wave of somebody above does it."""
+    """Write down that those that wait below these need a look, where no wave of a task above covers it."""
     if not lines:
         return
     covered = _covered(session, lines, [what, *also])
@@ -233,13 +233,15 @@ def _end_with_waves(session: Session, ended: Sequence[PathRow], failed: frozense
 
 
 def _fall_back(session: Session, failed: Sequence[PathRow]) -> None:
-    """Who had not been lined up again behind one that failed now is skipped, too."""
+    """Skip tasks as well that had not been lined up again behind one that failed now."""
     seqs = [(line.seq,) for line in failed]
     session.update("ramet_path_waves", ("what = 'skip'",), ("seq", "what = 'back'"), seqs)
 
 
 def give_up(session: Session, lines: Sequence[PathRow], looks: int = LOOKS_MAX) -> None:
-    """These lose their tickets and take new ones when they are due; who waited below them comes after them."""
+    """Take away tickets; the tasks take new ones when they are due, and those that waited below them come after
+    them.
+    """
     after = [
         line._replace(ticket=None, waits_on=None, was_ticket=line.ticket, since=session.now, returned_at=None)
         for line in lines

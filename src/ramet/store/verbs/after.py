@@ -54,7 +54,7 @@ class Dependencies:
                 )
             }
         self._on: dict[str, list[Holder]] = {}
-        """By the id of the wanted task."""
+        """Dependencies by the id of the wanted task."""
         self._waiting: dict[str, frozenset[int]] = {}
 
     def find(
@@ -95,7 +95,7 @@ class Dependencies:
         return None
 
     def granted(self, new: NewTask, on: Sequence[Holder]) -> None:
-        """A wanted task will be created after these."""
+        """Record that a wanted task will be created after these."""
         self._on[new.id] = [*on]
 
     def save(self, first: int, news: Sequence[NewTask], places: Sequence[Placement]) -> None:

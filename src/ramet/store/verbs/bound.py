@@ -32,7 +32,7 @@ from ramet.store.verbs.spawn import load_parents
 LIMIT_MAX = 10_000
 SETTLERS_MAX = 100
 TIMED_OUT_SECONDS = 60.0
-"""How long a task is let go whose writes took too long."""
+"""Seconds for which a task is released whose writes took too long."""
 SETTLER_ENDED = Reason("settler_ended")
 
 
@@ -68,7 +68,7 @@ class Items:
             self.lineages.update(lock_lineages(self._session, new))
 
     def standing(self, task_id: str) -> Standing | str:
-        """Where the task stands, or why it cannot be settled or bound."""
+        """Return the standing of the task, or why it cannot be settled or bound."""
         seq = self.seqs.get(task_id)
         if seq is None:
             return "unknown"
@@ -79,7 +79,7 @@ class Items:
         return f"is_{state}"
 
     def over(self, standing: Standing, lineage: Lineage) -> str | None:
-        """How the task's lineage, or the tree that it is in, ended; None while it has not."""
+        """Return how the task's lineage, or the tree that it is in, ended; None while it has not."""
         if lineage.state not in OPEN:
             return lineage.state
         marks = tombstones_of(lineage)
@@ -120,11 +120,11 @@ def bind_items(
             change, several = alike[same]
             several.append(standing)
         else:
-            told = _bind(session, items, settler_id, standing)
-            if isinstance(told, str):
-                answers.append(BindResult(task_id, None, told))
+            decided = _bind(session, items, settler_id, standing)
+            if isinstance(decided, str):
+                answers.append(BindResult(task_id, None, decided))
                 continue
-            change = told
+            change = decided
             if same is None:
                 alone.append(change)
             else:
@@ -179,14 +179,14 @@ def settle_items(
             if wish.task_id in ended:
                 answers[seq].append(ItemResult(wish.task_id, SUCCESS))
                 continue
-            told, item = _settle_with_writes(session, items, settler_id, wish, changes)
-            if isinstance(told, str):
-                answers[seq].append(ItemResult(item.task_id, None, told))
+            decided, item = _settle_with_writes(session, items, settler_id, wish, changes)
+            if isinstance(decided, str):
+                answers[seq].append(ItemResult(item.task_id, None, decided))
                 continue
-            changes[told.before.seq] = told
+            changes[decided.before.seq] = decided
             if item.result is not None:
-                results[told.before.seq] = item.result
-            answers[seq].append(ItemResult(item.task_id, told.after.state))
+                results[decided.before.seq] = item.result
+            answers[seq].append(ItemResult(item.task_id, decided.after.state))
     applied = apply(session, name_deadlines(session, list(changes.values())), results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
     if any(change.after.state == PENDING for change in changes.values()):
@@ -221,9 +221,9 @@ def _settle_with_writes(
     session: Session, items: Items, settler_id: str, item: ItemSettlement, changes: dict[int, Change]
 ) -> tuple[Change | str, ItemSettlement]:
     """Decide one, and run its own writes where it is accepted; what became of it where one of them fails."""
-    told = _settle(session, items, settler_id, item, changes)
-    if isinstance(told, str) or not item.writes:
-        return told, item
+    decided = _settle(session, items, settler_id, item, changes)
+    if isinstance(decided, str) or not item.writes:
+        return decided, item
     try:
         with session.theirs():
             for sql, parameters in item.writes:
@@ -234,7 +234,7 @@ def _settle_with_writes(
         reason = storable(f"a write of its settlement failed: {error}", REASON_CHARACTERS_MAX)
         item = ItemSettlement(item.task_id, item.binding, "failed", reason=reason)
     else:
-        return told, item
+        return decided, item
     return _settle(session, items, settler_id, item, changes), item
 
 

@@ -129,7 +129,7 @@ class Bounds:
         self.queues = queues
         self.kinds = kinds
         self.used = used
-        """What is held now; None when nothing that the claim asks for is limited."""
+        """Number held now; None when nothing that the claim asks for is limited."""
         self.paused_paths: frozenset[int] = frozenset()
         self._queue_room: dict[str, int] = {}
         self._kind_room: dict[str, int] = {}
@@ -141,7 +141,7 @@ class Bounds:
         self.kinds = [name for name in self.kinds if kinds.get(name, 1) > 0]
 
     def accepted(self, candidates: Sequence[Standing], limit: int) -> Sequence[Standing]:
-        """The first of the candidates that fit into every room."""
+        """Return the first of the candidates that fit into every room."""
         if not self._queue_room and not self._kind_room:
             return candidates[:limit]
         queues, kinds = dict(self._queue_room), dict(self._kind_room)
@@ -156,7 +156,7 @@ class Bounds:
         return chosen
 
     def take(self, standings: Sequence[Standing]) -> None:
-        """These were claimed."""
+        """Count claimed tasks."""
         if not self._queue_room and not self._kind_room:
             return
         for standing in standings:
@@ -171,7 +171,9 @@ def _book(queues: dict[str, int], kinds: dict[str, int], standing: Standing) -> 
 
 
 def bounds_of(session: Session, queues: Sequence[str], kinds: Sequence[str]) -> Bounds:
-    """The bounds of a claim. Where nothing is limited or paused it costs one look at two tables of a few rows."""
+    """Return the bounds of a claim. Where nothing is limited or paused it costs one look at two tables of a few
+    rows.
+    """
     found = session.rows(_LIMITED)
     if not found:
         return Bounds(queues, kinds, None)
@@ -190,7 +192,7 @@ def bounds_of(session: Session, queues: Sequence[str], kinds: Sequence[str]) -> 
 
 CLAIM_LIMIT = 5_000
 SET_ASIDE_ROUNDS = 10
-"""How often one claim looks again behind tasks that it had to set aside, so that no transaction lasts for long."""
+"""Most looks of one claim behind tasks that it had to set aside, so that no transaction lasts for long."""
 
 
 def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
@@ -230,13 +232,13 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
         bounds.take(claimed)
         taken += claimed
         claims += [now[standing.seq] for standing in claimed]
-        # What cannot run steps aside, so that it is looked at once and holds back nobody at the next claims.
+        # A task that cannot run steps aside, so that it is looked at once and delays no others at the next claims.
         if not held_back or len(taken) == limit:
             break
         _set_aside(session, held_back)
         waiting = []  # A resource's room was measured once: what is left of it is the next claim's.
     else:
-        session.wake()  # There may be work behind what was set aside: whoever looks next goes on from there.
+        session.wake()  # There may be work behind what was set aside: the next look goes on from there.
     session.found_nothing = not taken
     advance(session, taken)
     spend(session, looked, taken)
@@ -244,7 +246,7 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
 
 
 class Look(NamedTuple):
-    """What a claim has to see to; each True where that may be so."""
+    """Checks that a claim has to make; each True where it may be needed."""
 
     due: bool
     limited: bool
@@ -252,7 +254,7 @@ class Look(NamedTuple):
     ready: bool
     """A resource with room has tasks that wait for it."""
     joined: bool
-    """What a task has waited for has ended."""
+    """True when a task that others waited for has ended."""
     waiting: bool
 
     @property
@@ -292,7 +294,7 @@ def promote_due(session: Session, limit: int = 1_000) -> int:
 
 
 def _candidates(session: Session, bounds: Bounds, limit: int, request: ClaimRequest) -> list[Standing]:
-    """One ordered probe of the claim index per (queue, kind): a backlog of kinds nobody asked for costs nothing."""
+    """Probe the claim index in order once per (queue, kind): a backlog of other kinds costs nothing."""
     if request.path:
         return [one for queue in bounds.queues for one in _on_path(session, queue, bounds.kinds, limit, request)]
     return [
@@ -304,7 +306,7 @@ def _candidates(session: Session, bounds: Bounds, limit: int, request: ClaimRequ
 
 
 PATH_LOOKS_MAX = 10_000
-"""So many of those that are first in line at a path are looked at by a claim on that path."""
+"""Most of the tasks that are first in line at a path that a claim on that path reads."""
 
 
 def _on_path(session: Session, queue: str, kinds: Sequence[str], limit: int, request: ClaimRequest) -> list[Standing]:
@@ -330,7 +332,7 @@ _DECISIVE = itemgetter(
         ),
     )
 )  # fmt: skip
-"""Of a task that may be claimed: what :func:`decide` goes by, the times that it compares first."""
+"""Fields of a task that may be claimed by which :func:`decide` goes, the times that it compares first."""
 
 
 def _decide(
@@ -362,7 +364,7 @@ def _decide(
         if started_at is not None and several[0].wait == Wait.RESOURCE:
             waited = now - available_at  # Its own time stood still meanwhile.
         if waited <= 0.0 and seconds is not None and (started_at or now) + seconds <= lineage.deadline_at:
-            until = None  # It is no matter how much later the lineage's deadline is.
+            until = None  # It does not matter how much later the lineage's deadline is.
         alike[(available_at > now, waited, until, seconds, started_at, *others)] += standings
     changes: list[tuple[Change, list[Standing]]] = []
     for standings in filter(None, alike.values()):
@@ -384,10 +386,10 @@ def _is_over(session: Session, standing: Standing, lineage: Lineage) -> bool:
 
 
 def _end_overdue(session: Session, lineages: dict[str, Lineage]) -> set[str]:
-    """A deadline that passed ends the lineage here and now: the row stays the truth, whatever the clock does next.
+    """End lineages whose deadline passed, here and now: the row stays the truth, whatever the clock does next.
 
     Returns:
-        Those that somebody else is about to write. A claim waits for nobody: their tasks are left to the next one.
+        Those that another transaction is about to write. A claim never waits: their tasks are left to the next one.
     """
     over = sorted(
         tracking_id

@@ -221,7 +221,7 @@ def _in_branches(
 def _store_refusal(
     session: Session, item: ReserveRequest, facts: Mapping[str, Fact], lineages: dict[str, Lineage]
 ) -> None:
-    """A task that was refused money is told of like one that was refused a spawn, of itself (promise I8)."""
+    """Store that a task was refused money, like one that was refused a spawn, as a block of itself (promise I8)."""
     [(task_id, tracking_id, chain, depth)] = load_parents(session, [item.seq]).values()
     [(kind, key)] = session.rows("SELECT kind, key FROM ramet_tasks WHERE seq = ?", (item.seq,))
     parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=True)

@@ -25,7 +25,7 @@ def join(
     session: Session,
     standing: Standing,
     item: Settlement,
-    told: Sequence[SpawnResult],
+    results: Sequence[SpawnResult],
     lineages: dict[str, Lineage],
 ) -> Change:
     """Decide a join, and write down the tasks that it waits for.
@@ -34,7 +34,7 @@ def join(
         session: the transaction, which holds the rows of task and lineage.
         standing: of the task that joins.
         item: what its handler asked for, a join; spawns that were granted are there already.
-        told: the guard's answers to its spawns.
+        results: the guard's answers to its spawns.
         lineages: brought up to date: a task of this one waits.
     """
     event = item.event
@@ -53,7 +53,7 @@ def join(
         since=session.now,
     )
     [(task_id, _, _, _)] = load_parents(session, [standing.seq]).values()
-    row = waits.begin_round(session, row, task_id, _refused(session, row.first, event, item.spawns, told))
+    row = waits.begin_round(session, row, task_id, _refused(session, row.first, event, item.spawns, results))
     # One that failed already has it skipped by the next claim, as one that fails later does.
     live = row.remaining or int(row.failed is not None)
     row = row._replace(idle_rounds=0 if live else before.idle_rounds + 1)
@@ -71,14 +71,14 @@ def join(
 
 
 def _refused(
-    session: Session, first: int, event: ev.Join, spawns: Sequence[NewTask], told: Sequence[SpawnResult]
+    session: Session, first: int, event: ev.Join, spawns: Sequence[NewTask], results: Sequence[SpawnResult]
 ) -> list[RefusedSpawn]:
     """Return what the guard refused under this claim, each behind the granted spawn that it came after."""
-    if not event.refused and all(answer.reason is None for answer in told):
+    if not event.refused and all(answer.reason is None for answer in results):
         return []
     asked = [*event.refused]
     last = event.last
-    for new, answer in zip(spawns, told, strict=True):
+    for new, answer in zip(spawns, results, strict=True):
         if answer.reason is None:
             last = answer.id
         else:

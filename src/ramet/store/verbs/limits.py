@@ -21,7 +21,7 @@ _POLICY = (
 )
 _LIMITED = {"queue": "ramet_queues", "kind": "ramet_kinds"}
 Words = dict[str, Any]
-"""What somebody said of a policy, by name of the field."""
+"""Parts of a policy that a person set, by name of the field."""
 
 
 def declare(session: Session, declared: DeclaredFlow) -> None:
@@ -63,17 +63,17 @@ def _fields(policy: ResourcePolicy) -> Words:
 
 
 def _words(session: Session, pattern: str) -> tuple[Words | None, Words] | None:
-    """What an app and what people said of a pattern; None when nobody said anything."""
-    for declared, told in session.rows("SELECT declared, told FROM ramet_policies WHERE pattern = ?", (pattern,)):
-        return None if declared is None else json.loads(declared), json.loads(told)
+    """Return the parts of a pattern's policy that an app and people set; None when there are none."""
+    for declared, chosen in session.rows("SELECT declared, told FROM ramet_policies WHERE pattern = ?", (pattern,)):
+        return None if declared is None else json.loads(declared), json.loads(chosen)
     return None
 
 
-def _put(session: Session, pattern: str, declared: Words | None, told: Words) -> ResourcePolicy:
+def _put(session: Session, pattern: str, declared: Words | None, chosen: Words) -> ResourcePolicy:
     """Store both words; of each field the person's holds, then the app's."""
-    policy = ResourcePolicy(**{**_DEFAULTS, **(declared or {}), **told, "pattern": pattern, "explicit": bool(told)})
+    policy = ResourcePolicy(**{**_DEFAULTS, **(declared or {}), **chosen, "pattern": pattern, "explicit": bool(chosen)})
     stored = None if declared is None else json.dumps(declared, sort_keys=True)
-    session.run(_POLICY, (*policy[:-1], int(policy.explicit), stored, json.dumps(told, sort_keys=True)))
+    session.run(_POLICY, (*policy[:-1], int(policy.explicit), stored, json.dumps(chosen, sort_keys=True)))
     return policy
 
 
@@ -145,7 +145,7 @@ def reset_limit(session: Session, what: str, name: str, *, by: str, reason: str 
 
 
 def _look_again(session: Session) -> None:
-    """What waits for a limit may not have to any more."""
+    """Look again at tasks that wait for a limit and may not have to any more."""
     session.run("UPDATE ramet_resources SET ready_at = ? WHERE ready_at > ?", (session.now, session.now))
 
 

@@ -19,7 +19,7 @@ from ramet.store.session import Session
 from ramet.store.verbs.submit import start
 
 ATTEMPTS = 4
-"""For a kind without ``max_attempts``, which needs a ceiling on cost that an end has not."""
+"""Attempts of a kind without ``max_attempts``, which needs a ceiling on cost that an end has not."""
 
 
 def start_ends(session: Session, limit: int) -> int:
@@ -58,9 +58,9 @@ def _totals(session: Session, row: Lineage, number: int) -> dict[str, object]:
     for (_, reason), count in block_totals(session, row.tracking_id).items():
         blocks[reason] = blocks.get(reason, 0) + count
     names = "tracking_id state reason ended_at success filtered skipped failed cancelled under_reserved".split()
-    told: dict[str, object] = {name: getattr(row, name) for name in names}
+    values: dict[str, object] = {name: getattr(row, name) for name in names}
     return {
-        **told,
+        **values,
         "tasks": row.created,
         "number": number,
         "started_at": row.created_at,

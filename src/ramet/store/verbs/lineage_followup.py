@@ -52,8 +52,8 @@ def follow_ends(session: Session, limit: int, tracking_ids: Sequence[str] = ()) 
     rows = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE sweep > 0{where} LIMIT 20", of)
     ended = followed = 0
     for row in map(lineage_of, rows):
-        told = _follow_end(session, row, limit)
-        ended, followed = ended + told[0], followed + told[1]
+        counts = _follow_end(session, row, limit)
+        ended, followed = ended + counts[0], followed + counts[1]
         if followed >= limit:
             break  # Others wait for these tasks: the rest is for the next round.
     return ended, followed
@@ -81,7 +81,7 @@ def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, in
         free(session, [s.seq for s in standings if s.wait == Wait.LINEAGE])
         session.wake()
     session.run(
-        # One that ended meanwhile begins anew.
+        # One that ended meanwhile starts over.
         "UPDATE ramet_lineages SET sweep = ? WHERE tracking_id = ? AND sweep = ? AND tombstones = ? "
         "AND (state = ? OR state NOT IN ('failed', 'cancelled'))",
         (seqs[-1] + 1 if seqs else 0, lineage.tracking_id, lineage.sweep, lineage.tombstones,

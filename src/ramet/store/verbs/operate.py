@@ -1,4 +1,4 @@
-"""What people do to tasks: cancel one, a tree or a lineage, revive what ended. Recorded with who and why."""
+"""Acts of people on tasks: cancel one, a tree or a lineage, revive what ended. Recorded with who and why."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ramet.store.verbs.spawn import load_parents
 
 
 def find(session: Session, task_id: str) -> int | None:
-    """The number of a task."""
+    """Return the number of a task."""
     found = session.rows("SELECT seq FROM ramet_tasks WHERE id = ?", (task_id,))
     return int(found[0][0]) if found else None
 
@@ -242,7 +242,7 @@ _REFUSED = {
 
 
 def _pending(session: Session, task_id: str, done: str) -> tuple[Standing, str]:
-    """Where a pending task stands, and its lineage, whose row is held."""
+    """Return the standing of a pending task, and its lineage, whose row is locked."""
     seq = find(session, task_id)
     if seq is None:
         raise StoreError(f"no task {task_id}: look it up with `ramet status` or `ramet tree`")

@@ -1,7 +1,8 @@
-"""Hard ceilings: once more is booked as spent than one allows, whoever has a call in flight under it ends (DESIGN §8).
+"""Hard ceilings: once more is booked as spent than one allows, every task with a call in flight under it ends (DESIGN
+§8).
 
 Reservations never pass a ceiling, so this needs a call that cost more than was reserved for it, a charge, or a person
-who lowered the ceiling. What is looked for is a state of the rows and no event: whatever crashes, the next look finds
+who lowered the ceiling. The search is for a state of the rows, not for an event: whatever crashes, the next look finds
 what is left of it, and a task that ended has nothing open any more, so none is found twice.
 """
 
@@ -31,11 +32,11 @@ _OF_LINEAGES = (
 _OF_ALL = f"WHERE ending IS NULL AND seq IN (SELECT r.seq FROM ramet_reservations r WHERE {_OPEN}"
 
 Days = Mapping[int, Ceiling]
-"""The ceilings of the database that are passed, by day; ``ALL_DAYS`` stands for all of them."""
+"""The ceilings of the database that are passed, by day; ``ALL_DAYS`` is the day of the sum of all."""
 
 
 def in_flight_over(session: Session) -> bool:
-    """True where a hard ceiling is passed and a task has a call in flight under it."""
+    """Return True where a hard ceiling is passed and a task has a call in flight under it."""
     return any(
         session.rows(f"SELECT 1 FROM ramet_live {where} LIMIT 1", values)
         for where, values in _wheres(session, days_passed(session))
@@ -60,7 +61,9 @@ def end_in_flight(session: Session, limit: int) -> int:
 
 
 def days_passed(session: Session) -> Days:
-    """The ceilings of the database that are passed. A day's own is passed for good, and only its own calls end."""
+    """Return the ceilings of the database that are passed. A day's own is passed for good, and only its own calls
+    end.
+    """
     most = {
         key: int(value)
         for key, value in session.rows(
@@ -91,7 +94,7 @@ def _wheres(session: Session, days: Days) -> Iterator[tuple[str, tuple[Any, ...]
 
 
 def _ends(session: Session, found: Sequence[Standing], days: Days) -> list[tuple[Standing, ev.Event]]:
-    """What is in flight still, now that nobody settles it or raises the ceiling of its lineage."""
+    """Return the ends of what is in flight still, unless it is settled or the ceiling of its lineage raised."""
     lineages = lock_lineages(session, {standing.tracking_id for standing in found})
     listed, values = session.members([standing.seq for standing in found])
     booked: dict[int, set[int]] = defaultdict(set)

@@ -1,8 +1,8 @@
 """Pause and resume of lineages and queues (DESIGN §8, docs/decisions/0014).
 
 A pause moves the deadlines that it stops 30 days ahead, the longest that a pause may stop a clock; its end takes back
-what was not used. In between nothing has to know of it: every comparison with a deadline is right as it is, and a
-pause that nobody ends runs out by itself.
+what was not used. In between no other code needs to know of it: every comparison with a deadline is right as it is, and
+a pause that is never ended runs out by itself.
 """
 
 from __future__ import annotations

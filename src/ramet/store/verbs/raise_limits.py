@@ -88,9 +88,9 @@ def _changes(lineage: Lineage, limits: Mapping[str, int], *, may_lower: bool) ->
             detail[name] = [present, max(value, lineage.spent + lineage.reserved)]
             continue
         if present is None or value < present:
-            told = "without bound" if present is None else present
+            shown = "without bound" if present is None else present
             raise StoreError(
-                f"{name} of lineage {lineage.tracking_id} is {told} already: give more, a limit is only raised"
+                f"{name} of lineage {lineage.tracking_id} is {shown} already: give more, a limit is only raised"
             )
         if value > present:
             detail[name] = [present, value]
@@ -112,8 +112,10 @@ def _allow(session: Session, lineage: Lineage, shapes: Mapping[str, int | None])
     for shape, most in shapes.items():
         present = before.get(shape, lineage.max_shape)
         if most is not None and (present is None or most < present):
-            told = "any number" if present is None else present
-            raise StoreError(f"of the shape {shape} {told} keys are allowed already: give more, a limit is only raised")
+            shown = "any number" if present is None else present
+            raise StoreError(
+                f"of the shape {shape} {shown} keys are allowed already: give more, a limit is only raised"
+            )
     wider = {shape: most for shape, most in shapes.items() if before.get(shape, lineage.max_shape) != most}
     if wider:
         session.run(
@@ -139,7 +141,7 @@ def _refuse_odd(limits: Mapping[str, int], extend_seconds: float | None) -> None
 
 
 def refuse_odd_extension(extend_seconds: float | None) -> None:
-    """A deadline is put off by a time that is one.
+    """Refuse an extension of a deadline that is not a length of time.
 
     Raises:
         StoreError: it is not more than 0, or over a century.

@@ -49,17 +49,17 @@ def take(session: Session, wanted: Sequence[TakeRequest]) -> list[TakeResult]:
 def _take(buckets: dict[str, Bucket], tracking_id: str, item: TakeRequest, now: float) -> TakeResult:
     """All of one request, or nothing; the buckets are changed in place."""
     amounts = [(name, amount) for name, amount in item.amounts if name in buckets]
-    told = [shares.check_bucket(buckets[name], tracking_id, amount, now) for name, amount in amounts]
-    seconds = max((each.seconds for each in told), default=0.0)
-    for (name, amount), each in zip(amounts, told, strict=True):
+    checks = [shares.check_bucket(buckets[name], tracking_id, amount, now) for name, amount in amounts]
+    seconds = max((each.seconds for each in checks), default=0.0)
+    for (name, amount), each in zip(amounts, checks, strict=True):
         buckets[name] = _after(buckets[name], tracking_id, amount, now, each if seconds else None)
     return TakeResult(seconds)
 
 
-def _after(bucket: Bucket, tracking_id: str, amount: float, now: float, told: BucketCheck | None) -> Bucket:
-    if told is None:
+def _after(bucket: Bucket, tracking_id: str, amount: float, now: float, refusal: BucketCheck | None) -> Bucket:
+    if refusal is None:
         return shares.after_grant(bucket, tracking_id, amount, now)
-    return shares.after_refusal(bucket, tracking_id, amount, now, told)
+    return shares.after_refusal(bucket, tracking_id, amount, now, refusal)
 
 
 def _buckets(session: Session, names: set[str]) -> dict[str, Bucket]:
@@ -83,7 +83,7 @@ def _buckets(session: Session, names: set[str]) -> dict[str, Bucket]:
 
 
 def _shares(session: Session, names: Iterable[str]) -> dict[str, dict[str, ResourceShare]]:
-    """How lineages stand with resources. One that runs no more is expected back by nobody."""
+    """Return the shares of lineages in resources. One that runs no more is not expected back."""
     listed, values = session.members(sorted(names))
     rows = session.rows(
         "SELECT s.resource, s.tracking_id, s.taken, s.wanted, s.asked_at, s.until FROM ramet_shares s "
@@ -113,26 +113,26 @@ def _save(session: Session, before: dict[str, Bucket], after: dict[str, Bucket])
     )
 
 
-def adapted(session: Session, name: str, told: ResponseLimits) -> Resource | None:
+def adapted(session: Session, name: str, limits: ResponseLimits) -> Resource | None:
     """Return the resource as a server's response changes it; None when the response says nothing new."""
     resource = load(session, [name])[name]
     policy = policy_of(name, policies(session))
-    if told.reset_seconds is not None and told.limit_per_minute is None:
-        told = told._replace(reset_seconds=min(told.reset_seconds, pause_seconds_max(session)))
-    after = rules.adapted(resource, policy, told, session.now)
+    if limits.reset_seconds is not None and limits.limit_per_minute is None:
+        limits = limits._replace(reset_seconds=min(limits.reset_seconds, pause_seconds_max(session)))
+    after = rules.adapted(resource, policy, limits, session.now)
     return None if after in (resource, rules.refilled(resource, policy, session.now)) else after
 
 
-def adapt(session: Session, name: str, told: ResponseLimits) -> None:
+def adapt(session: Session, name: str, limits: ResponseLimits) -> None:
     """Store what a server's response says about a resource's limits."""
     session.lock(FLOW)
-    after = adapted(session, name, told)
+    after = adapted(session, name, limits)
     if after is not None:
         save(session, [after])
 
 
 def forget_shares(session: Session, limit: int = 1_000) -> None:
-    """Drop what lineages took of resources for which nobody has been refused lately."""
+    """Drop what lineages took of resources that have refused no request lately."""
     session.run(
         "DELETE FROM ramet_shares WHERE (resource, tracking_id) IN "
         "(SELECT resource, tracking_id FROM ramet_shares WHERE until <= ? LIMIT ?)",

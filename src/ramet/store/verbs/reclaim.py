@@ -14,7 +14,7 @@ from ramet.store.session import Session
 from ramet.store.state.apply import apply
 
 DeadWorkers = Mapping[str, Collection[tuple[int, int]] | None]
-"""What the store proved: by name, the claims (seq, fence) that ran when the worker died; None where nobody knows."""
+"""Proof by the store: by name, the claims (seq, fence) that ran when the worker died; None where that is unknown."""
 
 # Named in the text, so that a planner knows how few these are; and which of many come first must not hang on its plan.
 _CLAIMED = "WHERE state = 'processing' AND"
@@ -48,7 +48,7 @@ def _of_the_dead(standing: Standing, dead_workers: DeadWorkers) -> ev.Event:
 
 
 def apply_events(session: Session, events: Sequence[tuple[Standing, ev.Event]]) -> list[Change]:
-    """Decide and write; what does not allow its event, or no longer stands as it was read, is left out."""
+    """Decide and write; a task that does not allow its event, or changed since it was read, is left out."""
     decided = [decide(standing, event, session.now) for standing, event in events]
     changes = list(name_deadlines(session, [change for change in decided if isinstance(change, Change)]))
     lost = apply(session, changes).lost

@@ -85,13 +85,13 @@ def reoffer(
     if shape is not None:
         [allowed] = _shapes([shape])
         offers = [offer for offer in offers if new_task_from_text(offer.wanted).shape == allowed]
-    told = _offer(session, lineage, offers)
-    result = _booked(session, lineage, told, by, reason)
+    answered = _offer(session, lineage, offers)
+    result = _booked(session, lineage, answered, by, reason)
     return result._replace(after=(last.kind, last.key, last.reason) if last else None)
 
 
 def _as_running(session: Session, tracking_id: str) -> Lineage:
-    """The lineage as the guard is to see it: a finished or failed one would run again if something passed."""
+    """Return the lineage as the guard is to see it: a finished or failed one would run again if something passed."""
     lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
     if lineage is None:
         raise StoreError(f"no lineage {tracking_id}: `ramet status` lists them")
@@ -138,31 +138,31 @@ def _offers(
 def _offer(
     session: Session, lineage: Lineage, offers: Sequence[BlockOffer]
 ) -> list[tuple[BlockOffer, SpawnResult | None]]:
-    """The guard's answers; None where no parent is known any more."""
+    """Return the guard's answers; None where no parent is known any more."""
     parents = _parents(session, {name for offer in offers for name in offer.parents})
-    told: list[tuple[BlockOffer, SpawnResult | None]] = []
+    offered: list[tuple[BlockOffer, SpawnResult | None]] = []
     seen = lineage if lineage.state in OPEN else lineage._replace(state=LineageState.RUNNING.value)
     lineages = {lineage.tracking_id: seen}
     grouped: dict[int, list[BlockOffer]] = {}
     for offer in offers:
         seq = next((parents[name][0] for name in offer.parents if name in parents), None)
         if seq is None:
-            told.append((offer, None))
+            offered.append((offer, None))
         else:
             grouped.setdefault(seq, []).append(offer)
     by_seq = dict(parents.values())
     asked = [(by_seq[seq], [new_task_from_text(offer.wanted) for offer in group]) for seq, group in grouped.items()]
     answered = spawn(session, asked, lineages, record=False)
     for (seq, group), (_, news), answers in zip(grouped.items(), asked, answered, strict=True):
-        told += zip(group, answers, strict=True)
-        # A later stage of the parent itself is no child of it, as when it is settled.
+        offered += zip(group, answers, strict=True)
+        # A later stage of the parent itself is not a child of it, as when it is settled.
         granted = sum(1 for new, answer in zip(news, answers, strict=True) if answer.id is not None and new.places)
         _count_children(session, seq, granted)
-    return told
+    return offered
 
 
 def _parents(session: Session, ids: Collection[str]) -> dict[str, tuple[int, Parent]]:
-    """Number and facts of the tasks that asked, by id. Their claims need not be current: a person asks."""
+    """Return number and facts of the tasks that asked, by id. Their claims need not be current: a person asks."""
     listed, values = session.members(sorted(ids))
     rows = session.rows(
         "SELECT t.id, t.seq, COALESCE(l.fan_out, t.fan_out) FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
@@ -181,15 +181,15 @@ def _count_children(session: Session, seq: int, granted: int) -> None:
 def _booked(
     session: Session,
     lineage: Lineage,
-    told: Sequence[tuple[BlockOffer, SpawnResult | None]],
+    answered: Sequence[tuple[BlockOffer, SpawnResult | None]],
     by: str,
     reason: str | None,
 ) -> ReofferResult:
     """Mark what need not be offered again, reopen the lineage where something was created, record the act."""
-    created = [answer.id for _, answer in told if answer is not None and answer.id is not None]
+    created = [answer.id for _, answer in answered if answer is not None and answer.id is not None]
     marked: list[Row] = []
     still: Counter[str] = Counter()
-    for offer, answer in told:
+    for offer, answer in answered:
         blocked = None if answer is None else answer.reason
         if answer is not None and (blocked is None or blocked in THERE_ALREADY):
             marked.append((session.now, by, lineage.tracking_id, offer.kind, offer.key, offer.reason))
@@ -203,7 +203,7 @@ def _booked(
         reopen_lineage(session, lineage.tracking_id)
         release(session, lineage.tracking_id)
     there = len(marked) - len(created)
-    if told:
+    if answered:
         detail = {"created": len(created), "there_already": there, "still_blocked": dict(still)}
         record_audit_entry(session, by=by, act="reoffer", subject=lineage.tracking_id, tracking_id=lineage.tracking_id,
                    reason=reason, detail=detail)  # fmt: skip

@@ -45,11 +45,12 @@ RECLAIMED_MAX = 500
 
 
 def locked_usage(session: Session) -> ClaimUsage:
-    """Count what is held, for a claim that goes by it; until it ends nobody else counts.
+    """Count what is held, for a claim that relies on it; until it ends no other transaction counts.
 
     A lease that ran out by this clock may be extended at this moment by a heartbeat that was in time by its own. So
     stale claims are taken back first, and whatever is still held then counts, whatever its lease says. Those of tasks
-    with paths are left to maintenance: a claim waits for nobody, and whoever has the slot of a path may take long.
+    with paths are left to maintenance: a claim never waits, and the transaction that has the slot of a path may take
+    long.
     """
     reclaim(session, RECLAIMED_MAX, {}, pathless=True)
     session.lock(FLOW)
@@ -81,7 +82,7 @@ def policies(session: Session) -> list[ResourcePolicy]:
 
 
 def load(session: Session, names: Iterable[str]) -> dict[str, Resource]:
-    """The named resources; one that nobody has used yet stands at the beginning."""
+    """Return the named resources; one that was not used yet is at the beginning."""
     wanted = sorted(set(names))
     listed, values = session.members(wanted)
     found = session.rows(f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE name {listed}", (values,))
@@ -99,7 +100,7 @@ def save(session: Session, resources: Iterable[Resource]) -> None:
 
 
 class ReadyTasks(NamedTuple):
-    """What the resources that are due for a look let a claim have."""
+    """Tasks that the resources that are due for a look let a claim have."""
 
     candidates: list[Standing]
     looked_at: dict[str, Resource]
@@ -216,14 +217,14 @@ def _within(event: ev.Event, most: float) -> ev.Event:
 
 
 class ResourceOutcome(NamedTuple):
-    """What a settlement says about resources."""
+    """Statement of a settlement about resources."""
 
     change: Change
-    """What became of the task."""
+    """Change of the task."""
     event: ev.Event
-    """What the worker sent."""
+    """Event that the worker sent."""
     switch_off: str | None = None
-    """Why the handler wants the task's own resource switched off."""
+    """Reason why the handler wants the task's own resource switched off."""
 
 
 class ResourceSuccess(NamedTuple):
@@ -232,17 +233,17 @@ class ResourceSuccess(NamedTuple):
     name: str
 
 
-def settled(session: Session, told: Sequence[ResourceOutcome | ResourceSuccess]) -> None:
+def settled(session: Session, statements: Sequence[ResourceOutcome | ResourceSuccess]) -> None:
     """Store what settlements say about resources, in order, in the transaction that settles (DESIGN §6)."""
-    outcomes = [each for each in told if isinstance(each, ResourceOutcome)]
-    wanted = {each.name for each in told if isinstance(each, ResourceSuccess)}
+    outcomes = [each for each in statements if isinstance(each, ResourceOutcome)]
+    wanted = {each.name for each in statements if isinstance(each, ResourceSuccess)}
     wanted |= {name for each in outcomes for name in (_named(each.change, each.event), _switched_off(each)) if name}
     if not wanted:
         return
     session.lock(FLOW)
     known, stand = policies(session), load(session, wanted)
     of = {name: policy_of(name, known) for name in wanted}
-    for each in told:
+    for each in statements:
         if isinstance(each, ResourceSuccess):
             stand[each.name] = _succeeded(stand[each.name], of[each.name])
             continue
@@ -256,12 +257,12 @@ def settled(session: Session, told: Sequence[ResourceOutcome | ResourceSuccess])
     save(session, [resource._replace(ready_at=_earlier(resource, session.now)) for resource in stand.values()])
 
 
-def _switched_off(told: ResourceOutcome) -> str | None:
-    return None if told.switch_off is None else told.change.before.resource
+def _switched_off(outcome: ResourceOutcome) -> str | None:
+    return None if outcome.switch_off is None else outcome.change.before.resource
 
 
 def _succeeded(resource: Resource, policy: ResourcePolicy) -> Resource:
-    """Attempts close a breaker that has a cool-down; one that a person closes stays open."""
+    """Close breakers that have a cool-down, after successful attempts; one that a person closes stays open."""
     return rules.succeeded(resource) if policy.cooldown_seconds is not None or resource.opened_at is None else resource
 
 
@@ -270,7 +271,7 @@ def _earlier(resource: Resource, now: float) -> float:
 
 
 def _named(change: Change, event: ev.Event) -> str | None:
-    """The resource that a settlement is about: the one that a server's word named, else the task's own."""
+    """Return the resource that a settlement is about: the one that a server's word named, else the task's own."""
     if isinstance(event, ev.Snooze) and event.resource:
         return event.resource
     return change.before.resource
@@ -337,7 +338,9 @@ IDLE_SECONDS = 86_400.0
 
 
 def idle_names(session: Session, limit: int) -> list[str]:
-    """Resources of which nothing waits, that are neither switched off nor paused, and that nobody used for a day."""
+    """Return resources of which nothing waits, that are neither switched off nor paused, and that were not used for a
+    day.
+    """
     rows = session.rows(
         "SELECT name FROM ramet_resources WHERE ready_at IS NULL AND opened_at IS NULL AND failures = 0 "
         "AND paused_until <= ? AND refilled_at <= ? LIMIT ?",
@@ -347,7 +350,9 @@ def idle_names(session: Session, limit: int) -> list[str]:
 
 
 def forget_idle(session: Session, limit: int = 100) -> int:
-    """Drop resources of which nothing waits and nothing is remembered: they begin anew where they stand."""
+    """Delete idle resources, of which nothing waits and nothing is remembered: creating one again gives the same
+    state.
+    """
     if not idle_names(session, 1):
         return 0
     session.lock(FLOW)

@@ -130,11 +130,11 @@ def take_slots(session: Session, plans: Sequence[SlotPlan]) -> list[ScheduleSlot
     workers with the same plan, one does it. A slot that cannot be run never stops the next.
     """
     decided: list[ScheduleSlot] = []
-    stands = _hold(session, {plan.seen.name for plan in plans})
+    current = _hold(session, {plan.seen.name for plan in plans})
     for plan in plans:
-        if stands.get(plan.seen.name) == plan.seen:
+        if current.get(plan.seen.name) == plan.seen:
             decided += _take(session, plan)
-            del stands[plan.seen.name]
+            del current[plan.seen.name]
     return decided
 
 
@@ -172,7 +172,9 @@ def _take(session: Session, plan: SlotPlan) -> list[ScheduleSlot]:
 
 
 def _decided(session: Session, name: str, slot_at: float) -> bool:
-    """A missed slot is not decided for good: with the clock set right again, its time may come after all."""
+    """Return whether a slot is decided for good; a missed one is not: with the clock set right again, its time may come
+    after all.
+    """
     return bool(
         session.rows(
             "SELECT 1 FROM ramet_slots WHERE schedule = ? AND slot_at = ? AND outcome <> 'missed'", (name, slot_at)

@@ -41,8 +41,9 @@ from ramet.store.verbs.spawn import RequiredRefused, check_required, hold_paths,
 
 NOT_STORED = "what it asked for cannot be stored"
 UNSETTLEABLE = (StoreRefused, TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
-"""What settling raises because of one settlement: the whole transaction was refused, or a value is not what it is
-said to be."""
+"""Errors of settling because of one settlement: the whole transaction was refused, or a value is not of its declared
+form.
+"""
 
 
 def repeated_failure(session: Session, standing: Standing, print_: str) -> str | None:
@@ -70,7 +71,7 @@ def repeated_failure(session: Session, standing: Standing, print_: str) -> str |
 
 
 def failed(item: Settlement, what: str, error: Exception) -> Settlement:
-    """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
+    """Return the settlement as the error that it turned out to be; nothing that it asked for is kept."""
     text = str(error) if isinstance(error, StatementFailed | StoreError) else f"{type(error).__name__}: {error}"
     error_class = ErrorClass.TRANSIENT if isinstance(error, StatementTimedOut) else ErrorClass.UNCLASSIFIED
     message = storable(f"{what}: {text}", REASON_CHARACTERS_MAX)
@@ -147,7 +148,7 @@ def _names_resource(item: Settlement) -> bool:
 
 
 Spoken = list[tuple[int, resources.ResourceOutcome | resources.ResourceSuccess]]
-"""What settlements say about resources, with their places in the batch."""
+"""Statements of settlements about resources, with their places in the batch."""
 
 
 def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bool) -> list[SettleResult]:
@@ -155,7 +156,9 @@ def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bo
     rounds = _rounds(batch)
     plain = [(at, item) for at, item in rounds[0] if item.only_returned] if lanes and len(rounds) == 1 else []
     if len(rounds) > 1:
-        _hold(session, batch)  # In one order for all: what a later round wants is not waited for with rows in hand.
+        _hold(
+            session, batch
+        )  # In one order for all: rows that a later round wants are not waited for while others are locked.
     elif plain:
         # A handler's own statements come first: one that ends the transaction must not keep what is ours.
         by_lane = {at for at, _ in plain}
@@ -173,7 +176,7 @@ def _settle_together(session: Session, batch: Sequence[Settlement], *, lanes: bo
         if left and not in_order:
             raise LaneMissed  # Their rows would be held after those of lineages.
         _settle_round(session, left, answers, about, lanes=lanes)
-    resources.settled(session, [told for _, told in sorted(about, key=itemgetter(0))])
+    resources.settled(session, [results for _, results in sorted(about, key=itemgetter(0))])
     return [answers[at] for at in range(len(batch))]
 
 
@@ -203,7 +206,7 @@ def _hold_rows(session: Session, batch: Sequence[Settlement], bound: Mapping[str
 
 
 def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:
-    """The batch with its places, in parts in which each task comes once."""
+    """Return the batch with its places, in parts in which each task comes once."""
     if len({item.seq for item in batch}) == len(batch):
         return [list(enumerate(batch))]
     rounds: list[list[tuple[int, Settlement]]] = []
@@ -244,7 +247,7 @@ def _settle_round(
         over.append(change)
         answers[at] = SettleResult(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
     _settle_accepted(session, accepted, held, answers, over, about=about, lanes=lanes)
-    # Whoever settles does not run any more: what was ended from outside meanwhile gives its slot back.
+    # A settlement proves that the handler has stopped: a slot retained after an end from outside is released.
     release_claims(
         session,
         [(item.seq, item.fence) for at, item in items if answers[at].refused and type(item.event) not in _GOES_ON],
@@ -255,7 +258,9 @@ _GOES_ON = (ev.Progress, ev.Checkpoint)
 
 
 def _current(standing: Standing, fence: int, now: float) -> bool:
-    """A claim is current while nobody took a newer one and its lease runs (DESIGN §2: stale is an expired lease)."""
+    """Return whether a claim is current: no newer one was taken and its lease runs (DESIGN §2: stale is an expired
+    lease).
+    """
     return standing.fence == fence and standing.state == "processing" and standing.lease_until > now
 
 
@@ -281,16 +286,16 @@ def _settle_accepted(
     results: dict[int, str | None] = {}
     now, renewed = session.now, list[Standing]()
     for at, item, read in accepted:
-        told = spawned.get(item.seq, ())
-        granted = _children(item, told) if told else 0
+        spawns = spawned.get(item.seq, ())
+        granted = _children(item, spawns) if spawns else 0
         standing, event = read, item.event
-        told_items = settled_items.get(item.seq, ())
-        if granted or item.writes or item.charge is not None or (told_items and any(t.state for t in told_items)):
+        item_results = settled_items.get(item.seq, ())
+        if granted or item.writes or item.charge is not None or (item_results and any(t.state for t in item_results)):
             standing = read._replace(fan_out=read.fan_out + granted, progressed=1)
         if type(event) is ev.Error:
             change = _decide_error(session, standing, event, lineages)
         elif type(event) is ev.Join:
-            change = join(session, standing, item, told, lineages)
+            change = join(session, standing, item, spawns, lineages)
         elif type(event) is ev.Snooze and not event.uses_time:
             until = bound_of(session, standing, lineages[standing.tracking_id])
             change = _decided(standing, replace(event, bound_at=until), now, item.hold_seconds)
@@ -303,7 +308,9 @@ def _settle_accepted(
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
-        answers[at] = SettleResult(item.seq, change.after.state, None, told, change.reason, told_items, change.error)
+        answers[at] = SettleResult(
+            item.seq, change.after.state, None, spawns, change.reason, item_results, change.error
+        )
     _save_retries(session, lineages, retries_before)
     changes = _with_deadlines(session, changes, accepted, answers)
     applied = apply(session, changes, results)
@@ -316,7 +323,7 @@ def _settle_accepted(
 
 
 def _then(session: Session, lineages: Mapping[str, Lineage], changes: Sequence[Change]) -> None:
-    """What follows from settling: ends that are wanted, and tasks to claim."""
+    """Do what follows from settling: ends that are wanted, and tasks to claim."""
     if any(row.end_wanted for row in lineages.values()):
         start_ends(session, limit=len(lineages))
     if any(change.after.state == PENDING for change in changes):
@@ -329,7 +336,7 @@ def _with_deadlines(
     accepted: Sequence[tuple[int, Settlement, Standing]],
     answers: dict[int, SettleResult],
 ) -> list[Change]:
-    """The lineage's deadline may be what ended some of them."""
+    """Return the changes with the deadline of the lineage as the reason of those that it ended."""
     named = name_deadlines(session, changes)
     if named is changes:
         return changes
@@ -339,9 +346,11 @@ def _with_deadlines(
     return list(named)
 
 
-def _children(item: Settlement, told: Sequence[SpawnResult]) -> int:
-    """How many of its spawns count as fan-out: those granted that are no later stage of the task itself."""
-    return sum(1 for new, answer in zip(item.spawns, told, strict=True) if answer.id is not None and new.places)
+def _children(item: Settlement, results: Sequence[SpawnResult]) -> int:
+    """Return the number of its spawns that count as fan-out: those granted that are not a later stage of the task
+    itself.
+    """
+    return sum(1 for new, answer in zip(item.spawns, results, strict=True) if answer.id is not None and new.places)
 
 
 def _settle_items(
@@ -369,7 +378,7 @@ def _decided(standing: Standing, event: ev.Event, now: float, hold_seconds: floa
 
 
 def _decide_error(session: Session, standing: Standing, event: ev.Error, lineages: dict[str, Lineage]) -> Change:
-    """An error, with what only the database knows: was it seen before, has its lineage retried too often."""
+    """Return an error, with what only the database knows: was it seen before, has its lineage retried too often."""
     if event.error_class == ErrorClass.UNCLASSIFIED:
         event = replace(event, repeats=repeated_failure(session, standing, event.fingerprint))
     change = _decided(standing, event, session.now)
@@ -399,12 +408,12 @@ def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Linea
         return ()
     task_id, tracking_id, chain, depth = parents[item.seq]
     parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=False)
-    [told] = spawn(session, [(parent, item.spawns)], lineages)
-    return told
+    [results] = spawn(session, [(parent, item.spawns)], lineages)
+    return results
 
 
 def _lineage_end(session: Session, standing: Standing, lineage: Lineage) -> ev.LineageEnded | None:
-    """The lineage row is the truth: work that was going on when it ended is refused."""
+    """Return the end of the lineage, from its row: work that was going on when it ended is refused."""
     if standing.ending is not None:
         return None
     if lineage.state not in OPEN:
@@ -478,9 +487,9 @@ def _spawn_all(
         (Parent(*parents[item.seq], fan_out=standing.fan_out, claim_current=standing.ending is None), item.spawns)
         for item, standing in asking
     ]
-    told = spawn(session, wanted, lineages)
-    check_required([at for at, item, _ in accepted if item.spawns], wanted, told)
-    return {item.seq: answers for (item, _), answers in zip(asking, told, strict=True)}
+    results = spawn(session, wanted, lineages)
+    check_required([at for at, item, _ in accepted if item.spawns], wanted, results)
+    return {item.seq: answers for (item, _), answers in zip(asking, results, strict=True)}
 
 
 def _save_checkpoints(session: Session, items: Sequence[tuple[Settlement, Standing]]) -> None:

@@ -47,7 +47,7 @@ from ramet.store.verbs.after import Dependencies, Holders
 from ramet.store.verbs.submit import Births, create, refuse_blocked
 
 OUTSIDE = ""
-"""Stands for the parent of a root that is added."""
+"""Placeholder for the parent of a root that is added."""
 
 
 class SpawnScreening:
@@ -67,10 +67,10 @@ class SpawnScreening:
         if trapped:
             self._shapes = spawns.counts(session, trapped)
         self.idle = not (unique or trapped or self._stops)
-        """True when none of the wanted tasks is concerned: then nothing need be asked or told."""
+        """True when none of the wanted tasks is concerned: then nothing need be asked or stored."""
 
     def look(self, facts: SpawnFacts, new: NewTask) -> SpawnFacts:
-        """The facts with what concerns this task added."""
+        """Return the facts with what concerns this task added."""
         stop = self._stops.covers(new) if self._stops else None
         shape = (facts.lineage.tracking_id, new.kind, new.shape or "")
         return facts._replace(
@@ -81,7 +81,7 @@ class SpawnScreening:
         )
 
     def granted(self, tracking_id: str, new: NewTask) -> None:
-        """A task of the batch will be created: those after it must see it."""
+        """Record that a task of the batch will be created: those after it must see it."""
         if new.unique_seconds is not None:
             self._elsewhere[(new.unique_kind, new.key)] = GlobalHolder(new.id, tracking_id, None, None)
         if new.shape is not None:
@@ -96,7 +96,7 @@ class SpawnScreening:
 
 SPAWN_REFUSED = "spawn_refused"
 THERE = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE})
-"""Refusals that a required spawn may meet: the work is done, or somebody does it."""
+"""Refusals that a required spawn may meet: the work is done, or another task does it."""
 
 
 class RequiredRefused(Exception):
@@ -107,7 +107,7 @@ class RequiredRefused(Exception):
         self.refusals = refusals
 
     def replaced(self, batch: Sequence[Settlement]) -> list[Settlement]:
-        """The batch, with these settlements as the errors that they turned out to be."""
+        """Return the batch, with these settlements as the errors that they turned out to be."""
         return [_failed(item, self.refusals[at]) if at in self.refusals else item for at, item in enumerate(batch)]
 
     def record(self, session: Session, answers: Sequence[SettleResult]) -> None:
@@ -119,20 +119,20 @@ class RequiredRefused(Exception):
 
 
 def check_required(
-    places: Iterable[int], wanted: Iterable[tuple[Parent, Sequence[NewTask]]], told: Iterable[Sequence[SpawnResult]]
+    places: Iterable[int], wanted: Iterable[tuple[Parent, Sequence[NewTask]]], results: Iterable[Sequence[SpawnResult]]
 ) -> None:
     """Look at the guard's answers to a batch.
 
     Args:
-        places: of the settlements that spawn, in the batch.
+        places: places of the settlements that spawn, in the batch.
         wanted: who asked for what.
-        told: the guard's answers.
+        results: the guard's answers.
 
     Raises:
         RequiredRefused: a required spawn is among the refused ones.
     """
     found: dict[int, list[NewBlock]] = defaultdict(list)
-    for at, (parent, news), answers in zip(places, wanted, told, strict=True):
+    for at, (parent, news), answers in zip(places, wanted, results, strict=True):
         for new, answer in zip(news, answers, strict=True):
             if new.required and answer.reason is not None and answer.reason not in THERE:
                 found[at].append(NewBlock(parent, new, Blocked(answer.reason, answer.facts)))
@@ -174,7 +174,7 @@ def spawn(
     """Decide and create spawns; ``lineages`` is brought up to date with what they took.
 
     Args:
-        record: False leaves refusals unrecorded: a person who offers blocks again is no handler that asks again.
+        record: False leaves refusals unrecorded: a person who offers blocks again is not a handler that asks again.
 
     Returns:
         One list of answers per parent, in the order asked.
@@ -240,7 +240,7 @@ def _tell_waiting(session: Session, first: int, births: Births, lineages: Mappin
 
 
 def _without_granted(refusals: Sequence[NewBlock], births: Births) -> Sequence[NewBlock]:
-    """What is refused to one parent leaves nothing undone when another of the batch is granted it."""
+    """Drop what is refused to one parent and granted to another of the batch: it leaves nothing undone."""
     if not any(refused.left_out for refused in refusals):
         return refusals
     places = zip(births.news, births.places, strict=True)
@@ -254,7 +254,7 @@ def _without_granted(refusals: Sequence[NewBlock], births: Births) -> Sequence[N
 
 
 def _take_back(session: Session, births: Births, lineages: dict[str, Lineage]) -> None:
-    """What was refused before and is granted now is left out no more."""
+    """Remove a task that was refused before and is granted now from those left out."""
     if not any(row.left_out for row in lineages.values()):
         return
     granted: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -269,7 +269,7 @@ def _take_back(session: Session, births: Births, lineages: dict[str, Lineage]) -
 
 
 def hold_paths(session: Session, batch: Sequence[Settlement], bound: Iterable[int]) -> None:
-    """The paths that a batch of settlements can be about, before any row of it.
+    """Lock the paths that a batch of settlements can be about, before any row of it.
 
     Args:
         bound: numbers of the bound tasks that it names.
@@ -281,7 +281,7 @@ def hold_paths(session: Session, batch: Sequence[Settlement], bound: Iterable[in
 
 
 class GrantedTotals(NamedTuple):
-    """What granted spawns take of a lineage."""
+    """Sums that granted spawns take of a lineage."""
 
     tasks: int = 0
     """Places of its budget, those that branches set aside included."""
@@ -298,7 +298,7 @@ class _Branches:
         self._book = BranchBook(session)
         self._book.load({member.branch for member in self._members.values()})
         self._of: dict[str, tuple[str, str, bool]] = {}
-        """By id of a new task: its tracking_id, its branch, whether it is the first task."""
+        """Tracking_id, branch and whether it is the first task, by id of a new task."""
         self._sums: dict[str, Booking] = {}
         self._begun: Counter[str] = Counter()
 
@@ -373,7 +373,7 @@ class _Batch:
         self.branches = _Branches(session, [parent for parent, _ in wanted], lineages)
         self.refusals: list[NewBlock] = []
         self.taken: dict[str, GrantedTotals] = defaultdict(GrantedTotals)
-        """By lineage."""
+        """Amounts taken, by lineage."""
         self.turns = Turns(session)
         self.turns.expect((news, parent.spawn_depth + 1) for parent, news in wanted)
         self.screen = SpawnScreening(session, [(parent.tracking_id, new) for parent, news in wanted for new in news])
@@ -388,7 +388,7 @@ class _Batch:
         self._now = session.now
 
     def decide(self, parent: Parent, news: Sequence[NewTask], lineages: dict[str, Lineage]) -> list[SpawnResult]:
-        """The guard's answers to one parent."""
+        """Return the guard's answers to one parent."""
         lineage = lineages[parent.tracking_id]
         facts = SpawnFacts(
             lineage, tombstones_of(lineage), parent.id, parent.ancestry_chain, parent.spawn_depth, parent.fan_out,
@@ -397,20 +397,20 @@ class _Batch:
         place = root_of(parent.tracking_id)
         if parent.id != OUTSIDE:
             place = child_of(parent.tracking_id, parent.id, parent.ancestry_chain, parent.spawn_depth)
-        told: list[SpawnResult] = []
+        results: list[SpawnResult] = []
         for alone, run in groupby(news, lambda new: self._alone(parent, new)):
             several = [*run]
             facts = facts._replace(lineage=lineages[parent.tracking_id])
             if alone and all_allowed(facts, several):
-                told += self._grant(several, place, lineages)
+                results += self._grant(several, place, lineages)
                 facts = facts._replace(parent_fan_out=facts.parent_fan_out + len(several))
                 continue
             for new in several:
                 answer = self._decide_one(parent, new, place, facts, lineages)
-                told.append(answer)
+                results.append(answer)
                 if answer.id is not None and new.places:
                     facts = facts._replace(parent_fan_out=facts.parent_fan_out + 1)
-        return told
+        return results
 
     def _alone(self, parent: Parent, new: NewTask) -> bool:
         if new.after is not None or new.budget is not None or self.branches.concern(parent):
@@ -478,7 +478,7 @@ def can_spawn(session: Session, parent_id: str, new: NewTask) -> Verdict | None:
 
 
 def _load_holders(session: Session, names: Collection[tuple[str, str]]) -> Holders:
-    """Who has the wanted keys already, by (tracking_id, key): one probe of the identity index per key."""
+    """Load the holders of the wanted keys, by (tracking_id, key): one probe of the identity index per key."""
     holders: Holders = {}
     if not names:
         return holders

@@ -89,7 +89,7 @@ def create(session: Session, births: Births, *, in_line: bool = True) -> int:
 def _insert(
     session: Session, first: int, news: Sequence[NewTask], places: Sequence[Placement], turns: Sequence[int]
 ) -> None:
-    """The rows of tasks with consecutive numbers, written column by column."""
+    """Insert the rows of tasks with consecutive numbers, column by column."""
     count = len(news)
     new = dict(zip(NewTask._fields, zip(*news, strict=True), strict=True))
     tracking_ids, parent_ids, chains, spawn_depths, deadlines = zip(*places, strict=True)
@@ -125,7 +125,7 @@ def _put_tags(session: Session, first: int, news: Sequence[NewTask], places: Seq
 
 
 def _take_keys(session: Session, first: int, news: Sequence[NewTask], places: Sequence[Placement]) -> None:
-    """Unique keys of new tasks; a later stage has its key from the stage before."""
+    """Take unique keys of new tasks; a later stage has its key from the stage before."""
     unique = [(seq, new, place) for seq, (new, place) in enumerate(zip(news, places, strict=True), first)
               if new.unique_seconds is not None]  # fmt: skip
     taken = [(new.key, new.unique_kind, new.id, seq, place.tracking_id) for seq, new, place in unique if new.places]
@@ -137,8 +137,9 @@ def _take_keys(session: Session, first: int, news: Sequence[NewTask], places: Se
 
 
 def _due(new: NewTask) -> NewTask:
-    """A task that goes through a resource is told to it by the first claim after the caller's commit: whoever tells
-    holds the resource until then. So it is with a path, where maintenance gives it a place.
+    """Return the moment of a task's first claim. A task that goes through a resource is announced to it by the first
+    claim after the caller's commit, because announcing locks the resource until then. So it is with a path, where
+    maintenance gives it a place.
     """
     at_once = new.delay_seconds <= 0 and (new.resource is not None or new.path is not None)
     new = new._replace(delay_seconds=SOON_SECONDS) if at_once else new
@@ -161,7 +162,7 @@ def _enter_stages(session: Session, staged: Sequence[tuple[int, str, NewTask]]) 
 def _lined_up(
     session: Session, first: int, news: Sequence[NewTask], standings: dict[str, Sequence[Any]]
 ) -> dict[str, Sequence[Any]]:
-    """The standings after those with a path took their places in line."""
+    """Return the standings after those with a path took their places in line."""
     rows = map(Standing._make, zip(*map(standings.__getitem__, Standing._fields), strict=True))
     standing_of = {row.seq: row for row in rows}
     pathed = [seq for seq, new in enumerate(news, first) if new.path is not None and new.after is None]
@@ -214,8 +215,8 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[SubmitResul
             births, rows, branches = Births(), [], []
             answers += _repeated(session, item)
             continue
-        distinct, told = _distinct(item, held)
-        answers += told
+        distinct, results = _distinct(item, held)
+        answers += results
         if not distinct:
             continue
         order_roots(dependencies, item.tracking_id, distinct)
@@ -275,7 +276,7 @@ def _with_branches(row: Lineage, roots: Sequence[NewTask], now: float) -> tuple[
 
 
 def start(session: Session, item: NewLineage, *, in_line: bool = True) -> None:
-    """Create a lineage that the engine itself wants: its name is free, and nobody is asked. See :func:`create`."""
+    """Create a lineage that the engine itself wants: its name is free, and no check applies. See :func:`create`."""
     row = _row(item, item.roots, session.now)
     insert_lineages(session, [row])
     births = Births()
@@ -355,7 +356,7 @@ def _deduplicated(item: NewLineage, held: Held) -> tuple[list[NewTask], list[Sub
 
 
 def _repeated(session: Session, item: NewLineage) -> list[SubmitResult]:
-    """The same submit again, after an answer was lost: every root must be there already."""
+    """Return the results of the same submit again, after an answer was lost: every root must be there already."""
     answers = []
     for new in item.roots:
         found = session.rows(
