@@ -127,6 +127,7 @@ def test_a_policy_without_a_breaker_counts_and_never_opens() -> None:
 
 def test_of_several_pauses_the_latest_end_holds() -> None:
     resource = paused(paused(HOST, NOW + 60.0, "busy"), NOW + 30.0, "less busy")
+    assert paused(resource, NOW + 60.0, "as busy") is resource
     assert room(resource, ResourcePolicy("a"), NOW + 59.0, 0) == (0, "paused", NOW + 60.0)
     assert resource.paused_reason == "busy"
     assert room(resource, ResourcePolicy("a"), NOW + 60.0, 0).claims is None

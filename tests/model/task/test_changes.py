@@ -8,6 +8,7 @@ import pytest
 
 from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.model.paths import PathRule
+from ramet.model.reasons import facts_of
 from ramet.model.task import events as ev
 from ramet.model.task.newborn import new_standing
 from ramet.model.task.ordering import BY_DUE, PULLED_RANK
@@ -431,6 +432,20 @@ def test_an_event_changes_what_it_should_and_nothing_else(name: str) -> None:
     assert change.after._asdict() == task._replace(**fields)._asdict()
     assert change.transition.event is type(event)
     assert change == Change(task, change.after, change.transition, **told)
+
+
+@pytest.mark.parametrize(
+    ("event", "facts"),
+    [
+        (ev.Join(FENCE, idle_rounds=3), {"rounds": 3}),
+        (ev.Join(FENCE, circle="t9"), {"task": "t9"}),
+        (ev.Join(FENCE, live=2), {"tasks": 2}),
+        (error(), {"seconds": 2.0}),
+        (error(not_before_at=NOW + 30.0), {}),
+    ],
+)
+def test_a_reason_carries_its_facts(event: ev.Event, facts: dict[str, Any]) -> None:
+    assert facts_of(changed(standing(**OWN), event).reason) == facts
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def _as_url(pattern: str) -> str:
     try:
         if "*" not in pattern and "?" not in pattern:
             return bounded_key(canonical_url(pattern))
-        return canonical_url(found[1]).removesuffix("/") + (found[2] or "/")
+        return canonical_url(found[1]).removesuffix("/") + found[2]
     except InvalidUrl:
         return pattern
 
