@@ -194,6 +194,12 @@ def test_a_server_that_tells_its_limits_makes_a_resource_slower(
     assert (after.told_rate, after.tokens, after.paused_until, after.cut_rate) == (rate, tokens, 0.0, None)
 
 
+def test_what_is_left_there_adds_nothing_here() -> None:
+    used = HOST._replace(tokens=0.0, refilled_at=NOW)
+    for remaining in (0.5, 3.0):
+        assert adapted(used, limited(), ResponseLimits(remaining=remaining), NOW).tokens == 0.0
+
+
 def test_a_limit_that_is_used_up_and_whose_size_nobody_told_is_a_refusal() -> None:
     after = adapted(HOST, limited(), ResponseLimits(remaining=0.0, reset_seconds=30.0), NOW)
     assert (after.paused_until, after.cut_rate, after.tokens) == (NOW + 30.0, 1.0, 0.0)
