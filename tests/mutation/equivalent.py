@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-_CASELESS = re.compile(r"""\b(?:encode|decode|float)\("[\w-]+\"""")
+_CASELESS = re.compile(r"""\b(?:encode|decode|float|Decimal)\("[\w-]+\"""")
 _FALSE = re.compile(r"\b(ensure_ascii|allow_nan|std3_rules)=None\b")
 
 
 def same_meaning(old: str, new: str) -> bool:
-    """Return whether two lines differ only in the case of an encoding's name or of infinity, or in None for False."""
+    """Return whether two lines differ only in the case of an encoding or a special number, or in None for False."""
     return _plain(old) == _plain(new)
 
 

@@ -99,6 +99,8 @@ def test_a_sample_fails_where_its_whole_interval_is_below_the_bar(
         ('raw.decode("ascii")', 'raw.decode("ASCII")', True),
         ('raw.decode("ascii")', 'raw.decode("XXasciiXX")', False),
         ('float("inf")', 'float("INF")', True),
+        ('Decimal("NaN")', 'Decimal("NAN")', True),
+        ('Decimal("NaN")', 'Decimal("1")', False),
         ("dumps(value, ensure_ascii=False)", "dumps(value, ensure_ascii=None)", True),
         ("dumps(value, ensure_ascii=False)", "dumps(value, ensure_ascii=True)", False),
         ('name = "ascii"', 'name = "ASCII"', False),
