@@ -108,7 +108,7 @@ _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})")
 
 
 def read_moment(text: str, now: float) -> float:
-    """Unix seconds of what somebody wrote: a span back from now, a time of this day, a date with or without a time.
+    """Return the Unix seconds of a typed text: a span back from now, a time of this day, a date with or without a time.
 
     Raises:
         ValueError: it is none of these; says what to give.
@@ -122,12 +122,14 @@ def read_moment(text: str, now: float) -> float:
             return (at if at <= here else at - timedelta(days=1)).timestamp()
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise ValueError(f"{text!r} is no moment: give 10:00, 2026-11-25T10:00, or a span back from now, as 90m, 2h or "
-                         "3d") from None  # fmt: skip
+        words = (
+            f"{text!r} is not a valid moment: give 10:00, 2026-11-25T10:00, or a span back from now, as 90m, 2h or 3d"
+        )
+        raise ValueError(words) from None
 
 
 def short_usd(nano_dollars: int) -> str:
-    """An amount of money for a glance: cents, or as many digits as a small one needs."""
+    """Return an amount of money for a glance: cents, or as many digits as a small one needs."""
     from ramet import NANO_DOLLARS  # Not at the start of every command.
 
     if abs(nano_dollars) >= NANO_DOLLARS // 10 or not nano_dollars:
@@ -137,10 +139,10 @@ def short_usd(nano_dollars: int) -> str:
 
 def stopping_words(in_hand: int, one: str) -> str:
     """Answer to the first signal; `one` names a unit of work."""
-    return f"stopping after the {counted(in_hand, one)} in hand; Ctrl-C again stops now"
+    return f"stopping after the {counted(in_hand, one)} in progress; Ctrl-C again stops now"
 
 
-STOPPING_NOW = "stopping now; what was in hand is done again next time"
+STOPPING_NOW = "stopping now; unfinished work is done again next time"
 """Answer to the second signal, where no work is lost."""
 
 
@@ -206,7 +208,7 @@ class ProgressEvents:
         emit({"event": "begin", "resumed": resumed, **status.as_json()})
 
     def look(self, status: Progress) -> None:
-        """A moment later."""
+        """Look a moment later."""
         if self._lines.is_due(dict(status.states)):
             emit({"event": "progress", **status.as_json()})
 
