@@ -328,6 +328,11 @@ ENDS: dict[str, Case] = {
         standing(**ENDING), error(), {**OVER, "state": "cancelled"},
         {**TIMED_OUT, "reason": "by ann; on_end: timed out"},
     ),
+    "a failure of its last handler, beside what a handler said before": (
+        standing(**{**ENDING, "ending_reason": "task_deadline", "ending_facts": '{"own":"not yet"}'}),
+        ev.Fail(FENCE, "so"), {**OVER, "ending_facts": None, "state": "cancelled"},
+        {"outcome": "error", "error": "so", "reason": "task_deadline: not yet; on_end: so"},
+    ),
     "a failure of its last handler without a reason of its own": (
         standing(**{**ENDING, "ending_reason": None}), ev.Fail(FENCE, "so"), {**OVER, "state": "cancelled"},
         {"outcome": "error", "error": "so", "reason": "cancelled; on_end: so"},
