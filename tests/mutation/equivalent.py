@@ -89,6 +89,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "back = 3601.0",
     ): "It is where the search begins; it goes further back until it has found enough.",
     (
+        "schedule.Timing.latest",
+        "if len(found) >= count or start < first:",
+        "if len(found) > count or start < first:",
+    ): "To look once more further back finds the same last ones.",
+    (
+        "schedule.Timing.latest",
+        "back *= 4",
+        "back *= 5",
+    ): "It goes further back until it has found enough, in whatever steps.",
+    (
         "money.day_of",
         "return int(now // DAY_SECONDS)",
         "return int(now / DAY_SECONDS)",
