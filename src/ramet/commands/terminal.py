@@ -23,6 +23,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
     from rich.table import Table
+    from rich.theme import Theme
 
     from ramet import TaskHistory
 
@@ -51,6 +52,31 @@ def plain(text: object) -> str:
     )
 
 
+COLORS: Mapping[str, int] = {
+    "red": 161, "green": 28, "yellow": 130, "blue": 27, "magenta": 133, "cyan": 30, "dim": 243,
+}  # fmt: skip
+"""What the words for colours mean in all output, as numbers of the palette of 256 colours.
+
+Each is legible on black and on white, with a contrast of 4 to 1 or more; 4.58 is the most that one colour can have on
+both. The terminal's own yellow and dim are not, on a light one.
+"""
+_PROGRESS = {
+    "progress.elapsed": "dim", "progress.download": "green", "progress.spinner": "green", "bar.complete": "blue",
+    "bar.finished": "green", "bar.pulse": "blue", "bar.back": "dim",
+}  # fmt: skip
+
+
+def theme() -> Theme:
+    """Return the styles of all output, by the words that commands use: ``yellow``, ``bold yellow``, ``dim``."""
+    from rich.style import Style
+    from rich.theme import Theme
+
+    plain_styles = {word: Style(color=f"color({number})") for word, number in COLORS.items()}
+    bold_styles = {f"bold {word}": Style(color=f"color({number})", bold=True) for word, number in COLORS.items()}
+    progress = {name: plain_styles[word] for name, word in _PROGRESS.items()}
+    return Theme({**plain_styles, **bold_styles, **progress})
+
+
 def console(*, err: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
     """Return a console that takes every string literally.
 
@@ -60,7 +86,7 @@ def console(*, err: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
     """
     from rich.console import Console  # late: a command that fails or writes JSON needs none of it
 
-    made = Console(stderr=err, markup=False, emoji=False, highlight=False)
+    made = Console(stderr=err, markup=False, emoji=False, highlight=False, theme=theme())
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = pipe_width
     return made
