@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache
 
-from ramet.jobs.text.arrangement import around
 from ramet.jobs.text.languages import alternatives, is_english, numbers
 from ramet.jobs.text.sections import Part, Section, joined
+from ramet.jobs.text.word_places import around, searched
 
 
 class Seniority(StrEnum):
@@ -135,7 +135,7 @@ _TEAM = re.compile(
     r"|\bteam of (?:\d|\w+ (?:engineers|analysts|people|professionals))|\bsupervisory\b",
 )
 """What the text says of somebody who leads people."""
-_OF_TEAMS = (
+_OF_TEAMS = searched(
     "direct report",
     "people",
     "line manag",
@@ -189,8 +189,10 @@ _LABEL = re.compile(
     rf"|\b(?:job )?(?:title|role|designation)\s?:\s?(?P<titled>{_LEVEL[9:-1]})\b"
     rf"|\bjob title\s?(?P<glued>{_LEVEL[9:-1]}) "
 )
-_LEVELS = ("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate")
-_OF_PEOPLE = ("direct report", "people manag", "people-manag", "team of", "group of", "performance rev", "leading a ")
+_LEVELS = searched("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate")
+_OF_PEOPLE = searched(
+    "direct report", "people manag", "people-manag", "team of", "group of", "performance rev", "leading a "
+)
 _OF_TEXT = {
     "senior": Seniority.SENIOR, "sr.": Seniority.SENIOR, "junior": Seniority.JUNIOR, "staff": Seniority.STAFF,
     "principal": Seniority.PRINCIPAL,
