@@ -132,6 +132,7 @@ TWINS = {"SyncContext": "Context", "SyncClient": "Client", "SyncClaim": "Claim"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
 def public_names(package: str = "ramet") -> dict[str, str]:
     """Module by name, from the imports of a package's __init__.py, for the names in __all__."""
     tree = module_tree(package)
@@ -474,6 +475,7 @@ def section(name: str, subject: str) -> str:
     return entry(name, modules[name], set(modules), heading=heading)
 
 
+@cache
 def subject_page(subject: str) -> str:
     """A page of the reference."""
     found = SUBJECTS[subject]
