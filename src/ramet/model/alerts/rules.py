@@ -409,8 +409,10 @@ def deadline_findings(ends: Mapping[str, tuple[float, float]], now: float, share
 
 def subject_of_live(pattern: Pattern, entry: Mapping[str, Any], count: int) -> str:
     """Return the worst entry in words, and how many there are beside it."""
-    return _words(pattern, entry) + (f"; {count - 1}{' or more' if count == WORST_MAX else ''} others" if count > 1
-                                     else "")  # fmt: skip
+    words = _words(pattern, entry)
+    if count <= 1:
+        return words
+    return f"{words}; {count - 1}{' or more' if count == WORST_MAX else ''} other{'' if count == 2 else 's'}"
 
 
 def _words(pattern: Pattern, entry: Mapping[str, Any]) -> str:

@@ -129,7 +129,7 @@ def _both_reasons(task: Standing, details: dict[str, Any]) -> str | None:
         details.get("reason") if details.get("outcome") in ("lost", "ended", None) else None
     )
     reason = restored(task.ending_reason, task.ending_facts)
-    return reason if wrong is None else with_on_end(reason or task.ending or "", wrong)
+    return reason if wrong is None else with_on_end(reason or str(task.ending), wrong)
 
 
 def _again(
