@@ -1,8 +1,8 @@
 """Rules of the monitor: signs of trouble in a lineage in which nothing has failed (DESIGN §2, alert).
 
 The guard refuses a loop; the monitor reports that a handler keeps asking for one. A *demand* for a key is one wish for
-work on it: the task that was granted, each refusal of a parent that asks again, each revive. What a handler asks for in
-one settlement is one wish, however often it says it.
+work on it: the task that was granted, each refusal of a parent that asks again, each revive. All requests of a handler
+for one key in one settlement are one wish.
 """
 
 from __future__ import annotations
