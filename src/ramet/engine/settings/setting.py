@@ -72,7 +72,8 @@ class Setting(NamedTuple):
     """Called with a value of the right type: returns the value as it is to be stored, or raises ValueError."""
     on_change: Callable[[str], Coroutine[Any, Any, str | None]] | None = None
     """Called by `ramet settings set` and `unset` with the database after they have changed it; returns a line to show,
-    or None. What it does is beside the setting, which stays changed whatever becomes of it."""
+    or None. The setting stays changed, whatever comes of the call.
+    """
 
     def read(self, text: str) -> Any:
         """Return the value of a typed text.
@@ -112,7 +113,7 @@ class Setting(NamedTuple):
         try:
             return self._typed(self.check_value(typed))
         except Exception as error:
-            # What another package's check makes of a wrong value must not end a worker that reads its settings.
+            # An error of another package's check of a wrong value must not end a worker that reads its settings.
             raise ValueError(f"{self.name}: {_one_line(error)}") from error
 
     def _typed(self, value: Any) -> Any:
