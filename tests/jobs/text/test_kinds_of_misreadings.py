@@ -191,6 +191,8 @@ def test_some_days_questions_and_offers(location: str, text: str, arrangement: s
         ),
         ("Revenue Analyst\n\u20ac50,000 - \u20ac60,000 per year\nWe seek", "DE", Salary(50_000, 60_000, "EUR")),
         ("$200,000 - $220,000 a year. OTE is $350,000 - $400,000.", "US", Salary(200_000, 220_000, "USD")),
+        ("Base pay range: Min: $146,100 Mid: $182,700 Max: $219,200", "US", Salary(146_100, 219_200, "USD")),
+        ("Salary, minimum: \u20ac50k; midpoint \u20ac60k; maximum \u20ac70k", "DE", Salary(50_000, 70_000, "EUR")),
         ("OTE is $350,000 - $400,000.", "US", Salary(350_000, 400_000, "USD")),
         (
             "Base salary: National: $128,000 - $160,000 Premium Plus: $147,800 - $184,700",

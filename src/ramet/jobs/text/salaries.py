@@ -108,7 +108,7 @@ def _money() -> re.Pattern[str]:
     """Return the expression of an amount or a range; with the words of all languages, hence not before it is needed."""
     between = (
         r"\s?(?:-{1,2}|\u2013|—|―|\u2212|\u2011|~|〜|\uff5e|to|and|up to|through|\.\.\.?"
-        r"|[,;|/]?\s?(?:and )?max(?:imum)?(?: salary| pay)?:?"
+        r"|[,;|/]?\s?(?:mid(?:point)?:?\s?[$€£]?\s?[\d.,]+[kK]?[,;|/]?\s?)?(?:and )?max(?:imum)?(?: salary| pay)?:?"
         rf"|(?<=[kK])/(?=\s?[\d€£$])|{alternatives('pay', 'between')})\s?"
     )
     gross = rf"(?:\s?\(?(?:gross|{alternatives('pay', 'gross')})(?!\w)\)?)?"
