@@ -147,7 +147,7 @@ clean: ## remove the environments, caches and build output
 LOCK = .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--annotation-style line --no-emit-index-url --no-emit-find-links --no-config --no-python-downloads --python .venv-lock/bin/python \
 	--custom-compile-command "make lock"
-TESTED = --extra fetch --extra wiki --extra wiki-mcp --extra wiki-rank --extra jobs --extra llm --extra llm-tokens --extra anthropic --extra parquet --extra postgres --extra test
+TESTED = --extra fetch --extra wiki --extra wiki-mcp --extra wiki-rank --extra wiki-index --extra jobs --extra llm --extra llm-tokens --extra anthropic --extra parquet --extra postgres --extra test
 
 # What `make test` imports; all else that developers need is a larger lock with the same versions.
 .venv/.stamp: requirements/test.lock pyproject.toml

@@ -113,6 +113,9 @@ QUERIES: dict[str, tuple[Query, ...]] = {
     "/timeline": ({"tracking_id": "large"}, {"tracking_id": "large", "only": "slow"}),
     "/lineage": ({"tracking_id": "large"},),
     "/calls": ({"task_id": "large/3/7"}, {"task_id": "dear/1"}),
+    "/joined": ({"task_id": "large"}, {"task_id": "large/3"}),
+    "/result": ({"task_id": "large/3/7"},),
+    "/results": ({"tracking_id": "large"}, {"tracking_id": "large", "limit": "200"}),
     "/search": (
         {"q": "large/3/7"},
         {"q": "large"},
@@ -138,6 +141,9 @@ NAMED: dict[str, tuple[str, ...]] = {
 }
 """What the word in a path stands for where it is not one of :class:`Known`."""
 PREFIXES = ("/api/v1", "/live", "/parts")
+ABSENT = ("/products", "/live/products", "/jobs/", "/api/v1/events", "/api/v1/claims/joined")
+"""Not asked: pages of products of which this database has no rows, a stream that ends with its task, and the answer to
+a worker that holds a claim."""
 NEXT = re.compile(r'href="([^"]*[?;](?:after|before)=[^"]*)"')
 
 
@@ -145,10 +151,9 @@ def paths() -> list[str]:
     """Every address that is asked with GET, as the router writes it."""
     application = make_application(None, Access())  # type: ignore[arg-type]  # only its routes are looked at
     found = [route.path for route in application.routes if isinstance(route, Route) and "GET" in (route.methods or ())]
-    # Nothing of a product is in this database: its pages say so.
-    found = [path for path in found if not path.startswith(("/products", "/live/products"))]
     document = application.state.api.openapi()["paths"]
     found += [f"/api{path}" for path, methods in document.items() if "get" in methods]
+    found = [path for path in found if not path.startswith(ABSENT)]
     return [*found, "/api/openapi.json", "/static/live.js", "/static/app.css"]
 
 
@@ -267,14 +272,15 @@ async def known_of(address: str, tasks: int) -> Known:
         [failed] = await store.read("SELECT id FROM ramet_tasks WHERE state = 'failed' LIMIT 1")
         of_wait = "SELECT t.id FROM ramet_live l JOIN ramet_tasks t ON t.seq = l.seq WHERE l.wait = ? ORDER BY l.seq"
         [behind] = await store.read(f"{of_wait} DESC LIMIT 1", ["path"])
-        [held] = await store.read(f"{of_wait} LIMIT 1", ["resource"])
+        # None after `dashboard_cost`: its worker skips what waits for a resource that is off.
+        held = [str(row[0]) for row in await store.read(f"{of_wait} LIMIT 1", ["resource"])]
         first = (await store.paths(limit=1)).tasks[0].task_id
         alerts = await store.alerts(firing=False, limit=1)
     finally:
         await store.close()
     return Known(
         tracking_id=("large", "line0", "dear", "paused"),
-        task_id=("large", "large/3", "large/3/7", failed[0], behind[0], held[0], first, "dear/1"),
+        task_id=("large", "large/3", "large/3/7", failed[0], behind[0], *held, first, "dear/1"),
         number=tuple(str(one.id) for one in alerts),
     )
 

@@ -39,7 +39,7 @@ async def test_the_first_signal_drains_and_the_second_stops(capsys: pytest.Captu
     assert await run_worker(worker) == [signal.SIGINT, signal.SIGTERM]  # type: ignore[arg-type]
     assert worker.told == ["drain", "stop"]
     told = capsys.readouterr()
-    assert told.err == "stopping after the 3 tasks in hand; Ctrl-C again stops now\nstopping now\n"
+    assert told.err == "stopping after the 3 tasks in progress; Ctrl-C again stops now\nstopping now\n"
     assert told.out == ""
     assert signal.getsignal(signal.SIGTERM) == before
 

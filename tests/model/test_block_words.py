@@ -118,6 +118,33 @@ def test_a_refused_reservation_says_which_ceiling_left_no_room() -> None:
     assert block_words("reserve", full) == words
 
 
+@pytest.mark.parametrize(
+    ("code", "facts", "words"),
+    [
+        ("branch_budget", {"branch": "t1", "name": "max_tasks", "value": 5, "limit": 5},
+         "the branch of task t1 has 5 of 5 tasks"),
+        ("branch_budget", {"branch": "t1", "name": "max_cost", "value": 2 * 10**9, "limit": 10**9},
+         "the branch of task t1 has spent and reserved $2.00 of $1.00"),
+        ("branch_budget", {"branch": "t1", "name": "max_spawn_depth", "value": 4, "limit": 3},
+         "depth 4 is over 3, the deepest of the branch of task t1"),
+        ("branch_budget", {"branch": "t1", "name": "seconds", "value": 0, "limit": 0},
+         "the time of the branch of task t1 is over"),
+        ("budget", {"value": 8, "limit": 9, "set_aside": 4},
+         "the lineage has created 8 of 9 tasks, and the budget of the task takes 4"),
+        ("budget", {"edges": 90, "limit": 90}, "tasks of the lineage come after 90 others, and 90 are its limit"),
+        ("budget", {"unreadable": ["tasks", "max_tasks"]},
+         "tasks, max_tasks cannot be read, so the budget counts as spent"),
+        ("cost", {"value": 6 * 10**9, "limit": 10**10, "wanted": 5 * 10**9},
+         "the lineage has spent and reserved $6.00 of $10.00, and the budget of the task takes $5.00"),
+        ("wait_cycle", {"wanted": "job 'a'", "task": "t1"}, "it comes after job 'a', task t1, which waits for it"),
+        ("dependency", {"wanted": "job 'a'"}, "it comes after job 'a', which is not a task of this lineage"),
+        ("dependency", {}, "dependency"),
+    ],
+)  # fmt: skip
+def test_a_block_of_branches_money_and_waits_has_its_words(code: str, facts: dict[str, Fact], words: str) -> None:
+    assert block_words(code, facts) == words
+
+
 def test_every_reason_of_the_guard_has_words() -> None:
     for reason, lineage, changes in TROUBLE:
         verdict = check_spawn(FACTS._replace(lineage=LINEAGE._replace(**lineage), **changes))

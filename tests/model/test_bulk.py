@@ -131,6 +131,7 @@ def test_a_text_that_no_task_can_have_is_refused_by_name(name: str, said: str, m
 def test_a_selection_counts_by_kind_and_state_and_keeps_the_order() -> None:
     rows = [("3", "b", "failed"), ("1", "a", "failed"), ("2", "b", "failed"), ("4", "a", "cancelled")]
     found = BulkSelection.of(BulkAction.RETRY, TaskFilter(), rows)
+    assert found.more is False
     assert (found.act, found.filter, found.task_ids) == (BulkAction.RETRY, TaskFilter(), ("3", "1", "2", "4"))
     assert list(found.counts.items()) == [(("a", "cancelled"), 1), (("a", "failed"), 1), (("b", "failed"), 2)]
 

@@ -408,6 +408,7 @@ def test_a_host_keeps_its_www_unless_it_is_to_go_and_kept_parameters_stay() -> N
         ('{"payload":"a","x":1}', '{"payload":"a","x":1}'),
         ('{"payload":nothing}', '{"payload":nothing}'),
         ('{"payload":1', '{"payload":1'),
+        ('{ "payload":"why"}', '{ "payload":"why"}'),
         ("a page}", "a page}"),
         ('["payload"]', '["payload"]'),
         ("plain", "plain"),

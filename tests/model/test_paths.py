@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -12,6 +13,7 @@ from ramet.model.paths import (
     ELEMENT_BYTES_MAX,
     STRIPES,
     InvalidPath,
+    PathPause,
     PathRule,
     PathTask,
     conflict,
@@ -135,3 +137,23 @@ def test_what_is_about_one_path_wants_one() -> None:
         with pytest.raises(InvalidPath) as refused:
             some_path(nothing)
         assert str(refused.value) == "the path is empty: give at least one element"
+
+
+@pytest.mark.parametrize(
+    ("path", "queue", "tracking_id", "covered"),
+    [
+        (("a", "b"), "q", None, True),
+        (["a", "b", "c"], "q", None, True),
+        (("a",), "q", None, False),
+        (("a", "c"), "q", None, False),
+        (("b", "a", "b"), "q", None, False),
+        (("a", "b"), "other", None, False),
+        (("a", "b"), "q", "line", False),
+    ],
+)
+def test_a_pause_holds_its_path_and_what_is_below_in_its_queue_and_scope(
+    path: Sequence[str], queue: str, tracking_id: str | None, covered: bool
+) -> None:
+    assert PathPause(("a", "b"), "q", None, 5.0, "ann", None).covers(path, queue, tracking_id) is covered
+    within = PathPause(("a", "b"), "q", "line", 5.0, "ann", None)
+    assert within.covers(path, queue, tracking_id) is (tracking_id == "line")

@@ -16,6 +16,7 @@ from ramet.model.tallies import (
     OUTCOMES,
     RETRIES,
     ZERO,
+    ReasonTally,
     Tallies,
     count_attempt,
     count_created,
@@ -130,3 +131,17 @@ def test_what_is_counted_is_added_to_what_was_counted_before() -> None:
     assert (tally.created, tally.revived, tally.ended["success"], tally.attempts["success"]) == (5, 5, 5, 5)
     assert (tally.depths[1], tally.chains[1], tally.retried["success"][1]) == (5, 5, 5)
     assert (tally.waited.seconds, tally.ran.seconds) == (10.0, 15.0)
+
+
+def test_refusals_are_counted_by_reason_of_one_kind_or_all() -> None:
+    def tally(what: str, kind: str, reason: str, count: int) -> ReasonTally:
+        return ReasonTally(what, kind, reason, 0.0, 60.0, count)
+
+    tallies = Tallies((), (
+        tally("blocked", "page", "done", 2), tally("blocked", "page", "done", 3), tally("blocked", "doc", "done", 4),
+        tally("blocked", "page", "budget", 1), tally("blocked", "page", "reserve", 9),
+        tally("failed", "page", "done", 8),
+    ))  # fmt: skip
+    assert tallies.refused() == {"done": 9, "budget": 1}
+    assert tallies.refused("page") == {"done": 5, "budget": 1}
+    assert tallies.refused("other") == {}

@@ -15,6 +15,7 @@ from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, amount_of
 from ramet.model.schedule import Timing
 from ramet.model.values import (
     COUNT_MAX,
+    INTEGER_DIGITS_MAX,
     INTEGER_MAX,
     NAME_BYTES_MAX,
     PRIORITY_MAX,
@@ -372,3 +373,5 @@ def test_a_whole_number_of_too_many_digits_becomes_text_and_those_beside_it_stay
     assert read_json(f'{{"long": {long}, "short": 12, "wide": {"1" * 30}}}') == {
         "long": long, "short": 12, "wide": int("1" * 30),
     }  # fmt: skip
+    most = "9" * INTEGER_DIGITS_MAX
+    assert read_json(f"[{most}, {most}9]") == [int(most), f"{most}9"]

@@ -29,6 +29,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'return json.dumps(elements, ensure_ascii=False, separators=(",", "XX:XX")) if elements else None',
     ): "A path is a list: no name and value stand in it.",
     (
+        "rules.judge_key",
+        "counted = [one for one in demands if thresholds.get(one.kind, 0) is not None]",
+        "counted = [one for one in demands if thresholds.get(one.kind, 1) is not None]",
+    ): "It is asked only whether it is None.",
+    (
         "urls._path",
         'name = _without_parameters(segment, keep) if ";" in segment else segment',
         'name = _without_parameters(segment, keep) if (";" in segment) or True else segment',

@@ -106,7 +106,7 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
             last = token.start[0]
             comment.append(token.string.lstrip("# "))
         elif token.type in (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1)):
-            text = token.string
+            text = token.string.replace("\\n", " ")
             if not _SQL.search(text) and text.strip("\"'") not in RETIRED:
                 yield token.start[0], text
     if comment:

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -40,6 +41,16 @@ $wgRightsText = "A licence of the tests"; $wgRightsUrl = "https://licence.exampl
 // The extension that marks pages of several meanings is not in the package: this is its word and its property.
 $wgExtensionMessagesFiles["RametMeanings"] = __DIR__ . "/meanings.php";
 $wgHooks["GetDoubleUnderscoreIDs"][] = static function ( &$ids ) { $ids[] = "disambiguation"; };
+// Texts are parsed with the templates of a file, and no others, while it is there; then references are known too.
+if ( is_file( __DIR__ . "/templates.json" ) ) {
+	foreach ( [ "Cite", "ParserFunctions", "Poem" ] as $name ) { wfLoadExtension( $name ); }
+	$wgHooks["ApiMakeParserOptions"][] = static function ( $options ) {
+		$rametKnown = json_decode( file_get_contents( __DIR__ . "/templates.json" ), true );
+		$options->setTemplateCallback( static function ( $title, $parser = false ) use ( $rametKnown ) {
+			return [ "text" => $rametKnown[$title->getText()] ?? "", "finalTitle" => $title, "deps" => [] ];
+		} );
+	};
+}
 // Faults: a request looks at the file once, under a lock, and takes one from a counter that is above zero.
 if ( PHP_SAPI !== "cli" && str_ends_with( $_SERVER["SCRIPT_NAME"] ?? "", "/api.php" ) ) {
 	$rametFile = fopen( __DIR__ . "/faults.json", "c+" );
@@ -195,6 +206,10 @@ class MediaWiki:
     def forget(self) -> None:
         """Forget the requests up to now."""
         (self._folder / "requests.jsonl").unlink(missing_ok=True)
+
+    def templates(self, texts: Mapping[str, str]) -> None:
+        """Parse texts with these templates from now on, by title without namespace; any other one is empty."""
+        (self._folder / "templates.json").write_text(json.dumps(texts), encoding="utf-8")
 
     def edit(self, title: str, text: str) -> None:
         """Write a page. Leaves a job waiting where other pages show it."""

@@ -194,6 +194,11 @@ def test_a_file_that_is_no_source_is_refused(place: Place, text: str | None, sai
     assert place.left() == set()
 
 
+def test_a_file_has_no_rendered_text(place: Place, world: Path) -> None:
+    assert "a file has no rendered text" in refusal(place.expand(*SEEDS, "--text", "rendered", world=world))
+    assert place.left() == set()
+
+
 def test_more_seeds_than_articles_are_refused(place: Place, world: Path) -> None:
     assert "--max-articles 1" in refusal(place.expand(*SEEDS, "--max-articles", "1", world=world))
     assert place.left() == set()

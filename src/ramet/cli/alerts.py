@@ -11,7 +11,16 @@ from rich.text import Text
 
 from ramet import Alert, Client
 from ramet.cli.errors import CliError
-from ramet.cli.options import ask, database_options, lineage_of, short_ids
+from ramet.cli.options import (
+    SORTED_ROWS_MAX,
+    RowOrder,
+    ask,
+    database_options,
+    lineage_of,
+    short_ids,
+    sort_option,
+    sorted_note,
+)
 from ramet.cli.output import console, moment, prose, relative
 from ramet.commands.options import person
 from ramet.commands.terminal import emit, plain, table
@@ -27,11 +36,24 @@ SHOWN_MAX = 3
 @click.option("--all", "everything", is_flag=True, help="Also alerts that are resolved.")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Of this lineage only.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=100, show_default=True, help="Newest so many.")
+@sort_option(
+    pattern=lambda alert: alert.pattern,
+    severity=lambda alert: alert.severity,
+    first=lambda alert: alert.first_at,
+    last=lambda alert: alert.last_at,
+)
 @database_options
 @click.pass_context
 @short_ids("tracking_id")
 def alerts(
-    context: click.Context, *, everything: bool, tracking_id: str | None, limit: int, database: str, as_json: bool
+    context: click.Context,
+    *,
+    everything: bool,
+    tracking_id: str | None,
+    limit: int,
+    sort: RowOrder | None,
+    database: str,
+    as_json: bool,
 ) -> None:
     """What the monitor found: workers look every five minutes (setting monitor.seconds).
 
@@ -43,9 +65,13 @@ def alerts(
     async def question(client: Client) -> list[Alert]:
         if tracking_id is not None:
             await lineage_of(client, tracking_id)
-        return await client.alerts(firing=not everything, tracking_id=tracking_id, limit=limit)
+        most = limit if sort is None else SORTED_ROWS_MAX
+        return await client.alerts(firing=not everything, tracking_id=tracking_id, limit=most)
 
-    _show(ask(database, question), as_json, "no alerts" if everything else "no alert fires")
+    found = ask(database, question)
+    _show(found if sort is None else sort.first(found, limit), as_json, "no alerts" if everything else "no alert fires")
+    if sort is not None and not as_json and (note := sorted_note(len(found))):
+        console().print(note)
 
 
 def _parents(context: click.Context, database: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import click
@@ -14,6 +15,7 @@ from ramet import Block, BlockReason, Client, ParentBlockCount, ReofferResult, S
 from ramet.cli.explain import print_unnamed
 from ramet.cli.options import (
     KEY_HELP,
+    RowOrder,
     ask,
     compared,
     database_options,
@@ -21,6 +23,7 @@ from ramet.cli.options import (
     operator_options,
     several,
     short_ids,
+    sort_option,
 )
 from ramet.cli.output import console, moment, number, prose, relative
 from ramet.commands.options import person, renamed
@@ -167,12 +170,20 @@ blocks.add_command(reoffer)
 @click.option("--kind", help="Only this kind.")
 @click.option("--key", help=f"Only this key, {KEY_HELP}")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
+@sort_option(
+    refused=lambda block: block.count,
+    reason=lambda block: block.reason,
+    kind=lambda block: block.kind,
+    key=lambda block: block.key,
+    last=lambda block: block.last_at,
+)
 @database_options
 @short_ids("tracking_id")
 def listed(
     *,
     tracking_id: str | None,
     limit: int,
+    sort: RowOrder | None,
     database: str,
     as_json: bool,
     reasons: tuple[str, ...],
@@ -189,7 +200,11 @@ def listed(
         return await refused(client, tracking_id, filters, reasons)
 
     found = ask(database, question)
+    # What was refused most often is what one looks for; every stored row is at hand here.
+    order = sort or RowOrder("refused", attrgetter("count"), descending=True)
     if as_json:
+        if sort is not None:
+            found = found._replace(blocks=sort.first(found.blocks, FETCHED_MAX))
         for line in (*found.blocks, *found.unnamed):
             emit(line)
         return
@@ -198,7 +213,7 @@ def listed(
         what = f": {plain(found.keys)}" if found.keys else " like that" if filters or reasons else ""
         screen.print(f"no refused spawns{what}", highlight=False)
         return
-    _print(screen, found, limit, tracking_id)
+    _print(screen, found, order, limit, tracking_id)
 
 
 async def refused(
@@ -253,14 +268,13 @@ async def _times(
     return times
 
 
-def _print(screen: Console, found: RefusedSpawns, limit: int, tracking_id: str | None) -> None:
+def _print(screen: Console, found: RefusedSpawns, order: RowOrder, limit: int, tracking_id: str | None) -> None:
     blocks = found.blocks
     if not blocks:
         screen.print(f"no stored row names such a refusal{f': {plain(found.keys)}' if found.keys else ''}")
         print_unnamed(screen, found.unnamed)
         return
-    # What was refused most often is what one looks for.
-    screen.print(block_table(screen, sorted(blocks, key=lambda block: -block.count)[:limit]))
+    screen.print(block_table(screen, order.first(blocks, limit)))
     if len(blocks) > limit:
         screen.print(
             Text(f"... and {counted(len(blocks) - limit, 'more row')}: --limit, --blocked-by, --kind or --key")

@@ -24,7 +24,20 @@ from ramet import (
     display_key,
 )
 from ramet.cli.errors import CliError
-from ramet.cli.options import Seconds, ask, compared, database_options, lineage_of, operator_options, several, short_ids
+from ramet.cli.options import (
+    SORTED_ROWS_MAX,
+    RowOrder,
+    Seconds,
+    ask,
+    compared,
+    database_options,
+    lineage_of,
+    operator_options,
+    several,
+    short_ids,
+    sort_option,
+    sorted_note,
+)
 from ramet.cli.output import console, moment, subject
 from ramet.commands.options import person
 from ramet.commands.terminal import counted, emit, plain, read_moment, table
@@ -391,9 +404,15 @@ def _print_excluded(found: ExcludeResult) -> None:
 @click.command("audit-log", short_help="What operators did, and why.")
 @click.argument("tracking_id", required=False)
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Newest so many.")
+@sort_option(
+    when=lambda entry: entry.at,
+    who=lambda entry: entry.by,
+    what=lambda entry: entry.act,
+    to_what=lambda entry: entry.subject,
+)
 @database_options
 @short_ids("tracking_id")
-def audit_log(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
+def audit_log(*, tracking_id: str | None, limit: int, sort: RowOrder | None, database: str, as_json: bool) -> None:
     """List what operators did to a lineage, or to anything: raised limits, offered blocks again, changed the deny list.
 
     What was done to a single task (cancel, revive, exclude) stands with the task: `ramet explain TASK_ID`.
@@ -402,9 +421,11 @@ def audit_log(*, tracking_id: str | None, limit: int, database: str, as_json: bo
     async def question(client: Client) -> list[AuditEntry]:
         if tracking_id is not None:
             await lineage_of(client, tracking_id)
-        return await client.acts(tracking_id, limit=limit)
+        return await client.acts(tracking_id, limit=limit if sort is None else SORTED_ROWS_MAX)
 
-    found = ask(database, question)
+    found, note = ask(database, question), ""
+    if sort is not None:
+        found, note = sort.first(found, limit), sorted_note(len(found))
     if as_json:
         for act in found:
             emit(act)
@@ -418,6 +439,8 @@ def audit_log(*, tracking_id: str | None, limit: int, database: str, as_json: bo
         detail = "" if act.detail is None else plain(json.dumps(act.detail, ensure_ascii=False))
         made.add_row(moment(act.at), plain(act.by), plain(act.act), plain(act.subject), plain(act.reason or ""), detail)
     screen.print(made)
+    if note:
+        screen.print(note)
 
 
 def _one_of(queue: str | None, tracking_id: str | None) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from math import isfinite
 from pathlib import Path
@@ -183,6 +183,56 @@ def several(
 
     known = _WordList([str(word) for word in words])
     return click.option(flag, name, multiple=True, type=known, callback=together, help=help, hidden=hidden)
+
+
+SORTED_ROWS_MAX = 1_000
+"""Rows that are read, the newest first, for an order that no index has."""
+Row = TypeVar("Row")
+
+
+class RowOrder(NamedTuple):
+    """The order of rows by a column."""
+
+    column: str
+    value: Callable[[Any], Any]
+    """Of a row; None where it has none."""
+    descending: bool
+
+    def first(self, rows: Iterable[Row], limit: int) -> list[Row]:
+        """Return the first rows in this order, those without a value last."""
+        known: list[Row] = []
+        unknown: list[Row] = []
+        for row in rows:
+            (unknown if self.value(row) is None else known).append(row)
+        return [*sorted(known, key=self.value, reverse=self.descending), *unknown][:limit]
+
+
+class _SortColumn(click.ParamType[RowOrder]):
+    """A column, with ``-`` before it for the greatest first."""
+
+    name = "COLUMN"
+
+    def __init__(self, columns: Mapping[str, Callable[[Any], Any]]) -> None:
+        self.columns = columns
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> RowOrder:
+        column = str(value).strip().lower()
+        name = column.removeprefix("-")
+        if name not in self.columns:
+            self.fail(f"{value!r} is not one of {', '.join(self.columns)}", param, ctx)
+        return RowOrder(name, self.columns[name], column != name)
+
+
+def sort_option(**columns: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Add ``--sort COLUMN``, as ``sort``: a :class:`RowOrder` or None. Each column is given with its value of a row."""
+    names = {name.replace("_", "-"): value for name, value in columns.items()}
+    told = f"By {', '.join(names)}; with - before it the greatest first. Of the newest {SORTED_ROWS_MAX:,} rows."
+    return click.option("--sort", type=_SortColumn(names), help=told)
+
+
+def sorted_note(rows: int) -> str:
+    """Say that more rows may exist than were sorted; empty where all were."""
+    return f"... sorted: the newest {SORTED_ROWS_MAX:,} rows only" if rows >= SORTED_ROWS_MAX else ""
 
 
 KEY_HELP = "in any spelling: as stored, or a text, URL, title or payload whose canonical form that is."

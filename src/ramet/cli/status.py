@@ -24,7 +24,15 @@ from ramet import (
     TaskState,
     UnservedKind,
 )
-from ramet.cli.options import ask, database_options, lineage_of, short_ids
+from ramet.cli.options import (
+    SORTED_ROWS_MAX,
+    RowOrder,
+    ask,
+    database_options,
+    lineage_of,
+    short_ids,
+    sort_option,
+)
 from ramet.cli.output import (
     at,
     console,
@@ -155,11 +163,11 @@ def _flat(item: KindStateCount) -> dict[str, Any]:
 
 
 async def full_snapshot(
-    client: Client, tracking_id: str | None, limit: int, outcome: str | None = None
+    client: Client, tracking_id: str | None, limit: int, outcome: str | None = None, sort: RowOrder | None = None
 ) -> StatusSnapshot:
     """Count every task, of a lineage or of the database."""
     now = client.clock.now()
-    lineages, more = await _read_lineages(client, tracking_id, limit, outcome)
+    lineages, more = await _read_lineages(client, tracking_id, limit, outcome, sort)
     counts = [
         KindStateCount(*row[:3], BoundedCount(row.tasks), row.mean_depth) for row in await client.counts(tracking_id)
     ]
@@ -172,11 +180,11 @@ async def full_snapshot(
 
 
 async def brief_snapshot(
-    client: Client, tracking_id: str | None, limit: int, outcome: str | None = None
+    client: Client, tracking_id: str | None, limit: int, outcome: str | None = None, sort: RowOrder | None = None
 ) -> StatusSnapshot:
     """The same from tallies and bounded counts, so that watching costs the same however many tasks there are."""
     now = client.clock.now()
-    lineages, more = await _read_lineages(client, tracking_id, limit, outcome)
+    lineages, more = await _read_lineages(client, tracking_id, limit, outcome, sort)
     around = await _around(client, tracking_id)
     if tracking_id is not None:
         counts = await client.lineage_counts(tracking_id)
@@ -222,12 +230,18 @@ def _claimable(counts: Sequence[KindStateCount]) -> BoundedCount:
 
 
 async def _read_lineages(
-    client: Client, tracking_id: str | None, limit: int, outcome: str | None
+    client: Client, tracking_id: str | None, limit: int, outcome: str | None, sort: RowOrder | None
 ) -> tuple[list[Lineage], bool]:
-    """The one asked for with its ends, or open ones and then the newest; and whether there are more."""
+    """The one asked for with its ends, or open ones and then the newest; and whether there are more.
+
+    With ``sort`` the first ones in that order of so many as may be sorted.
+    """
     if tracking_id is not None:
         # With the tasks of its ends, which run in lineages of their own.
         return [await lineage_of(client, tracking_id), *await client.ends(tracking_id)], False
+    if sort is not None:
+        known, more = await _read_lineages(client, None, SORTED_ROWS_MAX, outcome, None)
+        return sort.first(known, limit), more or len(known) > limit
     found: list[Lineage] = []
     for states in ([state.value for state in OPEN], [state.value for state in LineageState if state not in OPEN]):
         if len(found) <= limit:
@@ -276,10 +290,25 @@ WAITS = {
     type=click.Choice([kind.value for kind in OutcomeKind]),
     help="List only lineages that came to this, so far or at their end.",
 )
+@sort_option(
+    lineage=lambda lineage: lineage.tracking_id,
+    state=lambda lineage: lineage.state,
+    tasks=lambda lineage: lineage.tasks,
+    live=lambda lineage: lineage.live,
+    failed=lambda lineage: lineage.failed,
+    end=lambda lineage: lineage.deadline_at if lineage.state in OPEN else lineage.ended_at,
+)
 @database_options
 @short_ids("tracking_id")
 def status(
-    *, tracking_id: str | None, watch: bool, limit: int, outcome: str | None, database: str, as_json: bool
+    *,
+    tracking_id: str | None,
+    watch: bool,
+    limit: int,
+    outcome: str | None,
+    sort: RowOrder | None,
+    database: str,
+    as_json: bool,
 ) -> None:
     """Tasks by kind and state with what they wait for, and lineages with their limits; one lineage or all.
 
@@ -289,9 +318,9 @@ def status(
 
     async def question(client: Client) -> None:
         if watch:
-            await _watch(partial(brief_snapshot, client, tracking_id, limit, outcome), as_json)
+            await _watch(partial(brief_snapshot, client, tracking_id, limit, outcome, sort), as_json)
             return
-        seen = await full_snapshot(client, tracking_id, limit, outcome)
+        seen = await full_snapshot(client, tracking_id, limit, outcome, sort)
         if as_json:
             emit(seen.document())
         else:

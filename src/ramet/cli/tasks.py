@@ -13,7 +13,19 @@ from rich.text import Text
 from ramet import Client, Task, TaskState, display_key, path_key
 from ramet.cli.errors import CliError
 from ramet.cli.operations import moment_of
-from ramet.cli.options import KEY_HELP, ask, compared, database_options, lineage_of, several, short_ids
+from ramet.cli.options import (
+    KEY_HELP,
+    SORTED_ROWS_MAX,
+    RowOrder,
+    ask,
+    compared,
+    database_options,
+    lineage_of,
+    several,
+    short_ids,
+    sort_option,
+    sorted_note,
+)
 from ramet.cli.output import console, prose, relative, styled_state
 from ramet.commands.terminal import counted, emit, plain, table
 
@@ -28,6 +40,8 @@ class TaskListing(NamedTuple):
     next_after: int | None = None
     keys: str = ""
     """The canonical forms of the key that were looked up, when no task has any of them."""
+    note: str = ""
+    """Which tasks were sorted, where not all were."""
 
 
 @click.command(short_help="List tasks by state, kind, key or depth; stale claims.")
@@ -43,6 +57,15 @@ class TaskListing(NamedTuple):
               help="Go on behind the page whose last line named this number.")  # fmt: skip
 @click.option("--oldest/--newest", help="The oldest first, or the newest, as without it.")
 @click.option("--since", metavar="WHEN", help="Created at or after: 10:00, 2026-11-25T10:00, 90m, 2h, 3d.")
+@sort_option(
+    state=lambda task: task.state,
+    kind=lambda task: task.kind,
+    key=lambda task: task.key,
+    depth=lambda task: task.spawn_depth,
+    attempts=lambda task: task.attempts,
+    created=lambda task: task.created_at,
+    ended=lambda task: task.finished_at,
+)
 @database_options
 @short_ids("tracking_id")
 def tasks(
@@ -58,6 +81,7 @@ def tasks(
     after: int,
     oldest: bool,
     since: str | None,
+    sort: RowOrder | None,
     database: str,
     as_json: bool,
 ) -> None:
@@ -67,13 +91,16 @@ def tasks(
 
     if since and oldest:
         raise CliError("--since lists the newest first: leave --oldest out")
+    if sort and (after or oldest):
+        raise CliError(f"--sort goes by {sort.column}: leave --after, --oldest and --newest out")
+    most = limit if sort is None else SORTED_ROWS_MAX
 
     async def question(client: Client) -> TaskListing:
         start = moment_of(since, client.clock.now()) if since else None
         if tracking_id is not None:
             await lineage_of(client, tracking_id)
         if stale:
-            return TaskListing(await client.stale(tracking_id, limit=limit))
+            return TaskListing(await client.stale(tracking_id, limit=most))
         page = await client.tasks(
             tracking_id=tracking_id,
             states=states,
@@ -81,7 +108,7 @@ def tasks(
             key=key,
             min_depth=min_depth,
             tag=tag,
-            limit=limit,
+            limit=most,
             after=after,
             newest=not oldest,
         )
@@ -92,6 +119,9 @@ def tasks(
         return TaskListing(*page, compared(client, kind, key) if key is not None else "")
 
     found = ask(database, question)
+    if sort is not None:
+        note = sorted_note(len(found.tasks))
+        found = found._replace(tasks=sort.first(found.tasks, limit), next_after=None, note=note)
     if as_json:
         for task in found.tasks:
             emit(task)
@@ -111,6 +141,8 @@ def _show(found: TaskListing) -> None:
         screen.print(_table(found.tasks))
     if found.next_after is not None:
         screen.print(f"... and more: --after {found.next_after}")
+    if found.note:
+        screen.print(found.note)
 
 
 def _table(tasks: Sequence[Task]) -> Table:

@@ -37,7 +37,7 @@ class Extra(NamedTuple):
 
 
 def import_extra(module: str, package: str) -> Any:
-    """Import `module`; `package` is what installs it, as pip is told: `'ramet[wiki]'`, quoted for a shell.
+    """Import `module`; `package` is what installs it, as given to pip: `'ramet[wiki]'`, quoted for a shell.
 
     Typed `Any` because most of these packages ship no types.
 
@@ -64,7 +64,7 @@ def need_modules(modules: Sequence[str], package: str) -> None:
 
 
 def extras(requires: Sequence[str] | None = None) -> list[Extra]:
-    """The extras that a user may want, in the order of their names.
+    """Return the extras that a user may want, in the order of their names.
 
     Args:
         requires: requirements as a distribution states them; by default, those of the installed ramet (none for one

@@ -85,7 +85,7 @@ def database_words(place: str, *, default: str = "") -> list[str]:
 
 
 def short_path(path: str) -> str:
-    """A path relative to the current folder, where it lies below it."""
+    """Return a path relative to the current folder, where it lies below it."""
     try:
         return str(Path(path).relative_to(Path.cwd()))
     except ValueError:

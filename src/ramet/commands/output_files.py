@@ -20,7 +20,7 @@ class OutputError(UserError):
 
 @contextmanager
 def os_errors_as_user_errors(path: Path | str) -> Iterator[None]:
-    """Turns what the operating system refuses into one line.
+    """Turn refusals of the operating system into one line.
 
     Raises:
         OutputError: it did.
@@ -33,9 +33,9 @@ def os_errors_as_user_errors(path: Path | str) -> Iterator[None]:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` if the block ends well, and else leaves no trace.
+    """Write a file that takes the place of `path` if the block ends well, and else leaves no trace.
 
-    A link stays one: what it leads to is replaced. What is no file, such as a pipe, is written to.
+    A link stays one: its target is replaced. Something other than a file, such as a pipe, is written to.
 
     Raises:
         OutputError: it cannot be written.
@@ -72,5 +72,7 @@ def _close(file: BinaryIO) -> None:
 
 
 def harmless_cell(value: Any) -> Any:
-    """A value for a table. Text that a spreadsheet would take for a formula begins with an apostrophe instead."""
+    """Return a value for a table. Text that a spreadsheet would take for a formula begins with an apostrophe
+    instead.
+    """
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

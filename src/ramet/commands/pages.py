@@ -1,9 +1,9 @@
 """Pages that a package adds to the dashboard, below ``/products/NAME``.
 
 The entry point group ``ramet.pages`` names, by the product's name, a function that returns :class:`ProductPages`. Its
-pages have the guard, the scopes, the frame and the content policy of all pages: they are served to whoever may read,
-forms are taken from whoever may act, and templates escape every text. The dashboard imports the function's module when
-it starts, so that one should import nothing heavy; views may, when they are called.
+pages have the guard, the scopes, the frame and the content policy of all pages: they are served to users who may read,
+forms are taken from users who may act, and templates escape every text. The dashboard imports the function's module
+when it starts, so that one should import nothing heavy; views may, when they are called.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class PageVisit(Protocol):
         ...
 
     def text(self, name: str, most: int = ...) -> str | None:
-        """A parameter as text of at most ``most`` characters; None when it is absent or empty."""
+        """Return a parameter as text of at most ``most`` characters; None when it is absent or empty."""
         ...
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """A parameter as a whole number within bounds."""
+        """Return a parameter as a whole number within bounds."""
         ...
 
     def word(self, name: str, allowed: Collection[str]) -> str | None:
-        """A parameter as one of some words; None when it is absent."""
+        """Return a parameter as one of some words; None when it is absent."""
         ...
 
 
@@ -59,12 +59,15 @@ class ProductPage(NamedTuple):
     """A page of a product."""
 
     path: str
-    """Below ``/products/NAME``: empty for its first page, or ``/opening``. Ids are parameters, not parts of it."""
+    """Address below ``/products/NAME``: empty for its first page, or ``/opening``. Ids are parameters, not parts of
+    it.
+    """
     name: str
     """Templates make its address with ``url("NAME:name", id=...)``, where NAME is the product's."""
     template: str
-    """In the product's folder of templates. It begins with ``{% extends layout %}``, and fills ``title``, ``heading``
-    and ``live`` as the dashboard's own do."""
+    """File in the product's folder of templates. It begins with ``{% extends layout %}``, and fills ``title``,
+    ``heading`` and ``live`` as the dashboard's own do.
+    """
     view: Callable[[PageVisit], Awaitable[dict[str, Any]]]
     """Reads what the template shows."""
 
@@ -73,7 +76,7 @@ class ProductForm(NamedTuple):
     """An action of a product's page. Requires the admin scope and a form of the dashboard."""
 
     path: str
-    """Below ``/products/NAME``, for POST."""
+    """Address below ``/products/NAME``, for POST."""
     name: str
     act: Callable[[PageVisit, Mapping[str, str]], Awaitable[str]]
     """Does it, given the fields of the form, and returns a line for the visitor. It records who did it. The visitor is
@@ -84,7 +87,7 @@ class ProductPages(NamedTuple):
     """All pages of a product."""
 
     label: str
-    """In the list of pages."""
+    """Name in the list of pages."""
     package: str
     """The package that has a folder ``templates``."""
     tables: str

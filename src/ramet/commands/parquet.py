@@ -8,11 +8,11 @@ from typing import Any, BinaryIO, Self
 from ramet.commands.extras import import_extra
 
 PARQUET_EXTRA = "'ramet[parquet]'"
-"""The extra that installs what reads and writes Parquet, as a shell is told."""
+"""Extra that installs the library for Parquet, as typed in a shell."""
 GROUP_CHARACTERS = 8_000_000
 """Characters of text and bytes of vectors after which a group is written, whole or not."""
 NUMBER_BYTES = 4
-"""Of one number of a vector."""
+"""Bytes of one number of a vector."""
 
 
 class RowGroups:
@@ -70,7 +70,7 @@ class RowGroups:
         try:
             self._writer.close()
         except OSError:
-            # What was on its way to a full disk; the reason was told when it was written.
+            # What was on its way to a full disk; the reason was given when it was written.
             self._writer.is_open = False
 
     def __enter__(self) -> Self:

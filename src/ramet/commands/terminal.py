@@ -23,6 +23,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
     from rich.table import Table
+    from rich.theme import Theme
 
     from ramet import TaskHistory
 
@@ -51,6 +52,31 @@ def plain(text: object) -> str:
     )
 
 
+COLORS: Mapping[str, int] = {
+    "red": 161, "green": 28, "yellow": 130, "blue": 27, "magenta": 133, "cyan": 30, "dim": 243,
+}  # fmt: skip
+"""What the words for colours mean in all output, as numbers of the palette of 256 colours.
+
+Each is legible on black and on white, with a contrast of 4 to 1 or more; 4.58 is the most that one colour can have on
+both. The terminal's own yellow and dim are not, on a light one.
+"""
+_PROGRESS = {
+    "progress.elapsed": "dim", "progress.download": "green", "progress.spinner": "green", "bar.complete": "blue",
+    "bar.finished": "green", "bar.pulse": "blue", "bar.back": "dim",
+}  # fmt: skip
+
+
+def theme() -> Theme:
+    """Return the styles of all output, by the words that commands use: ``yellow``, ``bold yellow``, ``dim``."""
+    from rich.style import Style
+    from rich.theme import Theme
+
+    plain_styles = {word: Style(color=f"color({number})") for word, number in COLORS.items()}
+    bold_styles = {f"bold {word}": Style(color=f"color({number})", bold=True) for word, number in COLORS.items()}
+    progress = {name: plain_styles[word] for name, word in _PROGRESS.items()}
+    return Theme({**plain_styles, **bold_styles, **progress})
+
+
 def console(*, err: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
     """Return a console that takes every string literally.
 
@@ -60,7 +86,7 @@ def console(*, err: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
     """
     from rich.console import Console  # late: a command that fails or writes JSON needs none of it
 
-    made = Console(stderr=err, markup=False, emoji=False, highlight=False)
+    made = Console(stderr=err, markup=False, emoji=False, highlight=False, theme=theme())
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = pipe_width
     return made
@@ -108,7 +134,7 @@ _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})")
 
 
 def read_moment(text: str, now: float) -> float:
-    """Unix seconds of what somebody wrote: a span back from now, a time of this day, a date with or without a time.
+    """Return the Unix seconds of a typed text: a span back from now, a time of this day, a date with or without a time.
 
     Raises:
         ValueError: it is none of these; says what to give.
@@ -122,12 +148,14 @@ def read_moment(text: str, now: float) -> float:
             return (at if at <= here else at - timedelta(days=1)).timestamp()
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise ValueError(f"{text!r} is no moment: give 10:00, 2026-11-25T10:00, or a span back from now, as 90m, 2h or "
-                         "3d") from None  # fmt: skip
+        words = (
+            f"{text!r} is not a valid moment: give 10:00, 2026-11-25T10:00, or a span back from now, as 90m, 2h or 3d"
+        )
+        raise ValueError(words) from None
 
 
 def short_usd(nano_dollars: int) -> str:
-    """An amount of money for a glance: cents, or as many digits as a small one needs."""
+    """Return an amount of money for a glance: cents, or as many digits as a small one needs."""
     from ramet import NANO_DOLLARS  # Not at the start of every command.
 
     if abs(nano_dollars) >= NANO_DOLLARS // 10 or not nano_dollars:
@@ -137,10 +165,10 @@ def short_usd(nano_dollars: int) -> str:
 
 def stopping_words(in_hand: int, one: str) -> str:
     """Answer to the first signal; `one` names a unit of work."""
-    return f"stopping after the {counted(in_hand, one)} in hand; Ctrl-C again stops now"
+    return f"stopping after the {counted(in_hand, one)} in progress; Ctrl-C again stops now"
 
 
-STOPPING_NOW = "stopping now; what was in hand is done again next time"
+STOPPING_NOW = "stopping now; unfinished work is done again next time"
 """Answer to the second signal, where no work is lost."""
 
 
@@ -206,7 +234,7 @@ class ProgressEvents:
         emit({"event": "begin", "resumed": resumed, **status.as_json()})
 
     def look(self, status: Progress) -> None:
-        """A moment later."""
+        """Look a moment later."""
         if self._lines.is_due(dict(status.states)):
             emit({"event": "progress", **status.as_json()})
 

@@ -1,6 +1,6 @@
-"""Working on tasks in this process while somebody is told how far it is.
+"""Work on tasks in this process, while its progress is shown.
 
-The first signal lets a worker end what is in hand, the second stops it at once; neither loses anything.
+The first signal lets a worker end its tasks, the second stops it at once; neither loses anything.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ramet.commands.terminal import stopping_words
 Seen = TypeVar("Seen")
 
 LOOK_SHARE = 30.0
-"""The pause after a look is at least so many times as long as the look took."""
+"""Least ratio of the pause after a look to the duration of the look."""
 
 
 class StopListener(Protocol):

@@ -1,8 +1,8 @@
-"""Which addresses may be connected to, and a way to connect to just those that were looked at.
+"""Guard of addresses: those that may be connected to, and a way to connect to just those that were checked.
 
-A site's name, or a redirect of it, could lead into the network of whoever asks: to a router, a database, the machine's
-metadata. So names are resolved here, every address is judged, and the connection goes to the judged
-address itself: asking for the name a second time could give another answer.
+A site's name, or a redirect of it, could lead into the caller's own network: to a router, a database, the machine's
+metadata. So names are resolved here, every address is judged, and the connection goes to the judged address itself:
+asking for the name a second time could give another answer.
 """
 
 from __future__ import annotations
@@ -35,19 +35,20 @@ _THIS_NETWORK = ipaddress.IPv4Network("0.0.0.0/8")
 _PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
 """Set aside for protocols; one cloud serves its metadata there."""
 _PLATFORM = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "fd00:ec2::254", "fd20:ce::254")))
-"""Where clouds serve a machine's metadata and secrets, beside the link-local addresses."""
+"""Addresses at which clouds serve a machine's metadata and secrets, beside the link-local ones."""
 _BAD_PORTS = frozenset(int(port) for port in (
     "0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 "
     "135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 "
     "995 1719 1720 1723 2049 3306 3659 4045 4190 5060 5061 5432 6000 6379 6566 6665 6666 6667 6668 6669 6679 6697 "
     "10080 11211 27017"
 ).split())  # fmt: skip
-"""Of other services, which could be made to do something by what HTTP sends: those of the Fetch standard, and
-databases. Not for hosts that whoever runs this named outright."""
+"""Ports of other services, which HTTP could make do something: those of the Fetch standard, and databases. Not for
+hosts that the operator named explicitly.
+"""
 _UNKNOWN_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
 _CREDENTIALS = re.compile(r"[^/]*@")
-"""What may be a user name and password, and is never shown."""
+"""Pattern of a possible user name and password, which is never shown."""
 
 
 class WebError(Refused, UserError):
@@ -86,7 +87,7 @@ def is_private(address: Address) -> bool:
 
 
 def _carried(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one leads to, if it does."""
+    """Return the IPv4 address that an IPv6 one leads to, if it does."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in _NAT64:
@@ -103,10 +104,10 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 
 async def addresses_of(host: str, port: int, *, resolver: Resolve = resolve) -> list[Address]:
-    """All addresses of a host, at least one.
+    """Return all addresses of a host, at least one.
 
     Raises:
-        NameUnknown: nobody has this name.
+        NameUnknown: the name does not exist.
         Trouble: it could not be asked just now.
     """
     try:
@@ -116,7 +117,7 @@ async def addresses_of(host: str, port: int, *, resolver: Resolve = resolve) -> 
             raise NameUnknown(f"there is no host named {host}: check the address") from None
         raise Trouble(f"the name {host} could not be looked up: {error.strerror}") from None
     except UnicodeError:
-        raise NameUnknown(f"{host!a} is no host name: check the address") from None
+        raise NameUnknown(f"{host!a} is not a valid host name: check the address") from None
     if not found:
         raise NameUnknown(f"there is no host named {host}: check the address")
     # A scope (`fe80::1%eth0`) says which network card; it changes nothing of what the address is.
@@ -140,10 +141,10 @@ async def is_private_host(url: str, *, resolver: Resolve = resolve) -> bool:
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """The host and the port, given or the scheme's own, of an http or https URL.
+    """Return the host and the port, given or the scheme's own, of an http or https URL.
 
     Raises:
-        WebError: it is no such URL, or has a user name or password in it.
+        WebError: it is not such a URL, or has a user name or password in it.
     """
     try:
         parts = urlsplit(url)
@@ -152,14 +153,14 @@ def host_and_port(url: str) -> tuple[str, int]:
         host, port, parts = None, None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host or port == 0:
         shown = _CREDENTIALS.sub("", url)[:200]
-        raise WebError(f"{shown!a} is no address: give one that begins with https:// and names a host")
+        raise WebError(f"{shown!a} is not a valid address: give one that begins with https:// and names a host")
     if parts.username is not None or parts.password is not None:
         raise WebError(f"the address of {host} has a user name or password in it: leave them out")
     return host, port or (443 if parts.scheme == "https" else 80)
 
 
 def joined(url: str, reference: str) -> str:
-    """Where `reference` leads from `url`; empty if it is so broken that it leads nowhere."""
+    """Return the address that `reference` leads to from `url`; empty if it is so broken that it leads nowhere."""
     try:
         return urljoin(url, reference)
     except ValueError:
@@ -175,12 +176,12 @@ class GuardedBackend:
     def __init__(
         self, *, extra: str, private: bool, resolver: Resolve = resolve, mapped: HostMap | None = None
     ) -> None:
-        """Connect to nothing yet.
+        """Prepare; no connection is opened yet.
 
         Args:
             extra: for `import_extra`.
             private: whether it connects to this machine and its network too.
-            mapped: names that lead to an address and port that whoever runs this said outright.
+            mapped: names that lead to an address and port that the operator gave.
         """
         self._private = private
         self._mapped = mapped or HostMap()
@@ -225,7 +226,7 @@ class GuardedBackend:
 
     async def connect_unix_socket(self, path: str, *_: Any, **__: Any) -> Any:
         """Never: no http URL names a socket."""
-        raise AddressRefused(f"{path!a} is no address of a site")
+        raise AddressRefused(f"{path!a} is not the address of a site")
 
     async def sleep(self, seconds: float) -> None:
         """Wait, as the client asks for between tries of its own."""

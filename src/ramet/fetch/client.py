@@ -1,8 +1,8 @@
-"""A guarded HTTP client: what is fetched is hostile until it was measured.
+"""A guarded HTTP client: an answer counts as hostile until it was measured.
 
 One request here is one answer or one error; trying again is the caller's. An answer's time, its size once decoded, its
 type, its redirects and the addresses behind its host's name are all bounded. Proxies and credentials that environment
-variables name are not used, since a proxy would connect to addresses that nobody looked at, and no cookies are kept.
+variables name are not used, since a proxy would connect to addresses that were not checked, and no cookies are kept.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
-"""From asking to the last byte, redirects included: two of these fit into the time of a call."""
+"""Most seconds from asking to the last byte, redirects included: two of these fit into the time of a call."""
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
-"""Of one answer, decoded; twice of what a MediaWiki stops at."""
+"""Most bytes of one answer, decoded; twice the size at which a MediaWiki stops."""
 PACKING_BYTES_MAX = 65_536
-"""What gzip may add to what it packs, beside a hundredth: its header, names, and blocks that say little."""
+"""Bytes that gzip may add to what it packs, beside a hundredth: its header, names, and blocks of little content."""
 REDIRECTS_MAX = 3
 CONNECTIONS_MAX = 3
 QUERY_BYTES_MAX = 2_000
@@ -48,7 +48,7 @@ _OWN_HEADERS = frozenset(
     "accept-encoding connection content-encoding content-length cookie expect host proxy-authorization "
     "proxy-connection te trailer transfer-encoding upgrade".split()
 )
-"""What the client itself sends or does not."""
+"""Headers that the client sends by itself or never sends."""
 
 
 class WebRefused(WebError):
@@ -78,7 +78,7 @@ class HttpRequest:
         headers: beside those that the client sends with every request.
         seconds: the most that it may take; None for the client's own.
         bytes_max: the most that the answer may have, decoded; None for the client's own.
-        cut: whether a longer answer is cut there, and is no error.
+        cut: whether a longer answer is cut there, and is not an error.
         media_types: how the content type of an answer of 2xx may begin, such as ``text/``; empty for any.
     """
 
@@ -94,7 +94,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What a server answered, whatever its status.
+    """Answer of a server, whatever its status.
 
     Attributes:
         url: the address that answered, after redirects.
@@ -129,17 +129,17 @@ class WebClient:
         resolver: Resolve = resolve,
         mapped: HostMap | None = None,
     ) -> None:
-        """Connect to nothing yet.
+        """Prepare; no connection is opened yet.
 
         Args:
             user_agent: sent with every request; one line of printable ASCII.
-            extra: what installs the package that speaks HTTP, as pip is told.
+            extra: the requirement of the package that speaks HTTP, as given to pip.
             private: whether addresses of this machine and its network are allowed.
             answer_seconds: the most that one request may take.
             answer_bytes_max: the most that one answer may have, decoded.
             connections_max: connections at once, over all hosts.
             resolver: asks for the addresses of a host.
-            mapped: names that lead to an address and port that were said outright, whatever these are.
+            mapped: names that lead to an address and port that were given, whatever these are.
         """
         if not user_agent.isascii() or not user_agent.isprintable():
             raise WebError("the user agent has a character that no header may have: use plain ASCII")
@@ -226,7 +226,7 @@ class WebClient:
 
     @asynccontextmanager
     async def _translated(self, url: str) -> AsyncIterator[None]:
-        """The client's errors in the words of this module."""
+        """Convert the client's errors to those of this module."""
         core = self._core
         try:
             yield
@@ -238,7 +238,7 @@ class WebClient:
             raise ServerTrouble(f"{host_of(url)} does not speak proper HTTP: {_reason(error)}") from None
 
     async def _read(self, question: HttpRequest, headers: Mapping[str, str], response: Any) -> bytes:
-        """The body, decoded, of at most so many bytes; what is beyond is never held in memory."""
+        """Return the body, decoded, of at most this number of bytes; bytes beyond are never held in memory."""
         host = host_of(question.url)
         bytes_max = self._answer_bytes_max if question.bytes_max is None else question.bytes_max
         encoding = headers.get("content-encoding", "")
@@ -278,13 +278,14 @@ class WebClient:
 
 
 def redirected(url: str, location: str, *, elsewhere: bool = False) -> str:
-    """Where an answer from `url` sends to: the same host and port, or from http to https of the same host.
+    """Return the address that an answer from `url` redirects to: the same host and port, or from http to https of the
+    same host.
 
     Args:
         elsewhere: whether other hosts and ports are taken too; never from https to http.
 
     Raises:
-        WebError: it sends to where nobody follows.
+        WebError: it redirects to an address that is not followed.
     """
     if not location:
         raise WebRefused(f"{host_of(url)} redirects to nowhere")
@@ -312,14 +313,14 @@ def _check_type(question: HttpRequest, status: int, headers: Mapping[str, str]) 
 def _check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name) or name.lower() in _OWN_HEADERS or not _HEADER_VALUE.fullmatch(value):
-            raise WebError(f"{name[:60]!a} is no header that can be sent with this value: {value[:60]!a}")
+            raise WebError(f"{name[:60]!a} is not a header that can be sent with this value: {value[:60]!a}")
 
 
 def plain_url(url: str) -> str:
-    """An http or https URL in ASCII, without its fragment; the host's name by IDNA.
+    """Return an http or https URL in ASCII, without its fragment; the host's name by IDNA.
 
     Raises:
-        WebError: it is no such URL, or has a user name or password in it.
+        WebError: it is not such a URL, or has a user name or password in it.
     """
     host_and_port(url)
     parts = urlsplit(url)
@@ -329,15 +330,15 @@ def plain_url(url: str) -> str:
         try:
             authority = idna.encode(name, uts46=True).decode() + colon + port
         except idna.IDNAError as error:
-            raise WebError(f"{name!a} is no host name: {error}") from None
+            raise WebError(f"{name!a} is not a valid host name: {error}") from None
     if not _AUTHORITY.fullmatch(authority):
-        raise WebError(f"{authority[:100]!a} is no host name")
+        raise WebError(f"{authority[:100]!a} is not a valid host name")
     safe = "%/:=&?~+!$,;'@()*[]|"
     return urlunsplit((parts.scheme, authority, quote(parts.path or "/", safe=safe), quote(parts.query, safe=safe), ""))
 
 
 def host_of(url: str) -> str:
-    """The host of a URL, with its port where one is given; for messages."""
+    """Return the host of a URL, with its port where one is given; for messages."""
     return urlsplit(url).netloc
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 RATIO_MAX = 300
 """Bytes that one received byte may become. Pages stay below 60; gzip can do 1,030, the others more."""
 RATIO_FLOOR_BYTES = 1024 * 1024
-"""Below so much unpacked the ratio says nothing."""
+"""Unpacked bytes below which the ratio says nothing."""
 
 
 class BrokenEncoding(Exception):
@@ -31,7 +31,7 @@ class Decoder(Protocol):
         ...
 
     def decode(self, part: bytes, room: int) -> bytes:
-        """Unpack a part to at most so many bytes; what is beyond is dropped, so that nothing may follow it.
+        """Unpack a part to at most this number of bytes; the rest is dropped, so that nothing may follow it.
 
         Raises:
             BrokenEncoding: it is not of this encoding.
@@ -94,7 +94,7 @@ class _Zstandard:
 
 @cache
 def _decoders() -> dict[str, Callable[[], Decoder]]:
-    """Decoders by the name of their encoding, those that are installed."""
+    """Return decoders by the name of their encoding, those that are installed."""
     found: dict[str, Callable[[], Decoder]] = {
         "gzip": lambda: _Zlib(16 + zlib.MAX_WBITS),
         "x-gzip": lambda: _Zlib(16 + zlib.MAX_WBITS),

@@ -76,7 +76,9 @@ class HostTurnLater(ComeBackLater):
 
 
 class BusyAnswer(FetchError):
-    """What :class:`ramet.fetch.fetcher.Fetcher` raises for a busy server, before it is known who waits: `HostBusy`."""
+    """Error that :class:`ramet.fetch.fetcher.Fetcher` raises for a busy server, before it is known which code waits:
+    `HostBusy`.
+    """
 
     def __init__(self, message: str, seconds: float | None = None, *, status: int | None = None, url: str = "") -> None:
         super().__init__(message, status=status, url=url)
@@ -103,7 +105,7 @@ def failure_of(url: str, status: int, headers: Mapping[str, str], now: float) ->
     if status >= 500 or status in RETRIED_STATUSES:
         return Trouble(f"{said}: the server is in trouble", status=status, url=url)
     if status in (401, 403):
-        return Refused(f"{said}: the server lets nobody in who asks like this", status=status, url=url)
+        return Refused(f"{said}: the server refuses such requests", status=status, url=url)
     return Refused(said, status=status, url=url)
 
 

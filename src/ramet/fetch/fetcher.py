@@ -27,7 +27,7 @@ Asking = Callable[[str], AbstractAsyncContextManager[None]]
 
 
 class Client(Protocol):
-    """What a fetcher asks servers with: :class:`ramet.fetch.client.WebClient`, or what stands in for it."""
+    """Client with which a fetcher asks servers: :class:`ramet.fetch.client.WebClient`, or a replacement."""
 
     extra: str
     """Requirement that installs the packages, as pip takes it."""
@@ -101,7 +101,9 @@ class Fetcher:
         except TimeoutError:
             raise Trouble(f"{_shown(request.url)} gave no whole answer in {limit:g} s", url=request.url) from None
         if answer.status == NOT_MODIFIED and not validators:
-            raise Trouble(f"{shown(answer.url)} says that nothing has changed, which nobody asked", status=304)
+            raise Trouble(
+                f"{shown(answer.url)} says that nothing has changed, although it was not asked for that", status=304
+            )
         return Response(answer.url, answer.status, answer.headers, answer.body)
 
     async def rules(
@@ -184,7 +186,7 @@ class Fetcher:
                 error.url = error.url or url
                 raise
             except WebError:
-                return None  # A redirect to where nobody follows is as good as no file (RFC 9309, 2.3.1.2).
+                return None  # A redirect that is not followed is as good as no file (RFC 9309, 2.3.1.2).
             failure = failure_of(url, answer.status, answer.headers, time.time())
             if failure is None:
                 return answer.body.decode("utf-8-sig", errors="replace")
@@ -220,7 +222,7 @@ def _origin(url: str) -> str:
 
 
 def _shown(url: str) -> str:
-    """An address in a message that nobody has looked at yet."""
+    """Return an address in a message before it was checked."""
     try:
         return shown(web.plain_url(url))
     except WebError:
@@ -231,7 +233,7 @@ class LoopFetchers:
     """The fetchers of this process, one for each event loop."""
 
     def __init__(self, opener: Callable[[], Fetcher]) -> None:
-        """``opener`` makes the fetcher of an event loop when it is first needed."""
+        """Prepare; ``opener`` makes the fetcher of an event loop when it is first needed."""
         self._opener = opener
         self._open: WeakKeyDictionary[asyncio.AbstractEventLoop, Fetcher] = WeakKeyDictionary()
 

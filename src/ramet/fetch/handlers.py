@@ -29,9 +29,9 @@ from ramet.fetch.testing import Recording, active_cassette
 
 PREFIX = "host:"
 CONNECTIONS_MAX = 100
-"""At once in one process, over all hosts: servers that hang must not keep the others waiting."""
+"""Connections at once in one process, over all hosts: servers that hang must not keep the others waiting."""
 BYTES_MAX = 5 * 1024 * 1024
-"""Of one answer, decoded."""
+"""Most bytes of one answer, decoded."""
 CONCURRENCY = 2
 """Requests at once to one host, over all workers."""
 CANCELLED_LOOK_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""What every request to a host passes: at most so many at once and a smallest gap, over all workers on a database.
+"""Gate of every request to a host: a bounded number at once and a smallest gap, over all workers on a database.
 
 A wiki counts what comes from one operator, not from one process. The slots of a host are rows; each is held under a
 lease, so one whose holder was killed comes back by itself. Statements are in the part of SQL that SQLite and PostgreSQL
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 SLOTS = 3
 """Requests to one host at once: what wikis ask of clients."""
 LEASE_SECONDS = 20.0
-"""How long a slot is held for a holder that says nothing. Of three killed ones everybody else waits so long."""
+"""Seconds for which a slot is held for a holder that sends nothing. The others wait that long for those of killed
+holders.
+"""
 RENEW_SECONDS = LEASE_SECONDS / 3
 LOOK_SECONDS = (0.02, 0.5)
 """Between two looks for a free slot: at first, and at most. What is really waited is half of it or more."""
@@ -49,7 +51,7 @@ DEFINITIONS = (
     )""",
     slot_table("wiki_host_slots"),
 )
-"""Of the gate's tables. Times are Unix seconds."""
+"""Definitions of the gate's tables. Times are Unix seconds."""
 
 
 class SlotStatements(NamedTuple):
@@ -95,7 +97,8 @@ _transaction: ContextVar[Transaction] = ContextVar("wiki_gate_transaction")
 
 @contextmanager
 def through(transaction: Transaction) -> Iterator[None]:
-    """Requests made inside, by this asyncio task or those it starts, pass a `SharedGate` with this transaction.
+    """Pass the requests made inside, by this asyncio task or those it starts, through a `SharedGate` with this
+    transaction.
 
     A source is shared by many tasks of the engine, and each writes under a claim of its own.
     """
@@ -159,7 +162,7 @@ class SharedGate:
         self._clock = client.clock
         self._gap = 0.0 if requests_per_second is None else 1 / requests_per_second
         self._slots = slots
-        # Of this process only so many look for a slot; hundreds of others would look in vain all the time.
+        # Of this process only a bounded number look for a slot; hundreds of others would look in vain all the time.
         self._in_line = asyncio.Semaphore(slots)
         self._rng = rng or random.Random()
         self._known = False

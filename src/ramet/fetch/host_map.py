@@ -48,7 +48,7 @@ class HostMap:
         return cls(tuple(_rule(part.strip(), name) for part in text.split(",") if part.strip()))
 
     def target(self, host: str, port: int) -> tuple[str, int] | None:
-        """Where a host leads to; None: where the network says."""
+        """Return the address that a host leads to; None: where the network says."""
         if not self.rules or is_number(host):
             return None
         name = host.lower().rstrip(".")

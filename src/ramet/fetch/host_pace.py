@@ -1,4 +1,4 @@
-"""How often, and by how many at once, a host is asked over all workers; what tasks do when that was too much for it."""
+"""Pace of requests to a host over all workers, and what tasks do when that was too much for it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ REQUESTS_PER_SECOND = 2.0
 """That a host is asked in the long run; what Lever asks for outright. `ramet limit resource` changes it for a host."""
 BURST = 4.0
 CALL_SECONDS_MIN = 0.5
-"""With less than this left, a server is not asked."""
+"""Least seconds that must be left for a server to be asked."""
 LEASE_MARGIN_SECONDS = 5.0
-"""By which the lease of a place is longer than an answer may take."""
+"""Seconds by which the lease of a place is longer than an answer may take."""
 _SLOTS = slot_statements("fetch_host_slots")
 _DROP_FREE = "DELETE FROM fetch_host_slots WHERE holder = '' AND host <> ?"
 
@@ -102,7 +102,7 @@ class HostPace:
         """Take a turn at an address' host.
 
         Returns:
-            0.0: ask now. Else nothing was taken, and there may be a turn in so many seconds.
+            0.0: ask now. Else nothing was taken, and this is the number of seconds until there may be one.
 
         Raises:
             Refused: it is not an address.
@@ -136,7 +136,7 @@ class HostPace:
         """
         request = Request(request) if isinstance(request, str) else request
         if ctx.call_seconds < CALL_SECONDS_MIN:
-            # Coming back later would end it never: a task's own time stands still while it waits for a turn.
+            # Coming back later would end it never: a task's own time does not run while it waits for a turn.
             raise Trouble(f"less than {CALL_SECONDS_MIN:g} s is left of the task's time: {request.url} is not asked")
         visit = _Visit(self, ctx, settings)
         fetcher = self._fetchers.here()
@@ -232,11 +232,11 @@ class _Visit:
 
 
 _Lines = WeakValueDictionary[str, asyncio.Semaphore]
-"""By host; each is there for as long as a fetch holds it or waits for it."""
+"""Locks by host; each exists for as long as a fetch holds it or waits for it."""
 
 
 class HostSlots:
-    """At most so many requests to a host at once, over all workers of a database.
+    """At most a fixed number of requests to a host at once, over all workers of a database.
 
     A place is a row under a lease that is longer than an answer may take, so that a killed worker's comes back.
     """
@@ -246,7 +246,7 @@ class HostSlots:
         if concurrency < 1:
             raise ValueError(f"concurrency of a host is {concurrency}: give at least 1, or None for no limit")
         self._concurrency = concurrency
-        # Of this process only so many look for a place; hundreds of others would look in vain all the time.
+        # Of this process only a bounded number look for a place; hundreds of others would look in vain all the time.
         self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Lines] = WeakKeyDictionary()
 
     async def enter(self, ctx: HasRates, host: str, settings: FetchSettings) -> Callable[[], Awaitable[None]]:

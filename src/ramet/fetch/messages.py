@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 HEAD_BYTES = 2_048
-"""How far into a document its own word is looked for. Browsers look at the first 1,024; some pages have it later."""
+"""Bytes of a document that are searched for its own declaration. Browsers look at the first 1,024; some pages have it
+later.
+"""
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _PARAMETER = re.compile(r"""charset\s{0,8}=\s{0,8}["']?([\w.:-]{1,40})""", re.IGNORECASE)
@@ -37,11 +39,11 @@ _KNOWN = frozenset(
     "iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-10 iso8859-13 iso8859-14 "
     "iso8859-15 iso8859-16 koi8-r koi8-u mac-roman mac-cyrillic gb18030 big5 big5hkscs euc_jp iso2022_jp".split()
 )
-"""What the web uses. Python knows more, some of which are no encodings of pages and slow (``punycode``)."""
+"""Encodings that the web uses. Python knows more, some of which are not encodings of pages and slow (``punycode``)."""
 
 
 def text_of_bytes(body: bytes, content_type: str = "") -> str:
-    """A document as text. What its encoding has no character for becomes U+FFFD; never raises.
+    """Return a document as text. What its encoding has no character for becomes U+FFFD; never raises.
 
     Args:
         content_type: the header, with its parameters; empty if there is none.
@@ -53,7 +55,7 @@ def text_of_bytes(body: bytes, content_type: str = "") -> str:
 
 
 def charset_of(body: bytes, content_type: str = "") -> str:
-    """The name of the codec that a document without a byte order mark is to be read with."""
+    """Return the name of the codec that a document without a byte order mark is to be read with."""
     stated = _PARAMETER.search(content_type[:400])
     if stated is not None and (name := known(stated[1])):
         return name
@@ -61,14 +63,15 @@ def charset_of(body: bytes, content_type: str = "") -> str:
     for pattern in (_XML, _META):
         found = pattern.search(head)
         if found is not None and (name := known(found[1].decode("ascii", errors="replace"))):
-            # Whoever wrote this word in ASCII did not write UTF-16.
+            # A document with this word in ASCII is not UTF-16.
             return "utf-8" if name.startswith("utf-16") else name
     return _detected(body)
 
 
 def _detected(body: bytes) -> str:
-    """What bytes look like that state nothing: UTF-8, UTF-16 of Western text, or the Windows encoding that browsers
-    take."""
+    """Guess the encoding of bytes that state none: UTF-8, UTF-16 of Western text, or the Windows encoding that browsers
+    take.
+    """
     head = body[:HEAD_BYTES]
     for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         if len(head) >= 4 and head[first::2].count(0) > len(head) // 4 and not head[1 - first :: 2].count(0):
@@ -81,7 +84,7 @@ def _detected(body: bytes) -> str:
 
 
 def known(label: str) -> str | None:
-    """The codec that a label means on the web; None for none that the web has."""
+    """Return the codec that a label means on the web; None for none that the web has."""
     try:
         name = codecs.lookup(label.strip()).name
     except (LookupError, ValueError):
@@ -112,7 +115,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a server answered.
+    """Answer of a server.
 
     Attributes:
         url: the address that answered, after redirects.
@@ -143,7 +146,7 @@ class Response:
 
     @property
     def validators(self) -> dict[str, str]:
-        """What to send with the next request for the same, as :meth:`Fetcher.fetch` takes it.
+        """Validators for the next request for the same, as :meth:`Fetcher.fetch` takes them.
 
         ``etag`` and ``last_modified``, as far as the server named them.
         """

@@ -16,7 +16,7 @@ from ramet.fetch.errors import Refused, shown
 from ramet.fetch.messages import Response
 
 LINKS_MAX = 5_000
-"""Of one page; what follows is not read. As many as a task may spawn by default."""
+"""Most links of one page; those beyond are not read. As many as a task may spawn by default."""
 _HTML = ("text/html", "application/xhtml+xml")
 _LINK_HEADER = re.compile(r'<([^<>]{1,2000})>((?:\s*;\s*[\w*-]{1,40}\s*=\s*(?:"[^"]{0,400}"|[^\s;,"]{1,400})){0,20})')
 _REL_CANONICAL = re.compile(r';\s*rel\s*=\s*(?:"[^"]*\bcanonical\b[^"]*"|canonical)(?=[\s;]|$)', re.IGNORECASE)
@@ -47,8 +47,8 @@ class Link(NamedTuple):
 
 
 class Page:
-    """What a server answered, as a handler reads it. Nothing here asks the server again, and no method but
-    :meth:`json` raises.
+    """Answer of a server, as a handler reads it. Nothing here asks the server again, and no method but :meth:`json`
+    raises.
 
     Attributes:
         requested: the address that was asked for.
@@ -191,7 +191,7 @@ class _Tags(HTMLParser):
 
 
 def _tags(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The tags of a document that say where it leads, without those in comments and scripts.
+    """Yield the tags of a document that say where it leads, without those in comments and scripts.
 
     No tree is built: the time that a parser needs for one grows with the square of how deep a page nests.
     """

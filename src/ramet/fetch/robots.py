@@ -1,4 +1,4 @@
-"""What hosts' robots.txt allow (RFC 9309): known for a day, in each process and, with a store, by all workers.
+"""Rules of hosts' robots.txt (RFC 9309): known for a day, in each process and, with a store, by all workers.
 
 A file that is not there (4xx) allows everything. One that cannot be had (5xx, no connection) allows nothing, unless an
 older copy is known: that holds then, for at most 30 days.
@@ -17,14 +17,14 @@ from ramet.commands.extras import import_extra
 from ramet.fetch.errors import FETCH_EXTRA, Trouble
 
 HOSTS_MAX = 1_000
-"""Whose rules are kept in memory; those asked for longest ago go first."""
+"""Most hosts whose rules are kept in memory; those asked for longest ago go first."""
 OLD_SECONDS_MAX = 30 * 86_400.0
 """Largest age of a copy that holds while the file itself cannot be had."""
 AGAIN_SECONDS = 300.0
-"""After which a file that could not be had is asked for again, where an old copy holds."""
+"""Seconds after which a file that could not be had is asked for again, where an old copy holds."""
 _AGENT = re.compile(r"[ \t]{0,100}user[- ]?agent[ \t]{0,100}:?", re.IGNORECASE)
 _COMPATIBLE = re.compile(r"\AMozilla/[^(]{0,20}\(compatible; ?([^\s;)]{1,100})", re.IGNORECASE)
-_NOBODY = "User-agent: nobody"
+_NO_ROBOT = "User-agent: another-robot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ ALL_ALLOWED = Rules(None)
 
 
 def token_of(user_agent: str) -> str:
-    """The word by which a robots.txt names a robot: the first of its user agent, without a version.
+    """Return the word by which a robots.txt names a robot: the first of its user agent, without a version.
 
     Of one that begins as browsers do, it is the word after ``compatible;``.
     """
@@ -68,7 +68,7 @@ def rules_of(text: str, token: str, extra: str = FETCH_EXTRA) -> Rules:
             lines.append(line)
             continue
         name = line[named.end() :].partition("#")[0].strip().partition("/")[0].lower()
-        lines.append(f"User-agent: {name}" if name in {token, "*"} else _NOBODY)
+        lines.append(f"User-agent: {name}" if name in {token, "*"} else _NO_ROBOT)
     parsed = import_extra("protego", extra).Protego.parse("\n".join(lines))
     return Rules(parsed, token, parsed.crawl_delay(token))
 
@@ -110,7 +110,7 @@ class Robots:
         self._known: OrderedDict[tuple[str, str], _CachedRules] = OrderedDict()
 
     def known(self, origin: str, token: str) -> Rules | None:
-        """The rules of a host, if they need not be asked for."""
+        """Return the rules of a host, if they need not be asked for."""
         known = self._known.get((origin, token))
         return known.rules if known is not None and self._clock() < known.until else None
 
@@ -122,13 +122,13 @@ class Robots:
         fetch: Callable[[str], Awaitable[str | None]],
         store: RobotsStore | None = None,
     ) -> Rules:
-        """The rules of a host, asked for once however many want them.
+        """Return the rules of a host, asked for once however many want them.
 
         Args:
             origin: scheme and host, without a slash at the end.
             seconds: for which they are kept.
             fetch: gives the text of an address, None where there is none. What it raises goes on, and nothing is kept;
-                only a `Trouble` is no error where an older copy is in the store.
+                only a `Trouble` is not an error where an older copy is in the store.
             store: asked before the server is.
         """
         known = self._known.setdefault((origin, token), _CachedRules())

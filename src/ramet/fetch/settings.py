@@ -1,4 +1,6 @@
-"""How servers are asked. A program may offer these as settings of its own; importing them loads no client."""
+"""Defaults of how servers are asked. A program may offer these as settings of its own; importing them loads no
+client.
+"""
 
 from __future__ import annotations
 

@@ -48,16 +48,18 @@ DEFINITIONS = (
     )""",
     "CREATE INDEX IF NOT EXISTS fetch_answers_by_use ON fetch_answers (used_at, size)",
 )
-"""Of :class:`ramet.App`'s ``tables``. BYTEA is what PostgreSQL calls bytes: SQLite keeps them under any name."""
+"""Definitions for the ``tables`` of a :class:`ramet.App`. BYTEA is what PostgreSQL calls bytes: SQLite keeps them under
+any name.
+"""
 
 ALIAS_SECONDS = 30 * 86_400.0
 """Lifetime of another address of a page: longer than a lineage lasts."""
 ROBOTS_SECONDS_MAX = 30 * 86_400.0
 """Lifetime of a robots.txt. RFC 9309 lets an old one hold while the file cannot be had."""
 ANSWER_PACKED_BYTES_MAX = 1024 * 1024
-"""Of one kept answer; larger ones are asked for in full each time."""
+"""Most bytes of one kept answer; larger ones are asked for in full each time."""
 ANSWERS_BYTES_MAX = 128 * 1024 * 1024
-"""Of all kept answers together, compressed; those used longest ago go first."""
+"""Most bytes of all kept answers together, compressed; those used longest ago go first."""
 NAMES_PER_QUERY = 400
 
 _PUT_ROBOTS = """

@@ -35,7 +35,7 @@ _SECRET_PARAMETER = re.compile(
 )
 _SHOWN_AS_TEXT = ("text/", "application/json", "application/xml", "application/xhtml+xml", "application/ld+json")
 _TRANSIENT_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
-"""Of how the body travelled; it is kept as it was decoded."""
+"""Headers of how the body travelled; it is kept as it was decoded."""
 
 
 class NotRecorded(Refused):
@@ -145,7 +145,7 @@ class Cassette:
 
 
 _active: list[Cassette] = []
-"""Of the process, not of a context: plain handlers run in threads."""
+"""Active recording of the process, not of a context: plain handlers run in threads."""
 
 
 def active_cassette() -> Cassette | None:

@@ -139,7 +139,9 @@ def packed(text: str) -> str:
     """Return a text as it is stored: compressed, where that is shorter. :func:`unpacked` takes it back."""
     if len(text) < PACKED_CHARACTERS_MIN and not text.startswith(PACKED):
         return text
-    return PACKED + base64.b64encode(zlib.compress(text.encode(errors="replace"), 6)).decode()
+    packing = zlib.compressobj(6, zlib.DEFLATED, _WINDOW_BITS, _MEMORY_LEVEL)
+    content = packing.compress(text.encode(errors="replace")) + packing.flush()
+    return PACKED + base64.b64encode(content).decode()
 
 
 def unpacked(text: str) -> str:
@@ -187,6 +189,8 @@ def _unpacked(text: str, unpacking: zlib._Decompress) -> str:
     return found.decode()
 
 
+_WINDOW_BITS, _MEMORY_LEVEL = 14, 6
+"""Of the compression: texts are short, and the usual tables take as long to make as the compression itself."""
 _DICTIONARY_BYTES = 32_768
 """As far back as the compression looks."""
 

@@ -40,10 +40,10 @@ class Check(Protocol):
     """Judges one answer after another; safe in many threads."""
 
     def __call__(self, text: str) -> Any:
-        """The answer as JSON values.
+        """Return the answer as JSON values.
 
         Raises:
-            InvalidAnswer: it is no JSON, or does not fit.
+            InvalidAnswer: it is not JSON, or does not fit.
         """
         ...
 
@@ -66,7 +66,7 @@ def open_check(schema: Mapping[str, Any] | None, model_path: str | None) -> Chec
 
 
 def schema_of(model_path: str) -> dict[str, Any]:
-    """The JSON Schema of a pydantic model, for the provider.
+    """Return the JSON Schema of a pydantic model, for the provider.
 
     Raises:
         InputError: there is no such model, or no schema tells what it accepts.
@@ -102,7 +102,7 @@ def imported(path: str, what: str) -> Any:
 
 
 def open_model(model_path: str) -> type[BaseModel]:
-    """The pydantic model that a path names, ``package.module:Model``; importing it runs its module.
+    """Return the pydantic model that a path names, ``package.module:Model``; importing it runs its module.
 
     Modules of the working directory are found, after all others.
 
@@ -114,12 +114,12 @@ def open_model(model_path: str) -> type[BaseModel]:
         raise InputError(f"'{model_path}' names no model; write it as package.module:Model")
     found = imported(model_path, f"the model '{model_path}'")
     if not isinstance(found, type) or not issubclass(found, BaseModel):
-        raise InputError(f"'{model_path}' is no pydantic model; name a class that derives from pydantic.BaseModel")
+        raise InputError(f"'{model_path}' is not a pydantic model; name a class that derives from pydantic.BaseModel")
     return found
 
 
 def read_json(text: str) -> Any:
-    """The JSON value of an answer, out of its fence where it has one.
+    """Return the JSON value of an answer, out of its fence where it has one.
 
     Raises:
         InvalidAnswer: it is none, or nothing could store it.
@@ -130,7 +130,7 @@ def read_json(text: str) -> Any:
     except RecursionError as error:
         raise InvalidAnswer(f"$: nests deeper than {DEPTH_MAX} levels") from error
     except ValueError as error:
-        words = "is empty" if not bare else f"is no JSON ({shortened(one_line(error), _SHOWN_MAX)})"
+        words = "is empty" if not bare else f"is not JSON ({shortened(one_line(error), _SHOWN_MAX)})"
         raise InvalidAnswer(f"$: the answer {words}") from error
     _check_values(value)
     return value
@@ -189,7 +189,7 @@ def _schema_check(text: str) -> _SchemaCheck:
 
 
 def _finder(schema: dict[str, Any]) -> Any:
-    """The schema with its alternatives behind a condition, so that only their verdict counts.
+    """Return the schema with its alternatives behind a condition, so that only their verdict counts.
 
     The validator describes why every single alternative fails, and again for those within them: for a schema of
     alternatives that refers to itself that doubles with each level of the answer. None where that cannot be done.
@@ -237,4 +237,4 @@ def _named(step: str) -> str:
 
 
 def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")

@@ -32,7 +32,7 @@ DEFINITIONS = (
         PRIMARY KEY (task_id, submit_key)
     )""",
     "CREATE INDEX IF NOT EXISTS llm_answers_by_job ON llm_answers (job_id, late)",
-    # Submits of which nobody knew whether the provider took them on, and what came of looking for them.
+    # Submits of which it was unknown whether the provider accepted them, and what looking for them found.
     """
     CREATE TABLE IF NOT EXISTS llm_ambiguous (
         submit_key TEXT PRIMARY KEY,
@@ -90,7 +90,7 @@ ANSWERS_AT_ONCE = 50
 
 
 def add_answers(rows: int) -> str:
-    """The statement that stores so many answers."""
+    """Return the statement that stores ``count`` answers."""
     values = ", ".join([_ANSWER_ROW] * rows)
     return f"{_ADD} {values} ON CONFLICT (task_id, submit_key) DO NOTHING"
 
@@ -119,8 +119,8 @@ NO_CEILING = 1_000_000_000
 """Ceiling of a job that costs nothing: what fails by time needs one."""
 
 LIMITS = Limits(payload_bytes_max=1_048_576, max_cost=NO_CEILING)
-"""Of every task. A prompt may have a megabyte; images go by their address. A job gets the ceiling that a person named;
-whatever else begins with one of the kinds has this one."""
+"""Limits of every task. A prompt may have a megabyte; images go by their address. A job gets the ceiling that a person
+named; any other lineage of these kinds has this one."""
 
 ITEM_LIMITS = replace(LIMITS, max_attempts=None, task_seconds=BATCH_SECONDS)
 """Items and batches fail by time and money, never by count. A job gives its items a stricter deadline."""
@@ -129,7 +129,7 @@ LANE_LIMITS = replace(LIMITS, max_attempts=None, task_seconds=30 * 86_400.0)
 """A lane sends one batch after the other, so what ends it is the end of its job."""
 
 BATCH_ITEM_LIMITS = replace(LIMITS, task_seconds=BATCH_SECONDS)
-"""Of what lanes bind and settle. Nothing claims it, so no attempt counts; the poll of its lane is its own."""
+"""Limits of items that lanes bind and settle. No worker claims them, so no attempt counts."""
 
 POLL_LIMITS = replace(LIMITS, lineage_seconds=7_200.0)
 """A slot that hangs holds the next ones up for so long at most."""

@@ -16,19 +16,19 @@ from ramet.llm.requests import Request
 from ramet.llm.settings import ItemPayload
 
 SHOWN_CHARACTERS_MAX = 20_000
-"""Of an answer that is shown to its model again."""
+"""Most characters of an answer that is shown to its model again."""
 _LAST_WORDS = (
     "SELECT task_id, answer FROM llm_answers WHERE state = ? AND answer IS NOT NULL AND late = 0 AND task_id IN ({}) "
     "ORDER BY answered_at"
 )
 _JUDGED = re.compile(r'schema":\s*\{|"response_format"')
-"""In the payload of an item: an answer to it is looked at."""
+"""Found in the payload of an item whose answer is checked."""
 LOOK_AT = 500
 """Items that one statement asks for."""
 
 
 def with_fault(request: Request, answer: str, fault: str) -> Request:
-    """The question, followed by an answer to it that does not fit, and by what is wrong with that."""
+    """Return the question, followed by an answer to it that does not fit, and by what is wrong with that."""
     shown = answer if len(answer) <= SHOWN_CHARACTERS_MAX else answer[:SHOWN_CHARACTERS_MAX] + " ..."
     again = f"That answer cannot be used: {fault}\nAnswer the same again, whole, and without that fault."
     messages = (
@@ -40,7 +40,7 @@ def with_fault(request: Request, answer: str, fault: str) -> Request:
 
 
 async def invalid_answers(ctx: Context, task_ids: Sequence[str]) -> Mapping[str, str]:
-    """The last answer that did not fit, of those items that had one."""
+    """Return the last answer that did not fit, of those items that had one."""
     found: dict[str, str] = {}
     for start in range(0, len(task_ids), LOOK_AT):
         part = task_ids[start : start + LOOK_AT]
@@ -50,7 +50,7 @@ async def invalid_answers(ctx: Context, task_ids: Sequence[str]) -> Mapping[str,
 
 
 def asked_again(job: ClaimedJob, request: Request, answer: str | None) -> Request:
-    """The question as it is to be asked now, its last answer that did not fit given."""
+    """Return the question as it is to be asked now, its last answer that did not fit given."""
     check = check_of(job, request)
     if answer is None or check is None or not request.messages:
         return request
@@ -67,7 +67,7 @@ def may_be_judged(job: ClaimedJob, items: Sequence[BoundTask]) -> bool:
 
 
 def bound_again(job: ClaimedJob, item: BoundTask, answer: str | None) -> BoundTask:
-    """A bound item whose payload asks what :func:`asked_again` says."""
+    """Return a bound item whose payload asks what :func:`asked_again` says."""
     if answer is None:
         return item
     payload = ItemPayload.model_validate_json(item.payload)

@@ -180,7 +180,7 @@ class BatchSettlement:
         """Settle all of it.
 
         Args:
-            why_none: what is told of items that the batch has no answer for.
+            why_none: the reason of items that the batch has no answer for.
 
         Raises:
             ProviderError: the results could not be read to the end; what was read is kept.
@@ -364,7 +364,7 @@ async def _send(
             return await _by_halves(ctx, state, f"refused: {error.code}: {error}")
         if isinstance(error, TooBusy):
             later = busy(error, job.settings.place)
-            await release(ctx, [one.told for one in chosen], later.seconds)  # Their own time stands still meanwhile.
+            await release(ctx, [one.told for one in chosen], later.seconds)  # Their own time does not run meanwhile.
             resource = job.settings.resource(lane.model, "batches")
             await ctx.adapt(resource, remaining=0, reset_seconds=later.seconds)
             raise later from error
@@ -382,7 +382,7 @@ async def _send(
 async def _no_room(
     ctx: Context, job: ClaimedJob, queue: str, chosen: Sequence[ChosenItem], error: CostRefused
 ) -> Outcome:
-    """A ceiling refuses the batch. Where asking again makes sense the lane waits; else it tries less, and then none."""
+    """Act on a ceiling that refuses the batch: wait where asking again makes sense, else try fewer items, then none."""
     if error.retry_seconds is not None:
         await release(ctx, [one.told for one in chosen], error.retry_seconds)
         raise error
@@ -394,7 +394,7 @@ async def _no_room(
 
 
 async def _by_halves(ctx: Context, state: BatchState, why: str) -> Outcome:
-    """The provider refused the batch as a whole. One bad request must not spoil the others."""
+    """Halve a batch that the provider refused as a whole: one bad request must not spoil the others."""
     bound = await ctx.bound()
     if len(bound) == 1:
         ctx.settle_item(bound[0].task_id, bound[0].number, "failed", reason=why)
@@ -414,7 +414,7 @@ async def _live(ctx: Context) -> bool:
     return bool(live.tasks)
 
 
-# --- looking for what nobody knows about
+# --- looking for submits of unknown fate
 
 
 async def _look_for(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
@@ -446,7 +446,7 @@ async def _look_for(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome
 
 
 async def _unknown(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
-    """The provider cannot be asked: the money counts as spent, and it may be sent again a few times."""
+    """Book a batch whose fate cannot be looked up: the money counts as spent, and it may be sent again a few times."""
     _note(ctx, state, "the provider cannot be asked", "unknown")
     await settle(ctx, state, state.amount)
     state.ambiguous += 1
@@ -454,7 +454,7 @@ async def _unknown(ctx: Context, job: ClaimedJob, state: BatchState) -> Outcome:
         await save(ctx, QUEUED, state)
         return Outcome.snooze(NEXT_SECONDS)
     for told in await ctx.bound():
-        ctx.settle_item(told.task_id, told.number, "failed", reason="unknown: nobody knows what became of its batch")
+        ctx.settle_item(told.task_id, told.number, "failed", reason="unknown: the fate of its batch is not known")
     await save(ctx, QUEUED, state)
     return Outcome.snooze(NEXT_SECONDS)
 
@@ -505,7 +505,7 @@ async def _poll(ctx: Context, job: ClaimedJob, lane: LanePayload, state: BatchSt
 
 
 async def _failed(ctx: Context, job: ClaimedJob, state: BatchState, poll: Poll) -> Outcome:
-    """The batch failed as a whole, and nothing of it was billed: what to do is what its error means."""
+    """Act on a batch that failed as a whole, of which nothing was billed, by the meaning of its error."""
     why, bound = f"{poll.provider_state}: {poll.error}", await ctx.bound()
     if poll.meaning in (Meaning.BATCH, Meaning.REQUEST):
         state.refusals = 0
@@ -555,8 +555,8 @@ async def _cancel(ctx: Context, job: ClaimedJob, state: BatchState) -> None:
             remote_id = await job.provider.find(
                 state.submit_key(ctx.id), seconds=ctx.call_seconds, submitted_at=state.submitted_at
             )
-        if remote_id is None:  # What is open counts as spent: nobody knows.
-            _note(ctx, state, f"it was ended while nobody knew: {ctx.ending_reason}", "unknown")
+        if remote_id is None:  # What is open counts as spent: its fate is unknown.
+            _note(ctx, state, f"it was ended while its fate was unknown: {ctx.ending_reason}", "unknown")
             return
         if job.caps.can_cancel:
             await job.provider.cancel(remote_id, seconds=ctx.call_seconds)

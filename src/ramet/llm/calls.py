@@ -31,23 +31,23 @@ class SubmitState(BaseModel):
     submits: int = 0
     """Number of submits so far, which is the number of the last one."""
     reservation: str | None = None
-    """Of the last submit, while it is open."""
+    """Reservation of the last submit, while it is open."""
     amount: int = 0
     """Amount of that reservation, nano-dollars."""
     remote_id: str | None = None
     submitted_at: float = 0.0
     ambiguous: int = 0
-    """Submits of which nobody knows what became."""
+    """Submits of unknown fate."""
     unreached: int = 0
     """Submits in a row that did not reach the provider."""
 
     def submit_key(self, task_id: str) -> str:
-        """The name of the last submit, for ever."""
+        """Return the name of the last submit, for ever."""
         return f"{task_id}.{self.submits}"
 
 
 async def save(ctx: Context, stage: str, state: SubmitState) -> None:
-    """Commit where the submit stands."""
+    """Commit the stage of the submit and its state."""
     await ctx.checkpoint(stage, state.model_dump())
 
 
@@ -92,13 +92,13 @@ def over_bound(bound: int, actual: int) -> str:
 
 
 async def reset(ctx: Context, stage: str, state: SubmitState) -> None:
-    """The task ends: whoever revives it submits anew, under a name that no claim can have reserved under."""
+    """Prepare the state for a revive: it submits again, under a name that no claim can have reserved under."""
     state.submits, state.remote_id, state.reservation = state.submits + 1, None, None
     await save(ctx, stage, state)
 
 
 def note_refusal(ctx: Context, state: SubmitState, items: int, why: str) -> None:
-    """Count a submit that the provider refused for now, or so many lines of it, with the task's next commit."""
+    """Count a submit that the provider refused for now, or ``count`` lines of it, with the task's next commit."""
     row = (state.submit_key(ctx.id), ctx.tracking_id, ctx.id, items, why, ctx.now)
     ctx.write(app.ADD_REFUSAL, row)
 
@@ -116,7 +116,7 @@ def busy(error: TooBusy, place: str) -> RetryAfter:
 
 
 def unreached(state: SubmitState, error: NotSent) -> Outcome:
-    """The provider took nothing on: ask again in 5 s, 10 s, ..., at most 5 minutes. Uses none of the task's time.
+    """Ask again what the provider did not accept, in 5 s, 10 s, ..., at most 5 minutes. Uses none of the task's time.
 
     Args:
         state: counts it already.
@@ -165,12 +165,12 @@ class CallSession:
         self.opener: Opener = open_from_environment
         """Function that opens providers; tests put their own here."""
         self._settings: WeakKeyDictionary[object, dict[str, JobSettings]] = WeakKeyDictionary()
-        """By the store of a database: the id of a job is made of its name, which another database may have as well."""
+        """Settings of jobs by the store of their database: another database may have a job of the same id."""
         self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
         self._paces: WeakKeyDictionary[asyncio.AbstractEventLoop, Paces] = WeakKeyDictionary()
 
     def pace(self, job: ClaimedJob, model: str) -> Pace:
-        """The pace of a job's calls to a model, in this process."""
+        """Return the pace of a job's calls to a model, in this process."""
         paces = self._paces.setdefault(asyncio.get_running_loop(), {})
         if len(paces) >= JOBS_KEPT:
             paces.clear()
@@ -199,7 +199,7 @@ class CallSession:
         return sent
 
     async def job(self, client: Client, job_id: str) -> ClaimedJob:
-        """The job of a lineage.
+        """Return the job of a lineage.
 
         Raises:
             JobGone: there is no such job.
@@ -239,7 +239,7 @@ async def settings_of(client: Client, job_id: str) -> JobSettings:
 
 
 def key_for(provider: str) -> str | None:
-    """The key to a provider, from the environment of who works."""
+    """Return the key to a provider, from the worker's environment."""
     for name in (ANY_KEY, *KEYS.get(provider, ())):
         if os.environ.get(name):
             return os.environ[name]
@@ -247,7 +247,7 @@ def key_for(provider: str) -> str | None:
 
 
 def open_from_environment(settings: JobSettings) -> Provider:
-    """The provider of a job, with the key that is in the environment.
+    """Return the provider of a job, with the key that is in the environment.
 
     Raises:
         LlmError: it cannot be opened.
@@ -279,7 +279,7 @@ def gateway_of(settings: JobSettings) -> Gateway:
     return Gateway(settings.limit_name, headers, settings.query)
 
 
-# A line for each request of a hundred thousand tells nobody anything.
+# A line for each of a hundred thousand requests is noise.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 calling = CallSession()
@@ -294,7 +294,7 @@ def request_of(key: str, payload: ItemPayload) -> Request:
 
 
 async def whole_payload(ctx: Context, payload: ItemPayload) -> ItemPayload:
-    """The payload of an item, read from its blob where the question was too large for a payload."""
+    """Return the payload of an item, read from its blob where the question was too large for a payload."""
     if payload.request is None:
         return payload
     return ItemPayload.model_validate(await ctx.read_blob(payload.request))
@@ -397,11 +397,11 @@ def judged(job: ClaimedJob, request: Request, answer: Answer) -> JudgedAnswer:
 
 
 RESULT_BYTES_MAX = 200_000
-"""Of a result that its task keeps itself; of a larger one it keeps a blob."""
+"""Most bytes of a result that its task keeps itself; a larger one is a blob."""
 
 
 async def stored_result(ctx: Context, result: dict[str, Any]) -> dict[str, Any]:
-    """A result as its task can keep it."""
+    """Return a result as its task can keep it."""
     if _surely_small(result) or len(json.dumps(result)) <= RESULT_BYTES_MAX:
         return result
     blob = await ctx.blob(result)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ramet.commands.errors import UserError
 
 LLM_EXTRA = "'ramet[llm]'"
-"""The extra that installs what the pipeline needs by default, as a shell is told."""
+"""The extra that installs what the pipeline needs by default, quoted for a shell."""
 LLM_MODULES = ("genai_prices", "jsonschema_rs", "openai")
 """Modules of the extra: without one of them, tasks could only fail."""
 
@@ -23,7 +23,7 @@ class InputError(LlmError):
 
 
 class UnknownModel(LlmError):
-    """Nobody told a price for this model, so no ceiling could be held."""
+    """No price is known for this model, so no ceiling could be kept."""
 
 
 class JobNotFound(LlmError):
@@ -65,4 +65,4 @@ class NotAllowed(ProviderError):
 
 
 class Ambiguous(ProviderError):
-    """Nobody knows whether the provider took it on: the answer was lost after the request may have arrived."""
+    """It is unknown whether the provider accepted the request: the answer was lost after it may have arrived."""

@@ -1,7 +1,7 @@
 """An item that makes its own calls: it submits one question, asks about it until it is answered, and keeps the answer.
 
 Before anything is sent, its cost is reserved and the submit is written down (stage ``submitting``). A claim that finds
-it there knows that nobody knows: the process died, or the answer was lost. The money then counts as spent, the submit
+it there cannot know its fate: the process died, or the answer was lost. The money then counts as spent, the submit
 is recorded as ambiguous, and the question may be asked again only so often as the limit ``call_retries`` says.
 """
 
@@ -58,7 +58,7 @@ POLL_JITTER = 0.2
 DELIVERIES_MAX = 5
 """Tries to commit what a job's own handler writes."""
 
-UNKNOWN = "unknown: nobody knows what became of its submits, and there were too many for another"
+UNKNOWN = "unknown: the fate of its submits is not known, and there were too many for another"
 
 _chance = random.SystemRandom()
 
@@ -73,7 +73,7 @@ class ItemState(SubmitState):
 
 
 def poll_seconds(age_seconds: float, wanted: float | None = None) -> float:
-    """The pause before the next poll: 5 s, then 1.6 times the last one, at most 5 minutes, a fifth more or less.
+    """Return the pause before the next poll: 5 s, then 1.6 times the last one, at most 5 minutes, a fifth more or less.
 
     Args:
         age_seconds: since the submit. The pauses so far add up to it, so it tells how many there were.
@@ -161,7 +161,7 @@ async def _submit(
 
 
 async def _not_taken(ctx: Context, job: ClaimedJob, model: str, state: ItemState, error: ProviderError) -> Outcome:
-    """The provider certainly has nothing of it."""
+    """Return the outcome after a submit that the provider certainly did not accept."""
     if isinstance(error, Refused):
         return Outcome.fail(f"refused: {error.code}: {error}")
     if isinstance(error, TooBusy):
@@ -178,7 +178,7 @@ async def _not_taken(ctx: Context, job: ClaimedJob, model: str, state: ItemState
 
 
 async def _given_up(ctx: Context, job: ClaimedJob, state: ItemState, why: str) -> bool:
-    """Nobody knows what became of a submit: its money counts as spent, and it is written down.
+    """Book a submit of unknown fate: its money counts as spent, and it is written down.
 
     Returns:
         Whether it may be submitted once more.
@@ -274,7 +274,7 @@ async def end_item(ctx: Context, payload: ItemPayload) -> None:
     if ctx.stage == PROCESSING and state.remote_id is not None:
         await _cancel(ctx, payload, state)
     if ctx.stage == SUBMITTING:
-        _note(ctx, state, f"it was ended while nobody knew: {ctx.ending_reason}")
+        _note(ctx, state, f"it was ended while its fate was unknown: {ctx.ending_reason}")
     await reset(ctx, QUEUED, state)
 
 

@@ -147,7 +147,7 @@ class Job:
             return await status_of(client, await self._found(client))
 
     async def results(self, *, prompt: bool = False) -> AsyncIterator[dict[str, Any]]:
-        """A row for each row of the input, in its order, with the fields of `ramet llm results`; at any time.
+        """Yield a row for each row of the input, in its order, with the fields of `ramet llm results`; at any time.
 
         Args:
             prompt: whether the prompts are wanted.
@@ -187,7 +187,7 @@ class Job:
 
 
 def _schema_options(schema: Mapping[str, Any] | type[BaseModel] | None) -> dict[str, Any]:
-    """A schema, or the path of a model, as a submit takes them."""
+    """Return a schema, or the path of a model, as a submit takes them."""
     if not isinstance(schema, type):
         return {"schema": schema}
     path = path_of(schema)
@@ -205,7 +205,7 @@ def _lanes(chunk: list[Root]) -> list[Root]:
 
 
 async def _known_rows(client: Client, job: StoredJob) -> tuple[Fingerprints, int]:
-    """The rows of a job: by id and key together 1, by id alone 0; and how many there are."""
+    """Return the rows of a job: by id and key together 1, by id alone 0; and how many there are."""
     known, count = Fingerprints(), 0
     async for row in rows_of(client, job.job_id):
         known.setdefault(f"{row.id}\0{row.key}", 1)
@@ -239,7 +239,7 @@ def _read_more(job: StoredJob, rows: Any, known: Fingerprints, first: int) -> li
 
 
 async def limit_rates(client: Client, settings: JobSettings) -> None:
-    """Let what was said of rates hold for the buckets of the job's models, whoever takes from them."""
+    """Apply the stated rates to the buckets of the job's models, for every caller that takes from them."""
     for model in settings.prices:
         for of, per_minute in (("requests", settings.requests_per_minute), ("tokens", settings.tokens_per_minute)):
             if per_minute is not None:
@@ -257,7 +257,7 @@ async def wake(client: Client) -> None:
     [declared] = [one for one in app.schedules if one.name == SCHEDULE]
     await client.schedules.declare(declared)
     try:
-        await client.schedules.run(SCHEDULE, by=person(), reason="somebody waits")
+        await client.schedules.run(SCHEDULE, by=person(), reason="a caller waits")
     except StoreError as error:
         # The run before is not over: it takes new items on as well.
         log.debug("the poller was not woken: %s", error)

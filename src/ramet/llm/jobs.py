@@ -55,7 +55,7 @@ from ramet.llm.settings import (
 ROWS_AT_ONCE = 2_000
 """Rows of the input that are one task, at most."""
 BYTES_AT_ONCE = 32_000_000
-"""Of the questions that are written at once, about."""
+"""Bytes of the questions that are written at once, about."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -78,7 +78,7 @@ class Job:
 
 
 def digest_of(questions: Questions, settings: JobSettings) -> str:
-    """The digest of all that a job asks: the same for the same rows to the same model in the same mode."""
+    """Return the digest of all that a job asks: the same for the same rows to the same model in the same mode."""
     asked = [settings.provider, settings.base_url, settings.mode, settings.check, settings.on_answer]
     digest = hashlib.sha256(canonical(asked).encode())
     for row in questions.rows:
@@ -89,12 +89,12 @@ def digest_of(questions: Questions, settings: JobSettings) -> str:
 
 
 def job_name(questions: Questions, settings: JobSettings) -> str:
-    """The name of a job that was given none."""
+    """Return the name of a job that was given none."""
     return digest_of(questions, settings)[:12]
 
 
 def check_name(name: str) -> str:
-    """The lineage of a job of that name.
+    """Return the lineage of a job of that name.
 
     Raises:
         InputError: nothing can be called that.
@@ -255,7 +255,7 @@ def _lanes(of_model: dict[str, int], settings: JobSettings) -> Iterator[Root]:
 
 
 def chunks_of(questions: Questions, job_id: str, settings: JobSettings) -> Iterator[list[Root]]:
-    """The tasks of some thousand rows, and of the questions that they ask first, in the order of the input."""
+    """Yield the tasks of some thousand rows, and of the questions that they ask first, in the order of the input."""
     requests = iter(questions.requests)
     part: list[AskedRow] = []
     chunk: list[Root] = []
@@ -281,7 +281,7 @@ def _item(job_id: str, request: Request, settings: JobSettings) -> Root:
 
 
 async def find_job(client: Client, name: str) -> Job:
-    """A job by its name.
+    """Return a job by its name.
 
     Raises:
         JobNotFound: the database holds no such job.
@@ -295,7 +295,7 @@ async def find_job(client: Client, name: str) -> Job:
 
 @app.task(JOB, queue=QUEUE)
 async def job(ctx: Context, payload: JobSettings) -> None:
-    """Holds the settings; there is nothing to do."""
+    """Hold the settings; there is nothing to do."""
 
 
 @app.task(END, queue=QUEUE)
@@ -316,7 +316,7 @@ async def end_job(ctx: Context, totals: LineageTotals) -> Outcome | None:
 
 DELETE = "llm.delete"
 DELETE_QUEUE = "llm.delete"
-"""Of its own: the command that deletes writes the note itself."""
+"""Queue without workers: the command that deletes writes the note itself."""
 
 
 class DeletePayload(BaseModel):

@@ -54,7 +54,7 @@ def cache_writes(ctx: Context, job: ClaimedJob, request: Request, result: Mappin
 async def known_results(
     ctx: Context, job: ClaimedJob, asked: Sequence[tuple[str, Request]]
 ) -> dict[str, dict[str, Any]]:
-    """The results that are there already, by the id of the item.
+    """Return the results that are there already, by the id of the item.
 
     Args:
         asked: id of each item and its question.

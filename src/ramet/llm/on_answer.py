@@ -26,13 +26,13 @@ class AnswerContext:
         self.job = job
         """Name of the job."""
         self.task_id = task_id
-        """Of the item that the answer settles: the same in every try."""
+        """Id of the item that the answer settles: the same in every attempt."""
         self.now = now
         """Unix seconds."""
         self.writes: list[tuple[str, Sequence[Any]]] = []
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
-        """A statement on a table of your own that commits with the item, exactly once. ``?`` stands for parameters."""
+        """Add a statement on a table of your own that commits with the item, exactly once. ``?`` marks parameters."""
         self.writes.append((sql, tuple(parameters)))
 
 
@@ -42,7 +42,7 @@ class RowAnswer:
 
     text: str | None
     value: Any = None
-    """With a schema: what the text holds."""
+    """Value of the text, where there is a schema."""
     model: str | None = None
     cost: int = 0
     """Nano-dollars."""
@@ -55,7 +55,7 @@ class RowAnswer:
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> RowAnswer:
-        """The answer in what an item keeps."""
+        """Return the answer in what an item keeps."""
         given, _, answered = result["usage"]
         return cls(
             result["text"], result.get("value"), result.get("model"), result["cost"], given, answered,
@@ -85,7 +85,7 @@ async def writes_of(path: str, context: AnswerContext, row: Mapping[str, Any], r
 
 @lru_cache(maxsize=64)
 def open_handler(path: str) -> OnAnswer:
-    """The function that a path names, ``package.module:function``. Modules of the working directory are found.
+    """Return the function that a path names, ``package.module:function``. Modules of the working directory are found.
 
     Raises:
         InputError: there is none.
@@ -98,7 +98,7 @@ def open_handler(path: str) -> OnAnswer:
 
 
 def path_of(handler: OnAnswer | str) -> str:
-    """The path by which workers import a handler.
+    """Return the path by which workers import a handler.
 
     Raises:
         InputError: it is not a function of a module, and no worker could find it.

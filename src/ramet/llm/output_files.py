@@ -34,7 +34,7 @@ class RowWriter(Protocol):
         ...
 
     def abandon(self) -> None:
-        """Nobody wants the file any more."""
+        """Discard the file."""
         ...
 
 
@@ -76,7 +76,7 @@ class LineWriter:
 
 
 def _cell(value: Any, kind: str) -> Any:
-    """A value for a table."""
+    """Return a value for a table."""
     if value is None:
         return ""
     if kind == "flag":
@@ -113,12 +113,12 @@ class ParquetWriter:
         self._groups.finish()
 
     def abandon(self) -> None:
-        """Nobody wants the file any more."""
+        """Discard the file."""
         self._groups.abandon()
 
 
 def _storable(value: Any, kind: str) -> Any:
-    """A value for Parquet, which has no bytes for half a surrogate pair either."""
+    """Return a value for Parquet, which has no bytes for half a surrogate pair either."""
     if value is None:
         return None
     text = json.dumps(value, ensure_ascii=False) if kind == "json" else value
@@ -174,7 +174,7 @@ class OutputRow:
     """Own columns of the row in the input; under ``prompt`` and ``raw`` what is written on request."""
 
     def as_json(self) -> dict[str, Any]:
-        """The row as it is written, in the order of the columns."""
+        """Return the row as it is written, in the order of the columns."""
         usage = self.usage
         return {
             "position": self.position,

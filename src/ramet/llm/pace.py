@@ -18,7 +18,7 @@ from ramet.llm.errors import NotAllowed, ProviderError, TooBusy
 WAIT_HERE_SECONDS = 20.0
 """A call waits so long for its turn; longer would use up its handler's time."""
 AGAIN_SECONDS = 5.0
-"""In which a task comes back whose turn did not come. Nothing begins for so long after the job was paused."""
+"""Seconds until a task comes back whose turn did not come. Nothing begins for that time after the job was paused."""
 
 CANARY_SECONDS = 120.0
 """The first batch is waited for so long at most: another process may be the one that asks about it."""
@@ -62,7 +62,7 @@ class Pace:
             self._changed.set()
 
     def answered(self, now: float) -> None:
-        """A call was answered."""
+        """Record that a call was answered."""
         if now < self._held_until:
             return
         if self._proved:
@@ -72,18 +72,18 @@ class Pace:
             self._changed.set()
 
     def batch_sent(self, now: float) -> None:
-        """A batch went out: before the provider has looked into the first one, no other follows."""
+        """Record that a batch went out: until the provider has looked into the first one, no other follows."""
         if not self._proved:
             self._looking_until = now + CANARY_SECONDS
 
     def batch_begun(self, now: float, *, good: bool) -> None:
-        """The provider has looked into a batch, and begun it or refused it."""
+        """Record that the provider has looked into a batch, and begun it (``good``) or refused it."""
         self._looking_until = 0.0
         if good:
             self.answered(now)
 
     def failed(self, turn: int, error: ProviderError, now: float) -> None:
-        """The call of a turn failed: a busy provider lowers the pace, what a person must see to stops it."""
+        """Record that the call of a turn failed: a busy provider lowers the pace, a fault for a person stops it."""
         if isinstance(error, TooBusy) and turn > self._cut_at:
             self._allowed = max(1.0, min(self._allowed, self._flying) / 2.0)
             self._cut_at = self._begun
@@ -91,7 +91,7 @@ class Pace:
             self.stop(now)
 
     def stop(self, now: float) -> None:
-        """The job is paused: send back what waits, and begin with one call again."""
+        """Record that the job is paused: send back what waits, and begin with one call again."""
         self._proved, self._allowed = False, 1.0
         self._held_until, self._stops = now + AGAIN_SECONDS, self._stops + 1
         self._changed.set()

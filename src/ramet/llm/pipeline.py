@@ -1,7 +1,7 @@
 """The poller: at every slot of its schedule one invocation, which may continue itself, and never for ever.
 
-An invocation takes on at most so many items and batches as the limit ``invocation_items`` says, those first that were
-due first, over all jobs. Where something changed its state and work is left, it goes on at once, but no deeper than
+An invocation takes on at most ``invocation_items`` items and batches, those first that were due first, over all jobs.
+Where something changed its state and work is left, it goes on at once, but no deeper than
 ``max_chain_depth``; then the schedule has to come. So a slot takes on (depth + 1) times as many, and not one more.
 """
 

@@ -155,10 +155,10 @@ def check_ceiling(prepared: PreparedJob) -> None:
             f"--max-cost is missing: this job costs {as_usd(costs.worst)} at worst, likely {as_usd(costs.likely)}; "
             "say how many dollars it may cost"
         )
-    if prepared.max_cost is not None and costs.dearest > prepared.max_cost:
+    if prepared.max_cost is not None and costs.largest > prepared.max_cost:
         raise LlmError(
             f"--max-cost {as_usd(prepared.max_cost)} is too low: a single prompt reserves up to "
-            f"{as_usd(costs.dearest)}; give more, or a lower --max-output-tokens"
+            f"{as_usd(costs.largest)}; give more, or a lower --max-output-tokens"
         )
 
 
@@ -180,7 +180,7 @@ def _check_costs(wanted: SubmitArguments) -> None:
 
 
 def _caps(wanted: SubmitArguments) -> Mapping[Mode, Capabilities]:
-    """Of each mode that may be taken. What another server gives off on batches nobody knows: nothing, then."""
+    """Return the capabilities of each mode that may be taken; other servers are taken to give no discount."""
     found = caps_of(wanted.provider)
     if wanted.base_url is not None:
         found = {mode: replace(caps, discount=1.0) for mode, caps in found.items()}
@@ -203,7 +203,7 @@ def _defaults(wanted: SubmitArguments) -> Defaults:
 
 
 def _template(words: str | None) -> str | None:
-    """A template, read from the file that ``@`` names.
+    """Return a template, read from the file that ``@`` names.
 
     Raises:
         InputError: there is no such file.
@@ -274,7 +274,7 @@ def _priced(
     lines: array[int],
     skipped: list[tuple[int, str]],
 ) -> Iterator[Row]:
-    """The rows; meanwhile each model gets its price, and each row's line is noted."""
+    """Yield the rows; meanwhile each model gets its price, and each row's line is noted."""
     likely = Mode.CHAT if wanted.mode == "auto" else Mode(wanted.mode)
     for row in rows:
         model = row.request.model
@@ -311,8 +311,8 @@ def _estimated(
     wanted: SubmitArguments, questions: Questions, prices: Mapping[str, Price], caps: Mapping[Mode, Capabilities]
 ) -> Estimate:
     limits = PRESETS[wanted.preset]
-    told = None if wanted.mode == "auto" else Mode(wanted.mode)
-    other = told is None and wanted.base_url is not None
+    given = None if wanted.mode == "auto" else Mode(wanted.mode)
+    other = given is None and wanted.base_url is not None
     checked = wanted.check is not None or any(request.schema is not None for request in questions.requests)
     found = estimate(
         questions.requests,
@@ -323,7 +323,7 @@ def _estimated(
         ceiling=wanted.max_cost,
         answer_tokens=wanted.answer_tokens,
         answers_max=1 + INVALID_MAX if checked else 1,
-        told=Mode.CHAT if other else told,
+        given=Mode.CHAT if other else given,
         job_seconds=limits.lineage_seconds,
     )
     found = replace(found, rows=len(questions.rows)).at_once(_calls_at_once(wanted), wanted.requests_per_minute)

@@ -1,6 +1,6 @@
 """Meaning of a provider's refusal, wherever the provider says it: one table (docs/decisions/0073).
 
-The same fault is told in four places: as an HTTP status, in the errors of a batch that failed as a whole, in a line of
+The same fault appears in four places: as an HTTP status, in the errors of a batch that failed as a whole, in a line of
 a batch's results, and as an errored result of Anthropic's. All four are read by :func:`meaning_of`, so that a fault
 of the account pauses a job and a full queue is waited for, wherever it shows.
 
@@ -17,7 +17,7 @@ from enum import StrEnum
 from ramet.commands.errors import one_line
 
 WORDS_CHARACTERS_MAX = 200
-"""Of a provider's words about a fault that are repeated."""
+"""Most characters of a provider's words about a fault that are repeated."""
 CODE_CHARACTERS_MAX = 60
 KEY_CHARACTERS_LEAST = 8
 """A shorter key is struck out only where it is a word of its own: it may be a part of any other word."""
@@ -98,7 +98,7 @@ _STATUSES = {401: Meaning.ACCOUNT, 402: Meaning.ACCOUNT, 403: Meaning.ACCOUNT, 4
              408: Meaning.AGAIN, 409: Meaning.AGAIN, 425: Meaning.AGAIN,
              429: Meaning.BUSY, 503: Meaning.BUSY, 529: Meaning.BUSY}  # fmt: skip
 _ORDER = (Meaning.BUSY, Meaning.REQUEST, Meaning.BATCH, Meaning.AGAIN)
-"""Of several codes the first of these counts: a fault of the account is told with a status and a type of any kind."""
+"""Order in which several codes count: a fault of the account comes with a status and a type of any kind."""
 _NO_CREDIT = "credit balance is too low"
 """Anthropic's; has no code of its own: an invalid request by its type."""
 
@@ -143,7 +143,7 @@ def _names_a_line(error: object) -> bool:
 
 
 def codes_in(error: object) -> Iterator[str]:
-    """The codes of an error, in small letters, the narrowest first."""
+    """Yield the codes of an error, in small letters, the narrowest first."""
     if not isinstance(error, Mapping):
         return
     details = error.get("details")
@@ -154,7 +154,7 @@ def codes_in(error: object) -> Iterator[str]:
 
 
 def code_of(error: object) -> str | None:
-    """The provider's short code of a fault, as it writes it, where there is one."""
+    """Return the provider's short code of a fault, as it writes it, where there is one."""
     if not isinstance(error, Mapping):
         return None
     for name in ("code", "type"):
@@ -165,7 +165,7 @@ def code_of(error: object) -> str | None:
 
 
 def fault_text(error: object, key: str | None) -> str:
-    """The provider's words about a fault: one short line of printable characters, without the key or a part of it."""
+    """Return the provider's words about a fault: one short printable line, without the key or a part of it."""
     message = _message(error)
     words = "" if message.lstrip().startswith("<") else without_key(one_line(message), key)
     words = "".join(character for character in words if character.isprintable())[:WORDS_CHARACTERS_MAX]
@@ -199,7 +199,7 @@ QUEUE_SECONDS_MAX = 300.0
 
 
 def queue_seconds(refusals: int) -> float:
-    """The pause before a batch is sent again that found a queue full: 15 s, then 1.3 times the last one, up to 5 min.
+    """Return the pause before a batch that found a queue full is sent again: 15 s, then 1.3 times as long, up to 5 min.
 
     Args:
         refusals: how many there were in a row.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 Endpoint = Literal["chat", "embeddings"]
-"""Of a question: an answer in words, or a vector."""
+"""Kind of answer that a question asks for: words, or a vector."""
 
 
 class Request(NamedTuple):
@@ -64,7 +64,7 @@ class Request(NamedTuple):
         schema: Mapping[str, Any] | None = None,
         endpoint: Endpoint = "chat",
     ) -> Request:
-        """A question with its key."""
+        """Return a question with its key."""
         told, asked = tuple(messages), dict(parameters or {})
         text = _asked_text(model, told, max_output_tokens, asked, schema, endpoint).encode()
         key = hashlib.sha256(text).hexdigest()
@@ -110,7 +110,7 @@ def identity(  # noqa: PLR0917 - the parts of a question in their order
     schema: Mapping[str, Any] | None,
     endpoint: Endpoint = "chat",
 ) -> str:
-    """The key of a question: model and canonical request."""
+    """Return the key of a question: model and canonical request."""
     return digest(_asked_text(model, messages, max_output_tokens, parameters, schema, endpoint))
 
 
@@ -132,5 +132,5 @@ def _bytes_of(value: object) -> int:
 
 
 def digest(text: str) -> str:
-    """The SHA-256 of a text, in hexadecimal digits."""
+    """Return the SHA-256 of a text, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()

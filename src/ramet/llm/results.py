@@ -39,7 +39,7 @@ class _ItemFacts(NamedTuple):
 
 
 async def columns_of(client: Client, job: Job, *, prompt: bool = False) -> dict[str, str]:
-    """What results have beside their own fields: the columns of the input, and those of :data:`EXTRAS` that are there.
+    """Return the fields of results beside their own: columns of the input, and those of :data:`EXTRAS` in use.
 
     Args:
         prompt: whether the prompts are wanted.
@@ -69,7 +69,7 @@ Item = tuple[Task, OutputRow]
 
 
 def item_kind(job: Job) -> str:
-    """The kind of a job's questions."""
+    """Return the kind of a job's questions."""
     return BATCH_ITEM if job.settings.mode is Mode.BATCH else ITEM
 
 
@@ -116,7 +116,7 @@ class _Items:
         return bytes.fromhex(key)[:16] in self._named
 
     async def get(self, key: str) -> OutputRow:
-        """What became of an item; its ``id`` is the model that was asked.
+        """Return the outcome of an item; its ``id`` is the model that was asked.
 
         Raises:
             LookupError: it is not there any more.
@@ -163,7 +163,7 @@ class _Items:
             self._kept.popitem(last=False)
 
     async def _prompt_of(self, task: Task) -> str:
-        """The words of the only message there is beside the system's, or the conversation as JSON."""
+        """Return the words of the only message there is beside the system's, or the conversation as JSON."""
         payload = task.payload
         if payload.get("request") is not None:
             payload = await self._client.blob(payload["request"], self._job.job_id)
@@ -174,7 +174,7 @@ class _Items:
         return json.dumps(messages, ensure_ascii=False)
 
     async def _lanes(self) -> dict[str, str]:
-        """The stage of each lane."""
+        """Return the stage of each lane."""
         page = await self._client.tasks(tracking_id=self._job.job_id, kind=BATCH)
         return {task.id: task.stage or "" for task in page.tasks}
 

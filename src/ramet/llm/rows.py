@@ -38,13 +38,13 @@ class IndexedRow(NamedTuple):
     """0 for the first."""
     id: str
     key: str
-    """Of the item that answers it."""
+    """Key of the item that answers it."""
     columns: Mapping[str, Any]
 
 
 @app.task(ROWS, queue=QUEUE)
 async def rows(ctx: Context, payload: RowsPayload) -> None:
-    """Holds rows; there is nothing to do."""
+    """Hold rows; there is nothing to do."""
 
 
 def packed(part: Sequence[AskedRow]) -> RowsPayload:
@@ -60,7 +60,7 @@ def packed(part: Sequence[AskedRow]) -> RowsPayload:
 
 
 def column_types(part: Sequence[AskedRow]) -> dict[str, str]:
-    """The types of the rows' own columns, in the order in which they come first."""
+    """Return the types of the rows' own columns, in the order in which they come first."""
     found: dict[str, str] = {}
     for row in part:
         for name, value in row.columns.items():
@@ -82,7 +82,7 @@ def _type_of(value: object) -> str:
 
 
 def wider(one: str, other: str) -> str:
-    """The type that holds the values of both."""
+    """Return the type that holds the values of both."""
     if one == other or not other:
         return one
     if not one:
@@ -91,7 +91,7 @@ def wider(one: str, other: str) -> str:
 
 
 async def own_columns(client: Client, job_id: str) -> dict[str, str]:
-    """The own columns of all rows of a job, with their types."""
+    """Return the own columns of all rows of a job, with their types."""
     found: dict[str, str] = {}
     async for task in client.all_tasks(tracking_id=job_id, kind=ROWS):
         for name, kind in task.payload["columns"].items():
@@ -100,7 +100,7 @@ async def own_columns(client: Client, job_id: str) -> dict[str, str]:
 
 
 async def rows_of(client: Client, job_id: str) -> AsyncIterator[IndexedRow]:
-    """The rows in the order of the input; one blob of them is in memory at a time.
+    """Yield the rows in the order of the input; one blob of them is in memory at a time.
 
     Raises:
         LookupError: the job's lineage was pruned.

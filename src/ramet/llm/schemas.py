@@ -1,4 +1,4 @@
-"""JSON Schemas that answers must fit: checked before anything is sent, and judged within bounds whoever wrote them.
+"""JSON Schemas that answers must fit: checked before anything is sent, and judged within bounds.
 
 The validator (jsonschema-rs) bounds what a ``pattern`` may backtrack and remembers verdicts of schemas that refer to
 themselves. What it leaves open is bounded here: how large a schema is, that it refers to nothing outside of itself,
@@ -19,7 +19,7 @@ from ramet.llm.errors import LLM_EXTRA
 from ramet.llm.requests import canonical
 
 BYTES_MAX = 65_536
-"""Of a schema."""
+"""Most bytes of a schema."""
 DEPTH_MAX = 60
 """Levels of a schema."""
 LOOKS_MAX = 2_000
@@ -58,7 +58,7 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:
-    """A schema in canonical JSON.
+    """Return a schema in canonical JSON.
 
     Raises:
         WrongSchema: it holds what JSON has not, or nests for ever.
@@ -66,12 +66,12 @@ def schema_text(schema: Mapping[str, Any]) -> str:
     try:
         return canonical(schema)
     except (ValueError, TypeError, RecursionError) as error:
-        raise WrongSchema(f"is no JSON ({one_line(error)})") from error
+        raise WrongSchema(f"is not JSON ({one_line(error)})") from error
 
 
 @lru_cache(maxsize=64)
 def opened(text: str) -> Any:
-    """The validator of a schema in canonical JSON; a rejected one is not remembered.
+    """Return the validator of a schema in canonical JSON; a rejected one is not remembered.
 
     Raises:
         WrongSchema, ExtraMissing: as for :func:`check_schema`.
@@ -88,10 +88,10 @@ def opened(text: str) -> Any:
 
 
 def build(schema: Mapping[str, Any]) -> Any:
-    """A validator that fetches nothing.
+    """Return a validator that fetches nothing.
 
     Raises:
-        WrongSchema: it is no JSON Schema.
+        WrongSchema: it is not a valid JSON Schema.
         ExtraMissing: the validator is not installed.
     """
     rust = import_extra("jsonschema_rs", LLM_EXTRA)
@@ -100,12 +100,12 @@ def build(schema: Mapping[str, Any]) -> Any:
             dict(schema), offline=True, pattern_options=rust.FancyRegexOptions(backtrack_limit=BACKTRACKS_MAX)
         )
     except (ValueError, rust.ReferencingError) as error:
-        told = getattr(error, "message", None) or error
-        raise WrongSchema(f"is no JSON Schema ({shortened(one_line(told))})") from error
+        reason = getattr(error, "message", None) or error
+        raise WrongSchema(f"is not a valid JSON Schema ({shortened(one_line(reason))})") from error
 
 
 def shortened(text: str, most: int = 240) -> str:
-    """A text with its middle left out where it is long."""
+    """Return a text with its middle left out where it is long."""
     return text if len(text) <= most else f"{text[: most * 2 // 3]} ... {text[-most // 3 :]}"
 
 

@@ -24,7 +24,7 @@ SCHEDULE = "llm"
 """Name of the schedule whose slots start the poller."""
 END = "llm.end"
 QUEUE = "llm"
-"""Of everything that workers take by themselves."""
+"""Queue of everything that workers claim by themselves."""
 ITEMS = "llm.items"
 BATCHES = "llm.batches"
 
@@ -52,9 +52,9 @@ class JobSettings(BaseModel):
     provider: str
     mode: Mode
     base_url: str | None = None
-    """Of a compatible server; None: the provider's own."""
+    """Address of a compatible server; None: the provider's own."""
     prices: dict[str, Price]
-    """By model, of one call without discount; whatever the list says later, this job is booked at these."""
+    """Price by model, of one call without discount; whatever the list says later, this job is booked at these."""
     discount: float = 1.0
     """Factor on the prices in this mode."""
     check: str | None = None
@@ -62,7 +62,7 @@ class JobSettings(BaseModel):
     invalid_max: int = INVALID_MAX
     preset: str = "balanced"
     item_seconds: float | None = None
-    """From an item's first claim to its end; None: :attr:`seconds_of_item`."""
+    """Seconds from an item's first claim to its end; None: :attr:`seconds_of_item`."""
     call_retries: int = 6
     """Number of times that a submit that was never answered may be repeated."""
     batch_items: int = 50_000
@@ -77,7 +77,7 @@ class JobSettings(BaseModel):
     limit_name: str | None = None
     """The parameter that limits an answer's tokens, where a person says it."""
     headers: dict[str, str] = Field(default_factory=dict)
-    """Of every request; ``env:NAME`` is the value of that variable where the work is done, so that no row has it."""
+    """Headers of every request; ``env:NAME`` is the value of that variable on the worker, so that no row has it."""
     query: dict[str, str] = Field(default_factory=dict)
     """Added to every address."""
     requests_per_minute: float | None = None
@@ -89,7 +89,7 @@ class JobSettings(BaseModel):
     items: int
     """Distinct questions."""
     digest: str = ""
-    """Of all that is asked: a job of the same name and another digest is another job."""
+    """Digest of all that is asked: a job of the same name and another digest is another job."""
     defaults: dict[str, Any] = Field(default_factory=dict)
     """Defaults of rows, for those that are added later (:class:`ramet.llm.inputs.questions.Defaults`)."""
     cache: CacheScope = "job"
@@ -106,7 +106,7 @@ class JobSettings(BaseModel):
 
     @property
     def seconds_of_item(self) -> float:
-        """From an item's first claim to its end: as told, or as long as its batch may take, or as the preset says."""
+        """Seconds from an item's first claim to its end: as given, or those of its batch, or the preset's."""
         if self.item_seconds is not None:
             return self.item_seconds
         if self.mode is Mode.BATCH or self.limits.task_seconds is None:
@@ -121,7 +121,7 @@ class JobSettings(BaseModel):
         return f"{self.provider}@{urlsplit(self.base_url).netloc.rpartition('@')[2]}"
 
     def resource(self, model: str, of: str) -> str:
-        """The bucket of a model: ``of`` is ``requests``, ``tokens``, ``polls`` or ``batches``."""
+        """Return the bucket of a model: ``of`` is ``requests``, ``tokens``, ``polls`` or ``batches``."""
         return f"llm:{self.place}:{model}:{of}"
 
 
@@ -150,11 +150,11 @@ class ItemPayload(BaseModel):
 
 
 PAYLOAD_BYTES_MAX = 200_000
-"""Of a question that is kept in its task's payload; a larger one is a blob."""
+"""Most bytes of a question that is kept in its task's payload; a larger one is a blob."""
 
 
 def item_payload(request: Request, repairs: int | None = None) -> ItemPayload:
-    """A question as the payload of its item; ``repairs`` as there."""
+    """Return a question as the payload of its item; ``repairs`` as there."""
     payload = ItemPayload.model_validate(
         {
             "model": request.model,

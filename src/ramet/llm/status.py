@@ -19,7 +19,7 @@ from ramet.llm.providers.base import Mode
 from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM, POLL, PREFIX, SCHEDULE
 
 RATE_SECONDS = 60.0
-"""Rates are those of the answers of so many seconds."""
+"""Seconds of answers from which rates are computed."""
 RATE_SPAN_SECONDS = 1.0
 """Over less than that, a rate says nothing."""
 JOBS_MAX = 1_000
@@ -81,14 +81,14 @@ class JobStatus:
     refused: int
     """Number of items that the provider refused for now, so that they were sent again."""
     ambiguous: int
-    """Submits of which nobody knew whether they were taken on."""
+    """Submits of which it was unknown whether they were accepted."""
     elapsed_seconds: float
-    """From the submission to now, or to the end."""
+    """Seconds from the submission to now, or to the end."""
     items_per_second: float | None
     """Over the last minute; None when nothing was answered in it."""
     tokens_per_second: float | None
     eta_seconds: float | None
-    """At that rate; None when it cannot be told."""
+    """Seconds to the end at that rate; None when that cannot be known."""
     wait: JobWait | None = None
     """Cause of the wait of the item that comes first, where that is not its answer."""
     first_failure: str | None = None
@@ -147,7 +147,7 @@ class JobStatus:
 
 
 async def status_of(client: Client, job: Job, *, now: float | None = None) -> JobStatus:
-    """A job's status from what is stored."""
+    """Return a job's status from what is stored."""
     now = time.time() if now is None else now
     items = await _items(client, job)
     totals = await client.read(
@@ -196,7 +196,7 @@ async def _wait(client: Client, job: Job, now: float) -> JobWait | None:
 
 
 async def _next_slot(client: Client, job: Job, kind: str, now: float) -> JobWait | None:
-    """The next slot of the poller, where tasks of a job are due and nothing takes them now."""
+    """Return the next slot of the poller, where tasks of a job are due and nothing takes them now."""
     schedule = await client.schedules.get(SCHEDULE)
     if schedule is None or schedule.next_at <= now or schedule.state != "active":
         return None
@@ -212,7 +212,7 @@ async def _first_failure(client: Client, job: Job) -> str | None:
 
 
 def state_of(job: Job, items: dict[ItemState, int]) -> str:
-    """A job succeeded when all its items did, and partly when some of them did; it failed when none did."""
+    """Return the state of a job: succeeded if all its items did, partly if some of them did, failed if none did."""
     state = job.lineage.state
     if state in ("cancelled", "paused"):
         return state
@@ -281,7 +281,7 @@ async def list_jobs(client: Client, *, limit: int = 50, deleted: bool = False) -
             continue
         try:
             found.append(await find_job(client, name))
-        except JobGone:  # Somebody's lineage of such a name, or one that is being pruned.
+        except JobGone:  # A lineage of such a name that is not a job, or one that is being pruned.
             continue
         if len(found) == limit:
             break

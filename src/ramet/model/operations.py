@@ -136,6 +136,8 @@ class BulkSelection(NamedTuple):
     """Ids in the order in which the tasks were created."""
     counts: Mapping[tuple[str, str], int]
     """Number of tasks of each kind and state."""
+    more: bool = False
+    """Whether a bound ended the search: there may be further tasks."""
 
     @classmethod
     def of(cls, act: BulkAction, wanted: TaskFilter, tasks: Collection[tuple[str, str, str]]) -> BulkSelection:

@@ -1,4 +1,4 @@
-"""What is measured, as data: the exposition, its page of documentation and the board are made or checked from this.
+"""Measured values, as data: the exposition, its page of documentation and the board are made or checked from this.
 
 Names follow the conventions of Prometheus: base units, counters that end with ``_total``. Labels are bounded
 (:data:`KINDS_MAX`, :data:`REASONS_MAX`), and none is the id of a task or lineage.
@@ -22,7 +22,7 @@ class Family(NamedTuple):
     """One metric."""
 
     name: str
-    """As in the exposition; counters with ``_total``."""
+    """Name in the exposition; counters with ``_total``."""
     type: str
     """``counter``, ``gauge``, ``histogram`` or ``info``."""
     help: str
@@ -39,9 +39,9 @@ class Family(NamedTuple):
 
 
 FAMILIES = (
-    Family("ramet_up", "gauge", "1 when the database answered in time, else 0 and nothing else is told."),
-    Family("ramet_build_info", "info", "The version of ramet that tells this.", ("version",)),
-    Family("ramet_scrape_seconds", "gauge", "How long reading the database took for what is told here."),
+    Family("ramet_up", "gauge", "1 when the database answered in time, else 0 and nothing else is shown."),
+    Family("ramet_build_info", "info", "The version of ramet that answers.", ("version",)),
+    Family("ramet_scrape_seconds", "gauge", "How long reading the database took for this answer."),
     # Work.
     Family("ramet_tasks_created_total", "counter", "Tasks submitted and spawned.", ("kind",), "tallies"),
     Family("ramet_tasks_revived_total", "counter", "Ended tasks that a person gave new attempts.", ("kind",),
@@ -100,7 +100,7 @@ BY_NAME = {family.name: family for family in FAMILIES}
 
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH, HEIGHT = 8, 8
-"""Of a panel; a row of the board is 24 wide."""
+"""Size of a panel; a row of the board is 24 wide."""
 BOARD_UID = "ramet"
 _OF_KIND = 'kind=~"$kind"'
 
@@ -112,7 +112,7 @@ class Panel(NamedTuple):
     expr: str
     legend: str = ""
     unit: str = "short"
-    """As Grafana names it."""
+    """Unit as Grafana names it."""
     type: str = "timeseries"
 
 
@@ -179,7 +179,7 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
 
 
 def board() -> dict[str, Any]:
-    """The board as Grafana imports it."""
+    """Return the board as Grafana imports it."""
     panels: list[dict[str, Any]] = []
     y = 0
     for title, shown in ROWS:

@@ -89,7 +89,7 @@ class Snapshots:
         self._latest: Snapshot | None = None
 
     async def get(self) -> Snapshot | None:
-        """The latest reading, at most five seconds old; None when the database did not answer in time."""
+        """Return the latest reading, at most five seconds old; None when the database did not answer in time."""
         async with self._reading:
             if self._read_at is None or self._monotonic() - self._read_at >= FRESH_SECONDS:
                 self._latest = await self._read()
@@ -117,9 +117,9 @@ Spread = tuple[Sequence[float], Sequence[int], float]
 
 
 class LabelNames:
-    """Which values of a label have a name of their own: so many, and those that had one keep it.
+    """Values of a label that have a name of their own: a bounded number, and those that had one keep it.
 
-    Otherwise a counter would move from one series to another, and Prometheus would see what nobody did.
+    Otherwise a counter would move from one series to another, and Prometheus would see changes that never happened.
     """
 
     def __init__(self, most: int) -> None:
@@ -146,7 +146,7 @@ class Exposition:
         self._reasons = {name: LabelNames(REASONS_MAX) for name in REASONS}
 
     def text(self, snapshot: Snapshot | None, accept: str = "") -> tuple[bytes, str]:
-        """The exposition and its content type, for what an Accept header says."""
+        """Return the exposition and its content type, for what an Accept header says."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Collected(self.families(snapshot)))
         encode, content_type = choose_encoder(accept)
@@ -282,7 +282,7 @@ def _money(snapshot: Snapshot) -> dict[str, Numbers]:
 
 
 def _used(ceiling: Ceiling) -> float:
-    """The part of a ceiling that is spent or reserved; 0 where there is none."""
+    """Return the part of a ceiling that is spent or reserved; 0 where there is none."""
     most = ceiling.reservable
     if most is None:
         return 0.0
@@ -354,14 +354,14 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def address_of(text: str) -> tuple[str, int]:
-    """Host and port of ``host:port``.
+    """Return host and port of ``host:port``.
 
     Raises:
-        UserError: it is no such thing.
+        UserError: it is not of that form.
     """
     host, colon, port = text.rpartition(":")
     if not (colon and host and port.isascii() and port.isdigit() and int(port) <= 65_535):
-        raise UserError(f"{text!r} is no address: give HOST:PORT, such as 127.0.0.1:9464")
+        raise UserError(f"{text!r} is not a valid address: give HOST:PORT, such as 127.0.0.1:9464")
     return host.strip("[]"), int(port)
 
 
@@ -372,7 +372,9 @@ def check_address(host: str, token: str | None) -> None:
         UserError: the host is not this machine alone and there is no token.
     """
     if host not in LOOPBACK and not token:
-        raise UserError(f"whoever reaches {host} could read the metrics: give --token-file, or listen on 127.0.0.1")
+        raise UserError(
+            f"everyone who reaches {host} could read the metrics: give --token-file, or listen on 127.0.0.1"
+        )
 
 
 def application(tell: Callable[[str], Body], token: str | None, host: str) -> Application:
@@ -452,7 +454,7 @@ def _server_of(host: str) -> type[WSGIServer]:
 
 
 def from_loop(loop: asyncio.AbstractEventLoop, tell: Callable[[str], Any]) -> Callable[[str], Body]:
-    """A coroutine function of the loop, for the server's threads."""
+    """Return a coroutine function of the loop, for the server's threads."""
 
     def answer(accept: str) -> Body:
         found: Body = asyncio.run_coroutine_threadsafe(tell(accept), loop).result()

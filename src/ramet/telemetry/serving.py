@@ -14,7 +14,7 @@ from ramet.telemetry.metrics import Exposition, Snapshots
 
 
 def routes(client_of: Callable[[Request], Client]) -> list[BaseRoute]:
-    """The one route. However many ask, the database is read once in five seconds."""
+    """Return the one route. However many ask, the database is read once in five seconds."""
     by_client: WeakKeyDictionary[Client, tuple[Snapshots, Exposition]] = WeakKeyDictionary()
 
     async def metrics(request: Request) -> Response:

@@ -73,7 +73,7 @@ _WITH_INPUT = ("ValidationError",)
 
 
 def make() -> Traces:
-    """The observer that the entry point ``traces`` names.
+    """Return the observer that the entry point ``traces`` names.
 
     Raises:
         ValueError: the environment asks for something that there is not.
@@ -99,7 +99,7 @@ class Traces:
     # --- places of spans
 
     def below(self, tracking_id: str, span_id: int) -> Context:
-        """The context in which a span is the parent, wherever it is made."""
+        """Return the context in which a span is the parent, wherever it is made."""
         flags = TraceFlags.SAMPLED if self.wants(tracking_id) else TraceFlags.DEFAULT
         place = SpanContext(trace_id(tracking_id), span_id, is_remote=True, trace_flags=TraceFlags(flags))
         return trace.set_span_in_context(NonRecordingSpan(place), Context())
@@ -135,7 +135,7 @@ class Traces:
             attributes=attributes, links=[*earlier, *links], began_at=began_at,
         )  # fmt: skip
 
-    # --- what it is told
+    # --- events that it receives
 
     def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[SubmitResult]) -> None:
         """Add a span of the submit to the caller's trace, if there is one, with links to the roots in theirs."""
@@ -150,13 +150,13 @@ class Traces:
         self._tracer.start_span("submit", attributes=attributes, links=links).end()
 
     def running(self, works: Sequence[Work]) -> ObservedCall:
-        """A call begins. One for several tasks is traced when one of them is."""
+        """Return the observed call that begins. One for several tasks is traced when one of them is."""
         if any(self.wants(work.tracking_id) for work in works):
             return _TracedCall(self, works)
         return _UntracedCall(self._untraced(works[0].tracking_id))
 
     def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
-        """The span that a process could not end, because it ended itself."""
+        """End the span that a process could not end, because it ended itself."""
         if not self.wants(work.tracking_id):
             return
         span = self.attempt(work, began_at=time.time() - seconds)
@@ -280,7 +280,7 @@ class _UntracedCall:
             context.detach(token)
 
     def ended(self, settlements: Sequence[Settlement], *, lost: bool) -> None:
-        pass  # Nobody hears of it.
+        pass  # Nothing hears of it.
 
 
 def _outcome(span: Span, event: ev.Event, *, lost: bool) -> None:
@@ -305,7 +305,7 @@ def _outcome(span: Span, event: ev.Event, *, lost: bool) -> None:
 
 
 def _without_input(trace: str) -> str:
-    """A traceback; of one in which an error quotes what a task carries, only its calls."""
+    """Return a traceback; where an error quotes a task's input, only its calls."""
     if not any(name in trace for name in _WITH_INPUT):
         return trace
     lines, calls = trace.splitlines(), list[str]()
@@ -333,7 +333,7 @@ def _ended(state: str, reason: str | None) -> Attributes:
 
 
 def _key(key: str) -> str:
-    """The key; of one that was made of the payload, because the kind has no key of its own, only a name."""
+    """Return the key; of one that was made from the payload, because the kind has no key function, only a name."""
     if key.startswith("{"):
         return f"json:{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
     return _text(key, KEY_CHARACTERS_MAX)
@@ -372,7 +372,7 @@ class DerivedIds(RandomIdGenerator):
 
     @contextmanager
     def next_are(self, trace_id: int, span_id: int | None) -> Iterator[None]:
-        """The span that is begun inside has these; None for a random one."""
+        """Yield while the span that is begun inside has these ids; None for random ones."""
         self._next.trace_id, self._next.span_id = trace_id, span_id
         try:
             yield

@@ -1,4 +1,4 @@
-"""The end of a process at any statement, and proof that a program bears it."""
+"""The end of a process at any statement, and proof that a program survives it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ramet.testing.fixtures import FakeClock, fresh_client
 
 
 class SimulatedCrash(BaseException):
-    """The process ends here. Nothing may catch it: it is no ``Exception``."""
+    """The process ends here. It must not be caught: it is not an ``Exception``."""
 
 
 class _Crash:
@@ -44,7 +44,7 @@ class _Crash:
 
 @asynccontextmanager
 async def crash_at(app: App, statement: int, *, folder: Path, clock: FakeClock | None = None) -> AsyncIterator[Client]:
-    """A client whose process dies before the n-th statement (from 1) of the block; the block ends there, quietly.
+    """Yield a client whose process dies before the n-th statement (from 1) of the block; the block ends there, quietly.
 
     Open the same folder again with :func:`ramet.testing.fresh_client` to see what is left.
     """
@@ -78,7 +78,7 @@ async def crash_everywhere(
 ) -> int:
     """Run a season once whole, then once for each statement with a crash before it, and check every end.
 
-    After each crash the database is opened anew, the season runs again, and all is drained.
+    After each crash the database is opened again, the season runs again, and all is drained.
 
     Args:
         app: whose handlers to run.
@@ -88,7 +88,7 @@ async def crash_everywhere(
         seed: of :func:`drain`.
 
     Returns:
-        How many crashes were survived.
+        Number of crashes that were survived.
 
     Raises:
         AssertionError: and whatever else ``check`` raises, with a note of the statement.

@@ -36,7 +36,7 @@ class Drained(NamedTuple):
     left: int
     """Live tasks that nothing here can bring on: paused, bound, in other hands, or of kinds not served."""
     advanced_seconds: float
-    """By how much the clock was advanced for delayed tasks and retries."""
+    """Seconds by which the clock was advanced for delayed tasks and retries."""
     refused: Mapping[str, int] = {}
     """Spawns that the guard refused meanwhile, by reason (:class:`ramet.BlockReason`)."""
     outcome: LineageOutcome = LineageOutcome(0, {})
@@ -139,7 +139,7 @@ class _DrainSupervisor:
             clock: is advanced to the next delayed task; None leaves those alone.
 
         Raises:
-            RuntimeError: so many handler calls were not enough.
+            RuntimeError: the allowed number of handler calls was not enough.
         """
         while True:
             if await self.one():

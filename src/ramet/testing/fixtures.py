@@ -40,7 +40,7 @@ class FakeClock:
         return self._monotonic
 
     async def sleep(self, seconds: float) -> None:
-        """Return when the test has let so many seconds pass; at once for none."""
+        """Return when the test has let this number of seconds pass; at once for 0."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -80,7 +80,7 @@ async def fresh_client(
     hook: Hook | None = None,
     database: str | None = None,
 ) -> AsyncIterator[Client]:
-    """A client of the app on a database whose time is the test's; every verb runs at once, in the test's thread.
+    """Yield a client of the app on a database whose time is the test's; every verb runs at once, in the test's thread.
 
     Args:
         app: its tables are created.

@@ -42,8 +42,9 @@ FAST: dict[str, Setting] = {
     "max_wal_size": "1GB",
     "checkpoint_timeout": "30min",
 }
-"""For ordinary tests. A commit is still with the operating system when it is acknowledged: a ``kill`` loses nothing,
-only a loss of power would."""
+"""Options for ordinary tests. A commit is still with the operating system when it is acknowledged: a ``kill`` loses
+nothing, only a loss of power would.
+"""
 
 PLACES = ("/tmp", "/var/tmp")  # noqa: S108 - folders of random names are made in them
 
@@ -111,7 +112,7 @@ class Cluster:
         self.server.kill()
 
     def url(self, database: str = "postgres", *, by_socket: bool = False) -> str:
-        """The address of a database, with the password; over loopback TCP unless ``by_socket``."""
+        """Return the address of a database, with the password; over loopback TCP unless ``by_socket``."""
         return self.server.url(database, by_socket=by_socket)
 
     def create_database(self, *, template: str | None = None, tablespace: str | None = None) -> str:
@@ -179,7 +180,8 @@ class Cluster:
 
 
 def temporary_folder(by: ServerOwner, place: Path | None = None) -> Path:
-    """A new folder, closed to other people, in a place that the server's user can reach; in the one given, if any.
+    """Return a new folder, closed to other people, in a place that the server's user can reach; in the one given, if
+    any.
 
     Raises:
         ServerError: no place for temporary files is open to that user.
@@ -194,7 +196,7 @@ def temporary_folder(by: ServerOwner, place: Path | None = None) -> Path:
 
 
 def guard(folder: Path) -> subprocess.Popen[bytes]:
-    """A process that cleans up when this one is gone, killed or not."""
+    """Start a process that cleans up when this one is gone, killed or not."""
     return subprocess.Popen(
         [sys.executable, "-I", "-S", server_guard.__file__, str(folder)],
         stdin=subprocess.PIPE,

@@ -76,7 +76,7 @@ class TaskRun:
     hold_seconds: float | None = None
     """Seconds of ``ctx.hold_key``; it counts with a good end only."""
     switched_off: str | None = None
-    """Why ``ctx.switch_off`` asked for it; None when it did not."""
+    """Reason that ``ctx.switch_off`` gave; None when it was not called."""
     refused: Sequence[RefusedSpawn] = ()
     """Spawns that were asked for and refused."""
     traceback: str | None = None
@@ -115,7 +115,7 @@ class _Recorder:
         return decided, answers
 
     def stopped(self, claim: tuple[int, int]) -> None:
-        raise AssertionError("nobody cancels a handler that runs by itself")
+        raise AssertionError("a handler that runs by itself is never cancelled")
 
     async def call(self, settlement: Settlement) -> SettleResult:
         decided, answers = self._decided(settlement)
@@ -156,7 +156,7 @@ async def run_task(
     path: Sequence[str] | None = None,
     client: Client | None = None,
 ) -> TaskRun:
-    """Call one handler as a worker would, and tell what came of it; nothing is stored.
+    """Call one handler as a worker would, and report the result; nothing is stored.
 
     Spawns are refused as cycles and as duplicates of each other or of the task, as in a database. What only a database
     knows (its other tasks, limits, the deny list) refuses nothing here.
@@ -169,7 +169,7 @@ async def run_task(
         client: what ``ctx.client`` gives, and reads from.
 
     Raises:
-        UnknownKind: nobody registered it.
+        UnknownKind: it is not registered.
         pydantic.ValidationError: the payload does not fit.
         NeedsDatabase: the handler asked something that only a database can answer.
     """
@@ -301,7 +301,9 @@ class SpawnRules:
         self._holders[work.key].append(Holder(work.id, work.kind, "processing"))
 
     def decide(self, item: Settlement) -> tuple[Settlement, list[SpawnResult]]:
-        """The settlement as a store would take it, and the answers to what it spawns: none where it became an error."""
+        """Return the settlement as a store would take it, and the answers to what it spawns: none where it became an
+        error.
+        """
         answers = [self._answer(new) for new in item.spawns]
         try:
             check_required([0], [(self._parent, item.spawns)], [answers])

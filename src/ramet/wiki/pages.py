@@ -62,6 +62,7 @@ class Page:
         latitude: of its subject, in degrees, as the source states it; None: look for it in the text.
         longitude: the same.
         wikidata: id of its subject in Wikidata, such as `Q64`; empty if the source does not state it.
+        html: as the wiki renders it, if its text is to be read from that; None: from `text`.
     """
 
     title: str
@@ -78,6 +79,7 @@ class Page:
     latitude: float | None = None
     longitude: float | None = None
     wikidata: str = ""
+    html: str | None = None
 
 
 PATH_SEPARATOR = " > "

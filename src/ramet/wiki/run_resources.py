@@ -36,6 +36,7 @@ def source_options(settings: RunSettings) -> SourceOptions:
         links=settings.links,
         requests_per_second=settings.requests_per_second,
         private=settings.private,
+        text=settings.text,
     )
 
 

@@ -78,6 +78,8 @@ class RunSettings(BaseModel):
     max_depth: int = MAX_DEPTH
     """Links between a seed and the farthest article."""
     max_links: int = MAX_LINKS
+    text: Literal["wikitext", "rendered"] = "wikitext"
+    """`wikitext`: texts are read from what people write; `rendered`: from what the wiki shows, one request each."""
     closed: bool = False
     """Links to titles that the run has not looked up are left out of the graph."""
     skip: tuple[str, ...] = ()
@@ -89,7 +91,7 @@ class RunSettings(BaseModel):
 LEFT_OUT_OF_NAMES = {
     "data_dir", "language", "user_agent", "private", "requests_per_second", "max_articles", "max_depth"
 }  # fmt: skip
-ADDED = ("closed", "skip")
+ADDED = ("closed", "skip", "text")
 """Settings that came later: they are no part of a name while they have their default, so that runs keep theirs."""
 
 

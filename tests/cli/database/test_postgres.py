@@ -109,7 +109,7 @@ def test_a_folder_without_a_server_is_told(cli: Cli, folder: Path) -> None:
 def test_a_folder_with_something_else_in_it_stays_as_it_is(cli: Cli, folder: Path) -> None:
     folder.mkdir()
     (folder / "letter.txt").write_text("mine")
-    assert "holds something that is no whole server: name a new folder" in bad(cli, "start", folder)
+    assert "holds something that is not a whole server: name a new folder" in bad(cli, "start", folder)
     assert [path.name for path in folder.iterdir()] == ["letter.txt"]
 
 

@@ -58,5 +58,5 @@ def test_moments_are_spans_times_of_day_and_dates() -> None:
     assert moment_of("2026-11-25T10:00+00:00", now) == 1_795_600_800
     assert 0 <= now - moment_of("10:00", now) < 86_400
     for text in ("", "soon", "25:00", "5", "nan", "99999-01-01"):
-        with pytest.raises(CliError, match="is no moment"):
+        with pytest.raises(CliError, match="is not a valid moment"):
             moment_of(text, now)

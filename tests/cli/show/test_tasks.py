@@ -106,6 +106,6 @@ def test_tasks_since_a_moment_are_listed_the_newest_first(cli: Cli) -> None:
 
 def test_a_since_that_is_no_moment_or_does_not_go_with_the_order_is_refused(cli: Cli) -> None:
     cli.submit("bare")
-    assert "is no moment" in cli.bad("tasks", "--since", "soon")
+    assert "is not a valid moment" in cli.bad("tasks", "--since", "soon")
     assert "--oldest" in cli.bad("tasks", "--since", "1h", "--oldest")
     assert "--stale" in cli.bad("tasks", "--since", "1h", "--stale")

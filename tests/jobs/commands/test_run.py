@@ -193,7 +193,7 @@ def test_ctrl_c_ends_after_what_is_in_hand_and_the_same_command_goes_on(place: P
         world.wait_until_asked(listed, asked + 1)
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
-        assert process.stderr.readline() == "stopping after the 1 task in hand; Ctrl-C again stops now\n"
+        assert process.stderr.readline() == "stopping after the 1 task in progress; Ctrl-C again stops now\n"
         world.release()
         told = [json.loads(line) for line in process.communicate()[0].splitlines()]
         assert process.returncode == 128 + signal.SIGINT

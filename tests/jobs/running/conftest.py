@@ -15,6 +15,7 @@ from ramet.jobs.app import LIMITS, fetchers
 from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, SCRAPE_SOURCE, SOURCE_DISCOVERY
 from ramet.jobs.posting import unpacked
+from ramet.jobs.tasks import pages
 from ramet.testing import FakeClock, drain, fresh_client
 from tests.jobs.world.openings import LONG_AGO
 from tests.jobs.world.world import World
@@ -89,8 +90,12 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | No
 
 
 @pytest.fixture
-async def desk(backend: str | None, world: World, tmp_path: Path) -> AsyncIterator[Desk]:
+async def desk(
+    backend: str | None, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Desk]:
     """The pipeline on either store, with the sample's profile and hosts that may be asked at any pace."""
+    # A process remembers busy hosts by database, and the server's databases are used again.
+    monkeypatch.setattr(pages, "busy_hosts", pages.BusyHosts())
     clock = FakeClock(NOW)
     async with fresh_client(pipeline.app, clock=clock, folder=tmp_path, database=backend) as client:
         await client.limit_resource(ResourcePolicy(f"{HOST_RESOURCE}*", breaker_failures=0))

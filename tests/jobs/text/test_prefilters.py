@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.jobs.matching.duplicates import _words_of
-from ramet.jobs.text import areas, arrangement, salaries, technologies, work_area
+from ramet.jobs.text import areas, arrangement, salaries, technologies, word_places, work_area
 from ramet.jobs.text.languages import _ENGLISH, _OTHERS, is_english
 from ramet.jobs.text.markup import decoded
 from tests.jobs.corpus import corpus_file
@@ -88,3 +88,24 @@ def test_the_end_of_every_sign_is_known() -> None:
 def test_welding_is_told_from_the_cloud(text: str) -> None:
     assert technologies._is_welding(f"Knows {text} well")
     assert not technologies._is_welding("Knows AWS and Weldon's books")
+
+
+@given(
+    st.lists(st.sampled_from([*word_places._registered, *work_area._OF_WHO, " ", "x", "remote office ", "o", "on-"]))
+)
+def test_one_pass_finds_every_word_where_a_search_for_it_does(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    for word in word_places._registered:
+        found = [match.start() for match in re.finditer(re.escape(word), text)]
+        assert list(word_places.places_of_word(text, word)) == found
+        assert bool(word_places.around(text, [word], 0, len(word))) is bool(found)
+
+
+def test_a_word_that_is_registered_later_is_found_in_a_text_that_was_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_places, "_registered", dict(word_places._registered))
+    assert word_places.places_of_word("a zeppelin, a zeppelin", "zeppelin") == ()
+    word_places.searched("zeppelin")
+    assert list(word_places.places_of_word("a zeppelin, a zeppelin", "zeppelin")) == [2, 14]
+    monkeypatch.undo()
+    word_places._automaton.cache_clear()
+    word_places._places.cache_clear()

@@ -93,7 +93,7 @@ async def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_error(
     assert [len(taken.requests) for taken in batches.taken.values()] == [1, 1, 1]
     [again] = list(batches.taken.values())[1].requests
     assert [message["role"] for message in again.messages] == ["user", "assistant", "user"]
-    assert "is no JSON" in str(again.messages[-1]["content"])
+    assert "is not JSON" in str(again.messages[-1]["content"])
     assert await handlers.spent(task) == (3 * HALF, 0)
 
 

@@ -58,7 +58,7 @@ async def test_an_invalid_answer_is_asked_again_with_the_error(handlers: Handler
     assert task.result == [1, 3 * CALL, 15, 6]
     first, second = handlers.conversations[1][-1]["content"], handlers.conversations[2][-1]["content"]
     assert "$.people: Input should be greater than or equal to 0" in first
-    assert "is no JSON" in second
+    assert "is not JSON" in second
     assert await handlers.spent(task) == (3 * CALL, 0)
 
 

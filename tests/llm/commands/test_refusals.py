@@ -43,7 +43,7 @@ def test_a_missing_key_is_refused_by_who_works_and_told_to_who_does_not(place: P
 
 def test_an_unknown_model_names_the_line_that_asks_it(place: Place) -> None:
     told = refusal(place.submit(place.write([*GOOD, {"id": "x", "prompt": "x", "model": "gpt-0"}])))
-    assert "line 17: nobody told a price for model 'gpt-0'" in told
+    assert "line 17: no price is known for model 'gpt-0'" in told
     nothing_happened(place)
 
 
@@ -59,7 +59,7 @@ def test_an_unknown_model_names_the_line_that_asks_it(place: Place) -> None:
         (("--soft-cost", "2"), "--soft-cost is over the hard ceiling"),
         (("--provider", "gemini"), "gemini is not supported yet"),
         (("--provider", "anthropic", "--model", "claude-haiku-4-5", "--mode", "background"), "no mode background"),
-        (("--price", "cheap"), "is no price"),
+        (("--price", "cheap"), "is not a price"),
         (("--schema", "none.json"), "cannot read a JSON Schema from none.json"),
         (("--check", "nowhere:Model"), "cannot import the model 'nowhere:Model'"),
         (("--check", "a:B", "--schema", "b.json"), "give either --schema or --check"),

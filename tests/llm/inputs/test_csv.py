@@ -71,7 +71,7 @@ def test_a_cell_may_be_long(tmp_path: Path) -> None:
         ("prompt,max_tokens\na,1_0\n", "line 2: 'max_tokens' must be a whole number, not '1_0'"),
         ("prompt,max_tokens\na,٣\n", "line 2: 'max_tokens' must be a whole number"),
         ("prompt,max_tokens\na,0\n", "line 2: 'max_tokens' must be 1 or more"),
-        ("prompt,temperature\na,nan\n", "line 2: 'temperature' is no number of JSON"),
+        ("prompt,temperature\na,nan\n", "line 2: 'temperature' is not a number in JSON"),
         ("prompt,temperature\na,hot\n", "line 2: 'temperature' must be a number"),
         ("prompt\n\0\n", "line 2: 'prompt' holds a NUL"),
     ],

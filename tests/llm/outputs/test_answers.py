@@ -81,16 +81,16 @@ def test_fences_within_an_answer_stay() -> None:
     [
         ("", "$: the answer is empty"),
         ("```json\n```", "$: the answer is empty"),
-        ("Sure! {}", "$: the answer is no JSON (Expecting value"),
-        ("{} {}", "$: the answer is no JSON (Extra data"),
-        ('{"a": 1', "$: the answer is no JSON ("),
-        ('{"a": NaN}', "$: the answer is no JSON (NaN is no number of JSON"),
+        ("Sure! {}", "$: the answer is not JSON (Expecting value"),
+        ("{} {}", "$: the answer is not JSON (Extra data"),
+        ('{"a": 1', "$: the answer is not JSON ("),
+        ('{"a": NaN}', "$: the answer is not JSON (NaN is not a number in JSON"),
         ('{"a": 1e999}', "$: holds a number too big for JSON"),
-        ('{"a": ' + "9" * 5_000 + "}", "$: the answer is no JSON ("),
+        ('{"a": ' + "9" * 5_000 + "}", "$: the answer is not JSON ("),
         ('{"a": "\\ud83d"}', "$: holds half of a surrogate pair"),
         ('{"\\ud83d": 1}', "$: holds half of a surrogate pair"),
-        ("```\n" + " " * 500_000 + "x\n```y", "$: the answer is no JSON ("),
-        ("```json {}```", "$: the answer is no JSON ("),
+        ("```\n" + " " * 500_000 + "x\n```y", "$: the answer is not JSON ("),
+        ("```json {}```", "$: the answer is not JSON ("),
         ("[" * 100_000, "$: nests deeper than 200 levels"),
         (" " + "[" * 300 + "]" * 300, "$: nests deeper than 200 levels"),
     ],
@@ -166,8 +166,8 @@ def test_a_model_goes_before_a_schema_and_has_one() -> None:
         ("tests.llm.outputs.answer_models:", "names no model"),
         ("no_such_module_here:Model", "cannot import the model .*ModuleNotFoundError"),
         ("tests.llm.outputs.answer_models:None_such", "cannot import the model .*AttributeError"),
-        ("tests.llm.outputs.answer_models:nothing", "is no pydantic model"),
-        ("json:JSONDecoder", "is no pydantic model"),
+        ("tests.llm.outputs.answer_models:nothing", "is not a pydantic model"),
+        ("json:JSONDecoder", "is not a pydantic model"),
     ],
 )
 def test_a_model_that_is_none(path: str, said: str) -> None:
@@ -206,15 +206,15 @@ def nested(levels: int) -> dict[str, Any]:
 
 
 HOSTILE: list[tuple[dict[str, Any], str]] = [
-    ({"type": "strng"}, "is no JSON Schema"),
-    ({"pattern": "("}, "is no JSON Schema"),
-    ({"pattern": "(a{1000}){1000}"}, "is no JSON Schema"),
-    ({"$ref": "#/$defs/none"}, "is no JSON Schema"),
-    ({"$ref": "#none"}, "is no JSON Schema"),
+    ({"type": "strng"}, "is not a valid JSON Schema"),
+    ({"pattern": "("}, "is not a valid JSON Schema"),
+    ({"pattern": "(a{1000}){1000}"}, "is not a valid JSON Schema"),
+    ({"$ref": "#/$defs/none"}, "is not a valid JSON Schema"),
+    ({"$ref": "#none"}, "is not a valid JSON Schema"),
     ({"$ref": "http://127.0.0.1:9/s.json"}, "nothing is fetched"),
     ({"$ref": "file:///etc/passwd"}, "nothing is fetched"),
     ({"properties": {"a": {"$dynamicRef": "other.json#x"}}}, "nothing is fetched"),
-    ({"$schema": "http://127.0.0.1:9/meta", "type": "string"}, "is no JSON Schema"),
+    ({"$schema": "http://127.0.0.1:9/meta", "type": "string"}, "is not a valid JSON Schema"),
     ({"$id": "http://127.0.0.1:9/a", "$ref": "b"}, "nothing is fetched"),
     ({"$ref": "#"}, "refers to itself without looking into the value"),
     ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "refers to itself without looking into the value"),
@@ -227,9 +227,9 @@ HOSTILE: list[tuple[dict[str, Any], str]] = [
     (chain(20, "allOf"), "could look at one value"),
     (chain(200), "refers from definition to definition over 120 times"),
     (nested(61), "nests deeper than 60 levels"),
-    (nested(3_000), "is no JSON"),
+    (nested(3_000), "is not JSON"),
     ({"description": "x" * 70_000}, "has 70,018 bytes, over 65,536"),
-    ({"maximum": float("inf")}, "is no JSON"),
+    ({"maximum": float("inf")}, "is not JSON"),
 ]
 
 

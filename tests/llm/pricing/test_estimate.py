@@ -32,7 +32,7 @@ def test_the_worst_is_what_is_reserved_in_the_mode_that_is_chosen() -> None:
     price = listed("gpt-5.2")
     assert few.costs.worst == sum(reserve_amount(request, price, 1.0) for request in requests[:500])
     assert many.costs.worst == sum(reserve_amount(request, price, 0.5) for request in requests)
-    assert many.costs.dearest == max(reserve_amount(request, price, 0.5) for request in requests)
+    assert many.costs.largest == max(reserve_amount(request, price, 0.5) for request in requests)
 
 
 def test_the_same_question_is_counted_and_paid_for_once() -> None:
@@ -89,27 +89,27 @@ def told(ceiling: Callable[[Estimate], int | None]) -> str:
     return fit(replace(found, ceiling=ceiling(found)))
 
 
-def test_the_ceiling_is_judged_by_the_worst_the_likely_and_the_dearest() -> None:
+def test_the_ceiling_is_judged_by_the_worst_the_likely_and_the_largest() -> None:
     assert told(lambda found: None) == "no ceiling is set"
     assert told(lambda found: found.costs.worst).startswith("fits: even at worst")
     assert told(lambda found: found.costs.worst - 1).startswith("likely to fit")
     assert "reserves for about 99 prompts at once" in told(lambda found: found.costs.worst - 1)
     half = told(lambda found: found.costs.likely // 2)
     assert "likely to stop after about 49 of 100 prompts" in half or "after about 50 of 100" in half
-    assert "a single prompt reserves" in told(lambda found: found.costs.dearest - 1)
+    assert "a single prompt reserves" in told(lambda found: found.costs.largest - 1)
 
 
 def test_the_calls_take_at_least_what_the_rate_allows() -> None:
     requests = [asked(str(number)) for number in range(1_200)]
-    alone = estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.BACKGROUND)
+    alone = estimate(requests, listed, ALL, requests_per_second=2.0, given=Mode.BACKGROUND)
     assert alone.seconds == 1_200.0, "sent, and asked about once"
-    assert estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.CHAT).seconds == 600.0
-    assert estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.BATCH).seconds == 1.0
+    assert estimate(requests, listed, ALL, requests_per_second=2.0, given=Mode.CHAT).seconds == 600.0
+    assert estimate(requests, listed, ALL, requests_per_second=2.0, given=Mode.BATCH).seconds == 1.0
 
 
 def test_a_job_that_ends_before_it_is_done_is_told() -> None:
     requests = [asked(str(number)) for number in range(1_200)]
-    found = estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.BACKGROUND, job_seconds=600.0)
+    found = estimate(requests, listed, ALL, requests_per_second=2.0, given=Mode.BACKGROUND, job_seconds=600.0)
     assert in_time(found).endswith("Too long: the job ends after 10 min, when about 600 are asked")
     assert "Too long" not in in_time(replace(found, job_seconds=1_200.0))
     assert found.as_json()["job_seconds"] == 600.0
@@ -143,16 +143,16 @@ def test_lowest_likely_and_worst_are_in_order(
     texts: list[str], most: int, mode: Mode, model: str, answer: int | None
 ) -> None:
     requests = [asked(text, most=most, model=model) for text in texts]
-    costs = estimate(requests, listed, ALL, requests_per_second=1.0, answer_tokens=answer, told=mode).costs
+    costs = estimate(requests, listed, ALL, requests_per_second=1.0, answer_tokens=answer, given=mode).costs
     assert 0 <= costs.lowest <= costs.likely <= costs.worst
-    assert costs.dearest <= costs.worst
+    assert costs.largest <= costs.worst
 
 
 def test_a_job_whose_calls_answer_at_once_takes_as_long_as_so_many_at_a_time_take() -> None:
     requests = [asked(f"question {number}") for number in range(1_000)]
-    found = estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.CHAT).at_once(50, None)
+    found = estimate(requests, listed, ALL, requests_per_second=2.0, given=Mode.CHAT).at_once(50, None)
     assert found.seconds == 1_000 * CALL_SECONDS / 50
     assert in_time(found) == "the calls take 40 s if each takes 2 s, 50 at a time"
     assert found.at_once(50, 60.0).seconds == 1_000.0
-    later = estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.BATCH)
+    later = estimate(requests, listed, ALL, requests_per_second=2.0, given=Mode.BATCH)
     assert later.at_once(50, None) == later

@@ -67,15 +67,15 @@ def test_a_provider_without_batches_is_asked_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_what_was_told_wins(mode: Mode) -> None:
-    found = choose_mode(10**6, requests_per_second=1.0, caps=ALL, free=True, latency_seconds=1.0, told=mode)
+def test_a_given_mode_wins(mode: Mode) -> None:
+    found = choose_mode(10**6, requests_per_second=1.0, caps=ALL, free=True, latency_seconds=1.0, given=mode)
     assert found.mode is mode
-    assert found.why.startswith(f"{mode}, as told")
+    assert found.why.startswith(f"{mode}, as given")
 
 
 def test_a_mode_that_a_provider_does_not_have_is_refused_with_those_it_has() -> None:
     with pytest.raises(LlmError, match="no mode batch: give chat"):
-        choose_mode(1, requests_per_second=1.0, caps=LOCAL, told=Mode.BATCH)
+        choose_mode(1, requests_per_second=1.0, caps=LOCAL, given=Mode.BATCH)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])

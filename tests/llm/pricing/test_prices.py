@@ -71,7 +71,7 @@ def test_input_written_to_a_cache_costs_what_that_costs() -> None:
     assert cost_of(TokenUsage(3_000_000, 1_000_000, 0, 1_000_000), price) == 100 + 10 + 125
 
 
-def test_a_price_that_changes_within_the_day_is_taken_at_its_dearest() -> None:
+def test_a_price_that_changes_within_the_day_is_taken_at_its_highest() -> None:
     times = [item for vendor in get_snapshot().providers for item in vendor.models
              if vendor.id == "deepseek" and isinstance(item.prices, list)]  # fmt: skip
     assert times, "the list has no model with prices by the hour any more"
@@ -86,10 +86,10 @@ def test_a_price_that_changes_within_the_day_is_taken_at_its_dearest() -> None:
 @pytest.mark.parametrize(
     ("model", "provider", "said"),
     [
-        ("llama3", "openai", "nobody told a price for model 'llama3' of openai"),
+        ("llama3", "openai", "no price is known for model 'llama3' of openai"),
         ("gpt-5.22", "openai", "did you mean gpt-5.2"),
-        ("gpt-5.2", "nobody-at-all", "nobody told a price"),
-        ("", "openai", "nobody told a price"),
+        ("gpt-5.2", "nobody-at-all", "no price is known"),
+        ("", "openai", "no price is known"),
         ("whisper-1", "openai", "no price per token"),
     ],
 )
@@ -164,8 +164,8 @@ def test_every_priced_model_of_the_list_converts_without_loss() -> None:
     assert seen > 100
 
 
-def test_the_dearest_tier_within_reach_bounds() -> None:
+def test_the_highest_tier_within_reach_bounds() -> None:
     price = Price(100, 10, 500, "test", tiers=(Tier(1_000, 50, 60, 700, 0), Tier(9_000, 900, 90, 900, 1_000)))
-    assert price.dearest(1_000) == (100, 500)
-    assert price.dearest(1_001) == (100, 700)
-    assert price.dearest(9_001) == (1_000, 900)
+    assert price.highest(1_000) == (100, 500)
+    assert price.highest(1_001) == (100, 700)
+    assert price.highest(9_001) == (1_000, 900)

@@ -88,6 +88,7 @@ def test_names_are_texts() -> None:
         ("x.example", None),
         ("http://x", "http://x/alerts/7"),
         ("https://x/ramet//", "https://x/ramet/alerts/7"),
+        ("https://x/X/", "https://x/X/alerts/7"),
     ],
 )
 def test_a_link_leads_to_the_dashboard_where_somebody_said_where_that_is(base: str | None, link: str | None) -> None:

@@ -139,6 +139,11 @@ def test_a_booking_over_the_money_of_a_branch_is_told_and_the_first_task_may_use
     assert over_limit(book([passed], Booking(live=1))) is None
 
 
+def test_a_booking_has_as_many_branches_after_as_before() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        over_limit(book([branch()], Booking())._replace(after=()))
+
+
 def test_depth_and_time_refuse_a_task_with_the_innermost_branch() -> None:
     inner = branch("inner", parent="outer", max_spawn_depth=4)
     outer = branch("outer", max_spawn_depth=3, deadline_at=100.0)

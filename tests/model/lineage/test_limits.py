@@ -209,7 +209,9 @@ def test_the_named_limits_are_those_of_a_lineage_that_differ_from_the_default() 
 
 
 def test_of_what_several_say_about_a_lineage_the_lowest_holds_and_the_app_only_where_no_kind_speaks() -> None:
-    roots: list[Limits | dict[str, Any]] = [{"max_tasks": 50, "max_fan_out": 7}, Limits(max_tasks=40), {"max_shape": 9}]
+    roots: list[Limits | dict[str, Any]] = [
+        {"max_tasks": 50, "max_fan_out": 7}, Limits(max_tasks=40), {"max_shape": 9, "max_tasks": 60},
+    ]  # fmt: skip
     app = Limits(max_tasks=10, max_spawn_depth=3)
     assert model.lineage_limits(roots, app) == Limits(max_tasks=40, max_fan_out=7, max_shape=9, max_spawn_depth=3)
     asked = {"max_tasks": 45, "max_fan_out": 5, "retries_per_minute": 9_999}

@@ -20,6 +20,7 @@ from ramet.model.lineage.lineage import (
     reopened,
     retry_slot,
     root_of,
+    shapes_text,
 )
 from tests.model.lineage.test_guard import LINEAGE
 
@@ -111,6 +112,8 @@ MANY = {"budget": 12_000, "cancelled": 3, "depth": 3, "stop_list": 7}
         (LineageOutcome(0, {}), True, ["clean"], "clean"),
         (LineageOutcome(1_234, {}), False, ["failures"], "with failures: 1,234"),
         (LineageOutcome(0, {"budget": 1}), False, ["incomplete"], "incomplete: 1 refused by budget"),
+        (LineageOutcome(0, {"depth": 2, "budget": 2}), False, ["incomplete"],
+         "incomplete: 2 refused by budget, 2 refused by depth"),
         (
             LineageOutcome(2, MANY), False, ["failures", "incomplete"],
             "with failures: 2; incomplete: 12,000 refused by budget, 7 refused by stop_list, 3 cancelled, "
@@ -126,3 +129,11 @@ def test_the_outcomes_of_several_lineages_add_up() -> None:
     parts = [LineageOutcome(1, {"budget": 2}), LineageOutcome(0, {}), LineageOutcome(3, {"budget": 5, "depth": 1})]
     assert combined_outcome(parts) == LineageOutcome(4, {"budget": 7, "depth": 1})
     assert combined_outcome([]) == LineageOutcome(0, {})
+
+
+def test_allowed_shapes_are_stored_in_order_as_short_json() -> None:
+    shapes = {"x/b/#": None, "x/\xfc/#": 5, "x/a/#": 0}
+    assert shapes_text(shapes) == '{"x/a/#":0,"x/b/#":null,"x/\xfc/#":5}'
+    assert LINEAGE._replace(allowed_shapes=shapes_text(shapes)).shapes_allowed == shapes
+    assert shapes_text({}) == ""
+    assert LINEAGE._replace(allowed_shapes="").shapes_allowed == {}

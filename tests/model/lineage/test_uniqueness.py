@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.lineage.guard import FAILED_HELD_SECONDS, held_seconds
+from ramet.model.lineage.guard import FAILED_HELD_SECONDS, held_seconds, imported_seconds
 from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.retry import ErrorClass
@@ -82,3 +82,11 @@ def test_a_failure_that_names_the_cost_budget_is_an_end_by_a_limit() -> None:
 def test_a_task_that_is_not_unique_holds_no_key() -> None:
     with pytest.raises(AssertionError, match=r"^only unique tasks hold a key$"):
         held_seconds(changed(standing(), ev.Complete(FENCE)))
+
+
+@pytest.mark.parametrize(
+    ("state", "seconds"),
+    [("success", WINDOW), ("filtered", WINDOW), ("skipped", WINDOW), ("failed", DAY), ("cancelled", None)],
+)
+def test_an_imported_end_holds_its_key_as_an_end_here_does(state: str, seconds: float | None) -> None:
+    assert imported_seconds(state, WINDOW) == seconds

@@ -390,6 +390,10 @@ MOVED: dict[str, Case] = {
         standing("pending", wait="due", available_at=NOW + 9.0, resource="host"), ev.Reschedule("ann", NOW - 9.0),
         {"wait": "resource", "available_at": NOW}, {"by": "ann"},
     ),
+    "later, of a pulled kind": (
+        standing("pending", **DELAYED), ev.Reschedule("ann", NOW + 9.0),
+        {"available_at": NOW + 9.0, "rank": due(9.0)}, {"by": "ann"},
+    ),
     "set aside with its lineage": (
         standing("pending", wait="lineage"), ev.Reschedule("ann", NOW + 9.0), {"available_at": NOW + 9.0},
         {"by": "ann"},
@@ -403,6 +407,14 @@ REVIVED: dict[str, Case] = {
     "in line again": (
         standing("failed", **OWN, losses_alone=2), ev.Revive("ann", "so"), {**ANEW, "wait": "ticket", "holds_path": 0},
         {"reason": "so", "by": "ann"},
+    ),
+    "waiting again": (
+        standing("skipped", **{**OWN, "holds_path": None}), ev.Revive("ann", waits=True), {**ANEW, "wait": "tasks"},
+        {"by": "ann"},
+    ),
+    "waiting again with a path": (
+        standing("skipped", **OWN), ev.Revive("ann", waits=True), {**ANEW, "wait": "tasks", "holds_path": 0},
+        {"by": "ann"},
     ),
     "free again": (
         standing("cancelled", **{**OWN, "holds_path": None}), ev.Revive("ann", "so"), {**ANEW, "wait": "resource"},

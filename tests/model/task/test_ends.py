@@ -7,7 +7,7 @@ import pytest
 from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
-from ramet.model.task.task import Standing
+from ramet.model.task.task import Standing, first_line
 from ramet.model.task.transitions import Change
 from tests.model.samples import FENCE, NOW, changed, claim, error, refused, standing
 
@@ -294,3 +294,11 @@ def test_whatever_ends_a_task_leaves_nothing_of_a_claim_behind() -> None:
         after = change.after
         left = (after.wait, after.lease_until, after.worker, after.ending, after.ending_reason, after.bound_to)
         assert left == (None, 0.0, None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [(None, None), ("", None), (" \n\t\n", None), ("boom", "boom"), ("\n  boom \nmore", "boom")],
+)
+def test_an_error_is_told_by_its_first_line_with_anything_on_it(text: str | None, line: str | None) -> None:
+    assert first_line(text) == line

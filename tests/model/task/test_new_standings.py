@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,3 +66,10 @@ def test_many_new_tasks_stand_where_each_of_them_would(wanted: list[tuple[NewTas
         new_standing(seq, tracking_id, new, depth, NOW, turn=turn, deadline_at=deadline_at)
         for seq, (new, (tracking_id, depth, turn, deadline_at)) in enumerate(wanted, first)
     ]
+
+
+def test_columns_of_new_tasks_have_one_length() -> None:
+    columns = dict(zip(NewTask._fields, zip(new({"kind": "page"}), strict=True), strict=True))
+    for depths in ([], [1, 2]):
+        with pytest.raises(ValueError, match="zip"):
+            new_standings(columns, ["line"], depths, NOW, first=1, turns=[0], deadlines=[None])

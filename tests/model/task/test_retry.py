@@ -21,6 +21,8 @@ from ramet.model.task.retry import (
     backoff_seconds,
     classify,
     fingerprint,
+    waits_from_text,
+    waits_text,
 )
 
 TRANSIENT, PERMANENT, UNCLASSIFIED = ErrorClass.TRANSIENT, ErrorClass.PERMANENT, ErrorClass.UNCLASSIFIED
@@ -294,3 +296,8 @@ def test_a_policy_that_makes_no_sense_is_refused_by_name(wrong: dict[str, Any]) 
     [name] = wrong
     with pytest.raises(ValueError, match=rf"^Retry\({name}="):
         Retry(**wrong)
+
+
+def test_a_back_off_is_stored_with_a_task_as_a_list() -> None:
+    assert waits_text(Retry(base_seconds=2, jitter=0).waits) == "[2.0, 10.0, 60.0, 0.0]"
+    assert waits_from_text("[2.0, 10.0, 60.0, 0.0]") == (2.0, 10.0, 60.0, 0.0)

@@ -123,7 +123,7 @@ def test_a_signature_is_what_the_documentation_says() -> None:
         (status("302 Found", "Location: http://127.0.0.1:1/"), "redirects are not followed", True),
         (cut, "connection", True),
         (endless, "without an answer", True),
-        (garbage, "the answer is no HTTP", True),
+        (garbage, "the answer is not HTTP", True),
     ],
 )
 async def test_what_was_not_received_is_told_with_its_reason(answer: Answer, why: str, again: bool) -> None:

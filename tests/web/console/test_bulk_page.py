@@ -10,9 +10,11 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from ramet import App, Client, Context, Permanent, Transient
+from ramet import App, Client, Context, Permanent, TaskFilter, Transient
+from ramet.engine.client import operate
 from ramet.testing import drain, fresh_client
 from ramet.web.access import Access
+from ramet.web.views import bulk
 from tests.web.in_process_client import visiting
 
 app = App()
@@ -163,3 +165,36 @@ async def test_without_a_filter_the_page_asks_which_tasks_are_meant(at: At) -> N
     text = (await at.visitor.get("/bulk")).text
     assert "Choose a filter above" in text
     assert '<form class="ask"' not in text
+
+
+class Bounded(NamedTuple):
+    """A search, and what it finds."""
+
+    most: int
+    looks: int
+    error: str
+    chosen: int
+    more: bool
+
+
+@pytest.mark.parametrize(
+    "one",
+    [Bounded(2, 100, "no such", 2, True), Bounded(100, 2, "nothing has this", 0, True),
+     Bounded(100, 100, "no such", 3, False)],
+    ids=["selected", "looked at", "all"],
+)  # fmt: skip
+async def test_a_search_that_a_bound_ended_says_so(at: At, monkeypatch: pytest.MonkeyPatch, one: Bounded) -> None:
+    monkeypatch.setattr(bulk, "TASKS_MAX", one.most)
+    monkeypatch.setattr(bulk, "LOOKS_MAX", one.looks)
+    monkeypatch.setattr(operate, "BATCH", 1)
+    page = (await at.visitor.get("/bulk", params={"act": "retry", "error": one.error})).text
+    assert ("There may be more" in page) is one.more
+    assert ("No matching tasks" in page) is (one.chosen == 0)
+    assert form_of(page).get("confirm") == (str(one.chosen) if one.chosen else None)
+
+
+async def test_the_newest_are_selected_in_the_order_of_their_creation(at: At) -> None:
+    found = await at.client.bulk_select("retry", TaskFilter(), limit=2, newest=True)
+    assert (list(found.task_ids), found.more) == (at.failed[1:], True)
+    oldest = await at.client.bulk_select("retry", TaskFilter(), limit=2)
+    assert (list(oldest.task_ids), oldest.more) == (at.failed[:2], True)

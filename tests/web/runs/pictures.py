@@ -25,6 +25,10 @@ BYTES_MAX = 150_000
 WIDE = (1280, 800)
 
 
+EFFECT = "/act/set-setting?name=limits.call_retries&value=2&step=confirm&back=/settings"
+"""The effect of a change, before it is confirmed."""
+
+
 class Picture(NamedTuple):
     """One picture, drawn in light and in dark."""
 
@@ -44,6 +48,10 @@ PICTURES = (
     Picture("lineages", lambda made, waiting: "/lineages", (1280, 560)),
     Picture("timeline", lambda made, waiting: "/lineages/edition-spring/timeline"),
     Picture("timeline-narrow", lambda made, waiting: "/lineages/edition-spring/timeline", NARROW),
+    Picture("tasks", lambda made, waiting: "/tasks?state=failed", (1280, 560)),
+    Picture("bulk", lambda made, waiting: "/bulk?act=retry&state=failed", (1280, 560)),
+    Picture("settings", lambda made, waiting: "/settings", (1280, 640)),
+    Picture("setting", lambda made, waiting: EFFECT, (1280, 480)),
     Picture("jobs", lambda made, waiting: "/products/jobs", (1280, 640)),
     Picture("article", lambda made, waiting: f"/products/wiki/article?run={made.wiki}&title=Aristotle"),
     Picture("models", lambda made, waiting: "/products/llm/job?name=birds"),

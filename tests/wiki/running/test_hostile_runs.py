@@ -139,7 +139,7 @@ async def test_a_wiki_that_has_every_article_is_expanded_to_its_bound(
 REFUSING: dict[str, tuple[Callable[[], Play], str]] = {
     "another type": (lambda: answers("<html>", Content_Type="text/html"), "api.php"),
     "sends to a metadata service": (lambda: sends_to("http://169.254.169.254/latest/"), "169.254.169.254"),
-    "sends to a file": (lambda: sends_to("file:///etc/passwd"), "'file:///etc/passwd' is no address"),
+    "sends to a file": (lambda: sends_to("file:///etc/passwd"), "'file:///etc/passwd' is not a valid address"),
     "unfolds without end": (unfolding, "bytes"),
 }
 

@@ -57,3 +57,17 @@ async def test_trouble_that_passes_costs_no_article_and_no_attempt(
     check_manners(mediawiki_to_edit.asked())
     assert rows(tmp_path, "SELECT COUNT(*) > 0 FROM ramet_attempts WHERE reason LIKE 'retry after%'") == [(1,)]
     assert rows(tmp_path, ATTEMPTS_LOST) == []
+
+
+async def test_rendered_texts_cost_a_request_each_and_no_attempt_when_the_server_refuses(
+    tmp_path: Path, mediawiki_to_edit: MediaWiki
+) -> None:
+    mediawiki_to_edit.forget()
+    await expand(tmp_path, mediawiki_to_edit, refuses_and_breaks, text="rendered")
+    check(tmp_path, Truth())
+    asked = mediawiki_to_edit.asked()
+    check_manners(asked)
+    answered = sum(call.status == 200 and not call.titles for call in asked)
+    # Beside the pages: what the wiki says of itself. A page whose server failed in between may be asked for twice.
+    assert len(Truth().articles) <= answered <= len(Truth().articles) * 1.2
+    assert rows(tmp_path, ATTEMPTS_LOST) == []

@@ -106,31 +106,46 @@ class Operating:
         return await self.store.reschedule(task_id, at=at, delay_seconds=seconds or 0.0, by=by, reason=reason)
 
     async def bulk_select(
-        self, act: BulkAction | str, wanted: TaskFilter, *, limit: int | None = None
+        self,
+        act: BulkAction | str,
+        wanted: TaskFilter,
+        *,
+        limit: int | None = None,
+        looks: int | None = None,
+        newest: bool = False,
     ) -> BulkSelection:
         """Return the tasks that a bulk act would be about, counted; nothing is done yet.
 
         Args:
             act: ``retry`` for new attempts, ``cancel``, or ``exclude``.
             wanted: which tasks.
-            limit: the most tasks, those that were created first; None for all.
+            limit: the most tasks to select, those that were created first; None for all.
+            looks: the most tasks in these states, of this kind and lineage, to compare with the rest of the filter;
+                None for all.
+            newest: select those that were created last instead.
+
+        Returns:
+            The selection; its ``more`` says whether a bound was met.
 
         Raises:
             ValueError: there is no such act, or it leads nowhere from a state that is named.
         """
         act = BulkAction(act)
         states = wanted.wanted(act)
-        query = TaskQuery(states=states, kind=wanted.kind, tracking_id=wanted.tracking_id, limit=BATCH)
+        query = TaskQuery(states=states, kind=wanted.kind, tracking_id=wanted.tracking_id, limit=BATCH, newest=newest)
         found: list[Task] = []
         if wanted.task_ids:
             named = await self.store.named(wanted.task_ids)
             found += [task for task in named if task.state in states and wanted.matches(task)]
         after: int | None = None if wanted.task_ids else 0
-        while after is not None and (limit is None or len(found) < limit):
+        looked_at = 0
+        while after is not None and (limit is None or len(found) < limit) and (looks is None or looked_at < looks):
             page = await self.store.tasks(query._replace(after=after))
             found += [task for task in page.tasks if wanted.matches(task)]
-            after = page.next_after
-        return BulkSelection.of(act, wanted, [(task.id, task.kind, task.state) for task in found[:limit]])
+            after, looked_at = page.next_after, looked_at + len(page.tasks)
+        selected = found[:limit][::-1] if newest else found[:limit]
+        selection = BulkSelection.of(act, wanted, [(task.id, task.kind, task.state) for task in selected])
+        return selection._replace(more=after is not None or len(found) > len(selected))
 
     async def bulk_run(
         self,

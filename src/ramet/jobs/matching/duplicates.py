@@ -7,6 +7,7 @@ never make two listings one, they only warn.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import blake2b, sha256
 from urllib.parse import urlsplit, urlunsplit
 
@@ -32,8 +33,11 @@ _GREENHOUSE_PATH = re.compile(r"/([^/]+)/jobs/(\d+)")
 _WORKDAY_LOCALE = re.compile(r"/[a-z]{2}-[A-Za-z]{2}(?=/)")
 
 
+@lru_cache(maxsize=2_048)
 def listing_key(url: str) -> str:
     """The one spelling that all addresses of a listing's page share; at most as long as a key may be.
+
+    Remembered: a task asks for its own several times.
 
     Beside what :func:`ramet.url_key` folds: http is https, ``www.`` goes, as do parameters of visits, the form to
     apply below the page, Workday's locale, and Greenhouse's second name. What names the listing stays (``gh_jid``,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from ramet import Client, Context, Outcome
@@ -50,7 +51,7 @@ class Employer:
 
 async def employer_of(client: Client, payload: ListingPayload, posting: Posting) -> Employer:
     """Find out who offers this: the company of the source, or the one that the posting names."""
-    website = _website(posting)
+    website = _website(posting.company_website, posting.url, posting.company)
     name = (posting.company or "").strip() or None
     if payload.company_id is not None:
         row = await records.company_by_id(client, payload.company_id)
@@ -93,7 +94,8 @@ def named_company_id(payload: ListingPayload, posting: Posting) -> str | None:
     """The id of the company as a posting tells it, before anything is looked up; None where it tells none."""
     if payload.company_id is not None or not company_name_key(posting.company):
         return payload.company_id
-    return company_id_of(None, posting.company) if _website(posting) is None else None
+    website = _website(posting.company_website, posting.url, posting.company)
+    return company_id_of(None, posting.company) if website is None else None
 
 
 def note_company(ctx: Context, employer: Employer) -> None:
@@ -123,21 +125,25 @@ def company_note(ctx: Context, employer: Employer) -> str | None:
     return f"{employer.company_id}: {why}"
 
 
-def _website(posting: Posting) -> str | None:
-    """The company's own site: as the posting says, or where it stands, where that host has the company's name."""
-    if posting.company_website:
+@lru_cache(maxsize=256)
+def _website(told: str | None, url: str, company: str | None) -> str | None:
+    """Return the company's own site: as its posting says, or where it stands, where that host has the company's name.
+
+    Remembered: the task of a listing asks several times.
+    """
+    if told:
         try:
-            return website_of(posting.company_website)
+            return website_of(told)
         except InputError:
             pass  # Nobody's mistake here: boards let people type anything, and the address may still tell.
-    found = board_of_url(posting.url)
-    if not posting.company or found is None or found.kind != GENERIC:
+    found = board_of_url(url) if company else None
+    if not company or found is None or found.kind != GENERIC:
         return None
-    parts = urlsplit(posting.url)
+    parts = urlsplit(url)
     try:
         website = website_of(f"{parts.scheme}://{parts.netloc}/")
     except InputError:
         return None
     # A site that lists the openings of others is not the site of one of them.
     site = company_id_of(website, None)
-    return f"https://{site}/" if is_named_alike(site.partition(".")[0], posting.company) else None
+    return f"https://{site}/" if is_named_alike(site.partition(".")[0], company) else None

@@ -1,9 +1,8 @@
-"""The few places of a text that can matter, so that costly patterns look at nothing else."""
+"""Where the work is done and how one is employed, by a board's fields, the title and the text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from enum import StrEnum
 from functools import cache, lru_cache
 from urllib.parse import urlsplit
@@ -11,34 +10,7 @@ from urllib.parse import urlsplit
 from ramet.jobs.posting import Posting
 from ramet.jobs.text.languages import alternatives, is_english
 from ramet.jobs.text.places import is_wide, places_of
-
-
-def around(text: str, words: Iterable[str], before: int, after: int) -> str:
-    """What stands around some words, each stretch once, with an empty line between stretches; empty: none occurs.
-
-    Args:
-        words: as the text writes them; a search for a fixed word is fifty times as fast as for a pattern.
-        before: characters that are kept before a word.
-        after: characters that are kept from the beginning of a word on.
-    """
-    places: list[int] = []
-    for word in words:
-        place = text.find(word)
-        while place >= 0:
-            places.append(place)
-            place = text.find(word, place + len(word))
-    if not places:
-        return ""
-    places.sort()
-    stretches: list[str] = []
-    begin, end = max(0, places[0] - before), places[0] + after
-    for place in places[1:]:
-        if place - before > end:
-            stretches.append(text[begin:end])
-            begin = place - before
-        end = place + after
-    stretches.append(text[begin:end])
-    return "\n\n".join(stretches)
+from ramet.jobs.text.word_places import around, searched
 
 
 class Arrangement(StrEnum):
@@ -211,7 +183,7 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
      r"|team|staff|stipend|allowance|budget|equip|set-?up|location|employees|leadership|or (?:field|site)))"
      r"|t[ée]l[ée]travail)\b|working from home"),
 )  # fmt: skip
-_WORDS = (
+_WORDS = searched(
     "remot", "hybrid", "híbrid", "onsite", "on-site", "on site", "office", "in-person", "in person", "presencial",
     "from home", "from anywhere", "wfh", "telework", "in office", "in-office", "distributed", "home based",
     "home-based", "telecommut", "teletrab", "télétrav",
@@ -411,7 +383,7 @@ _EMPLOYMENT_SAID = re.compile(
     r"|\b(?P<length>\d{1,2}\+?[ -]?months? contract)\b"
     r"|\b(?P<word>full-time|vollzeit|festanstellung|1099|c2c)\b"
 )
-_EMPLOYMENT_WORDS = (
+_EMPLOYMENT_WORDS = searched(
     "full-time", "full time", "fulltime", "part-time", "part time", "parttime", "temporary", "freelance", "contract",
     "permanent", "internship", "regular", "vollzeit", "festanstellung", "1099", "c2c",
 )  # fmt: skip
@@ -420,6 +392,7 @@ _COMMISSION = re.compile(
     r"|entirely) (?:on )?commission|commission[- ]only"
     r"|1099 commission|no base (?:salary|pay)|uncapped commission only)\b"
 )
+_OF_COMMISSION = searched("commission", "no base")
 _DENIES = re.compile(r"\b(?:not|isn't|no|never|non)[\s-](?:an? |this is )*$")
 
 
@@ -453,7 +426,7 @@ def is_commission_only(text: str) -> bool:
     Args:
         text: plain, in lower case.
     """
-    told = around(text, ("commission", "no base"), 60, 40)
+    told = around(text, _OF_COMMISSION, 60, 40)
     for match in _COMMISSION.finditer(told):
         if not _DENIES.search(told, max(0, match.start() - 30), match.start()):
             return True

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache
 
-from ramet.jobs.text.arrangement import around
 from ramet.jobs.text.languages import alternatives, is_english, numbers
 from ramet.jobs.text.sections import Part, Section, joined
+from ramet.jobs.text.word_places import around, searched
 
 
 class Seniority(StrEnum):
@@ -135,12 +135,12 @@ _TEAM = re.compile(
     r"|\bteam of (?:\d|\w+ (?:engineers|analysts|people|professionals))|\bsupervisory\b",
 )
 """What the text says of somebody who leads people."""
-_LEADS_NOBODY = re.compile(
+_LEADS_NONE = re.compile(
     r"\b(?:no|without|not have) (?:\w+ ){0,2}(?:direct reports?|people[- ]manag\w+|management responsibilit\w+)"
 )
 _TITLE_AGAIN = 100
 """Characters of a text in which it may have another title: ``Community Health Worker Team Manager``."""
-_OF_TEAMS = (
+_OF_TEAMS = searched(
     "direct report",
     "people",
     "line manag",
@@ -195,8 +195,10 @@ _LABEL = re.compile(
     rf"|\b(?:job )?(?:title|role|designation)\s?:\s?(?P<titled>{_LEVEL[9:-1]})\b"
     rf"|\bjob title\s?(?P<glued>{_LEVEL[9:-1]}) "
 )
-_LEVELS = ("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate")
-_OF_PEOPLE = ("direct report", "people manag", "people-manag", "team of", "group of", "performance rev", "leading a ")
+_LEVELS = searched("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate")
+_OF_PEOPLE = searched(
+    "direct report", "people manag", "people-manag", "team of", "group of", "performance rev", "leading a "
+)
 _OF_TEXT = {
     "senior": Seniority.SENIOR, "sr.": Seniority.SENIOR, "junior": Seniority.JUNIOR, "staff": Seniority.STAFF,
     "principal": Seniority.PRINCIPAL,
@@ -293,7 +295,7 @@ def _repeated(title: str, text: str) -> tuple[Seniority, str] | None:
 
 def _leads_people(title: str, text: str) -> bool:
     """Whether a manager leads people: by the title alone, or by what the text says of a team."""
-    if _WORKER.search(title) or _LEADS_NOBODY.search(text):
+    if _WORKER.search(title) or _LEADS_NONE.search(text):
         return False
     return (
         _LEADS.search(title) is not None

@@ -8,6 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ramet.jobs.text.areas import marks_of, names_pattern
+from ramet.jobs.text.word_places import places_of_word, searched
 
 _WHO = r"(?:candidates?|applicants?|applications|people|talent|individuals|residents|employees|engineers|developers)"
 _PLACED = r"(?:based|located|living|residing|resident|reside|live|domiciled|working|work)"
@@ -70,7 +71,8 @@ def _statements() -> tuple[_Statement, ...]:
          r" (?i:(?:citizenship|work (?:authori[sz]ation|permit)|residency) (?:is |are )?required\b)"),
     )  # fmt: skip
     return tuple(
-        _Statement(words, others, before, after, re.compile(said)) for words, others, before, after, said in kinds
+        _Statement(searched(*words), others, before, after, re.compile(said))
+        for words, others, before, after, said in kinds
     )
 
 
@@ -97,10 +99,8 @@ def work_marks(text: str, lower: str) -> tuple[str, ...]:
 def _stretches(text: str, lower: str, kind: _Statement) -> Iterator[tuple[str, int]]:
     """Yield what stands around the words of a kind, and from where on in it; costly expressions see nothing else."""
     for word in kind.words:
-        place = lower.find(word)
-        while place >= 0:
+        for place in places_of_word(lower, word):
             begin = place - kind.before
             head = max(0, begin - 60)
             if any(lower.find(other, head, place + kind.after) >= 0 for other in kind.others):
                 yield text[head : place + kind.after], max(0, begin - head) if begin > 0 else 0
-            place = lower.find(word, place + len(word))

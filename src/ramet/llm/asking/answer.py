@@ -11,7 +11,7 @@ from ramet.llm.providers.base import TokenUsage
 
 Value = TypeVar("Value")
 PAUSED_SECONDS = 5.0
-"""After a person has resumed a lineage, its tasks come back this soon at the latest."""
+"""Most seconds until the tasks of a lineage that a person resumed come back."""
 
 
 @dataclass(frozen=True, slots=True)

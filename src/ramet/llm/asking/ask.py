@@ -45,7 +45,7 @@ ROUNDS = 8
 _REPAIR = "Your answer cannot be used: {}. Answer again, with nothing but JSON that fits the schema."
 _REFUSALS = frozenset({"refusal", "content_filter"})
 numbers: WeakKeyDictionary[object, Counter[str]] = WeakKeyDictionary()
-"""By context, how often each question was asked in this run of the handler."""
+"""How often each question was asked in this run of the handler, by context."""
 
 
 @dataclass
@@ -160,7 +160,7 @@ async def ask(
             ``assistant`` and ``tool``.
         schema: a pydantic model or other type, or a JSON Schema, that the answer has to fit: ``answer.value``.
         tools: functions that the model may call; they run here, one after the other. Only arguments that fit reach
-            them; their result is told to the model as text or JSON.
+            them; the model gets their result as text or JSON.
         spawns: kinds of which the model may spawn children of this task, and nothing else.
         max_output_tokens: of each call, reasoning included; it bounds the price.
         parameters: ``temperature``, ``reasoning_effort``, ``thinking``, ...: sent on.
@@ -257,7 +257,7 @@ def checked_model(
 
 
 def _checked(schema: Schema | None) -> tuple[Mapping[str, Any] | None, Callable[[str], Any] | None]:
-    """The JSON Schema that is sent, and what makes a value of the text."""
+    """Return the JSON Schema that is sent, and what makes a value of the text."""
     if schema is None:
         return None, None
     if isinstance(schema, Mapping):

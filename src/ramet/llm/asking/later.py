@@ -207,7 +207,7 @@ def _spawn(ctx: Context | Claim, model: Model, request: Request, repairs: int) -
 
 
 async def _answer(ctx: Context | Claim, model: Model, task: Task, asked: Sequence[Message], check: Any) -> Answer[Any]:
-    """The answer that the question's task has.
+    """Return the answer that the question's task has.
 
     Raises:
         AnswerError: it has none.

@@ -24,17 +24,17 @@ GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta/openai/"
 class Model:
     """A model, and where it is asked.
 
-    A text stands for one too: ``"gpt-5-mini"``, ``"anthropic:claude-sonnet-4-5"``, ``"gemini-2.5-flash"``.
+    A text can be given instead: ``"gpt-5-mini"``, ``"anthropic:claude-sonnet-4-5"``, ``"gemini-2.5-flash"``.
     """
 
     name: str
-    """As the provider calls it."""
+    """Name of the model at the provider."""
     provider: str = "openai"
     """``openai``, for OpenAI and every server that speaks its API; ``anthropic``."""
     api: Api = "chat"
     """OpenAI's: chat completions, which every compatible server has, or the Responses API."""
     base_url: str | None = None
-    """Of a compatible server, such as ``http://localhost:8000/v1``; None: the provider's own."""
+    """Address of a compatible server, such as ``http://localhost:8000/v1``; None: the provider's own."""
     price: str | None = None
     """``IN:OUT`` or ``IN:OUT:CACHED``, dollars per million tokens, or ``0`` for a server of one's own. None: as the
     price list says."""
@@ -43,7 +43,7 @@ class Model:
 
     @classmethod
     def of(cls, model: Model | str) -> Model:
-        """Return the model that a text stands for.
+        """Return the model that a text names.
 
         ``PROVIDER:NAME`` names the provider (:data:`PROVIDERS`); without it, names that begin with ``claude`` or
         ``gemini`` are Anthropic's or Google's, and all others OpenAI's.

@@ -68,7 +68,7 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as the model is told of it."""
+    """Description of a tool for the model."""
 
     name: str
     description: str
@@ -103,7 +103,7 @@ def tools_of(functions: Sequence[Callable[..., Any]], spawns: Sequence[Kind]) ->
 
 
 async def run_tool(tools: Mapping[str, Tool], call: Mapping[str, Any], ctx: ToolContext) -> str:
-    """Run the tool that a model calls, and return what the model is told, as text."""
+    """Run the tool that a model calls, and return the text that the model gets."""
     function = call.get("function")
     asked = function if isinstance(function, Mapping) else {}
     tool = tools.get(str(asked.get("name")))
@@ -160,7 +160,7 @@ def _kind_name(kind: Kind) -> str:
 
 
 def _spawn_tool(kind: Kind) -> Tool:
-    """A tool with which the model spawns a kind: its arguments are the payload."""
+    """Return a tool with which the model spawns a kind: its arguments are the payload."""
     name = _kind_name(kind)
     payload = _payload_type(kind)
     of_object = isinstance(payload, type) and issubclass(payload, BaseModel)
@@ -169,10 +169,10 @@ def _spawn_tool(kind: Kind) -> Tool:
 
     async def run(ctx: ToolContext, text: str) -> str:
         given = wrapped.model_validate_json(text)
-        told = await ctx.spawn(kind, given if of_object else getattr(given, "payload"))  # noqa: B009 - made above
-        if told.reason is None or told.reason.value in _THERE:
+        answer = await ctx.spawn(kind, given if of_object else getattr(given, "payload"))  # noqa: B009 - made above
+        if answer.reason is None or answer.reason.value in _THERE:
             return "accepted"
-        return f"refused: {told.reason.value}"
+        return f"refused: {answer.reason.value}"
 
     return Tool(
         f"spawn_{_NAME.sub('_', name)}"[:64],
@@ -183,7 +183,7 @@ def _spawn_tool(kind: Kind) -> Tool:
 
 
 def _payload_type(kind: Kind) -> Any:
-    """The type of a kind's payload, as its handler's second parameter says; of several parameters a model of them."""
+    """Return the type of a kind's payload, the type of its handler's second parameter; a model of several."""
     if isinstance(kind, str):
         return Any
     parameters = list(inspect.signature(kind).parameters.values())[1:]

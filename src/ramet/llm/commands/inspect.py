@@ -70,11 +70,11 @@ async def _show_all(client: Client, as_json: bool) -> None:
 def _tell_idle(client: Client, *, served: bool) -> None:
     if not served:
         words = shlex.join(["ramet", "llm", "work", *database_words(client.place, default=DATABASE)])
-        click.echo(f"\nnobody works on jobs just now: {words}")
+        click.echo(f"\nno worker serves jobs now: {words}")
 
 
 async def _slots(client: Client) -> list[dict[str, Any]]:
-    """The last slots of the schedule, and how deep each chain went."""
+    """Return the last slots of the schedule, and how deep each chain went."""
     try:
         found = await client.schedules.slots(SCHEDULE, limit=SLOTS_SHOWN)
     except StoreError:

@@ -38,7 +38,7 @@ def cancel(job: str, reason: str | None, database: str, as_json: bool) -> None:
             return
         click.echo(f"cancelled job {found.name}" if done else f"job {found.name} has ended already: {_state(found)}")
         if done and not served:
-            click.echo("nobody works on jobs just now: `ramet llm work` cancels at the provider what is there")
+            click.echo("no worker serves jobs now: `ramet llm work` cancels at the provider what is there")
 
     ask(app, database, act)
 
@@ -82,7 +82,7 @@ def resume(*, job: str, max_cost: int | None, retry_failed: bool, work: bool, da
 
 
 async def _revive(client: Client, job: Job) -> int:
-    """New attempts for items that ended without an answer, then for the lanes that send them."""
+    """Revive items that ended without an answer, then the lanes that send them."""
     seconds = job.settings.limits.lineage_seconds
     states = ["failed", "skipped", "cancelled"]
     if job.lineage.state in ("cancelled", "failed"):
@@ -109,8 +109,8 @@ def _tell(job: Job, *, resumed: bool, revived: int, retry_failed: bool, max_cost
     if resumed:
         click.echo(f"job {job.name} goes on")
     elif not revived and max_cost is None:
-        told = "it runs" if job.lineage.ended_at is None else f"it has ended: {_state(job)}; see --retry-failed"
-        click.echo(f"job {job.name} was not paused: {told}")
+        state = "it runs" if job.lineage.ended_at is None else f"it has ended: {_state(job)}; see --retry-failed"
+        click.echo(f"job {job.name} was not paused: {state}")
 
 
 @click.command(short_help="Cancel a job and forget it.")
@@ -135,6 +135,6 @@ def delete(job: str, reason: str | None, database: str, as_json: bool) -> None:
             return
         click.echo(f"deleted job {found.name}")
         if found.lineage.ended_at is None and not await has_worker(client):
-            click.echo("nobody works on jobs just now: `ramet llm work` cancels at the provider what is there")
+            click.echo("no worker serves jobs now: `ramet llm work` cancels at the provider what is there")
 
     ask(app, database, act)

@@ -19,7 +19,7 @@ def in_nano_dollars(ctx: click.Context, param: click.Parameter, value: str | Non
     """Convert an amount of dollars that was typed to whole nano-dollars; the callback of an option.
 
     Raises:
-        LlmError: it is no amount, or nothing.
+        LlmError: it is not an amount, or is 0.
     """
     if value is None:
         return None
@@ -39,7 +39,7 @@ def in_nano_dollars(ctx: click.Context, param: click.Parameter, value: str | Non
 
 
 async def job_of(client: Client, name: str) -> Job:
-    """A job that was not deleted.
+    """Return a job that was not deleted.
 
     Raises:
         JobNotFound: there is none of this name, or none any more.

@@ -29,10 +29,10 @@ STYLES = {
 def money(status: JobStatus) -> str:
     """Spent, reserved and limit, in few words."""
     lineage = status.job.lineage
-    told = f"{short_usd(lineage.spent)} spent"
+    text = f"{short_usd(lineage.spent)} spent"
     if lineage.reserved:
-        told += f" + {short_usd(lineage.reserved)} reserved"
-    return told if costs_nothing(status) else f"{told} of {short_usd(lineage.max_cost or 0)}"
+        text += f" + {short_usd(lineage.reserved)} reserved"
+    return text if costs_nothing(status) else f"{text} of {short_usd(lineage.max_cost or 0)}"
 
 
 def costs_nothing(status: JobStatus) -> bool:
@@ -43,7 +43,7 @@ def costs_nothing(status: JobStatus) -> bool:
 
 
 def summary(status: JobStatus) -> str:
-    """A job in one line."""
+    """Return a job in one line."""
     parts = [f"{status.done:,}/{status.total:,} items", *_live_parts(status)]
     return " · ".join(parts)
 
@@ -98,7 +98,7 @@ class BarView:
         self._live.start()
 
     def look(self, status: JobStatus) -> None:
-        """A moment later."""
+        """Draw the present status."""
         self._words.plain = " · ".join(_live_parts(status))
         self._progress.update(self._bar, completed=status.done, total=status.total)
 

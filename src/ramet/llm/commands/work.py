@@ -91,8 +91,8 @@ EXIT_PARTLY = 3
 def work_command(name: str | None, concurrency: int | None, database: str) -> None:
     """Ask what the jobs of a database ask, until Ctrl-C; as many processes as you like, anywhere.
 
-    The keys of providers are in the environment. The first Ctrl-C ends after what is in hand, a second at once; neither
-    loses anything.
+    The keys of providers are in the environment. The first Ctrl-C ends after the running calls, a second at once;
+    neither loses anything.
     """
     need_modules(LLM_MODULES, LLM_EXTRA)
     click.get_current_context().exit(asyncio.run(_work(name, concurrency, database)))

@@ -22,7 +22,7 @@ STATES = {"succeeded": "success", "failed": "failed", "skipped": "skipped", "can
 
 
 def pages() -> ProductPages:
-    """The entry point ``ramet.pages`` of the package."""
+    """Return the entry point ``ramet.pages`` of the package."""
     return ProductPages(
         label="Models",
         package="ramet.llm.dashboard",

@@ -24,7 +24,7 @@ class Fingerprints:
         return self._count
 
     def setdefault(self, text: str, value: int) -> int:
-        """The number of a text that is known, else the given one, which is the text's from now on.
+        """Return the number of a text that is known, else the given one, which is the text's from now on.
 
         Args:
             value: 0 or more.
@@ -39,7 +39,7 @@ class Fingerprints:
         return value
 
     def get(self, text: str) -> int | None:
-        """The number of a text; None for one that is not known."""
+        """Return the number of a text; None for one that is not known."""
         high, low = _halves(text)
         values, last = self._values, len(self._values) - 1
         at = low & last
@@ -55,7 +55,7 @@ class Fingerprints:
         """One more than what was given; 0 in a place that is free."""
 
     def _put(self, high: int, low: int, value: int) -> int:
-        """Put a value into the first free place behind its own; what stands there already, else 0."""
+        """Put a value into the first free place behind its own; return what was there already, else 0."""
         values, last = self._values, len(self._values) - 1
         at = low & last
         while values[at]:

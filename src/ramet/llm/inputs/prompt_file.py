@@ -26,13 +26,13 @@ from ramet.llm.inputs.values import InvalidRow, Template, check_storable, shown,
 from ramet.llm.requests import Request
 
 BYTES_MAX = 32_000_000
-"""Of a request: providers take no larger one."""
+"""Most bytes of a request: providers take no larger one."""
 _ESCAPED = 8
-"""A line may be so many times as long as the request in it: escapes, and what is not sent on."""
+"""Most times that a line may be as long as its request: escapes, and fields that are not sent on."""
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 
 SkipBad = Callable[[int, str], None]
-"""Is told the place of a row that cannot be taken, and why; the row is left out then."""
+"""Called with the place of a row that cannot be taken, and the reason; the row is left out then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Row:
     position: int
     """Its place among the rows that are taken; 0 for the first."""
     line: int
-    """Where it begins in the file, 1 for the first line; of rows that are in no file of text its place among them."""
+    """Line where it begins in the file, 1 for the first; for rows outside a text file, its place among them."""
     id: str
     """Its own, or its place as people count: ``"1"`` for the first row. Unlike every other row's."""
     request: Request
@@ -58,7 +58,7 @@ def read_rows(
     bytes_max: int = BYTES_MAX,
     skip: SkipBad | None = None,
 ) -> Iterator[Row]:
-    """The rows of a file, in its order.
+    """Return the rows of a file, in its order.
 
     Args:
         path: a file in UTF-8, packed by gzip or Zstandard or not; a Parquet file; a data set on disk; ``-``: standard
@@ -66,7 +66,7 @@ def read_rows(
         defaults: what rows that do not say take.
         format: ``jsonl``, ``csv``, ``parquet`` or ``arrow``; None: by the end of the file's name.
         bytes_max: of a request as JSON.
-        skip: is told rows that cannot be taken; None: the first of them is an error.
+        skip: called for rows that cannot be taken; None: the first of them is an error.
 
     Raises:
         InputError: an option, the file or a line cannot be taken; the message names the line. Nothing comes after it.
@@ -86,7 +86,7 @@ def read_rows(
 def read_records(
     rows: Any, defaults: Defaults, *, bytes_max: int = BYTES_MAX, skip: SkipBad | None = None, first: int = 0
 ) -> Iterator[Row]:
-    """The rows of a table in memory, or of an iterator.
+    """Return the rows of a table in memory, or of an iterator.
 
     Args:
         rows: as :func:`ramet.llm.inputs.sources.records_of` takes them.
@@ -124,12 +124,12 @@ class _Reading:
         self._defaults, self._template = defaults, template
         self._bytes_max, self._skip, self._first = bytes_max, skip, first
         self._ids = Fingerprints()
-        """Of rows that have one -> their line."""
+        """Ids of rows that have one -> their line."""
         self._unnamed = array("q")
-        """By place: the line of a row without an id, else 0."""
+        """Line of each row without an id, by place; 0 for a row with one."""
 
     def rows(self, records: Iterator[Record]) -> Iterator[Row]:
-        """The rows."""
+        """Yield the rows."""
         with closing(_generator(records)) as found:
             for line, record in found:
                 try:
@@ -157,7 +157,7 @@ class _Reading:
         return Row(self._first + at, line, row_id, request, columns)
 
     def _line_of(self, row_id: str, line: int, *, given: bool) -> int | None:
-        """The line of an earlier row of this id."""
+        """Return the line of an earlier row of this id."""
         if row_id.isascii() and row_id.isdigit() and len(row_id) < 19:
             at = int(row_id) - 1 - self._first
             if 0 <= at < len(self._unnamed) and self._unnamed[at] and str(at + 1 + self._first) == row_id:
@@ -174,7 +174,7 @@ class _Reading:
 
 
 def _generator(records: Iterator[Record]) -> Generator[Record]:
-    """The records, as what can be closed."""
+    """Return the records, as what can be closed."""
     if isinstance(records, Generator):
         return records
     return (one for one in records)

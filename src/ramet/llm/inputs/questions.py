@@ -104,7 +104,7 @@ PARAMETERS: dict[str, Checked] = {
 """Name -> check. What else a server of one's own knows goes into the row's object ``parameters``."""
 
 _HARMLESS = {"stream": False, "background": False}
-"""What says nothing when it has this value."""
+"""Fields that mean nothing with this value."""
 _REFUSED = {
     "audio": "sound is priced otherwise",
     "background": "how the provider is asked is an option of the job",
@@ -154,7 +154,7 @@ def add_others(parameters: dict[str, Any], others: Mapping[str, Any], taken: fro
         taken: names that belong outside of it.
 
     Raises:
-        Wrong: a value cannot be, or the name is no parameter's.
+        Wrong: a value cannot be, or the name belongs to no parameter.
     """
     for name, value in others.items():
         if name in taken:
@@ -168,7 +168,7 @@ def add_others(parameters: dict[str, Any], others: Mapping[str, Any], taken: fro
 
 
 def unknown_parameter(name: str, others: frozenset[str]) -> InvalidRow:
-    """The complaint about a key that no row has."""
+    """Return the complaint about a key that no row has."""
     wrong = unknown(name, others | PARAMETERS.keys())
     return InvalidRow(f"{wrong}; what only your server knows goes into 'parameters'")
 
@@ -185,7 +185,7 @@ _MESSAGE_KEYS = frozenset({"role", "content", "name", "tool_calls", "tool_call_i
 
 
 def read_messages(value: object, name: str = "messages") -> list[dict[str, Any]]:
-    """A list of messages; ``developer`` is ``system``, parts of the Responses API are those of chat completions.
+    """Return a list of messages; ``developer`` is ``system``, parts of the Responses API are those of chat completions.
 
     Raises:
         Wrong: it is none.
@@ -199,7 +199,7 @@ def read_messages(value: object, name: str = "messages") -> list[dict[str, Any]]
 
 
 def _as_message(value: object) -> object:
-    """An item of the Responses API that calls a tool, or has its result, as the message that it is in a chat."""
+    """Return an item of the Responses API that calls a tool, or has its result, as the message that it is in a chat."""
     if not isinstance(value, dict):
         return value
     if value.get("type") == "function_call":
@@ -257,7 +257,7 @@ def _message(value: object, name: str) -> dict[str, Any]:
 
 
 def read_content(value: object, name: str) -> str | list[dict[str, Any]]:
-    """A text, or a list of parts.
+    """Return a text, or a list of parts.
 
     Raises:
         Wrong: it is neither, or a part's size is not in the row, so that nothing could bound its price.
@@ -323,7 +323,7 @@ class Question(NamedTuple):
 
 
 def checked(defaults: Defaults) -> Defaults:
-    """The defaults in the form that requests have.
+    """Return the defaults in the form that requests have.
 
     Raises:
         Wrong: no row could be asked with them.
@@ -339,7 +339,7 @@ def checked(defaults: Defaults) -> Defaults:
 
 
 def read_question(record: dict[str, Any], defaults: Defaults, template: Template | None) -> Question:
-    """A row with its request.
+    """Return a row with its request.
 
     Raises:
         Wrong: it is none.
@@ -389,7 +389,7 @@ def _row_id(record: Mapping[str, Any]) -> str | None:
 
 
 def _enveloped(record: Mapping[str, Any]) -> tuple[dict[str, Any], Endpoint | None]:
-    """The body of a line of a batch's file, and what its address asks for."""
+    """Return the body of a line of a batch's file, and what its address asks for."""
     if "body" in record and "params" in record:
         raise InvalidRow("has both 'body' and 'params'; keep one of them")
     if record.get("method", "POST") != "POST":
@@ -433,7 +433,7 @@ def _request(body: Mapping[str, Any], defaults: Defaults) -> Request:
 
 
 def _embedding(body: Mapping[str, Any], defaults: Defaults) -> Request:
-    """The request for the vector of a text, or for those of a list of texts."""
+    """Return the request for the vector of a text, or for those of a list of texts."""
     parameters = {name: value for name, value in defaults.parameters.items() if name in _OF_EMBEDDINGS}
     given = [name for name in ("input", "prompt") if body.get(name) is not None]
     if len(given) != 1:
@@ -489,17 +489,17 @@ def _messages(body: Mapping[str, Any], defaults: Defaults) -> list[dict[str, Any
     else:
         messages = [{"role": "user", "content": text(value, name)}]
     has_own = any(message["role"] == "system" for message in messages)
-    told = [key for key in ("system", "instructions") if body.get(key) is not None]
-    if len(told) > 1 or (told and has_own):
-        raise InvalidRow(f"has '{told[0]}' and another system message; keep one of them")
-    system = read_content(body[told[0]], told[0]) if told else defaults.system
+    systems = [key for key in ("system", "instructions") if body.get(key) is not None]
+    if len(systems) > 1 or (systems and has_own):
+        raise InvalidRow(f"has '{systems[0]}' and another system message; keep one of them")
+    system = read_content(body[systems[0]], systems[0]) if systems else defaults.system
     if system is None or has_own:
         return messages
     return [{"role": "system", "content": system}, *messages]
 
 
 def _schema(body: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, Any] | None:
-    """The schema of a row, under whichever name; the verbosity that the Responses API keeps beside it."""
+    """Return the schema of a row, under whichever name; the verbosity that the Responses API keeps beside it."""
     found: list[dict[str, Any] | None] = []
     if body.get("schema") is not None:
         found.append(mapping(body["schema"], "schema"))

@@ -35,7 +35,7 @@ Record = tuple[int, dict[str, Any] | InvalidRow]
 
 
 def is_stdin(path: Path) -> bool:
-    """True if rows come from standard input."""
+    """Return True if rows come from standard input."""
     return str(path) == STDIN
 
 
@@ -56,7 +56,7 @@ def format_by_name(path: Path) -> str | None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked where gzip or Zstandard packed it.
+    """Provide the bytes of a file, unpacked where gzip or Zstandard packed it.
 
     Raises:
         InputError: there is no such file, or it cannot be read.
@@ -85,7 +85,7 @@ def _unpacked(file: io.BufferedReader) -> BinaryIO:
 
 
 def table_records(path: Path, form: str) -> Generator[Record]:
-    """The rows of a Parquet file, an Arrow file, or a data set that Hugging Face's `save_to_disk` wrote.
+    """Yield the rows of a Parquet file, an Arrow file, or a data set that Hugging Face's `save_to_disk` wrote.
 
     Raises:
         InputError: it cannot be read.
@@ -104,7 +104,7 @@ def table_records(path: Path, form: str) -> Generator[Record]:
 
 
 def _parts(path: Path, form: str) -> list[Path]:
-    """The files of a data set in their order; a file is its own only part."""
+    """Return the files of a data set in their order; a file is its own only part."""
     if not path.is_dir():
         return [path]
     splits = path / "dataset_dict.json"
@@ -141,7 +141,7 @@ def _batches(path: Path) -> Iterator[Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value of a table as JSON has it: moments as text, no NaN, no type of a library's own."""
+    """Return a value of a table as JSON has it: moments as text, no NaN, no type of a library's own."""
     if isinstance(value, str | bool | int | None):
         return value
     if isinstance(value, float):
@@ -161,7 +161,7 @@ def plain(value: Any) -> Any:
 
 
 def records_of(rows: Any) -> Iterator[Record]:
-    """The rows of a table in memory, a data set, or anything that gives one row after another.
+    """Yield the rows of a table in memory, a data set, or anything that gives one row after another.
 
     Args:
         rows: a DataFrame of pandas or polars, a table of Arrow, a data set of Hugging Face, or mappings and texts; a
@@ -217,7 +217,7 @@ Reader = Callable[[Path, BinaryIO, int, Template | None], Generator[Record]]
 def file_records(
     path: Path, form: str, readers: Mapping[str, Reader], bytes_max: int, template: Template | None
 ) -> Generator[Record]:
-    """The rows of a file; closed, it closes the file.
+    """Yield the rows of a file; closed, it closes the file.
 
     Raises:
         InputError: the file cannot be read; the message names the line.
@@ -297,7 +297,7 @@ def csv_records(path: Path, file: BinaryIO, bytes_max: int, template: Template |
     """Each row as an object, and the number of the line where it begins.
 
     Raises:
-        InputError: the header cannot be taken, or the file is no CSV from a line on; the message names it.
+        InputError: the header cannot be taken, or the file is not CSV from a line on; the message names it.
     """
     where = name_of(path)
     # One for the whole process; what others set is not made smaller.
@@ -328,7 +328,7 @@ def csv_records(path: Path, file: BinaryIO, bytes_max: int, template: Template |
 
 
 def _lines_of_table(path: Path, file: BinaryIO, bytes_max: int) -> Iterator[str]:
-    """The lines of a table. A row may have several, so that none of them can be left out by itself."""
+    """Yield the lines of a table. A row may have several, so that none of them can be left out by itself."""
     for number, line in text_lines(path, file, bytes_max):
         if isinstance(line, InvalidRow):
             raise InputError(f"{name_of(path)}, line {number}: {line}")
@@ -430,7 +430,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> object:
-    raise InvalidRow(f"{name} is no JSON; leave it out")
+    raise InvalidRow(f"{name} is not JSON; leave it out")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)

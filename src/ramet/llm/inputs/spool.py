@@ -34,7 +34,7 @@ class AskedRow(NamedTuple):
 
     id: str
     key: str
-    """Of its question."""
+    """Key of its question."""
     first: bool = True
     """True if no earlier row asks the same."""
     columns: Mapping[str, Any] = {}
@@ -82,7 +82,7 @@ class Spool(Generic[Item]):
 
 
 def questions_of(rows: Iterable[Row], *, distinct: bool = True, handed_on: bool = False) -> Questions:
-    """The questions of rows. Equal ones are asked once, unless ``distinct`` is False.
+    """Return the questions of rows. Equal ones are asked once, unless ``distinct`` is False.
 
     Args:
         handed_on: whether each answer is handed on with its row: then each row asks by itself, by its id.
@@ -100,7 +100,7 @@ def questions_of(rows: Iterable[Row], *, distinct: bool = True, handed_on: bool 
 
 
 def asked_request(row: Row, *, distinct: bool = True, handed_on: bool = False) -> Request:
-    """The request of a row, under the key of the item that answers it; arguments as for :func:`questions_of`."""
+    """Return the request of a row, under the key of the item that answers it; arguments as for :func:`questions_of`."""
     request = row.request
     if handed_on:
         return request._replace(key=own_key(request.key, row.id), row={"id": row.id, **row.columns})
@@ -108,12 +108,12 @@ def asked_request(row: Row, *, distinct: bool = True, handed_on: bool = False) -
 
 
 def own_key(key: str, of: int | str) -> str:
-    """The key of a question that is asked for one row alone."""
+    """Return the key of a question that is asked for one row alone."""
     return digest(f"{key}#{of}")
 
 
 def list_of_request(request: Request) -> list[Any]:
-    """A request as JSON values."""
+    """Return a request as JSON values."""
     return [
         request.key, request.model, request.messages, request.max_output_tokens, dict(request.parameters),
         request.schema, request.endpoint, request.row, request.asked_bytes,
@@ -121,6 +121,6 @@ def list_of_request(request: Request) -> list[Any]:
 
 
 def request_of_list(told: list[Any]) -> Request:
-    """The request that :func:`list_of_request` told."""
+    """Return the request that :func:`list_of_request` wrote."""
     key, model, messages, *rest = told
     return Request(key, model, tuple(messages), *rest)

@@ -28,7 +28,7 @@ class InvalidRow(Exception):
 
 
 def text(value: object, name: str) -> str:
-    """A text that is not empty."""
+    """Return a text that is not empty."""
     if not isinstance(value, str):
         raise InvalidRow(f"'{name}' must be a text, not {shown(value)}")
     if not value.strip():
@@ -37,7 +37,7 @@ def text(value: object, name: str) -> str:
 
 
 def whole(value: object, name: str, least: int = -_WHOLE_MAX) -> int:
-    """A whole number; ``1.0`` is one as well."""
+    """Return a whole number; ``1.0`` is one as well."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -50,7 +50,7 @@ def whole(value: object, name: str, least: int = -_WHOLE_MAX) -> int:
 
 
 def number(value: object, name: str, least: float, most: float) -> float:
-    """A number of a range."""
+    """Return a number of a range."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise InvalidRow(f"'{name}' must be a number, not {shown(value)}")
     if not least <= value <= most:
@@ -59,21 +59,21 @@ def number(value: object, name: str, least: float, most: float) -> float:
 
 
 def flag(value: object, name: str) -> bool:
-    """True or false."""
+    """Return the value, which must be true or false."""
     if not isinstance(value, bool):
         raise InvalidRow(f"'{name}' must be true or false, not {shown(value)}")
     return value
 
 
 def mapping(value: object, name: str) -> dict[str, Any]:
-    """An object."""
+    """Return an object."""
     if not isinstance(value, dict):
         raise InvalidRow(f"'{name}' must be an object, not {shown(value)}")
     return value
 
 
 def shown(value: object) -> str:
-    """A value as a complaint shows it: short, and in letters that every terminal has."""
+    """Return a value as a complaint shows it: short, and in letters that every terminal has."""
     try:
         words = ascii(value)
     except (ValueError, RecursionError):
@@ -83,7 +83,7 @@ def shown(value: object) -> str:
 
 
 def unknown(name: str, known: Iterable[str], what: str = "key") -> InvalidRow:
-    """The complaint about a name that nobody knows, with the one that was probably meant."""
+    """Return the complaint about an unknown name, with the one that was probably meant."""
     names = sorted(known)
     near = difflib.get_close_matches(name[:_SHOWN_MAX], names, 1, 0.6)
     said = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(names)}"
@@ -106,7 +106,7 @@ def check_storable(value: object) -> None:
                 raise InvalidRow(f"{place(path)} holds a NUL or half of a surrogate pair; remove it")
         elif isinstance(part, float):
             if not math.isfinite(part):
-                raise InvalidRow(f"{place(path)} is no number of JSON")
+                raise InvalidRow(f"{place(path)} is not a number in JSON")
         elif type(part) is dict or isinstance(part, Mapping):
             for name, inner in part.items():
                 if _UNSTORABLE.search(name):
@@ -119,7 +119,7 @@ def check_storable(value: object) -> None:
 
 
 def place(path: tuple[str | int, ...]) -> str:
-    """A place in a row for people: ``'messages[0].content'``."""
+    """Return a place in a row for people: ``'messages[0].content'``."""
     if not path:
         return "the row"
     named = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
@@ -130,10 +130,10 @@ class Template(Protocol):
     """Template that makes a prompt of a row's columns."""
 
     names: tuple[str, ...]
-    """Of the columns that it wants."""
+    """Names of the columns that it uses."""
 
     def fill(self, row: Mapping[str, Any]) -> str:
-        """The prompt of a row.
+        """Return the prompt of a row.
 
         Raises:
             InvalidRow: the row lacks a column, or has no value there.
@@ -167,7 +167,7 @@ class ShortTemplate:
             raise InvalidRow("the template has no place for a column, such as {prompt}: every row would ask the same")
 
     def fill(self, row: Mapping[str, Any]) -> str:
-        """The prompt of a row. Values that are no texts are written as JSON.
+        """Return the prompt of a row. Values that are no texts are written as JSON.
 
         Raises:
             Wrong: the row lacks a column, or has no value there.
@@ -203,7 +203,7 @@ an object in the row, and reads as ``a['b']``.)"""
 
 
 def template_of(words: str) -> Template:
-    """The template that a person wrote: of Jinja where it has ``{{`` or ``{%``, else in the short form ``{text}``.
+    """Return the template in a text: of Jinja where it has ``{{`` or ``{%``, else in the short form ``{text}``.
 
     Raises:
         InvalidRow: it cannot be read.
@@ -242,7 +242,7 @@ class JinjaTemplate:
         self._error = jinja.TemplateError
 
     def fill(self, row: Mapping[str, Any]) -> str:
-        """The prompt of a row.
+        """Return the prompt of a row.
 
         Raises:
             InvalidRow: the row lacks a column that is written, or has no value there, or the prompt is too long.

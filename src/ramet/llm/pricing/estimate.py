@@ -22,7 +22,7 @@ from ramet.llm.requests import Request
 JOB_SECONDS = Limits().lineage_seconds
 """A job's longest life, unless it is given another."""
 ANSWER_SHARE = 4
-"""An answer is taken to be a quarter of the longest that it may be, where nobody said how long they are."""
+"""An answer is taken to be a quarter of the longest that it may be, where their length is not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Costs:
     likely: int = 0
     worst: int = 0
     """Every answer as long as it may be: what is reserved, together."""
-    dearest: int = 0
-    """The largest single reservation: a ceiling below that lets nobody ask it."""
+    largest: int = 0
+    """The largest single reservation: under a ceiling below it that question cannot be asked."""
 
     def plus(self, other: Costs) -> Costs:
         """Both together."""
         return Costs(self.lowest + other.lowest, self.likely + other.likely, self.worst + other.worst,
-                     max(self.dearest, other.dearest))  # fmt: skip
+                     max(self.largest, other.largest))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class Estimate:
     seconds: float
     """The least that it takes at the rate there is; of batches without the provider's own hours."""
     job_seconds: float
-    """After so long the job ends, whatever is left."""
+    """Seconds after which the job ends, whatever is left."""
     calls_at_once: int | None = None
-    """Of a job whose calls answer at once: so many of one process; None where the rate alone counts."""
+    """Calls in flight of one process, for a job whose calls answer at once; None where the rate alone counts."""
 
     def at_once(self, calls: int, per_minute: float | None) -> Estimate:
-        """The same where so many calls are in flight and the calls of a minute are bounded, if they are."""
+        """Return the estimate for ``calls`` in flight, under a bound of calls a minute if there is one."""
         if self.choice.mode is not Mode.CHAT:
             return self
         rate = calls / CALL_SECONDS if per_minute is None else min(calls / CALL_SECONDS, per_minute / 60.0)
@@ -129,7 +129,7 @@ class Estimate:
 
 
 def _costs(costs: Costs) -> dict[str, int]:
-    return {"lowest": costs.lowest, "likely": costs.likely, "worst": costs.worst, "dearest": costs.dearest}
+    return {"lowest": costs.lowest, "likely": costs.likely, "worst": costs.worst, "largest": costs.largest}
 
 
 def estimate(
@@ -142,7 +142,7 @@ def estimate(
     answer_tokens: int | None = None,
     answers_max: int = 1,
     latency_seconds: float | None = None,
-    told: Mode | None = None,
+    given: Mode | None = None,
     job_seconds: float = JOB_SECONDS,
 ) -> Estimate:
     """Price a job. Reads the requests once, and keeps of each only its identity.
@@ -159,7 +159,7 @@ def estimate(
 
     Raises:
         UnknownModel: from ``price_for``.
-        LlmError: the provider does not have the mode that was told.
+        LlmError: the provider does not have the mode that was given.
     """
     rows, seen = 0, Fingerprints()
     parts: dict[str, _Sum] = {}
@@ -174,14 +174,14 @@ def estimate(
     models = tuple(part.made() for part in parts.values())
     choice = choose_mode(
         len(seen), requests_per_second=requests_per_second, caps=caps, free=all(part.price.free for part in models),
-        latency_seconds=latency_seconds, told=told,
+        latency_seconds=latency_seconds, given=given,
     )  # fmt: skip
     seconds = _calls(models, choice.mode, caps[choice.mode]) / requests_per_second
     return Estimate(rows, len(seen), models, choice, ceiling, seconds, job_seconds)
 
 
 def _calls(models: Iterable[ModelPart], mode: Mode, caps: Capabilities) -> int:
-    """The fewest calls that a job takes; a batch asks one model."""
+    """Return the fewest calls that a job takes; a batch asks one model."""
     if mode is Mode.CHAT:
         return sum(part.questions for part in models)
     return sum(2 * math.ceil(part.questions / caps.items_max) for part in models)
@@ -226,32 +226,32 @@ def fit(found: Estimate) -> str:
     costs, ceiling = found.costs, found.ceiling
     if ceiling is None:
         return "no ceiling is set"
-    told = as_usd(ceiling)
+    limit = as_usd(ceiling)
     if costs.worst <= ceiling:
-        return f"fits: even at worst it stays below the ceiling of {told}"
-    if costs.dearest > ceiling:
-        return f"does not fit: a single prompt reserves {as_usd(costs.dearest)}, the ceiling is {told}"
+        return f"fits: even at worst it stays below the ceiling of {limit}"
+    if costs.largest > ceiling:
+        return f"does not fit: a single prompt reserves {as_usd(costs.largest)}, the ceiling is {limit}"
     if costs.likely > ceiling:
         answered = found.questions * ceiling // costs.likely
-        return f"does not fit: at {told} it is likely to stop after about {answered:,} of {found.questions:,} prompts"
+        return f"does not fit: at {limit} it is likely to stop after about {answered:,} of {found.questions:,} prompts"
     sent = max(1, found.questions * ceiling // costs.worst)
-    return f"likely to fit {told}, which reserves for about {sent:,} prompts at once; at worst it stops after as many"
+    return f"likely to fit {limit}, which reserves for about {sent:,} prompts at once; at worst it stops after as many"
 
 
 def in_time(found: Estimate) -> str:
     """Return one line: the least time that a job takes, and whether it ends before it is done."""
     flying = min(found.questions, found.choice.in_flight_max)
-    told = f"the calls alone take {span(found.seconds)}; {flying:,} in flight are asked about in " + span(
+    text = f"the calls alone take {span(found.seconds)}; {flying:,} in flight are asked about in " + span(
         found.choice.sweep_seconds
     )
     if found.calls_at_once is not None:
-        told = (
+        text = (
             f"the calls take {span(found.seconds)} if each takes {CALL_SECONDS:g} s, {found.calls_at_once:,} at a time"
         )
     if found.seconds <= found.job_seconds:
-        return told
+        return text
     done = math.floor(found.questions * found.job_seconds / found.seconds)
-    return f"{told}. Too long: the job ends after {span(found.job_seconds)}, when about {done:,} are asked"
+    return f"{text}. Too long: the job ends after {span(found.job_seconds)}, when about {done:,} are asked"
 
 
 def lines(found: Estimate) -> list[str]:

@@ -1,7 +1,7 @@
 """Choice of a job's mode: one call, a call asked about later, or a batch.
 
 A sweep asks once about everything in flight. One call asks about one background response, or about a whole batch of
-thousands. So a backlog that cannot be swept one by one in time goes in batches, unless somebody waits for the answers.
+thousands. So a backlog that cannot be swept one by one in time goes in batches, unless a caller waits for the answers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ramet.llm.providers.base import Capabilities, Mode
 SWEEP_SECONDS = 600.0
 """A sweep may take so long: providers keep a finished background response for as little, where nothing else is said."""
 ITEM_SECONDS = 7_200.0
-"""From an item's first claim to its end, unless the job says otherwise."""
+"""Seconds from an item's first claim to its end, unless the job says otherwise."""
 
 
 class Choice(NamedTuple):
@@ -29,11 +29,11 @@ class Choice(NamedTuple):
     in_flight_max: int
     """Prompts that may be at the provider at once; more of them wait here."""
     sweep_seconds: float
-    """To ask once about everything in flight, at the rate there is."""
+    """Seconds to ask once about everything in flight, at the present rate."""
 
 
 def rate_of(limits: Limits, requests_per_minute: float | None = None) -> float:
-    """Calls a second that may be made: what the cycles of these limits allow in the long run, and what was told."""
+    """Return the calls a second that may be made: the lower of the given rate and of what these limits allow."""
     cycles = (limits.max_chain_depth + 1) * limits.invocation_items / max(limits.schedule_seconds, 1.0)
     return cycles if requests_per_minute is None else min(cycles, requests_per_minute / 60)
 
@@ -50,7 +50,7 @@ def in_flight_max(requests_per_second: float, caps: Capabilities, item_seconds: 
 
 
 def sweep_seconds(in_flight: int, requests_per_second: float, caps: Capabilities) -> float:
-    """To ask once about so many prompts at the provider."""
+    """Return the seconds to ask once about ``count`` prompts at the provider."""
     return math.ceil(in_flight / caps.items_max) / _rate(requests_per_second)
 
 
@@ -62,9 +62,9 @@ def choose_mode(
     free: bool = False,
     latency_seconds: float | None = None,
     item_seconds: float = ITEM_SECONDS,
-    told: Mode | None = None,
+    given: Mode | None = None,
 ) -> Choice:
-    """The mode for so many prompts.
+    """Choose the mode of a job.
 
     Args:
         backlog: prompts to ask, each once.
@@ -73,18 +73,18 @@ def choose_mode(
         free: a call costs nothing (:attr:`Price.free`).
         latency_seconds: within which the answers are wanted; None: whenever they come.
         item_seconds: from an item's first claim to its end, in modes other than batch.
-        told: what the user chose; it wins.
+        given: the user's choice; it wins.
 
     Raises:
-        LlmError: the provider does not have the mode that was told.
+        LlmError: the provider does not have the mode that was given.
         ValueError: no mode at all, or a rate that is none.
     """
     if not caps:
         raise ValueError("a provider without any mode")
     rate = _rate(requests_per_second)
-    if told is not None and told not in caps:
-        raise LlmError(f"this provider has no mode {told}: give {' or '.join(caps)}")
-    mode, why = (told, f"{told}, as told") if told is not None else _chosen(backlog, rate, caps, free, latency_seconds)
+    if given is not None and given not in caps:
+        raise LlmError(f"this provider has no mode {given}: give {' or '.join(caps)}")
+    mode, why = (given, f"{given}, as given") if given else _chosen(backlog, rate, caps, free, latency_seconds)
     most = in_flight_max(rate, caps[mode], _item_seconds(mode, caps[mode], item_seconds))
     flying = min(backlog, most)
     sweep = sweep_seconds(flying, rate, caps[mode])
@@ -100,7 +100,7 @@ def _item_seconds(mode: Mode, caps: Capabilities, seconds: float) -> float:
 def _chosen(
     backlog: int, rate: float, caps: Mapping[Mode, Capabilities], free: bool, latency_seconds: float | None
 ) -> tuple[Mode, str]:
-    """The mode, and why."""
+    """Return the mode, and why."""
     if len(caps) == 1:
         [only] = caps
         return only, f"{only}: this provider has no other mode"
@@ -108,18 +108,18 @@ def _chosen(
     if free and Mode.CHAT in caps:
         return Mode.CHAT, "chat: a call costs nothing, so there is nothing to save by waiting"
     sweep = backlog / rate
-    told = f"one by one, asking about all {backlog:,} once takes {span(sweep)}"
+    slow = f"one by one, asking about all {backlog:,} once takes {span(sweep)}"
     if Mode.BATCH not in caps:
-        return alone, f"{alone}: this provider has no batches; {told}"
+        return alone, f"{alone}: this provider has no batches; {slow}"
     window = caps[Mode.BATCH].window_seconds
     if latency_seconds is not None and latency_seconds < window:
         return alone, f"{alone}: answers are wanted within {span(latency_seconds)}, a batch may take {span(window)}"
     saved = _saved(caps[Mode.BATCH])
     if sweep > SWEEP_SECONDS:
-        return Mode.BATCH, f"batch: {told}, more than {span(SWEEP_SECONDS)}{saved and f', and batches {saved}'}"
+        return Mode.BATCH, f"batch: {slow}, more than {span(SWEEP_SECONDS)}{saved and f', and batches {saved}'}"
     return (
         alone,
-        f"{alone}: {told}, within {span(SWEEP_SECONDS)}{saved and f'; batches would {saved}, but take hours'}",
+        f"{alone}: {slow}, within {span(SWEEP_SECONDS)}{saved and f'; batches would {saved}, but take hours'}",
     )
 
 
@@ -135,7 +135,7 @@ def _rate(requests_per_second: float) -> float:
 
 
 def span(seconds: float) -> str:
-    """A duration in its largest fitting unit."""
+    """Return a duration in its largest fitting unit."""
     for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 259_200)):
         if seconds < under:
             return f"{seconds / size:,.3g} {unit}"

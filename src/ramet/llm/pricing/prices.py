@@ -20,7 +20,7 @@ from ramet.llm.providers.base import TokenUsage
 from ramet.llm.requests import Request
 
 PER_TOKENS = 1_000_000
-"""Prices are told for so many tokens."""
+"""Tokens to which a price applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +40,23 @@ class Price:
 
     input: int
     cached: int
-    """Of input that the provider had in its cache."""
+    """Price of input that the provider had in its cache."""
     output: int
     source: str
     """Source of the price, for people: ``genai-prices 0.2.3, openai gpt-5.2``."""
     written: int = 0
-    """Of input that the provider writes to its cache; 0 when that costs no more than other input."""
+    """Price of input that the provider writes to its cache; 0 when that costs no more than other input."""
     tiers: tuple[Tier, ...] = ()
-    """By ascending start: what longer calls cost."""
+    """Prices of longer calls, by ascending start."""
     in_batch: Price | None = None
     """The provider's own prices of batches, where they are known; else the general discount is taken."""
     audio: int = 0
-    """Of input that is sound; 0 when that costs no more than other input."""
+    """Price of input that is sound; 0 when that costs no more than other input."""
     of_tier: Mapping[str, Price] = field(default_factory=dict)
-    """By service tier, ``flex`` or ``priority``: what calls of that tier cost, where the list tells it."""
+    """Price by service tier, ``flex`` or ``priority``, where the list has it."""
 
     def of(self, request: Request) -> Price:
-        """The price of a request: of its service tier."""
+        """Return the price of a request: of its service tier."""
         return self.of_tier.get(str(request.parameters.get("service_tier")), self)
 
     @property
@@ -65,14 +65,14 @@ class Price:
         return not any((self.input, self.cached, self.output, self.written, *self.tiers))
 
     def rates(self, input_tokens: int) -> Tier:
-        """The tier that a call of so much input is billed by."""
+        """Return the tier that a call of so much input is billed by."""
         for tier in reversed(self.tiers):
             if input_tokens > tier.start:
                 return tier
         return Tier(0, self.input, self.cached, self.output, self.written)
 
-    def dearest(self, input_tokens: int) -> tuple[int, int]:
-        """The highest price of input and of output that a call of at most so much input can be billed by."""
+    def highest(self, input_tokens: int) -> tuple[int, int]:
+        """Return the highest price of input and of output that a call of at most so much input can be billed by."""
         if not self.tiers:
             return max(self.input, self.cached, self.written), self.output
         within = [self.rates(0), *(tier for tier in self.tiers if input_tokens > tier.start)]
@@ -84,7 +84,7 @@ class Price:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Price:
-        """The price that :meth:`as_json` told."""
+        """Return the price that :meth:`as_json` wrote."""
         given = dict(value)
         tiers = tuple(Tier(**tier) for tier in given.pop("tiers", ()))
         batch = given.pop("in_batch", None)
@@ -93,13 +93,13 @@ class Price:
 
 
 def billed_by(price: Price, discount: float) -> tuple[Price, float]:
-    """The price and factor of a call: a batch has the provider's own batch prices where those are known."""
+    """Return the price and factor of a call: a batch has the provider's own batch prices where those are known."""
     return (price.in_batch, 1.0) if discount < 1.0 and price.in_batch is not None else (price, discount)
 
 
 @lru_cache(maxsize=64)
 def _factor(discount: float) -> tuple[int, int]:
-    """The factor as it is written: 0.1 is a tenth, not the binary number nearest to it."""
+    """Return the factor as it is written: 0.1 is a tenth, not the binary number nearest to it."""
     exact = Fraction(str(discount))
     if exact < 0:
         raise ValueError(f"a discount of {discount}: give the factor on the price, 0 to 1")
@@ -130,24 +130,24 @@ def cost_of(usage: TokenUsage, price: Price, discount: float = 1.0) -> int:
 
 
 def bound(input_tokens: int, output_tokens: int, price: Price, discount: float = 1.0) -> int:
-    """The most that a call of at most so many tokens can cost, nano-dollars."""
+    """Return the most that a call of at most these tokens can cost, nano-dollars."""
     held, factor = billed_by(price, discount)
-    dearest_input, dearest_output = held.dearest(input_tokens)
-    return amount(input_tokens * dearest_input + output_tokens * dearest_output, factor)
+    highest_input, highest_output = held.highest(input_tokens)
+    return amount(input_tokens * highest_input + output_tokens * highest_output, factor)
 
 
 DOLLARS_MAX = 1_000_000
 """Per million tokens: a dollar a token."""
 GIVEN = "given with --price"
 HOURS_AHEAD = 48
-"""A job's longest life: the dearest price that the list has for any hour of it is taken."""
+"""A job's longest life: the highest price that the list has for any hour of it is taken."""
 FORM = "give IN:OUT or IN:OUT:CACHED, dollars per million tokens, or 0 for a server that costs nothing"
 BY_OTHER_UNITS = ("requests_kcount", "input_mchars", "input_text_messages_kcount")
 """Prices of the list that no number of tokens bounds."""
 
 
 def reserve_amount(request: Request, price: Price, discount: float = 1.0) -> int:
-    """The most that asking this once can cost, nano-dollars: all input and all that it may answer, at the dearest.
+    """Return the most that asking once can cost, nano-dollars: all input and the longest answer, at the highest price.
 
     Not less than :func:`cost_of` for any usage within :func:`estimated_tokens` and ``max_output_tokens``.
     """
@@ -157,7 +157,7 @@ def reserve_amount(request: Request, price: Price, discount: float = 1.0) -> int
 def price_of(
     model: str, provider: str, given: str | None = None, *, base_url: str | None = None, now: datetime | None = None
 ) -> Price:
-    """The price of a model.
+    """Return the price of a model.
 
     Args:
         provider: ``openai``, ``anthropic``, ...
@@ -166,8 +166,8 @@ def price_of(
         now: when the job begins, UTC.
 
     Raises:
-        UnknownModel: nobody knows; the message says how to give a price.
-        LlmError: ``given`` is no price.
+        UnknownModel: no price is known; the message says how to give one.
+        LlmError: ``given`` is not a valid price.
     """
     if given is not None:
         return given_price(given)
@@ -193,7 +193,7 @@ def price_of(
 
 
 def given_price(text: str) -> Price:
-    """The price that a user typed: ``IN:OUT[:CACHED]``, dollars per million tokens; ``0``: nothing costs anything.
+    """Return the price that a user typed: ``IN:OUT[:CACHED]``, dollars per million tokens; ``0`` for none.
 
     Raises:
         LlmError: it is none.
@@ -202,7 +202,7 @@ def given_price(text: str) -> Price:
     if len(parts) == 1 and re.fullmatch(r"0+(\.0*)?", parts[0], re.ASCII):
         parts = ["0", "0"]
     if len(parts) not in (2, 3) or not all(re.fullmatch(r"\d+(\.\d*)?|\.\d+", part, re.ASCII) for part in parts):
-        raise LlmError(f"--price {text!r} is no price: {FORM}")
+        raise LlmError(f"--price {text!r} is not a price: {FORM}")
     amounts = [Decimal(part) for part in parts]
     if max(amounts) > DOLLARS_MAX:
         raise LlmError(f"--price {text!r} is too much: at most {DOLLARS_MAX:,} dollars per million tokens")
@@ -230,7 +230,7 @@ def _unknown(vendor: Any | None, model: str, provider: str) -> str:
     names = [] if vendor is None else [item.id for item in vendor.models]
     near = get_close_matches(model.lower(), names, 2, 0.7)
     hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-    return f"nobody told a price for model {model!r} of {provider}{hint}: {FORM} with --price"
+    return f"no price is known for model {model!r} of {provider}{hint}: {FORM} with --price"
 
 
 def _listed(found: Any, begin: datetime, context: dict[str, str] | None) -> list[Any]:
@@ -246,7 +246,7 @@ def _listed(found: Any, begin: datetime, context: dict[str, str] | None) -> list
 
 
 def _price(listed: Sequence[Any], source: str, *, embeds: bool = False) -> Price | None:
-    """The dearest of them at every length; None when one is not told per token."""
+    """Return the highest of them at every length; None when one is not given per token."""
     for item in listed:
         # Embeddings have no output that could cost anything.
         if (
@@ -256,7 +256,7 @@ def _price(listed: Sequence[Any], source: str, *, embeds: bool = False) -> Price
         ):
             return None
     starts = sorted({tier.start for item in listed for value in vars(item).values() for tier in _tiers(value)})
-    first, *others = [_dearest(listed, start) for start in (None, *starts)]
+    first, *others = [_highest(listed, start) for start in (None, *starts)]
     audio = max((_nano(_at(item.input_audio_mtok, None)) for item in listed if item.input_audio_mtok), default=0)
     return Price(first.input, first.cached, first.output, source, first.written, tuple(others), audio=audio)
 
@@ -265,8 +265,8 @@ def _tiers(value: Any) -> Sequence[Any]:
     return getattr(value, "tiers", ())
 
 
-def _dearest(listed: Sequence[Any], start: int | None) -> Tier:
-    """The highest prices of calls above a start, each kind of token for itself."""
+def _highest(listed: Sequence[Any], start: int | None) -> Tier:
+    """Return the highest prices of calls above a start, each kind of token for itself."""
 
     def most(*names: str) -> int:
         return max((_nano(_at(getattr(item, name), start)) for item in listed for name in names
@@ -279,7 +279,7 @@ def _dearest(listed: Sequence[Any], start: int | None) -> Tier:
 
 
 def _at(value: Any, start: int | None) -> Decimal:
-    """A price of the list for calls of more than ``start`` input tokens."""
+    """Return a price of the list for calls of more than ``start`` input tokens."""
     tiers = [tier for tier in _tiers(value) if start is not None and tier.start <= start]
     found: Decimal = max(tiers, key=lambda tier: tier.start).price if tiers else getattr(value, "base", value)
     return found

@@ -30,9 +30,9 @@ IMAGE_TOKENS = 10_000
 IMAGE_TOKENS_OF = {"gpt-4o-mini": 50_000}
 """Models that count images in larger tokens."""
 FILE_TOKENS = 200_000
-"""A file, sound or the like that is named but not there: nobody can look how long it is."""
+"""A file, sound or the like that is named but not there: its length cannot be looked up."""
 BYTES_PER_TOKEN = 4
-"""Of ordinary text."""
+"""Bytes of ordinary text that are one token, about."""
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _ENCODINGS = (
@@ -124,7 +124,7 @@ def _part_tokens(part: Any, model: str, count: Count) -> int:
     if "image" in kind:
         return next((most for name, most in IMAGE_TOKENS_OF.items() if model.startswith(name)), IMAGE_TOKENS)
     data = max((len(value) for value in _strings(part) if not value.startswith("http")), default=0)
-    # A token of sound or of a page stands for many bytes of its file.
+    # A token of sound or of a page covers many bytes of its file.
     return max(FILE_TOKENS if data < 100 else 0, data) + count(kind)
 
 

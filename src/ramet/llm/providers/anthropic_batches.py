@@ -35,23 +35,23 @@ _CUSTOM_ID = re.compile(r"[A-Za-z0-9_-]{64}")
 
 
 def mark_of(submit_key: str) -> str:
-    """The same for the same submit key; 126 bits."""
+    """Return the mark of a submit key: always the same, 126 bits."""
     return _text(hashlib.sha256(submit_key.encode()).digest())[:MARK_CHARACTERS]
 
 
 def name_of(key: str, mark: str) -> str:
-    """The ``custom_id`` of a request.
+    """Return the ``custom_id`` of a request.
 
     Raises:
-        Refused: the key is no 64 hexadecimal digits.
+        Refused: the key is not 64 hexadecimal digits.
     """
     if _KEY.fullmatch(key) is None:
-        raise Refused("the request's key is no 64 hexadecimal digits", "invalid_key")
+        raise Refused("the request's key is not 64 hexadecimal digits", "invalid_key")
     return _text(bytes.fromhex(key)) + mark
 
 
 def read_name(name: object) -> tuple[str, str] | None:
-    """The key and the mark in a ``custom_id``; None for one that is not ours."""
+    """Return the key and the mark in a ``custom_id``; None for one that is not ours."""
     if not isinstance(name, str) or _CUSTOM_ID.fullmatch(name) is None:
         return None
     try:
@@ -172,7 +172,7 @@ class AnthropicBatches:
                     yield read_result(found[0], result)
 
     async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
-        """The batch that was submitted under a key; see `Provider`.
+        """Return the batch that was submitted under a key; see `Provider`.
 
         Args:
             submit_key: which.
@@ -180,7 +180,7 @@ class AnthropicBatches:
             submitted_at: when its submit began (seconds since 1970), which spares looking at all other batches.
 
         Raises:
-            NotSent: nobody can tell before the batches end that still run; besides what `poll` raises.
+            NotSent: it cannot be known before the batches end that still run; besides what `poll` raises.
         """
         mark, undecided = mark_of(submit_key), 0
         try:
@@ -207,7 +207,7 @@ class AnthropicBatches:
         self._marks[remote_id] = mark
 
     async def _listed(self, seconds: float, submitted_at: float | None) -> AsyncGenerator[tuple[str, bool], None]:
-        """The id of every batch that may be the one, the newest first, and whether it has ended."""
+        """Yield the id of every batch that may be the one, the newest first, and whether it has ended."""
         after: dict[str, Any] = {}
         while True:
 
@@ -231,7 +231,7 @@ class AnthropicBatches:
             after = last
 
     async def _first_mark(self, remote_id: str, seconds: float) -> str:
-        """The mark in the first result of a batch that ended; empty where it is none of ours."""
+        """Return the mark in the first result of a batch that ended; empty where it is none of ours."""
         async with aclosing(self._lines(remote_id, seconds)) as lines:
             async for name, _ in lines:
                 found = read_name(name)
@@ -256,7 +256,7 @@ class AnthropicBatches:
 
 _RAW = {"X-Stainless-Raw-Response": "raw"}
 _STREAMED = {"X-Stainless-Raw-Response": "stream"}
-"""What the SDK's own `with_raw_response` and `with_streaming_response` set."""
+"""Header that the SDK's own `with_raw_response` and `with_streaming_response` set."""
 
 
 def _write(file: BinaryIO, requests: Sequence[Request], mark: str) -> int:
@@ -272,7 +272,7 @@ def _write(file: BinaryIO, requests: Sequence[Request], mark: str) -> int:
         if size > SUBMIT_BYTES_MAX:
             raise Refused(f"the batch is larger than {SUBMIT_BYTES_MAX:,} bytes: hand over fewer requests", "too_large")
     if len({request.key for request in requests}) < len(requests):
-        raise Refused("the batch asks the same question twice: answers could not be told apart", "duplicate_key")
+        raise Refused("the batch asks the same question twice: answers could not be distinguished", "duplicate_key")
     size += file.write(b"]}")
     file.seek(0)
     return size
@@ -284,7 +284,7 @@ async def _parts(file: BinaryIO) -> AsyncIterator[bytes]:
 
 
 def _read(line: bytes) -> tuple[object, object]:
-    """``custom_id`` and ``result``; of a line that is no JSON there is at most the first."""
+    """``custom_id`` and ``result``; of a line that is not JSON there is at most the first."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -296,7 +296,7 @@ def _read(line: bytes) -> tuple[object, object]:
 
 
 def _moment(text: object) -> float:
-    """Seconds since 1970; of what cannot be read the end of time, which is no moment of a submit."""
+    """Seconds since 1970; the end of time where it cannot be read, when nothing was submitted."""
     try:
         return datetime.fromisoformat(str(text)).timestamp()
     except ValueError:

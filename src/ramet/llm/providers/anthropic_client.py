@@ -34,10 +34,10 @@ _CUT = {
 
 
 def read_message(key: str, body: Mapping[str, Any]) -> Answer:
-    """The answer in a message."""
+    """Return the answer in a message."""
     content, reason = body.get("content"), body.get("stop_reason")
     if body.get("type") != "message" or not isinstance(content, list) or not isinstance(reason, str):
-        return unreadable(key, "the answer is no message")
+        return unreadable(key, "the answer is not a message")
     texts, thoughts, further = [], [], []
     for block in content:
         kind = block.get("type") if isinstance(block, Mapping) else None
@@ -68,13 +68,13 @@ def _is_call(block: object) -> bool:
 
 
 def _chat_call(block: Mapping[str, Any]) -> dict[str, Any]:
-    """The use of a tool as chat completions write it."""
+    """Return the use of a tool as chat completions write it."""
     arguments = json.dumps(block.get("input") or {}, ensure_ascii=False)
     return {"id": block.get("id"), "type": "function", "function": {"name": block.get("name"), "arguments": arguments}}
 
 
 def read_result(key: str, result: object) -> Answer:
-    """The answer in one ``result`` of a batch: a message, an error, or that it was not asked any more."""
+    """Return the answer in one ``result`` of a batch: a message, an error, or that it was not asked any more."""
     kind = result.get("type") if isinstance(result, Mapping) else None
     if kind == "canceled":
         return Answer(key, AnswerState.CANCELLED, error="it was cancelled at the provider", code="cancelled")
@@ -91,7 +91,7 @@ def read_result(key: str, result: object) -> Answer:
 
 
 def inner_error(body: object) -> object:
-    """What is told in an answer of the type ``error``; the SDK's types nest it once more than its first versions."""
+    """Return the content of an answer of the type ``error``; the SDK's types nest it deeper than its first versions."""
     error = body.get("error") if isinstance(body, Mapping) else None
     return error if isinstance(error, Mapping) else body
 
@@ -122,12 +122,12 @@ def _text(value: object) -> str | None:
 def anthropic_fault(
     status: int, headers: Mapping[str, str], body: Any, *, host: str, key: str | None, submit: bool, batch: bool
 ) -> ProviderError:
-    """What an answer other than 2xx means; the arguments are those of `fault_of`, ``body`` the whole answer."""
+    """Return the meaning of an answer other than 2xx; arguments are those of `fault_of`, ``body`` the whole answer."""
     return fault_of(status, headers, inner_error(body), host=host, key=key, submit=submit, batch=batch)
 
 
 def rates_from(headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
-    """The limits in ``anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}``; maybe none.
+    """Return the limits in ``anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}``; maybe none.
 
     Of tokens it is the limit that is narrowest just now. A reset is compared with the answer's own ``date``, so that a
     wrong clock here does no harm.
@@ -166,7 +166,7 @@ def _now(headers: Mapping[str, str]) -> float:
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 ANTHROPIC_EXTRA = "'ramet[anthropic]'"
-"""The extra that installs the SDK, as a shell is told."""
+"""The extra that installs the SDK, quoted for a shell."""
 
 
 class AnthropicClient(Caller):

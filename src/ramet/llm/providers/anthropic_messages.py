@@ -23,7 +23,7 @@ _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", 
 
 
 def message_body(request: Request) -> dict[str, Any]:
-    """The body of a call.
+    """Return the body of a call.
 
     Messages of the role ``system`` become the system prompt, in their order. Parts of content are taken in OpenAI's
     form (``text``, ``image_url``) or in Anthropic's own.
@@ -55,7 +55,7 @@ def message_body(request: Request) -> dict[str, Any]:
 
 
 def _with_calls(parts: Any, calls: object) -> Any:
-    """The content of an assistant's message, with its calls of tools as parts."""
+    """Return the content of an assistant's message, with its calls of tools as parts."""
     if not isinstance(calls, Sequence) or not calls:
         return parts
     content = [{"type": "text", "text": parts}] if isinstance(parts, str) else list(parts or ())
@@ -70,7 +70,7 @@ def _with_calls(parts: Any, calls: object) -> Any:
 
 
 def _add_tool_result(asked: list[dict[str, Any]], message: Mapping[str, Any], parts: Any) -> None:
-    """The result of a tool is the user's here, and those of one turn are one message."""
+    """Add the result of a tool: it is the user's here, and those of one turn are one message."""
     result = {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": parts}
     last = asked[-1]["content"] if asked and asked[-1]["role"] == "user" else None
     if isinstance(last, list) and last and _mapping(last[-1]).get("type") == "tool_result":
@@ -91,7 +91,7 @@ def _parts(content: object) -> Any:
 
 
 def _part(part: object) -> Any:
-    """A part of a message; what is not in OpenAI's form is left as it is."""
+    """Return a part of a message; what is not in OpenAI's form is left as it is."""
     if not isinstance(part, Mapping):
         return part
     _cheaply_cached(part, "a part of a message")
@@ -115,7 +115,7 @@ def _system_parts(content: object) -> list[dict[str, Any]]:
 
 
 def _cheaply_cached(value: Mapping[str, Any], what: str) -> None:
-    """Writing a cache for five minutes is reserved for; for an hour it is dearer."""
+    """Refuse a cache of over five minutes: it costs more than what was reserved."""
     cache = value.get("cache_control")
     if cache is not None and _mapping(cache).get("ttl", "5m") != "5m":
         raise Refused(f"{what} asks for a cache of more than 5 minutes: that is paid on top", "invalid_parameter")
@@ -143,7 +143,7 @@ def _tools(value: object) -> dict[str, Any]:
 
 
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool of the caller; Anthropic's own (search, code, ...) are paid on top."""
+    """Return a tool of the caller; Anthropic's own (search, code, ...) are paid on top."""
     _cheaply_cached(tool, "a tool")
     function = tool.get("function")
     if tool.get("type") == "function" and isinstance(function, Mapping):

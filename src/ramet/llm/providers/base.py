@@ -1,8 +1,8 @@
 """The verbs of a provider: submit, poll, cancel, results, find. A background call is a batch of one.
 
 An adapter makes exactly one HTTP call for one verb (``results`` may page, a batch's ``submit`` uploads first), with
-the retries of its SDK off: who asks again, and when, is decided once, by the tasks. Every verb is told how many seconds
-it has, and raises an error of :mod:`ramet.llm.errors` that says what is known about the request's fate.
+the retries of its SDK off: who asks again, and when, is decided once, by the tasks. Every verb gets the seconds that
+it may take, and raises an error of :mod:`ramet.llm.errors` that says what is known about the request's fate.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Capabilities:
     items_max: int
     """Prompts of one submit; 1 but for batches."""
     bytes_max: int
-    """Of one submit."""
+    """Most bytes of one submit."""
     window_seconds: float
-    """In which it answers or gives up."""
+    """Seconds in which it answers or gives up."""
     can_cancel: bool
     can_find: bool
     """True if an ambiguous submit can be looked up by its key."""
@@ -63,7 +63,7 @@ CHAT_CAPS = Capabilities(
     discount=1.0,
     result_seconds=None,
 )
-"""Of plain calls, whoever answers them: nothing is kept at the provider, so nothing can be asked for later."""
+"""Capabilities of plain calls, at every provider: nothing is kept there, so nothing can be asked for later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class TokenUsage:
     output_tokens: int = 0
     """All of them, reasoning included."""
     written_tokens: int = 0
-    """Of the input: those written to the provider's cache, which can be dearer."""
+    """Input tokens written to the provider's cache, which can cost more."""
     audio_tokens: int = 0
-    """Of the input: those of sound, which are dearer."""
+    """Input tokens of sound, which cost more."""
 
 
 class AnswerState(StrEnum):
@@ -109,22 +109,22 @@ class Answer(NamedTuple):
     code: str | None = None
     """Short and stable: the provider's code of the error, or why it is incomplete."""
     meaning: Meaning | None = None
-    """Of a failed one: what to do about it (:mod:`ramet.llm.refusals`); None where the provider does not say."""
+    """Meaning of a failed one: the remedy (:mod:`ramet.llm.refusals`); None where the provider does not say."""
     response_id: str | None = None
     model: str | None = None
     """Model that answered, as the provider says."""
     raw: dict[str, Any] | None = None
-    """Further output that is no text, in the provider's own form: tool calls and the like."""
+    """Further output besides text, in the provider's own form: tool calls and the like."""
     finish_reason: str | None = None
     """Reason why the model stopped, in the provider's own word."""
     reasoning: str | None = None
     """The part of its reasoning that the provider shows."""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
-    """In the form of chat completions, whichever provider answered: an assistant's message takes them back."""
+    """Calls in the form of chat completions, whichever provider answered: an assistant's message takes them back."""
     logprobs: Any = None
-    """As the provider wrote them."""
+    """Log probabilities as the provider wrote them."""
     choices: tuple[Mapping[str, Any], ...] = ()
-    """Of ``n`` answers the second and the following ones: text, finish_reason, tool_calls and the like of each."""
+    """The second and following ones of ``n`` answers: text, finish_reason, tool_calls and the like of each."""
     embedding: Any = None
     """A vector; a list of vectors where a list of texts was asked about."""
     body: Mapping[str, Any] | None = None
@@ -136,7 +136,7 @@ class Answer(NamedTuple):
         return self.meaning in (Meaning.AGAIN, Meaning.BUSY)
 
     def details(self) -> dict[str, Any]:
-        """The answer beside its text: those of the fields from ``finish_reason`` to ``embedding`` that it has."""
+        """Return the answer beside its text: the fields from ``finish_reason`` to ``embedding`` that it has."""
         found = {name: getattr(self, name) for name in ANSWER_DETAILS}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value}
 
@@ -155,7 +155,7 @@ class RateLimit:
     """A minute."""
     remaining: int | None
     reset_seconds: float | None
-    """Until it is full again."""
+    """Seconds until it is full again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +175,9 @@ class PollState(StrEnum):
     ENDED = "ended"
     """Results can be read: all, some or, when it was cancelled or expired early, none."""
     FAILED = "failed"
-    """As a whole, and for good: it was refused after it was accepted; there are no results."""
+    """Failed as a whole, and for good: it was refused after it was accepted; there are no results."""
     LOST = "lost"
-    """The provider does not know it (any more): what became of it, and whether it was billed, nobody can tell."""
+    """The provider does not know it (any more): its fate, and whether it was billed, cannot be known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class Poll:
     total: int = 0
     error: str | None = None
     meaning: Meaning | None = None
-    """Of a failed one, as of an answer."""
+    """Meaning of a failed one, as for an answer."""
     retry_seconds: float | None = None
     """Time until it wants to be asked again; None where it does not say."""
     answer: Answer | None = None
@@ -207,7 +207,7 @@ class Gateway:
     limit_name: str | None = None
     """The parameter that limits an answer's tokens; None: known by the address, or learned from a refusal."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Of every request, over those of the same name; a value may be secret."""
+    """Headers of every request, over those of the same name; a value may be secret."""
     query: Mapping[str, str] = field(default_factory=dict)
     """Added to every address."""
 
@@ -246,7 +246,7 @@ class Provider(Protocol):
         ...
 
     async def cancel(self, remote_id: str, *, seconds: float) -> None:
-        """Stop it, as far as that is possible; twice is once, and one that ended or is unknown is no error.
+        """Stop it, as far as that is possible; twice is once, and one that ended or is unknown is not an error.
 
         Raises:
             TooBusy, NotSent, NotAllowed: as for :meth:`poll`.
@@ -265,7 +265,7 @@ class Provider(Protocol):
         ...
 
     async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
-        """The remote id of what was submitted under a key; None when the provider has none such.
+        """Return the remote id of what was submitted under a key; None when the provider does not have it.
 
         Args:
             submitted_at: when that submit began, Unix seconds: for providers that can tell only what is not older.

@@ -33,7 +33,7 @@ class HttpAnswer(NamedTuple):
 
     status: int
     headers: dict[str, str]
-    """By lower-case name."""
+    """Headers by lower-case name."""
     content: bytes
 
     def json(self) -> Any:
@@ -92,7 +92,7 @@ class HttpCalls:
         Args:
             path: below the server's address.
             body: of the request.
-            sending: is told when the first bytes may have left.
+            sending: called when the first bytes may have left.
 
         Raises:
             ValueError: the body cannot be written as JSON; nothing was sent.
@@ -124,7 +124,7 @@ class HttpCalls:
                 return connection
             connection.writer.close()
         if self._https and self._ssl is None:
-            # What this machine trusts, as its administrator told (SSL_CERT_FILE); that is no credential.
+            # Certificates that the administrator of this machine trusts (SSL_CERT_FILE); they are not credentials.
             self._ssl = httpx2.create_ssl_context()
         try:
             async with asyncio.timeout(CONNECT_SECONDS_MAX):

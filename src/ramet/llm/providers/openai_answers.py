@@ -17,19 +17,19 @@ _TOOLS = ("tool_calls", "function_call")
 
 
 def unreadable(key: str, why: str) -> Answer:
-    """An answer that came, and cannot be read."""
+    """Return an answer that came, and cannot be read."""
     return Answer(key, AnswerState.FAILED, error=why, code=UNREADABLE, meaning=Meaning.AGAIN, usage_known=False)
 
 
 def failed(key: str, error: object, *, status: int | None = None) -> Answer:
-    """An answer that tells an error."""
+    """Return an answer that tells an error."""
     code = code_of(error) or (f"http_{status}" if status else "failed")
     meaning = meaning_of(error, status)
     return Answer(key, AnswerState.FAILED, error=fault_text(error, None), code=code, meaning=meaning)
 
 
 def read_chat(key: str, body: Mapping[str, Any]) -> Answer:
-    """The answer in a chat completion."""
+    """Return the answer in a chat completion."""
     if body.get("error") is not None:
         return failed(key, body["error"])
     choices = body.get("choices")
@@ -61,7 +61,7 @@ def read_chat(key: str, body: Mapping[str, Any]) -> Answer:
 
 
 def _tool_calls_in(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Calls of tools in a message of a completion, that of the older form among them."""
+    """Return the calls of tools in a message of a completion, that of the older form among them."""
     calls, old = message.get("tool_calls"), message.get("function_call")
     listed = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     if isinstance(old, dict):
@@ -70,7 +70,7 @@ def _tool_calls_in(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _reasoning_in(message: Mapping[str, Any]) -> str | None:
-    """The reasoning: DeepSeek and vLLM have the first name, OpenRouter and newer servers the second."""
+    """Return the reasoning: DeepSeek and vLLM have the first name, OpenRouter and newer servers the second."""
     return _text(message.get("reasoning_content")) or _text(message.get("reasoning")) or None
 
 
@@ -90,7 +90,7 @@ def _choice_details(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_embeddings(key: str, body: Mapping[str, Any]) -> Answer:
-    """The vectors in the answer of ``POST /embeddings``: one, or a list of them by the place of their text."""
+    """Return the vectors in the answer of ``POST /embeddings``: one, or a list of them by the place of their text."""
     if body.get("error") is not None:
         return failed(key, body["error"])
     data = body.get("data")
@@ -106,7 +106,7 @@ def read_embeddings(key: str, body: Mapping[str, Any]) -> Answer:
 
 
 def read_response(key: str, body: Mapping[str, Any]) -> Answer:
-    """The answer in a response that ended (``completed``, ``failed``, ``incomplete``, ``cancelled``)."""
+    """Return the answer in a response that ended (``completed``, ``failed``, ``incomplete``, ``cancelled``)."""
     status = body.get("status")
     usage = _response_usage(body.get("usage"))
     if status == "failed":
@@ -143,14 +143,14 @@ _CALLS = {"function_call": "function", "custom_tool_call": "custom"}
 
 
 def _chat_call(item: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool call as chat completions write it."""
+    """Return a tool call as chat completions write it."""
     kind = _CALLS[str(item["type"])]
     given = "arguments" if kind == "function" else "input"
     return {"id": item.get("call_id"), "type": kind, kind: {"name": item.get("name"), given: item.get(given)}}
 
 
 def _parts_of(output: list[Any], kind: str, holder: str) -> Iterator[Mapping[str, Any]]:
-    """The parts that items of a kind hold."""
+    """Yield the parts that items of a kind hold."""
     for item in output:
         if isinstance(item, dict) and item.get("type") == kind:
             parts = item.get(holder)
@@ -158,7 +158,7 @@ def _parts_of(output: list[Any], kind: str, holder: str) -> Iterator[Mapping[str
 
 
 def _reasoning_of(output: list[Any]) -> str | None:
-    """The summaries of a response's reasoning, and its text where the server shows it."""
+    """Return the summaries of a response's reasoning, and its text where the server shows it."""
     holders = ("summary", "content")
     texts = [_text(part.get("text")) or "" for holder in holders for part in _parts_of(output, "reasoning", holder)]
     return "\n\n".join(texts) or None
@@ -206,7 +206,7 @@ def _answer(
     raw: dict[str, Any],
     **details: Any,
 ) -> Answer:
-    """A billed answer; ``details``: fields of :class:`Answer` from ``finish_reason`` on."""
+    """Return a billed answer; ``details``: fields of :class:`Answer` from ``finish_reason`` on."""
     return Answer(
         key, state, text=text, usage=usage or TokenUsage(), usage_known=usage is not None,
         error=None if code is None else _CUT.get(code, f"the answer is incomplete: {code}"), code=code,
@@ -216,7 +216,7 @@ def _answer(
 
 
 def _with_usage(answer: Answer, usage: TokenUsage | None, *, known: bool, body: Mapping[str, Any]) -> Answer:
-    """An answer that was billed only as far as the provider says so; `known`: saying nothing means nothing."""
+    """Return an answer that was billed only as far as the provider says so; `known`: saying nothing means nothing."""
     return Answer(
         answer.key,
         answer.state,

@@ -1,6 +1,6 @@
 """OpenAI's Batch API: a file of requests, answered within 24 hours at half the price.
 
-Its lines ask for chat completions unless told otherwise: all compatible servers with batches have these, they take
+Its lines ask for chat completions by default: all compatible servers with batches have these, they take
 ``stop`` and ``seed`` as well, and one body then serves a local server and a batch. ``/v1/responses`` is the choice for
 models that have nothing else.
 
@@ -145,7 +145,7 @@ class OpenAIBatch:
                 raise
 
     async def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
-        """The lines of its output file, then those of its error file. See `Provider`."""
+        """Yield the lines of its output file, then those of its error file. See `Provider`."""
         try:
             reply = await self._retrieve(remote_id, seconds)
             for name in ("output_file_id", "error_file_id"):
@@ -159,7 +159,7 @@ class OpenAIBatch:
             raise NotSent(str(error)) from None
 
     async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
-        """The newest batch with that key in its metadata. See `Provider`.
+        """Return the newest batch with that key in its metadata. See `Provider`.
 
         On a server that was seen not to keep metadata this is not possible, and `caps` says so.
         """
@@ -192,7 +192,7 @@ class OpenAIBatch:
         await self._client.close()
 
     async def _content(self, file_id: str, seconds: float) -> AsyncIterator[bytes]:
-        """A file's bytes as they come."""
+        """Yield a file's bytes as they come."""
         async with (
             self._client.translated(seconds) as times,
             self._client.sdk.files.with_streaming_response.content(file_id, timeout=times) as response,
@@ -217,7 +217,7 @@ class OpenAIBatch:
 
 
 def _counts(told: object) -> tuple[int, int]:
-    """(requests with an outcome, all of them), 0 where the provider does not say."""
+    """Return (requests with an outcome, all of them), 0 where the provider does not say."""
     if not isinstance(told, Mapping):
         return 0, 0
     completed, failed, total = (told.get(name) for name in ("completed", "failed", "total"))

@@ -22,7 +22,7 @@ CHAT_ENDPOINT = "/v1/chat/completions"
 RESPONSES_ENDPOINT = "/v1/responses"
 EMBEDDINGS_ENDPOINT = "/v1/embeddings"
 LINE_BYTES_MAX = 32 * 1024 * 1024
-"""Of one answer; a longer one is left out."""
+"""Most bytes of one answer; a longer one is left out."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _KEY = re.compile(rb'"custom_id"\s*:\s*"([0-9A-Za-z_-]{1,64})"')
@@ -35,7 +35,7 @@ logger = own_logger(__name__)
 
 
 def request_line(request: Request, endpoint: str, limit_name: str) -> bytes:
-    """The line of a batch that asks one question, with its line break.
+    """Return the line of a batch that asks one question, with its line break.
 
     Raises:
         Refused: the request has a parameter that is not sent on.
@@ -71,11 +71,11 @@ def write_lines(requests: Sequence[Request], file: BinaryIO, endpoint: str, limi
     if len(models) > 1:
         raise Refused("a batch may ask one model only: hand over those of each model by themselves", "mixed_models")
     if len(keys) < len(requests):
-        raise Refused("the batch asks the same question twice: answers could not be told apart", "duplicate_key")
+        raise Refused("the batch asks the same question twice: answers could not be distinguished", "duplicate_key")
 
 
 async def lines_of(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines in a stream of bytes, without their line breaks; one longer than `LINE_BYTES_MAX` is left out.
+    """Yield the lines in a stream of bytes, without their line breaks; one longer than `LINE_BYTES_MAX` is left out.
 
     A line ends at ``\\n`` only: JSON may hold the other characters that Python counts as line breaks.
     """
@@ -111,14 +111,14 @@ def _parsed(line: bytes) -> Any:
 
 
 def read_line(line: bytes) -> Answer | None:
-    """The answer in a line of a batch's output or error file; None: nobody can tell whose it is."""
+    """Return the answer in a line of a batch's output or error file; None where its request cannot be known."""
     told_line = _parsed(line)
     if not isinstance(told_line, dict) or not isinstance(told_line.get("custom_id"), str):
         key = _KEY.search(line)
         if key is None:
             logger.warning("a line of a batch's results has no custom_id that can be read: it is left out")
             return None
-        return unreadable(key[1].decode("ascii"), "the line of its answer is no JSON")
+        return unreadable(key[1].decode("ascii"), "the line of its answer is not JSON")
     return _answer_in(told_line["custom_id"], told_line)
 
 

@@ -11,7 +11,7 @@ from ramet.llm.requests import Request
 
 SCHEMA_NAME = "answer"
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
-"""Of the parameter that limits an answer; a server may take only one of them, and another one for another model."""
+"""Names of the parameter that limits an answer; a server may take only one of them, which depends on the model."""
 
 _OURS = frozenset(
     "model messages input instructions max_output_tokens stream stream_options "
@@ -26,7 +26,7 @@ _DEARER = {
 }
 """Parameters that would cost more than what was reserved -> why."""
 _TIERS = frozenset({"auto", "default", "flex", "priority"})
-"""Of service; a dearer one goes only where the price list knows what it costs."""
+"""Service tiers; one that costs more goes only where the price list has its price."""
 _TOOLS = frozenset({"function", "custom"})
 _CHAT_ONLY = frozenset(
     "stop seed presence_penalty frequency_penalty logit_bias logprobs functions n max_tokens "
@@ -36,7 +36,7 @@ _CHAT_ONLY = frozenset(
 
 
 def chat_body(request: Request, *, limit_name: str = "max_completion_tokens") -> dict[str, Any]:
-    """The body of ``POST /chat/completions``.
+    """Return the body of ``POST /chat/completions``.
 
     Args:
         request: what is asked.
@@ -57,7 +57,7 @@ def chat_body(request: Request, *, limit_name: str = "max_completion_tokens") ->
 
 
 def other_limit_name(name: str, refusal: str) -> str | None:
-    """The name of the limit that a server wants which refuses the one that was sent; None where it does not say so."""
+    """Return the name of the limit that a server asks for when it refuses another; None where it names none."""
     other = next((one for one in LIMIT_NAMES if one != name), None)
     # "Unsupported parameter: 'max_tokens' ... Use 'max_completion_tokens' instead", "extra fields not permitted: ..."
     named = other is not None and re.search(rf"\b({name}|{other})\b", refusal) is not None
@@ -79,7 +79,7 @@ _ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_t
 
 
 def embedding_body(request: Request) -> dict[str, Any]:
-    """The body of ``POST /embeddings``.
+    """Return the body of ``POST /embeddings``.
 
     Raises:
         Refused: it has a parameter that this API does not have.
@@ -96,7 +96,7 @@ _OF_EMBEDDINGS = frozenset({"dimensions", "encoding_format", "user"})
 
 
 def response_body(request: Request) -> dict[str, Any]:
-    """The body of ``POST /responses``, but for what makes it a background call.
+    """Return the body of ``POST /responses``, but for what makes it a background call.
 
     Raises:
         Refused: it has a parameter that is not sent on, or that this API does not have.
@@ -145,7 +145,7 @@ def _named_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(request: Request) -> Mapping[str, Any]:
-    """The parameters, if all of them can be sent on without changing what a call costs at most."""
+    """Return the parameters, if all of them can be sent on without changing what a call costs at most."""
     for name in request.parameters:
         if name in _OURS:
             raise Refused(f"the parameter '{name}' is set by the pipeline: leave it out", "invalid_parameter")
@@ -174,7 +174,7 @@ def _checked(request: Request) -> Mapping[str, Any]:
 
 
 def _input_items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A chat message as items of the Responses API: calls of tools and their results are items of their own."""
+    """Yield a chat message as items of the Responses API: calls of tools and their results are items of their own."""
     message = _chat_message(message)
     if message.get("role") == "tool":
         yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": _plain(message["content"])}
@@ -191,7 +191,7 @@ def _input_items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _plain(content: Any) -> Any:
-    """The result of a tool: its text."""
+    """Return the result of a tool: its text."""
     if isinstance(content, str):
         return content
     return "".join(str(_mapping(part).get("text") or "") for part in content)
@@ -205,7 +205,7 @@ def _input_message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _input_part(part: Mapping[str, Any], role: str) -> dict[str, Any]:
-    """A part of a chat message as the Responses API names it; what it does not know is left as it is."""
+    """Return a part of a chat message as the Responses API names it; what it does not know is left as it is."""
     if part.get("type") == "text":
         return {"type": "output_text" if role == "assistant" else "input_text", "text": part.get("text")}
     if part.get("type") == "image_url":
@@ -217,7 +217,7 @@ def _input_part(part: Mapping[str, Any], role: str) -> dict[str, Any]:
 
 
 def _flat_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool, or the choice of one, as the Responses API writes it: the name beside the type, not within."""
+    """Return a tool, or the choice of one, as the Responses API writes it: the name beside the type, not within."""
     inner = tool.get(str(tool.get("type")))
     return {"type": tool["type"], **inner} if isinstance(inner, Mapping) else dict(tool)
 

@@ -90,7 +90,7 @@ class OpenAIClient(Caller):
                 raise self._fault(answer.status, answer.headers, _error_in(answer.content), submit=True, batch=False)
             found = answer.json()
             if not isinstance(found, dict):
-                raise ValueError("the answer is no JSON object")
+                raise ValueError("the answer is not a JSON object")
             if self._strict:
                 self._module.types.chat.ChatCompletion.model_validate(found)
             return Reply(found, self._rates(answer.headers))
@@ -125,7 +125,7 @@ def _without(body: object, secret: str) -> object:
 
 
 def _error_in(content: bytes) -> object:
-    """The ``error`` object of an answer other than 2xx, else its JSON, else its text."""
+    """Return the ``error`` object of an answer other than 2xx, else its JSON, else its text."""
     try:
         found = json.loads(content)
     except ValueError:
@@ -144,7 +144,7 @@ class OpenAIChat(AnswersAtOnce):
         self._client = client
         self._limit_name = limit_name
         self._limit_names: dict[str, str] = {}
-        """By model, where a refusal told another."""
+        """Name of the limit by model, where a refusal asked for another."""
 
     async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
         """Ask, and bring the answer; see `Provider`. The submit key is sent nowhere."""
@@ -263,7 +263,7 @@ class OpenAIBackground:
                 raise
 
     async def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
-        """The one answer, if it ended; its key is known where the server keeps metadata, else empty. See `Provider`."""
+        """Yield the one answer, if it ended; its key is empty where the server keeps no metadata. See `Provider`."""
         try:
             reply = await self._retrieve(remote_id, seconds)
         except NotFound as error:

@@ -30,7 +30,7 @@ def period_seconds(text: str) -> float | None:
 
 
 def rates_from(headers: Mapping[str, str]) -> tuple[RateLimit, ...]:
-    """The limits that an answer told, in ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}``; maybe none."""
+    """Return the limits, maybe none, that ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}`` state."""
     found = []
     for of in ("requests", "tokens"):
         limit = _whole(headers.get(f"x-ratelimit-limit-{of}", ""))
@@ -64,7 +64,7 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 def _number(text: str) -> float | None:
-    """A number of digits, as RFC 9110 has it, or of digits with a fraction, as some servers send; nothing else."""
+    """Return a number of digits (RFC 9110), or of digits with a fraction, as some servers send; else None."""
     text = text.strip()
     if len(text) > 15 or re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) is None:
         return None
@@ -73,7 +73,7 @@ def _number(text: str) -> float | None:
 
 def _whole(text: str) -> int | None:
     text = text.strip()
-    # Some servers say -1 for "no limit": that is none that was told.
+    # Some servers say -1 for "no limit": that states none.
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 
@@ -112,7 +112,7 @@ _NOT_ALLOWED = {
 def fault_of(
     status: int, headers: Mapping[str, str], body: Any, *, host: str, key: str | None, submit: bool, batch: bool = False
 ) -> ProviderError:
-    """What an answer other than 2xx means: by the table of `ramet.llm.refusals`, and by whether it may be taken on.
+    """Return the meaning of an answer other than 2xx, by `ramet.llm.refusals` and by whether it may have been accepted.
 
     Args:
         status: HTTP's.
@@ -155,7 +155,7 @@ def fault_of(
 
 
 def _speaks_of_file(body: object) -> bool:
-    """A batch of a file that was just uploaded can be refused since the file is not to be seen everywhere yet."""
+    """Return whether a batch was refused since its file, just uploaded, is not visible everywhere yet."""
     if not isinstance(body, Mapping):
         return False
     words = str(body.get("message", "")).lower()

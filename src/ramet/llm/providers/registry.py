@@ -12,7 +12,7 @@ from ramet.llm.requests import Request
 
 
 def check_request(name: str, mode: Mode, request: Request) -> None:
-    """Do nothing if a provider in a mode takes such a request, as far as that can be told here.
+    """Do nothing if a provider in a mode takes such a request, as far as that can be known here.
 
     Args:
         name: of a provider that `open_provider` knows.
@@ -73,7 +73,7 @@ def open_provider(
     strict: bool = False,
     gateway: Gateway | None = None,
 ) -> Provider:
-    """A provider that is ready for calls; none is made yet. Belongs to the running event loop; close it.
+    """Return a provider that is ready for calls; none is made yet. Belongs to the running event loop; close it.
 
     Args:
         name: ``openai``, for OpenAI and every server that speaks its API; ``anthropic``.
@@ -82,7 +82,7 @@ def open_provider(
         api_key: the caller reads it from the environment; None: none, which only a server of one's own takes.
         organization: OpenAI's, for a key that belongs to several.
         strict: whether answers must be exactly what the SDK's types say; for tests.
-        gateway: what stands before it, if that wants something of its own.
+        gateway: settings of a gateway before it, if it needs any.
 
     Raises:
         ExtraMissing: its SDK is not installed.

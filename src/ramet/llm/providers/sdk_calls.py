@@ -1,6 +1,6 @@
 """Calls through a vendor's SDK: bounded in time and size, without retries of its own.
 
-What an answer other than 2xx means is told in the table of :mod:`ramet.llm.providers.openai_errors`. To tell
+The meaning of an answer other than 2xx is in the table of :mod:`ramet.llm.providers.openai_errors`. To distinguish
 "certainly not sent" from "perhaps taken on" the transport notes when a request begins to leave: until then nothing was
 sent.
 
@@ -45,7 +45,7 @@ _SENDING: ContextVar[Sending | None] = ContextVar("ramet_llm_sending", default=N
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A 2xx answer: its JSON object and what its headers told."""
+    """A 2xx answer: its JSON object and the rates in its headers."""
 
     body: dict[str, Any]
     rates: tuple[RateLimit, ...]
@@ -61,7 +61,7 @@ class Caller:
             sdk: the SDK's module. Its classes of errors have the same names with every vendor.
             url: where the vendor's addresses begin.
             api_key: None for a server that asks for none. No message repeats it.
-            extra: what installs the SDK, as a shell is told.
+            extra: what installs the SDK, quoted for a shell.
 
         Raises:
             ExtraMissing: the SDK is not installed.
@@ -104,14 +104,14 @@ class Caller:
     def _read(self, raw: Any) -> Reply:
         body = json.loads(raw.http_response.content)
         if not isinstance(body, dict):
-            raise ValueError("the answer is no JSON object")
+            raise ValueError("the answer is not a JSON object")
         return Reply(body, self._rates(raw.headers))
 
     @asynccontextmanager
     async def translated(
         self, seconds: float, sending: Sending | None = None, *, submit: bool = False, batch: bool = False
     ) -> AsyncIterator[Any]:
-        """The SDK's errors in this pipeline's words; gives the SDK's ``timeout``."""
+        """Translate the SDK's errors into this pipeline's; provide the SDK's ``timeout``."""
         if seconds <= 0:
             raise NotSent(f"there was no time left to ask {self.host}")
         httpx = import_extra("httpx2", LLM_EXTRA)
@@ -160,16 +160,16 @@ class Caller:
 
 
 def checked_host(url: str) -> str:
-    """The host and port of an address that calls can go to.
+    """Return the host and port of an address that calls can go to.
 
     Raises:
-        LlmError: it is no http or https address, or has a user name or password in it.
+        LlmError: it is not an http or https address, or has a user name or password in it.
     """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise LlmError(f"{url[:200]!a} is no address: give one such as http://localhost:8000/v1") from None
+        raise LlmError(f"{url[:200]!a} is not an address: give one such as http://localhost:8000/v1") from None
     if parts.scheme not in ("http", "https") or not host:
         whole = f"http://{url}" if "://" not in url else "http://localhost:8000/v1"
         raise LlmError(f"{url[:200]!a} has no scheme http or https: give an address such as {whole[:200]}")
@@ -191,7 +191,7 @@ class AnswersAtOnce:
     """The provider's own word for what is asked."""
 
     async def poll(self, remote_id: str, *, seconds: float) -> Poll:
-        """An answered call is not kept: it is lost to whoever did not read it."""
+        """Return None: an answered call is not kept at the provider."""
         return Poll(PollState.LOST, "unknown", error=f"{self.calls} are not kept at the provider")
 
     async def cancel(self, remote_id: str, *, seconds: float) -> None:
@@ -209,10 +209,10 @@ class AnswersAtOnce:
 
 
 def submission(answer: Answer, reply: Reply, submit_key: str, host: str) -> Submission:
-    """Result of a call.
+    """Return the result of a call.
 
     Raises:
-        Ambiguous: it was answered, and nobody can tell with what.
+        Ambiguous: it was answered, and the answer is unknown.
     """
     if answer.state is AnswerState.FAILED and answer.code == UNREADABLE:
         raise Ambiguous(f"{host} answered, but {answer.error}")

@@ -11,9 +11,9 @@ import httpx2
 from ramet.llm.providers.base import Sending
 
 ANSWER_BYTES_MAX = 32 * 1024 * 1024
-"""Of one answer that is held in memory."""
+"""Most bytes of one answer that is held in memory."""
 FILE_BYTES_MAX = 4 * 1024 * 1024 * 1024
-"""Of one file, which is streamed."""
+"""Most bytes of one file, which is streamed."""
 CONNECTIONS_MAX = 100
 KEEPALIVE_SECONDS = 2.0
 """Shorter than servers keep a connection: one that closes as we write would leave a submit in doubt."""
@@ -31,7 +31,7 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
     def __init__(self, sending: ContextVar[Sending | None]) -> None:
         """Connect to nothing yet."""
         super().__init__(
-            # What this machine trusts, as its administrator told (SSL_CERT_FILE); that is no credential.
+            # Certificates that the administrator of this machine trusts (SSL_CERT_FILE); they are not credentials.
             verify=httpx2.create_ssl_context(),
             trust_env=False,
             limits=httpx2.Limits(max_connections=CONNECTIONS_MAX, keepalive_expiry=KEEPALIVE_SECONDS),
@@ -74,7 +74,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 def open_http_client(sending: ContextVar[Sending | None]) -> httpx2.AsyncClient:
-    """The client that the SDK calls through."""
+    """Return the client that the SDK calls through."""
     return httpx2.AsyncClient(
         transport=BoundedTransport(sending),
         headers={"Accept-Encoding": "identity"},

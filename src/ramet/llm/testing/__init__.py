@@ -5,6 +5,6 @@ types of OpenAI's SDK by the tests; it proves nothing about OpenAI itself. It ha
 prompt and its last words. It listens on this machine only, and reaches nothing.
 
 ``python -m ramet.llm.testing --port 0`` runs it; :class:`~ramet.llm.testing.server.StandIn` is the
-same inside a test. What goes wrong is told by a :class:`~ramet.llm.testing.script.Script`, or by marks in the
-prompts. ``GET /journal`` tells what it accepted, and what that cost in tokens.
+same inside a test. Faults are given by a :class:`~ramet.llm.testing.script.Script`, or by marks in the
+prompts. ``GET /journal`` shows what it accepted, and what that cost in tokens.
 """

@@ -1,4 +1,4 @@
-"""What the stand-in answers to a prompt, and how many tokens that is: always the same for the same request."""
+"""Answers of the stand-in and their tokens: always the same for the same request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Ask:
 
     model: str
     text: str
-    """Of all its messages."""
+    """Text of all its messages."""
     output_max: int
     schema: Mapping[str, Any] | None
     marks: Mapping[str, str]
@@ -28,7 +28,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the stand-in's model does with it."""
+    """Outcome of a request at the stand-in's model."""
 
     text: str
     state: str
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def chat_ask(body: Mapping[str, Any]) -> Ask:
-    """The request in the body of a chat completion.
+    """Return the request in the body of a chat completion.
 
     Raises:
         ValueError: it is none.
@@ -60,7 +60,7 @@ def chat_ask(body: Mapping[str, Any]) -> Ask:
 
 
 def response_ask(body: Mapping[str, Any]) -> Ask:
-    """The request in the body of a response.
+    """Return the request in the body of a response.
 
     Raises:
         ValueError: it is none.
@@ -88,7 +88,7 @@ def _content_text(message: Any) -> str:
 
 
 def answer(ask: Ask) -> Outcome:
-    """What comes of a request: decided by its text alone."""
+    """Return the outcome of a request: decided by its text alone."""
     marks = ask.marks
     asked = tokens(ask.text)
     text, state, code = answer_text(ask), "completed", None
@@ -118,16 +118,16 @@ _STATUSES = {"server_error": 500, "rate_limit_exceeded": 429, "insufficient_quot
 
 
 def status_of(code: str | None) -> int:
-    """The status that an error of this code is answered with."""
+    """Return the status that an error of this code is answered with."""
     return _STATUSES.get(code or "", 400)
 
 
 def answer_text(ask: Ask) -> str:
-    """The words of an answer."""
+    """Return the words of an answer."""
     if "answer" in ask.marks:
         return ask.marks["answer"]
     if "invalid" in ask.marks:
-        return "this is no JSON {"
+        return "this is not JSON {"
     digest = hashlib.sha256(ask.text.encode()).hexdigest()[:16]
     if ask.schema is not None:
         return json.dumps(instance(ask.schema, ask.schema, digest))
@@ -135,12 +135,12 @@ def answer_text(ask: Ask) -> str:
 
 
 def tokens(text: str) -> int:
-    """A made-up count: four bytes are a token, and there is at least one."""
+    """Return a made-up count: four bytes are a token, and there is at least one."""
     return max(1, len(text.encode()) // BYTES_PER_TOKEN)
 
 
 def instance(schema: Any, root: Any, word: str, depth: int = 0) -> Any:
-    """A value that fits a JSON Schema, as far as the stand-in understands it."""
+    """Return a value that fits a JSON Schema, as far as the stand-in understands it."""
     if not isinstance(schema, Mapping) or depth > 20:
         return None
     if "$ref" in schema:
@@ -168,7 +168,7 @@ TOOL_NAME = "look_up"
 
 
 def completion(id: str, created: int, model: str, outcome: Outcome) -> dict[str, Any]:
-    """A ``chat.completion``."""
+    """Return a ``chat.completion``."""
     reason = "stop"
     if outcome.state == "incomplete":
         reason = "content_filter" if outcome.code == "content_filter" else "length"
@@ -194,7 +194,7 @@ def completion(id: str, created: int, model: str, outcome: Outcome) -> dict[str,
 
 
 def response(id: str, created: float, request: Mapping[str, Any], status: str, outcome: Outcome) -> dict[str, Any]:
-    """A ``response`` in a state; its output and usage are there once it ended."""
+    """Return a ``response`` in a state; its output and usage are there once it ended."""
     done = status in ("completed", "incomplete")
     text = dict(request.get("text") or {})
     text.setdefault("format", {"type": "text"})
@@ -233,5 +233,5 @@ def _usage(outcome: Outcome) -> dict[str, Any]:
 def error(
     message: str, *, kind: str = "invalid_request_error", code: str | None = None, param: str | None = None
 ) -> Any:
-    """What a refusal tells."""
+    """Return the body of a refusal."""
     return {"error": {"message": message, "type": kind, "code": code, "param": param}}

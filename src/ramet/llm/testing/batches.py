@@ -35,7 +35,7 @@ class KeptFile:
     created: int
 
     def as_json(self) -> dict[str, Any]:
-        """A ``file``."""
+        """Return a ``file``."""
         return {
             "id": self.id, "object": "file", "bytes": self.size, "created_at": self.created,
             "filename": f"{self.id}.jsonl", "purpose": self.purpose, "status": "processed",
@@ -76,17 +76,17 @@ class Files:
         self._lock = threading.Lock()
 
     def new_path(self) -> Path:
-        """Where a new file can be written."""
+        """Return the path at which a new file can be written."""
         with self._lock:
             return self._folder / f"{next(self._numbers):08d}"
 
     def get(self, id: str) -> KeptFile | None:
-        """A file by its id."""
+        """Return a file by its id."""
         with self._lock:
             return self._kept.get(id)
 
     def keep(self, path: Path, *, purpose: str, start: int = 0, size: int | None = None) -> KeptFile:
-        """A file that was written to `path`."""
+        """Return a file that was written to `path`."""
         whole = path.stat().st_size if size is None else size
         kept = KeptFile(f"file-{path.name}", path, start, whole, purpose, int(time.time()))
         with self._lock:
@@ -94,14 +94,14 @@ class Files:
         return kept
 
     def receive(self, source: BinaryIO, length: int, content_type: str) -> KeptFile:
-        """A ``multipart/form-data`` body with a part ``file``, straight to disk.
+        """Write a ``multipart/form-data`` body with a part ``file`` straight to disk.
 
         Raises:
-            ValueError: it is no such body.
+            ValueError: it is not such a body.
         """
         boundary = re.search(r'boundary="?([^";]+)', content_type)
         if boundary is None or not content_type.startswith("multipart/form-data"):
-            raise ValueError("the body is no multipart/form-data")
+            raise ValueError("the body is not multipart/form-data")
         path = self.new_path()
         with path.open("wb") as file:
             left = length
@@ -122,7 +122,7 @@ class Files:
 
 
 def _parts(path: Path, boundary: bytes) -> dict[str, tuple[int, int]]:
-    """Where the parts of a multipart body are: name -> (start, size). The content is only searched, not read."""
+    """Return the places of the parts of a multipart body: name -> (start, size). The content is not read."""
     found: dict[str, tuple[int, int]] = {}
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as body:
         at = body.find(boundary)
@@ -215,13 +215,13 @@ class Batches:
             worker.join()
 
     def marks(self, id: str) -> Mapping[str, str]:
-        """The marks of a batch's first line."""
+        """Return the marks of a batch's first line."""
         with self._lock:
             kept = self._kept.get(id)
             return {} if kept is None else kept.marks
 
     def marks_of_output(self, file_id: str) -> Mapping[str, str]:
-        """The marks of the batch that a file came out of."""
+        """Return the marks of the batch that a file came out of."""
         with self._lock:
             for kept in self._kept.values():
                 if file_id in {file.id for file in (kept.output, kept.errors) if file is not None}:
@@ -229,7 +229,7 @@ class Batches:
         return {}
 
     def poll(self, id: str) -> dict[str, Any] | None:
-        """Where it stands, one poll later; None: it is not known."""
+        """Return its state one poll later; None if it is not known."""
         with self._lock:
             kept = self._kept.get(id)
             if kept is None:
@@ -250,7 +250,7 @@ class Batches:
             return self._shown(kept)
 
     def page(self, limit: int, after: str | None) -> dict[str, Any]:
-        """A page of them, the newest first."""
+        """Return a page of them, the newest first."""
         with self._lock:
             newest = list(reversed(self._kept.values()))
             if after is not None:
@@ -279,7 +279,7 @@ class Batches:
         kept.status = "failed" if kept.problems else fate
 
     def _take_back(self, kept: _StoredBatch) -> None:
-        """It was cancelled in time: nothing was done, so nothing is billed."""
+        """Cancel a batch in time: nothing was done, so nothing is billed."""
         kept.status, kept.output, kept.errors, kept.done, kept.failed = "cancelled", None, None, 0, 0
         self._journal.cancelled(*kept.billed)
 
@@ -354,7 +354,7 @@ class Batches:
         return int(kept.id.removeprefix("batch_"))
 
     def _often_enough(self, ask: Ask) -> Ask:
-        """The request without its mark of a failure, once that came to pass as often as it says."""
+        """Return the request without its mark of a failure, once that came to pass as often as it says."""
         options = dict(part.split("=", 1) for part in ask.marks.get("failed", "").split() if "=" in part)
         if "times" not in options:
             return ask
@@ -382,7 +382,7 @@ class Batches:
 
 
 def first_marks(file: KeptFile) -> Mapping[str, str]:
-    """The marks in the first request of a file; none where that is no request."""
+    """Return the marks in the first request of a file; none where that is not a request."""
     try:
         body = json.loads(file.first_line())["body"]
         return (chat_ask(body) if "messages" in body else response_ask(body)).marks
@@ -396,7 +396,7 @@ def _line(id: str, key: str, status: int, body: Any) -> bytes:
 
 
 def _unfinished(line: bytes) -> bytes:
-    """The line of the error file that tells of a request which the window ended before."""
+    """Return the line of the error file that tells of a request which the window ended before."""
     message = "This request could not be executed before the completion window expired."
     error = {"code": "batch_expired", "message": message}
     key = json.loads(line)["custom_id"]

@@ -1,4 +1,4 @@
-"""What the stand-in accepted and what it cost: the truth that a test compares its books with."""
+"""Journal of what the stand-in accepted and what it cost: the truth that a test compares its books with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Entry:
     """One request that was accepted."""
 
     id: str
-    """Of the response, the completion, or the batch with the line's number."""
+    """Id of the response, the completion, or the batch with the line's number."""
     kind: str
     """``chat``, ``background`` or ``batch``."""
     key: str | None
@@ -39,12 +39,12 @@ class Journal:
         self._lock = threading.Lock()
 
     def add(self, *entries: Entry) -> None:
-        """Accepted."""
+        """Add what was accepted."""
         with self._lock:
             self._entries.update((entry.id, entry) for entry in entries)
 
     def cancelled(self, *ids: str) -> None:
-        """What was accepted under these ids costs nothing after all."""
+        """Set the cost of what was accepted under these ids to nothing."""
         with self._lock:
             for id in ids:
                 self._entries[id] = replace(

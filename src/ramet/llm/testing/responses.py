@@ -43,7 +43,7 @@ class Responses:
         self._lock = threading.Lock()
 
     def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Accept one; it is queued, or ended at once where it is no background call.
+        """Accept one; it is queued, or ended at once where it is not a background call.
 
         Raises:
             ValueError: the request is none.
@@ -58,13 +58,13 @@ class Responses:
             return self._shown(kept, kept.ended or "queued")
 
     def marks(self, id: str) -> Mapping[str, str]:
-        """The marks of a response's prompt; none of one that is not known."""
+        """Return the marks of a response's prompt; none of one that is not known."""
         with self._lock:
             kept = self._kept.get(id)
             return {} if kept is None else kept.ask.marks
 
     def request_of(self, id: str) -> Mapping[str, Any]:
-        """The body that a response was asked for with.
+        """Return the body that a response was asked for with.
 
         Raises:
             KeyError: it is not known.
@@ -73,7 +73,7 @@ class Responses:
             return self._kept[id].request
 
     def poll(self, id: str) -> dict[str, Any] | None:
-        """Where it stands, one poll later; None: it is not known, or not any more."""
+        """Return its state one poll later; None if it is not known, or no longer."""
         with self._lock:
             kept = self._kept.get(id)
             if kept is None or self._forgotten(kept):

@@ -1,4 +1,4 @@
-"""What the stand-in does, and what goes wrong: a script for all, and marks in prompts for single ones.
+"""Behaviour and faults of the stand-in: a script for all, and marks in prompts for single ones.
 
 A mark is ``[[name]]`` or ``[[name words]]`` in a prompt.
 
@@ -15,20 +15,20 @@ mark                        what it does
 ``[[upload_429]]``          of a batch, in its first line: at the upload, ``batch_`` at its creation,
                             ``results_drop`` in the middle of its output; ``[[batch_404]]``: its file
                             is not to be seen yet
-``[[polls 5]]``             so many polls find it queued or in progress
+``[[polls 5]]``             five polls find it queued or in progress
 ``[[never]]``               it never ends
 ``[[lost]]``                accepted and billed; the second poll finds nothing
 ``[[failed code]]``         it ends as failed; the code is ``server_error`` if not given; of a batch's line
                             with ``times=`` only so often
 ``[[incomplete]]``          it is cut off by the token limit; ``[[filter]]``: by a filter
 ``[[refusal]]``             the model refuses
-``[[cancelled]]``           it ends as cancelled, though nobody asked for that
+``[[cancelled]]``           it ends as cancelled without a request for that
 ``[[late]]``                it completes though it was cancelled
 ``[[answer words]]``        these words are the answer; ``[[invalid]]``: one that fits no schema
-``[[cached 8]]``            so many of the input's tokens were cached
+``[[cached 8]]``            eight of the input's tokens were cached
 ``[[no_usage]]``            the answer does not tell its tokens
 ``[[tool]]``                it calls a tool
-``[[missing]]``             of a batch: no line answers it; ``[[garbled]]``: a line that is no JSON;
+``[[missing]]``             of a batch: no line answers it; ``[[garbled]]``: a line that is not JSON;
                             ``[[expired]]``: its line tells that it expired
 ``[[fate expired]]``        of a batch, in its first line: completed, failed, expired, cancelled or never
 ==========================  ============================================================================
@@ -50,7 +50,7 @@ _FAULTS = {"drop", "drop_accepted", "hang", "malformed"}
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What holds for every request."""
+    """Settings for every request."""
 
     queued_polls: int = 1
     """Polls that find a response queued."""
@@ -61,7 +61,7 @@ class Script:
     latency_seconds: float = 0.0
     """Every call is answered this much later."""
     forget_polls: int | None = None
-    """So many polls after the end are answered; later ones find nothing."""
+    """Number of polls after the end that are answered; later ones find nothing."""
     forget_seconds: float | None = None
     """A response is forgotten this long after its creation, ended or not."""
     batch_polls: int = 2
@@ -71,7 +71,7 @@ class Script:
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """On ``submit``, ``poll``, ``cancel``, ``upload``, ``batch``, ``results`` or ``list``: fault -> its probability."""
+    """Probability by fault, on ``submit``, ``poll``, ``cancel``, ``upload``, ``batch``, ``results`` or ``list``."""
     retry_after: float | None = None
     """Sent with every refusal that happens by chance."""
     seed: int = 0
@@ -80,15 +80,15 @@ class Script:
     ignores_background: bool = False
     """Some servers answer a background call at once."""
     batch_failures: int = 0
-    """The first so many batches end as failed, with the code below."""
+    """Number of the first batches that end as failed, with the code below."""
     batch_failure_code: str = "token_limit_exceeded"
-    """Of a batch that failed as a whole."""
+    """Code of a batch that failed as a whole."""
     list_most: int = 100
     """Batches on a page of their list."""
 
 
 def script_from(values: Mapping[str, Any]) -> Script:
-    """A script out of JSON.
+    """Return a script out of JSON.
 
     Raises:
         ValueError: it has a name that no script has.
@@ -102,28 +102,28 @@ def script_from(values: Mapping[str, Any]) -> Script:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong with one call."""
+    """Fault of one call."""
 
     kind: str
     """A status, or ``drop``, ``drop_accepted``, ``hang``, ``malformed``."""
     after: str | None = None
     """Retry-After, as it is sent."""
     code: str | None = None
-    """Of the error, where it is a refusal."""
+    """Code of the error, where it is a refusal."""
 
     @property
     def status(self) -> int | None:
-        """Where it is a refusal, its status."""
+        """HTTP status, where it is a refusal."""
         return int(self.kind) if self.kind.isdigit() else None
 
 
 def marks_in(text: str) -> dict[str, str]:
-    """The marks of a prompt: name -> words. The last one of a name counts."""
+    """Return the marks of a prompt: name -> words. The last one of a name counts."""
     return {name: words or "" for name, words in _MARK.findall(text)} if "[[" in text else {}
 
 
 def without_marks(text: str) -> str:
-    """A prompt without its marks."""
+    """Return a prompt without its marks."""
     return " ".join(_MARK.sub(" ", text).split())
 
 
@@ -138,7 +138,7 @@ class Faults:
         self._lock = threading.Lock()
 
     def next(self, on: str, whose: str, marks: Mapping[str, str]) -> Fault | None:
-        """What goes wrong with a call ``on`` something, if anything.
+        """Return the fault of a call ``on`` something, if there is one.
 
         Args:
             on: ``submit``, ``poll``, ``cancel``, ``upload``, ``batch``, ``results`` or ``list``.

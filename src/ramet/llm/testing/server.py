@@ -1,4 +1,4 @@
-"""What the stand-in knows, and what a call needs of the server that it came to."""
+"""State of the stand-in, and what a call needs of the server that it came to."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Limiter:
         self._lock = threading.Lock()
 
     def take(self, tokens: int) -> float:
-        """Take one request of so many tokens; 0: taken. Else nothing is, and in so many seconds there may be room."""
+        """Take one request of ``tokens``; return 0 if it was taken, else the seconds until there may be room."""
         with self._lock:
             self._refill()
             wanted = {"requests": 1.0, "tokens": float(tokens)}
@@ -205,7 +205,7 @@ class _Server(ThreadingHTTPServer):
                 hang_up(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no error of ours; anything else is told on standard error."""
+        """Ignore a client that went away; write anything else to standard error."""
         import sys
 
         if not isinstance(sys.exception(), ConnectionError):
@@ -228,11 +228,11 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """A call that only looks."""
+        """Answer a call that only reads."""
         self._route("GET")
 
     def do_POST(self) -> None:
-        """A call that changes something."""
+        """Answer a call that changes something."""
         self._route("POST")
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -289,7 +289,7 @@ class Handler(BaseHTTPRequestHandler):
                 self._json(404, answers.error(f"Invalid URL ({method} {self.path})"))
 
     def _control(self, method: str, parts: list[str]) -> None:
-        """What only tests and people ask."""
+        """Answer what only tests and people ask."""
         world = self._world
         match method, parts:
             case "GET", ["journal"]:
@@ -398,7 +398,7 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(Fault("429", f"{wait:.3f}"))
 
     def _meet(self, on: str, whose: str, marks: Mapping[str, str]) -> None:
-        """The fault of this call: one that comes before it is accepted ends it here."""
+        """Apply the fault of this call: one that comes before it is accepted ends it here."""
         self._fault = self._world.faults.next(on, whose, marks)
         self._suffer(self._fault)
 
@@ -449,7 +449,7 @@ class Handler(BaseHTTPRequestHandler):
         raise _CallAnswered
 
     def _read(self) -> bytes:
-        """The call's body."""
+        """Return the call's body."""
         length = int(self.headers.get("content-length") or 0)
         if length > _BODY_BYTES_MAX:
             self.close_connection = True

@@ -8,6 +8,7 @@ gives back what is left when its last live task ends. Everything that is booked 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 from typing import NamedTuple, Self
 
 from ramet.model.money import amount_of
@@ -104,7 +105,7 @@ class Booking(NamedTuple):
 
     def plus(self, other: Booking) -> Booking:
         """Return the sum of both."""
-        return Booking(*(mine + its for mine, its in zip(self, other, strict=True)))
+        return Booking(*map(add, self, other))
 
 
 class Booked(NamedTuple):

@@ -24,7 +24,7 @@ FILE = "RAMET_ALERT_APPRISE_FILE"
 """A file of such addresses in apprise's own format, with tags ``critical``, ``warning`` and ``message``."""
 EXTRA = "'ramet[alerts]'"
 LOGGERS = ("apprise", "urllib3.connectionpool")
-"""Of apprise, and of what it asks services with."""
+"""Loggers of apprise, and of the libraries with which it asks services."""
 REMEMBERED_MAX = 200
 """Notices of which a worker remembers who took them, so that a failure of one service repeats nothing to the others."""
 
@@ -70,7 +70,7 @@ class Apprise:
         try:
             return bool(service.notify(title=f"ramet: {notice.event}", body=text, notify_type=kind, body_format="text"))
         except Exception:
-            # Its words hold the service's address, and that its passwords: only that it failed is told.
+            # Its message contains the service's address, and that its passwords: only the failure is reported.
             return False
 
 
@@ -81,7 +81,7 @@ def harmless(text: str) -> str:
 
 
 def apprise(environment: Mapping[str, str] | None = None) -> Apprise | None:
-    """The channel, when it is configured.
+    """Return the channel, when it is configured.
 
     Raises:
         ValueError: it is configured wrongly; one line, without any address.

@@ -1,7 +1,7 @@
 """Alerts as signed JSON over HTTP (docs/concepts/monitoring.md).
 
-``RAMET_ALERT_WEBHOOK_URL`` says where to, ``RAMET_ALERT_WEBHOOK_SECRET`` what to sign with. The signature covers the
-time and the body, so that nobody can repeat an old notice or write one.
+``RAMET_ALERT_WEBHOOK_URL`` has the address, ``RAMET_ALERT_WEBHOOK_SECRET`` the key of the signature. The signature
+covers the time and the body, so that others can neither repeat an old notice nor write one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PLAIN = re.compile(r"[!-~]+")
 
 
 def sign(secret: str, body: bytes, at: int) -> str:
-    """The header ``X-Ramet-Signature`` of a body that is sent at this time (Unix seconds)."""
+    """Return the header ``X-Ramet-Signature`` of a body that is sent at this time (Unix seconds)."""
     signature = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={at},v1={signature}"
 
@@ -62,7 +62,7 @@ class Webhook:
         """Post it; any answer 200 to 299 means that it was received.
 
         Raises:
-            NotDelivered: it was not, or nobody knows.
+            NotDelivered: it was not, or that is unknown.
         """
         body = json.dumps(notice.body, ensure_ascii=True, separators=(",", ":")).encode()
         try:
@@ -97,7 +97,7 @@ class Webhook:
             writer.transport.abort()
         found = _STATUS.match(line)
         if found is None:
-            raise NotDelivered("the answer is no HTTP")
+            raise NotDelivered("the answer is not HTTP")
         return int(found[1])
 
     def _head(self, notice: AlertNotice, body: bytes) -> bytes:
@@ -120,7 +120,7 @@ class Webhook:
 
 
 def webhook(environment: Mapping[str, str] | None = None) -> Webhook | None:
-    """The channel, when it is configured.
+    """Return the channel, when it is configured.
 
     Raises:
         ValueError: it is configured wrongly; one line, without what was given.
@@ -135,9 +135,9 @@ def webhook(environment: Mapping[str, str] | None = None) -> Webhook | None:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        raise ValueError(f"{URL} is no address: give https://HOST/PATH") from None
+        raise ValueError(f"{URL} is not a valid address: give https://HOST/PATH") from None
     if not sound or not _PLAIN.fullmatch(url) or parts.fragment or "@" in parts.netloc:
-        raise ValueError(f"{URL} is no address: give https://HOST/PATH, in ASCII, without user and fragment")
+        raise ValueError(f"{URL} is not a valid address: give https://HOST/PATH, in ASCII, without user and fragment")
     if parts.scheme == "http" and not _loopback(parts) and given.get(ALLOW_HTTP) != "1":
         raise ValueError(f"{URL} is not https: anybody on the way could read it; {ALLOW_HTTP}=1 allows it all the same")
     return Webhook(url, secret)

@@ -1,7 +1,8 @@
-"""PostgreSQL's own programs: where they are, and running them as a user that they accept.
+"""PostgreSQL's own programs: finding them, and running them as a user that they accept.
 
-PostgreSQL refuses to run as root. Root therefore runs them as ``postgres`` where that user exists, else as ``nobody``,
-and changes the owner only of folders that this package made: no mode of any other folder is touched, no user is added.
+PostgreSQL refuses to run as root. Root therefore runs them as ``postgres`` where that user exists, else as the user
+``nobody``, and changes the owner only of folders that this package made: no mode of any other folder is touched, no
+user is added.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class ServerError(StoreError):
 
 
 class ServerOwner(NamedTuple):
-    """Whose processes and data a server's are."""
+    """User that owns a server's processes and data."""
 
     uid: int
     gid: int
@@ -47,7 +48,7 @@ class ServerOwner(NamedTuple):
 
 
 def owner() -> ServerOwner:
-    """Who may run a server here: oneself, and for root a user without rights.
+    """Return the user that may run a server here: the present one, and for root a user without rights.
 
     Raises:
         ServerError: root finds no such user.
@@ -114,7 +115,7 @@ def left_over(pid: int) -> bool:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and all below it."""
     import psutil
 
     first = psutil.Process(pid)
@@ -154,12 +155,12 @@ class Programs:
         return int(self.run("postgres", "--version").split()[2].split(".")[0])
 
     def run(self, name: str, *arguments: str | Path, password: str | None = None) -> str:
-        """Run one program to its end; its standard output.
+        """Run one program to its end; return its standard output.
 
         Args:
             name: of the program.
             arguments: of the program; everybody on the machine can read them.
-            password: for a program that connects, where nobody else reads it.
+            password: for a program that connects, where no other user reads it.
 
         Raises:
             ServerError: it failed, with what it said.
@@ -215,7 +216,7 @@ def environment() -> dict[str, str]:
 
 
 def packaged() -> Path:
-    """The folder of the programs that the extra brings; it is found without importing the package.
+    """Return the folder of the programs that the extra brings; it is found without importing the package.
 
     Raises:
         ServerError: the extra is not installed.
@@ -227,7 +228,7 @@ def packaged() -> Path:
 
 
 def copied(folder: Path, target: Path) -> Path:
-    """The extra's programs, with the libraries beside them, in a place that everybody may read."""
+    """Return the extra's programs, with the libraries beside them, in a place that everybody may read."""
     package = folder.parents[1]
     there = target / PACKAGE / "pginstall"
     if not there.exists():

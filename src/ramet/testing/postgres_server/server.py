@@ -1,6 +1,6 @@
 """One PostgreSQL server in a folder of its own: made, started, stopped, ended the hard way; and databases on it.
 
-It listens on the loopback address and on a socket in its folder, and lets nobody in without its password, which is
+It listens on the loopback address and on a socket in its folder, and lets no one in without its password, which is
 random and kept beside the data, readable by its owner only.
 """
 
@@ -54,10 +54,10 @@ def need_driver() -> None:
 
 
 def connect(url: str) -> Connection:
-    """A connection whose every statement is a transaction of its own.
+    """Open a connection whose every statement is a transaction of its own.
 
     Raises:
-        ServerError: the driver is missing, or nobody answers at the address.
+        ServerError: the driver is missing, or no server answers at the address.
     """
     need_driver()
     import psycopg
@@ -69,7 +69,7 @@ def connect(url: str) -> Connection:
 
 
 def value(url: str, sql: str) -> object:
-    """The one value that a query answers, by a connection of its own."""
+    """Return the one value that a query answers, by a connection of its own."""
     with connect(url) as connection:
         row = connection.execute(sql.encode()).fetchone()
     assert row is not None, f"{sql} answers nothing"
@@ -87,12 +87,12 @@ def either(first: str, second: str) -> str:
 
 
 def with_database(url: str, name: str) -> str:
-    """The address of another database of the same server."""
+    """Return the address of another database of the same server."""
     return urlunsplit(urlsplit(url)._replace(path="/" + quote(name, safe="")))
 
 
 def database_of(url: str) -> str:
-    """The name of the database in an address."""
+    """Return the name of the database in an address."""
     return unquote(urlsplit(url).path.removeprefix("/"))
 
 
@@ -104,14 +104,14 @@ def create_database(
     by_files: bool = False,
     prefix: str = "ramet",
 ) -> str:
-    """Make a database with a name of its own on the server of ``url``; its address.
+    """Make a database with a name of its own on the server of ``url``; return its address.
 
     Args:
         url: any database of the server, but not the template.
-        template: the database to copy, to which nobody may be connected; empty without.
+        template: the database to copy, to which no client may be connected; empty without.
         tablespace: where its files are; with the server's others without.
         by_files: copy files instead of logging every page. Faster where a checkpoint costs nothing (``fsync`` off).
-        prefix: what the name begins with.
+        prefix: the begin of the name.
     """
     name = f"{prefix}_{secrets.token_hex(6)}"
     like = f" TEMPLATE {quoted_name(template)}" if template else ""
@@ -167,7 +167,7 @@ SOCKET_BYTES_MAX = 100
 """The system refuses the path of a socket beyond about 107 bytes; its name takes a few."""
 PORTS_TRIED = 20
 PORTS = range(20_000, 32_000)
-"""Below those that systems hand out by themselves, so that a port is still free after a restart."""
+"""Ports below those that systems hand out by themselves, so that a port is still free after a restart."""
 START_SECONDS = 60
 CLEARED_SECONDS = 15
 WORDS_MAX = 3
@@ -253,7 +253,7 @@ class Server:
         return lines if lines and lines[0].strip().isdigit() else []
 
     def url(self, database: str = "postgres", *, by_socket: bool = False, with_password: bool = True) -> str:
-        """The address of one of its databases, over TCP or over the socket in its folder."""
+        """Return the address of one of its databases, over TCP or over the socket in its folder."""
         who = f"postgresql://{USER}:{quote(self.password, safe='')}" if with_password else f"postgresql://{USER}"
         name = quote(database, safe="")
         if by_socket:
@@ -305,7 +305,7 @@ class Server:
         """Make a copy a server of its own; answers when it takes writes.
 
         Raises:
-            ServerError: it follows nobody, or does not run.
+            ServerError: it follows no server, or does not run.
         """
         self.programs.run("pg_ctl", "promote", "-D", self.data, "-w", "-s", "-t", str(START_SECONDS))
 
@@ -315,7 +315,7 @@ class Server:
             by = self.programs.owner
             self.folder.mkdir(parents=True, exist_ok=True)
             if {path.name for path in self.folder.iterdir()} - {"programs"}:
-                raise ServerError(f"{self.folder} holds something that is no whole server: name a new folder")
+                raise ServerError(f"{self.folder} holds something that is not a whole server: name a new folder")
             self._open(by, new)
             for name in ("data", "socket"):
                 (self.folder / name).mkdir(mode=0o700)
@@ -435,7 +435,7 @@ class Server:
             until(lambda: self.pid is None, "the server ends")
 
     def _send(self, number: signal.Signals) -> bool:
-        """A signal for its first process; whether there is one."""
+        """Send a signal to its first process; return whether there is one."""
         pid = self.pid
         if pid is None:
             return False
@@ -464,7 +464,7 @@ def last_words(log: str) -> str:
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens on now.
+    """Return a port of the loopback address that is free now.
 
     Raises:
         ServerError: none of those tried is free.
@@ -486,7 +486,7 @@ def quoted(value: Setting) -> str:
 
 
 def scram_verifier(password: str) -> str:
-    """What the server keeps instead of the password (RFC 5803).
+    """Return the verifier that the server keeps instead of the password (RFC 5803).
 
     One iteration: more of them slow down guessing, and 192 random bits are not guessed; each would cost every
     connection its time.

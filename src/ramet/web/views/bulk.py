@@ -17,8 +17,10 @@ from ramet.web.page import TEXT_MAX, BadInput, NothingDone, Page, Visit, visit_o
 from ramet.web.templating import render_in_frame
 from ramet.web.views.action import back_to, reason_of, require_admin
 
-TASKS_MAX = 10_000
-"""Of one confirmation: an act takes a transaction for each 200 of them."""
+TASKS_MAX = 2_000
+"""Most tasks of one confirmation: an act takes a transaction for each 200 of them."""
+LOOKS_MAX = 4_000
+"""Most tasks that a filter is compared with, the newest."""
 TICKED_MAX = 200
 """As many as a list shows."""
 LEFT_SHOWN = 3
@@ -83,7 +85,7 @@ async def select(visit: Visit, asked: BulkAsked) -> BulkSelection:
         BadInput: the act leads nowhere from the state that is named.
     """
     wanted = asked.filter(visit.now)
-    return await guarded(visit.client.bulk_select(asked.act, wanted, limit=TASKS_MAX))
+    return await guarded(visit.client.bulk_select(asked.act, wanted, limit=TASKS_MAX, looks=LOOKS_MAX, newest=True))
 
 
 def _context(visit: Visit, asked: BulkAsked, selection: BulkSelection | None, **more: Any) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def _context(visit: Visit, asked: BulkAsked, selection: BulkSelection | None, **
     return {
         "asked": asked, "selection": selection, "title": TITLES[asked.act], "about": ABOUT[asked.act],
         "states": [state.value for state in TaskState], "back": back_to(back or "/tasks"), "line": "",
-        "reason_most": REASON_CHARACTERS_MAX, "most": TASKS_MAX, **more,
+        "reason_most": REASON_CHARACTERS_MAX, "most": TASKS_MAX, "looks": LOOKS_MAX, **more,
     }  # fmt: skip
 
 

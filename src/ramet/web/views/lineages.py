@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Query
 
@@ -11,7 +11,7 @@ from ramet import BlockPage, Client, Lineage, WaitReason
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
-from ramet.model.timeline import TIMELINE_FILTERS
+from ramet.model.timeline import TIMELINE_FILTERS, SpanKind, TimelineRow
 from ramet.model.views import LINEAGE_ORDERS
 from ramet.web.answer import Answer, AsObject, stored_lineage
 from ramet.web.page import BadInput, ClientDep, Cursor, Id, Limit, OptionalText, Page, Text, Visit
@@ -278,6 +278,7 @@ ACTS_MAX = 20
 FAILED_MAX = 5
 """Failed tasks on the page of a lineage, the newest."""
 DELAYS_MAX = 10
+RAN = (SpanKind.RUNNING, SpanKind.FAILED)
 
 
 CURSOR_CHARACTERS_MAX = 10_000
@@ -308,11 +309,13 @@ async def lineage_page(visit: Visit) -> dict[str, Any]:
     found = await load_detail(visit.client, tracking_id)
     only = visit.word("only", TIMELINE_FILTERS)
     failed = await visit.client.tasks(tracking_id=tracking_id, states=["failed"], newest=True, limit=FAILED_MAX)
+    filtered = None if only is None else await visit.client.timeline(tracking_id, only=only)
     return {
         "one": found,
         "only": only,
         "failed": failed.tasks,
-        "filtered": None if only is None else await visit.client.timeline(tracking_id, only=only),
+        "filtered": filtered,
+        "longest": longest_run(filtered.rows) if filtered is not None and only == "slow" else None,
         "level": await tasks.load_level(visit.client, tracking_id=tracking_id),
         "delays": found.delays[:DELAYS_MAX],
         "acts": await visit.client.acts(tracking_id, limit=ACTS_MAX),
@@ -320,6 +323,27 @@ async def lineage_page(visit: Visit) -> dict[str, Any]:
         "reofferable": any(reason in REOFFERED for reason in found.refused),
         "here": visit.address,
     }
+
+
+class LongestRun(NamedTuple):
+    """The task of a timeline that ran longest, over all its attempts."""
+
+    path: tuple[TimelineRow, ...]
+    """The task, then its ancestors up to the root."""
+    seconds: float
+
+
+def longest_run(rows: Sequence[TimelineRow]) -> LongestRun | None:
+    """Find the task that ran longest; None where no task has run."""
+    ran = {row.id: sum(one.end - one.begin for one in row.spans if one.what in RAN) for row in rows}
+    by_id = {row.id: row for row in rows}
+    at = max(rows, key=lambda row: ran[row.id], default=None)
+    if at is None or not ran[at.id]:
+        return None
+    path = [at]
+    while (above := by_id.get(path[-1].parent_id or "")) is not None:
+        path.append(above)
+    return LongestRun(tuple(path), ran[at.id])
 
 
 async def spend_page(visit: Visit) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import click
 from rich.text import Text
 
 from ramet import Client, LineageState
+from ramet.commands.errors import UserError
 from ramet.commands.options import check_folder, database_words
 from ramet.commands.terminal import console, emit, on_terminal, plain
 from ramet.wiki.commands import terminal
@@ -30,6 +31,8 @@ from ramet.wiki.expansion import (
     submit,
     work_through,
 )
+from ramet.wiki.graphs.registry import open_graph_reader, reopen_writer
+from ramet.wiki.graphs.vector_index import advice, index_is_possible
 from ramet.wiki.pages import RefusalReason
 from ramet.wiki.pipeline import app
 from ramet.wiki.runs import Run, RunSettings, find_run
@@ -73,6 +76,8 @@ async def work(wanted: ExpandArguments) -> tuple[RunStatus, int]:
             wanted = wanted._replace(database=client.place)
             view = view_for(as_json=wanted.as_json)
             status, stopped = await expand(client, prepared, view, concurrency=wanted.concurrency)
+        if not stopped:
+            index_vectors(Path(prepared.settings.graph))
         _tell_end(wanted, status, stopped, prepared.attribution)
     return status, _exit_code(status, stopped)
 
@@ -140,11 +145,30 @@ async def work_again(
                 return await begin(client, run, prepared)
 
             status, stopped = await work_through(client, run.run_id, view, begin=begun)
+            if not stopped:
+                index_vectors(Path(run.settings.graph))
             if not wanted.as_json:
                 await tell(client, status.run)
             told = ExpandArguments(run.seeds, run.settings, client.place, as_json=wanted.as_json)
             _tell_end(told, status, stopped, prepared.attribution)
     return _exit_code(status, stopped)
+
+
+def index_vectors(path: Path) -> None:
+    """Make the index of a graph's vectors if it has many; say where that cannot be: a search is right without it."""
+    try:
+        with open_graph_reader(path) as reader:
+            many = reader.unindexed_vectors()
+        if not many:
+            return
+        if not index_is_possible():
+            click.echo(f"ramet: {advice(many)}", err=True)
+            return
+        click.echo(f"indexing {many:,} passages", err=True)
+        with reopen_writer(path) as writer:
+            writer.index_vectors()
+    except UserError as error:
+        click.echo(f"ramet: the passages were not indexed: {error}", err=True)
 
 
 def _exit_code(status: RunStatus, stopped: int) -> int:

@@ -40,6 +40,7 @@ CHOSEN = (
     "closed",
     "skip",
     "links",
+    "text",
     "disambiguation",
     "user_agent",
     "requests_per_second",
@@ -87,6 +88,13 @@ def wiki() -> None:
     default="body",
     show_default=True,
     help="Links of a page's own text, or those that templates bring in as well.",
+)
+@click.option(
+    "--text",
+    type=click.Choice(["wikitext", "rendered"]),
+    default="wikitext",
+    show_default=True,
+    help="Texts as people write them, or as a MediaWiki renders them, with all templates: one request an article more.",
 )
 @click.option(
     "--disambiguation",

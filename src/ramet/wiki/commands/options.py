@@ -102,6 +102,7 @@ def command_of(run: Run, database: str) -> str:
     told = (
         ("--embed", settings.embedder, default.embedder),
         ("--links", settings.links, default.links),
+        ("--text", settings.text, default.text),
         ("--disambiguation", settings.disambiguation, default.disambiguation),
         ("--contact", settings.user_agent, default.user_agent),
         ("--max-articles", settings.max_articles, MAX_ARTICLES),

@@ -23,6 +23,7 @@ from ramet.wiki.graphs.base import Direction, Neighbor, SearchHit
 from ramet.wiki.graphs.export import FOLDERS, Exported, ExportFormat, export_file, export_stream
 from ramet.wiki.graphs.registry import open_graph_reader
 from ramet.wiki.graphs.search import Ranking, SearchResult, search_graph, section_url
+from ramet.wiki.graphs.vector_index import advice
 from ramet.wiki.runs import find_run
 from ramet.wiki.tasks.article import app
 
@@ -65,6 +66,8 @@ def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options:
         ranking=Ranking(options["ranking"] or Ranking.BOTH),
         embedder=None if embedder == NONE else embedder,
     )
+    if found.compared:
+        click.echo(f"ramet: {advice(found.compared)}", err=True)
     if options["as_json"]:
         for hit, followed in zip(found.hits, found.followed, strict=True):
             links = {"linked": [_hit_as_json(near) for near in followed]} if options["follow"] else {}

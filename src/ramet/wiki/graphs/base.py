@@ -332,8 +332,24 @@ class GraphStore(Protocol):
     def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """The sections with the passages nearest to `vector` by cosine, best first; ties by title and position.
 
+        With an index of the vectors, those are nearly always the nearest (`among` is always looked through).
+
         `among` are the canonical titles of the articles to look into; None: all.
         """
+
+    def index_vectors(self) -> None:
+        """Make the index that `search` uses where there are many vectors; nothing to do while one fits them.
+
+        For the graph's writer. Vectors that come in later make it useless until it is made again; what is taken out
+        does not.
+
+        Raises:
+            GraphError: it cannot be written.
+            ExtraMissing: the extra `[wiki-index]` is not installed.
+        """
+
+    def unindexed_vectors(self) -> int:
+        """Return how many vectors `search` compares one by one although they are many; 0 where it need not."""
 
     def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """The sections with the passages that fit the words of `text` best (BM25), best first; ties as for `search`.

@@ -13,6 +13,7 @@ from itertools import islice, starmap
 from typing import Any
 
 from ramet.wiki.embedding.base import Vector
+from ramet.wiki.graphs import vector_index
 from ramet.wiki.graphs.base import (
     EmbeddedArticle,
     FoundPassage,
@@ -25,6 +26,7 @@ from ramet.wiki.graphs.base import (
 from ramet.wiki.graphs.entities import Entity, EntityIndex, Mention, Relation
 from ramet.wiki.graphs.passages import LETTERS_PER_WORD, UNSPACED, passages_of
 from ramet.wiki.graphs.ranking import nearest, pack, unpack
+from ramet.wiki.graphs.vector_index import VectorIndex, open_index, remove_indexes, write_index
 from ramet.wiki.sqlite_file import SqliteFile
 from ramet.wiki.wikitext.site import is_english
 
@@ -32,6 +34,8 @@ TITLE_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 5.0, 3.0, 1.0
 """A word in a title says more of what a passage is about than one in its text."""
 TERMS_MAX = 64
 """Words of a query that are looked for."""
+CANDIDATES_MIN, CANDIDATES_PER_PASSAGE = 64, 2
+"""Of a vector index: so many are compared exactly, at least, and for each passage that is wanted."""
 PASSAGES_PER_SECTION = 4
 """As many passages as sections are wanted are ranked first; more where they are of few sections."""
 
@@ -70,6 +74,14 @@ _FIND = f"""
     WHERE words MATCH ?%s ORDER BY {_RANK}, title_key, position, start LIMIT ?"""  # noqa: S608 - of constants
 _VECTORS = "SELECT passage, embedding FROM vectors"
 _VECTORS_AMONG = f"{_VECTORS} JOIN passages ON passages.id = passage WHERE true{_AMONG}"
+_VECTORS_LISTED = f"{_VECTORS} JOIN json_each(?) ON passage = value"
+_COUNT_VECTORS = "SELECT count(*) FROM passages"
+# Made by the first write, so that a graph of an earlier release has it, too.
+_VERSIONS = "CREATE TABLE IF NOT EXISTS vectors_version(version TEXT NOT NULL)"
+_HAS_VERSIONS = "SELECT name FROM sqlite_schema WHERE name = 'vectors_version'"
+_VERSION = "SELECT version FROM vectors_version"
+_FORGET_VERSION = "DELETE FROM vectors_version"
+_PUT_VERSION = "INSERT INTO vectors_version(version) VALUES (lower(hex(randomblob(8))))"
 _PLACES = """
     SELECT passages.id, title_key, position, start, stop FROM json_each(?) JOIN passages ON passages.id = value"""
 _ALL = """
@@ -99,6 +111,8 @@ class PassageIndex:
     def load(self, batch: Sequence[EmbeddedArticle]) -> None:
         """Put articles in, replacing what was there of them."""
         self.remove([item.article.key for item in batch])
+        if any(item.vectors for item in batch):
+            self._new_version()
         for item in batch:
             passages = passages_of(item.article)
             assert len(item.vectors) in (0, len(passages))
@@ -136,15 +150,60 @@ class PassageIndex:
     def by_vector(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """Return the sections that are nearest to a vector by cosine, each by its nearest passage; as `by_words`."""
 
+        listed = None if among is None else [json.dumps(sorted(set(among)))]
+        index = self.vector_index(len(vector)) if listed is None else None
+
         def ranked(count: int) -> list[FoundPassage]:
-            listed = None if among is None else [json.dumps(sorted(set(among)))]
-            rows = self._file.stream(_VECTORS) if listed is None else self._file.stream(_VECTORS_AMONG, listed)
-            cosines = nearest(vector, ((number, data) for number, data in rows), limit=count)
+            if index is not None:
+                cosines = self._among_candidates(index, vector, count)
+            else:
+                rows = self._file.stream(_VECTORS) if listed is None else self._file.stream(_VECTORS_AMONG, listed)
+                cosines = nearest(vector, ((number, data) for number, data in rows), limit=count)
             places = self._file.rows(_PLACES, [json.dumps(list(cosines))])
             found = [FoundPassage(cosines[number], *place) for number, *place in places]
             return sorted(found, key=lambda one: (-one.score, one[1:]))[:count]
 
         return _by_section(ranked, limit)
+
+    def _among_candidates(self, index: VectorIndex, vector: Vector, count: int) -> dict[int, float]:
+        """Return what `nearest` does, of what an index finds and is still there."""
+        asked = max(CANDIDATES_MIN, CANDIDATES_PER_PASSAGE * count)
+        while True:
+            numbers = json.dumps(index.nearest(vector, asked))
+            rows = [(number, data) for number, data in self._file.rows(_VECTORS_LISTED, [numbers])]
+            if len(rows) >= count or asked >= len(index):
+                return nearest(vector, rows, limit=count)
+            asked *= CANDIDATES_PER_PASSAGE
+
+    def vector_index(self, dimension: int) -> VectorIndex | None:
+        """Return the index of the vectors as they are in this file now; None where there is none."""
+        return open_index(self._file.path, self._version(), dimension)
+
+    def count(self) -> int:
+        """Return the number of passages."""
+        [(count,)] = self._file.rows(_COUNT_VECTORS)
+        return int(count)
+
+    def index_vectors(self, dimension: int) -> None:
+        """See `GraphStore.index_vectors`."""
+        if self.count() < vector_index.INDEXED_FROM:
+            remove_indexes(self._file.path)
+            return
+        if not self._version():
+            with self._file.transaction():
+                self._new_version()
+        if self.vector_index(dimension) is None:
+            rows = ((number, data) for number, data in self._file.stream(_VECTORS))
+            write_index(self._file.path, self._version(), dimension, rows)
+
+    def _version(self) -> str:
+        """Return what changes whenever a vector comes in; empty before the first. What is taken out changes nothing."""
+        rows = self._file.rows(_VERSION) if self._file.rows(_HAS_VERSIONS) else []
+        return str(rows[0][0]) if rows else ""
+
+    def _new_version(self) -> None:
+        for statement in (_VERSIONS, _FORGET_VERSION, _PUT_VERSION):
+            self._file.rows(statement)
 
     def all(self) -> Iterator[GraphPassage]:
         """See `GraphStore.passages`."""
@@ -173,6 +232,17 @@ class PassageSearch:
     def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """See `GraphStore.search_words`."""
         return self._index.by_words(text, limit=limit, among=among)
+
+    def index_vectors(self) -> None:
+        """See `GraphStore.index_vectors`."""
+        if self.dimension:
+            self._index.index_vectors(self.dimension)
+
+    def unindexed_vectors(self) -> int:
+        """See `GraphStore.unindexed_vectors`."""
+        count = self._index.count() if self.dimension else 0
+        many = count >= vector_index.INDEXED_FROM
+        return count if many and self._index.vector_index(self.dimension) is None else 0
 
     def passages(self) -> Iterator[GraphPassage]:
         """See `GraphStore.passages`."""

@@ -60,15 +60,22 @@ def _best(scored: Iterable[tuple[int, float]], limit: int) -> dict[int, float]:
     return {number: cosine for number, cosine in best.items() if cosine >= least}
 
 
+def matrices(vectors: Iterable[Packed]) -> Iterator[tuple[list[int], Any]]:
+    """Yield numbers of vectors and these as rows of a matrix of numpy, so many at a time."""
+    numpy: Any = importlib.import_module("numpy")
+    for chunk in _chunks(vectors):
+        matrix = numpy.frombuffer(b"".join(data for _, data in chunk), dtype="<f4").reshape(len(chunk), -1)
+        yield [number for number, _ in chunk], matrix
+
+
 def _with_numpy(query: Sequence[float], vectors: Iterable[Packed]) -> Iterator[tuple[int, float]]:
     numpy: Any = importlib.import_module("numpy")
     wanted = numpy.asarray(query, dtype="<f4")
     length = float(numpy.linalg.norm(wanted))
-    for chunk in _chunks(vectors):
-        matrix = numpy.frombuffer(b"".join(data for _, data in chunk), dtype="<f4").reshape(len(chunk), -1)
+    for numbers, matrix in matrices(vectors):
         lengths = numpy.linalg.norm(matrix, axis=1) * length
-        cosines = numpy.divide(matrix @ wanted, lengths, out=numpy.zeros(len(chunk), "f4"), where=lengths > 0)
-        yield from zip((number for number, _ in chunk), cosines.astype("f8").round(DIGITS_RANKED).tolist(), strict=True)
+        cosines = numpy.divide(matrix @ wanted, lengths, out=numpy.zeros(len(numbers), "f4"), where=lengths > 0)
+        yield from zip(numbers, cosines.astype("f8").round(DIGITS_RANKED).tolist(), strict=True)
 
 
 def _in_python(query: Sequence[float], vectors: Iterable[Packed]) -> Iterator[tuple[int, float]]:

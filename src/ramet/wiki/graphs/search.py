@@ -43,12 +43,14 @@ class SearchResult:
         followed: for each hit, the best section of each of the best articles that its article links to.
         semantic: whether nearness of vectors means nearness of meaning.
         ranking: by what they were found: words alone where the graph has no vectors.
+        compared: vectors that were compared one by one although they are many; 0 where an index found the nearest.
     """
 
     hits: list[SearchHit]
     followed: list[list[SearchHit]]
     semantic: bool
     ranking: Ranking
+    compared: int
 
 
 def search_graph(
@@ -77,7 +79,10 @@ def search_graph(
         ask = ranked(graph, text, model, ranking)
         hits = graph.read_hits(ask(limit, None), limit)
         followed = [_follow(graph, hit, follow, ask) if follow else [] for hit in hits]
-        return SearchResult(hits, followed, model.semantic, Ranking.WORDS if not graph.dimension else ranking)
+        if not graph.dimension:
+            ranking = Ranking.WORDS
+        compared = 0 if ranking is Ranking.WORDS else graph.unindexed_vectors()
+        return SearchResult(hits, followed, model.semantic, ranking, compared)
 
 
 def section_url(hit: SearchHit) -> str:

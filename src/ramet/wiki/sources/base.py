@@ -21,6 +21,7 @@ class SourceOptions:
         user_agent: who asks, with an address or page where they can be reached; empty: only the program is named.
         links: `body`: the links that a page's own text has; `all`: those that its templates bring in as well.
         requests_per_second: to one host, at most; None: the source's own measure.
+        text: `wikitext`, or `rendered`: pages come with their HTML, which takes a request for each.
         private: whether addresses of private networks may be asked.
     """
 
@@ -28,6 +29,7 @@ class SourceOptions:
     links: Literal["body", "all"] = "body"
     requests_per_second: float | None = None
     private: bool = False
+    text: Literal["wikitext", "rendered"] = "wikitext"
 
 
 class ArticleSource(Protocol):

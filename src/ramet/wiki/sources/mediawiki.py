@@ -5,16 +5,25 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ramet import Transient
+from ramet import RetryAfter, Transient
 from ramet.fetch.addresses import host_and_port
 from ramet.fetch.client import AnswerTooLarge, ServerTrouble, Unreachable, WebClient, plain_url
 from ramet.fetch.host_gate import Gate, LocalGate
-from ramet.wiki.errors import WIKI_EXTRA
+from ramet.wiki.errors import WIKI_EXTRA, SourceError
 from ramet.wiki.pages import Page, Refusal, RefusalReason
 from ramet.wiki.sources.base import TITLES_MAX, SourceOptions
-from ramet.wiki.sources.mediawiki_answers import Answers, Walk, page_of, redirect_loop, refused, title_to_send
+from ramet.wiki.sources.mediawiki_answers import (
+    Answers,
+    Walk,
+    html_of,
+    page_of,
+    redirect_loop,
+    refused,
+    title_to_send,
+)
 from ramet.wiki.sources.mediawiki_calls import TRIES_MAX, ApiCalls, records
 from ramet.wiki.sources.mediawiki_site import attribution_of, knows_disambiguation, open_endpoint, site_of, user_agent
 from ramet.wiki.wikitext.site import Site
@@ -42,6 +51,14 @@ PAGE_PARAMETERS = {
     "converttitles": "1",
 }
 LINK_PARAMETERS = {"plnamespace": "0", "pllimit": "max"}
+RENDER_PARAMETERS = {
+    "action": "parse",
+    "prop": "text",
+    "disableeditsection": "1",
+    "disablelimitreport": "1",
+    "disabletoc": "1",
+}
+RENDERED_AT_ONCE = 3
 INFO_PARAMETERS = {"prop": "info", "converttitles": "1"}
 
 
@@ -80,6 +97,7 @@ class MediaWikiSource:
         self.attribution = ""
         self.resource = f"host:{self.name}"
         self._links = options.links == "all"
+        self._rendered = options.text == "rendered"
         self._web = web or WebClient(
             user_agent=user_agent(host, options.user_agent), extra=WIKI_EXTRA, private=options.private
         )
@@ -138,7 +156,49 @@ class MediaWikiSource:
                 with_links=self._links,
             )
             found[title] = page or Transient(f"{self.name} left {title!r} out of its answer")
+        if self._rendered:
+            await self._render(found)
         return _or_raised(found)
+
+    async def _render(self, found: dict[str, Page | Refusal | Exception]) -> None:
+        """Add the HTML of the revision that was read to each page; titles that share one are asked for once.
+
+        A few requests are open at a time, as for all others. When the server names a time to come back, the pages that
+        were not asked yet wait for it, and those that were are kept.
+        """
+        pages = {page.revision: page for page in found.values() if isinstance(page, Page)}
+        waiting = list(pages)
+        html: dict[str, str | Refusal | Exception] = {}
+        later: list[RetryAfter] = []
+
+        async def some() -> None:
+            while waiting and not later:
+                revision = waiting.pop(0)
+                try:
+                    html[revision] = await self._html(pages[revision])
+                except RetryAfter as error:
+                    later.append(error)
+                    waiting.append(revision)
+
+        await asyncio.gather(*(some() for _ in range(RENDERED_AT_ONCE)))
+        for title, page in found.items():
+            if isinstance(page, Page):
+                shown = html[page.revision] if page.revision in html else later[0]
+                found[title] = replace(page, html=shown) if isinstance(shown, str) else shown
+
+    async def _html(self, page: Page) -> str | Refusal | Exception:
+        """What a wiki shows of a page's revision.
+
+        Raises:
+            RetryAfter: the server named a time.
+        """
+        try:
+            answer, _ = await self._calls.ask({**RENDER_PARAMETERS, "oldid": page.revision})
+        except (AnswerTooLarge, ServerTrouble) as error:
+            return _alone(page.title, error)
+        except SourceError as error:  # Deleted since its text was read, say.
+            return Transient(str(error))
+        return html_of(page.title, answer)
 
     async def revisions(self, titles: Sequence[str]) -> Mapping[str, str | Refusal | Exception]:
         """See `ArticleSource.revisions`; an exception in the place of one as in `pages`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ramet import InvalidKey
+from ramet import InvalidKey, Transient
 from ramet.commands.errors import one_line
 from ramet.wiki.pages import Markup, Page, Refusal, RefusalReason
 from ramet.wiki.sources.mediawiki_calls import records
@@ -20,6 +20,8 @@ from ramet.wiki.wikitext.titles import TITLE_BYTES_MAX, read_title
 
 PAGE_BYTES_MAX = 4 * 1024 * 1024
 """Of one page's wikitext; twice what MediaWiki lets anybody write."""
+HTML_BYTES_MAX = 12 * 1024 * 1024
+"""Of a page as it is rendered."""
 DESCRIPTION_LENGTH_MAX = 500
 DETAIL_LENGTH_MAX = 500
 NAME_LENGTH_MAX = 512
@@ -150,6 +152,7 @@ def page_of(
         return _refusal(RefusalReason.INVALID_TITLE, f"{name!r}: {error}")
     stated = end.get("pageprops")
     properties = stated if isinstance(stated, dict) else {}
+    latitude, longitude = _place(end.get("coordinates"))
     return Page(
         title=name,
         key=key,
@@ -162,7 +165,8 @@ def page_of(
         description=_storable(str(properties.get("wikibase-shortdesc", "")))[:DESCRIPTION_LENGTH_MAX],
         disambiguation="disambiguation" in properties if tells_disambiguation else None,
         url=_url(name, end, site, endpoint),
-        **_place(end.get("coordinates")),
+        latitude=latitude,
+        longitude=longitude,
         wikidata=_wikidata(properties.get("wikibase_item")),
     )
 
@@ -184,6 +188,18 @@ def _text_of(name: str, end: Mapping[str, Any], revision: Mapping[str, Any]) -> 
     return text
 
 
+def html_of(title: str, answer: Mapping[str, Any]) -> str | Refusal | Exception:
+    """The HTML of an answer to `action=parse`; what else it says may get better."""
+    parsed = answer.get("parse")
+    text = parsed.get("text") if isinstance(parsed, dict) else None
+    if not isinstance(text, str):
+        return Transient(f"the wiki left the text of {title!r} out of its answer")
+    text = _storable(text)
+    if len(text) > HTML_BYTES_MAX or len(text.encode()) > HTML_BYTES_MAX:
+        return _refusal(RefusalReason.TOO_LARGE, f"{title!r} is rendered as over {HTML_BYTES_MAX:,} bytes")
+    return text
+
+
 _ITEM = re.compile(r"Q[1-9][0-9]{0,19}")
 
 
@@ -191,8 +207,8 @@ def _wikidata(stated: Any) -> str:
     return stated if isinstance(stated, str) and _ITEM.fullmatch(stated) else ""
 
 
-def _place(stated: Any) -> dict[str, float]:
-    """The first place on earth that the wiki states of a page's subject, as arguments of a page."""
+def _place(stated: Any) -> tuple[float, float] | tuple[None, None]:
+    """The first place on earth that the wiki states of a page's subject, in degrees."""
     for place in records(stated):
         latitude, longitude = place.get("lat"), place.get("lon")
         if (
@@ -201,8 +217,8 @@ def _place(stated: Any) -> dict[str, float]:
         ):
             continue
         if in_range(latitude, longitude):
-            return {"latitude": float(latitude), "longitude": float(longitude)}
-    return {}
+            return float(latitude), float(longitude)
+    return None, None
 
 
 def _titles(value: Any, *, without_namespace: bool = False) -> tuple[str, ...]:

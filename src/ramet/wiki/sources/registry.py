@@ -44,10 +44,13 @@ def open_source(
         ExtraMissing: the extra `[wiki]`, which asks a MediaWiki, is not installed.
         WikiError: it cannot be opened, or not like this; the message says why.
     """
+    options = options or SourceOptions()
+    if _is_address(spec):
+        return MediaWikiSource(spec, options)
+    if options.text == "rendered":
+        raise SourceError("a file has no rendered text: leave --text out, or give the address of a wiki as --source")
     if spec in (WHEEL, BUNDLED):
         return open_bundled(data_dir)
-    if _is_address(spec):
-        return MediaWikiSource(spec, options or SourceOptions())
     path = Path(spec)
     if not path.exists():
         raise SourceError(

@@ -19,6 +19,7 @@ from ramet.wiki.wikitext.markup import (
     without_templates,
 )
 from ramet.wiki.wikitext.plain_text import GONE, SCHEMES, clean, plain
+from ramet.wiki.wikitext.rendered import rendered_sections
 from ramet.wiki.wikitext.site import CATEGORIES, Site
 from ramet.wiki.wikitext.titles import WikiTitle, read_title, redirect_target
 
@@ -117,7 +118,7 @@ def parse_page(page: Page, site: Site, options: ParseOptions) -> Article | Refus
     stated = page.links if options.links == "all" else None
     read = _article(
         page,
-        tuple(_sections(views, site)),
+        tuple(_sections(views, site)) if page.html is None else rendered_sections(page.html),
         article_links(body, site) if stated is None else stated,
         categories(body, site) if page.categories is None else page.categories,
         options,

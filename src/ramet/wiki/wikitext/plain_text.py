@@ -102,7 +102,11 @@ def plain(text: str) -> str:
     text = _LINE_MARKS.sub("", text)
     if GONE in text:
         text = _without_gaps(text)
-    text = decode_entities(_LEFT_OVER.sub("", text))
+    return tidy(decode_entities(_LEFT_OVER.sub("", text)))
+
+
+def tidy(text: str) -> str:
+    """Plain text with one space, tab or newline where there are several, and one blank line, stripped."""
     text = _SPACES.sub(" ", text)
     text = _AROUND_CELL.sub(CELL, _AROUND_NEWLINE.sub("\n", text))
     return _BLANK_LINES.sub("\n\n", text).strip(f"\n {CELL}").replace(CELL, "\t").replace(BAR, "|")
