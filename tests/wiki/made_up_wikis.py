@@ -84,7 +84,7 @@ async def expand_in_process(
 QUESTIONS = {
     "articles": "SELECT title_key, title, expansion_depth, wiki_state, discovered_from, links_count, error, alias_of, "
     "own_task FROM wiki_articles ORDER BY title_key",
-    "links": "SELECT source_key, position, target_key, target_title FROM wiki_links ORDER BY source_key, position",
+    "links": "SELECT source_key, targets FROM wiki_outlinks ORDER BY source_key",
     "tasks": "SELECT t.kind, t.key, t.state, t.spawn_depth, p.key FROM ramet_tasks t "
     "LEFT JOIN ramet_tasks p ON p.id = t.parent_id ORDER BY t.kind, t.key",
     "blocks": "SELECT b.kind, b.key, b.reason, b.count, f.key, l.key FROM ramet_blocks b "

@@ -34,7 +34,7 @@ TICK_SECONDS = 0.002
 """Between two looks at the database, while waiting for the process to end."""
 QUICK = ("--embed", "hashing", "--max-depth", "2")
 PROGRESS = """
-    SELECT COUNT(*) + COUNT(loaded_at) + COUNT(processed_at) + (SELECT COUNT(*) FROM wiki_links) FROM wiki_articles"""
+    SELECT COUNT(*) + COUNT(loaded_at) + COUNT(processed_at) + COALESCE(SUM(links_count), 0) FROM wiki_articles"""
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.process]
 
@@ -67,7 +67,7 @@ def progress(folder: Path) -> int:
     if not (folder / "wiki.db").exists():
         return 0
     with closing(sqlite3.connect(f"file:{folder / 'wiki.db'}?mode=ro", uri=True, timeout=HANG_SECONDS)) as database:
-        if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'wiki_links'").fetchall():
+        if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'wiki_articles'").fetchall():
             return 0
         [(rows,)] = database.execute(PROGRESS).fetchall()
     return int(rows)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ramet.wiki.errors import GraphError, SourceError
-from ramet.wiki.sqlite_file import SqliteFile, looks_like_sqlite
+from ramet.wiki.sqlite_file import ROWS_AT_ONCE, SqliteFile, looks_like_sqlite
 
 
 def opened(path: Path) -> SqliteFile:
@@ -76,9 +76,10 @@ def test_a_snapshot_is_of_its_opening_and_makes_nothing_where_nothing_can_be_wri
 
 def test_rows_can_be_streamed_while_others_are_asked_for(tmp_path: Path) -> None:
     file = opened(tmp_path / "numbers.sqlite")
-    file.run_many("INSERT INTO numbers VALUES (?)", ((number,) for number in range(5)))
+    many = 2 * ROWS_AT_ONCE + 1
+    file.run_many("INSERT INTO numbers VALUES (?)", ((number,) for number in range(many)))
     seen = [(number, file.rows("SELECT count(*) FROM numbers")) for (number,) in file.stream("SELECT * FROM numbers")]
-    assert seen == [(number, [(5,)]) for number in range(5)]
+    assert seen == [(number, [(many,)]) for number in range(many)]
     file.close()
 
 

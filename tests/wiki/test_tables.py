@@ -52,12 +52,6 @@ def process(database: sqlite3.Connection, at: float) -> None:
     write(database, tables.PROCESS, at, "R", "R", "Tarn")
 
 
-def record(database: sqlite3.Connection, source: str, *targets: str) -> None:
-    rows = [("R", source, place, target, target) for place, target in enumerate(targets)]
-    write(database, tables.record_links(len(rows)), *[value for row in rows for value in row])
-    write(database, tables.FORGET_LINKS, "R", source, len(rows))
-
-
 def test_the_life_of_an_article(database: sqlite3.Connection) -> None:
     discover(database, 2, "Oil")
     assert article(database, "wiki_state", "expansion_depth") == (WikiState.DISCOVERED, 2)
@@ -146,14 +140,6 @@ def test_a_redirect_is_told_to_the_graph_once(database: sqlite3.Connection) -> N
     assert database.execute(tables.NEW_ALIASES, ("R",)).fetchall() == []
 
 
-def test_links_are_recorded_by_place_and_the_rest_forgotten(database: sqlite3.Connection) -> None:
-    record(database, "Tarn", "Lamp", "Oil", "Brae")
-    record(database, "Tarn", "Ollo", "Oil")
-    found = database.execute(tables.links_of(1), ("R", "Tarn")).fetchall()
-    assert sorted(found) == [("Tarn", 0, "Ollo", "Ollo"), ("Tarn", 1, "Oil", "Oil")]
-    assert database.execute(tables.LINKS_TO, ("R", "Oil", 9)).fetchall() == [("Tarn",)]
-
-
 def test_links_are_offered_once_a_pass_and_not_above_their_level(database: sqlite3.Connection) -> None:
     def waiting(level: int, tracking_id: str) -> int:
         return len(database.execute(tables.TO_OFFER, ("R", level, tracking_id)).fetchall())
@@ -165,19 +151,6 @@ def test_links_are_offered_once_a_pass_and_not_above_their_level(database: sqlit
     write(database, tables.OFFER, "R", "R", "Tarn")
     process(database, 2.0)
     assert (waiting(2, "R"), waiting(2, "R.2")) == (0, 1)
-
-
-def test_the_frontier_is_what_is_linked_and_nobody_has_seen(database: sqlite3.Connection) -> None:
-    discover(database, 1, None)
-    load(database, 1.0)
-    record(database, "Tarn", "Tarn", "Lamp")
-
-    def frontier(depth: int) -> bool:
-        return bool(database.execute(tables.FRONTIER, ("R", depth, 1)).fetchall())
-
-    assert (frontier(1), frontier(2)) == (False, True)
-    write(database, tables.DISCOVER, "R", "Lamp", "Lamp", 2, "Tarn", "R")
-    assert not frontier(2)
 
 
 def test_the_rate_counts_what_was_loaded_since(database: sqlite3.Connection) -> None:

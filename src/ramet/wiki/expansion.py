@@ -31,6 +31,7 @@ from ramet.wiki.graphs.base import NO_MODEL
 from ramet.wiki.graphs.graph_file import lock_alone
 from ramet.wiki.graphs.registry import open_graph_reader, open_graph_writer
 from ramet.wiki.pipeline import TARGET, app
+from ramet.wiki.recorded_links import frontier
 from ramet.wiki.run_resources import source_options
 from ramet.wiki.runs import (
     ARTICLE,
@@ -383,8 +384,10 @@ async def _has_frontier(client: Client, run: Run, prepared: PreparedRun) -> bool
     settings = prepared.settings
     source = None if prepared.resource else await expansions.source(client, settings)
     sieve = Sieve((), settings.skip, source)
-    if source is None and not settings.skip:
-        return bool(await client.read(tables.FRONTIER, (run.run_id, settings.max_depth, 1)))
-    keys = {key for (key,) in await client.read(tables.FRONTIER, (run.run_id, settings.max_depth, FRONTIER_MAX))}
-    await sieve.look(keys)
-    return bool(keys - sieve.unwanted)
+    looked_at = 0
+    async for keys in frontier(client.read, run.run_id, settings.max_depth):
+        await sieve.look(keys)
+        looked_at += len(keys)
+        if keys - sieve.unwanted or looked_at >= FRONTIER_MAX:
+            return bool(keys - sieve.unwanted)
+    return False

@@ -23,6 +23,9 @@ BUSY_SECONDS = 30.0
 HEADER = b"SQLite format 3\x00"
 """The first bytes of every SQLite file that holds something."""
 
+ROWS_AT_ONCE = 256
+"""Rows of a stream that are read between two turns of other threads."""
+
 Row = tuple[Any, ...]
 
 
@@ -104,12 +107,12 @@ class SqliteFile:
             while True:
                 with self._turn:
                     try:
-                        row = cursor.fetchone()
+                        rows = cursor.fetchmany(ROWS_AT_ONCE)
                     except sqlite3.Error as error:
                         self._fail(error)
-                if row is None:
+                if not rows:
                     return
-                yield row
+                yield from rows
         finally:
             cursor.close()
 

@@ -72,6 +72,13 @@ DEFINITIONS = (
         PRIMARY KEY (run_id, source_key, position)
     )""",
     """
+    CREATE TABLE IF NOT EXISTS wiki_outlinks (
+        run_id     TEXT NOT NULL,
+        source_key TEXT NOT NULL,
+        targets    TEXT NOT NULL,
+        PRIMARY KEY (run_id, source_key)
+    )""",
+    """
     CREATE TABLE IF NOT EXISTS wiki_pages (
         run_id    TEXT NOT NULL,
         title_key TEXT NOT NULL,
@@ -90,7 +97,9 @@ BYTEA is what PostgreSQL calls bytes: SQLite keeps them under any name.
 `own_task`: 1 for a title that a task was made for, 0 for one known only through a redirect. `found_in`, `offered_in`,
 `drawn_in`: the passes (tracking ids) in which it was first seen, in which its links were last offered to the guard, and
 last drawn. `wiki_pages` carries a page from one stage to the next: when a run has ended there are only those of titles
-that failed on their way, which go on from there when a person revives them. `wiki_rules` says how pages are read."""
+that failed on their way, which go on from there when a person revives them. `wiki_rules` says how pages are read.
+`wiki_outlinks` has the links of an article as `ramet.wiki.recorded_links` packs them; `wiki_links` those of runs of
+earlier releases, a row each."""
 
 DISCOVER = """
     INSERT INTO wiki_articles
@@ -166,11 +175,11 @@ EXCLUDE = """
 """(error, drawn_in, run_id, title_key): a person took it out, and why; `drawn_in` is None while the graph has it."""
 
 LINKED_AGAIN = """
-    UPDATE wiki_articles SET wiki_state = 'loaded' WHERE run_id = ? AND wiki_state = 'processed' AND title_key IN
-        (SELECT source_key FROM wiki_links WHERE run_id = ? AND target_key = ? OR run_id = ? AND target_key IN
-            (SELECT title_key FROM wiki_articles WHERE run_id = ? AND alias_of = ?))"""
-"""(run_id, run_id, title_key, run_id, run_id, title_key): a title that was excluded is tried again, so what links to it
-is to be drawn again. Looks at every link."""
+    UPDATE wiki_articles SET wiki_state = 'loaded' WHERE run_id = ? AND title_key = ? AND wiki_state = 'processed'"""
+"""(run_id, title_key): it links to a title that was excluded and is tried again, so its links are to be drawn again."""
+
+ALIASES_OF = "SELECT title_key FROM wiki_articles WHERE run_id = ? AND alias_of = ?"
+"""(run_id, alias_of): the titles that redirect to an article."""
 
 ALIASES_AGAIN = "UPDATE wiki_articles SET drawn_in = NULL WHERE run_id = ? AND alias_of = ? AND wiki_state = 'alias'"
 """(run_id, alias_of): the graph lost its redirects with it."""
@@ -180,20 +189,15 @@ REDISCOVER = """
     WHERE run_id = ? AND title_key = ? AND wiki_state IN ('failed', 'excluded')"""
 """(run_id, title_key): a person wants it tried again."""
 
-LINKS_PER_STATEMENT = 200
-FORGET_LINKS = "DELETE FROM wiki_links WHERE run_id = ? AND source_key = ? AND position >= ?"
-"""(run_id, source_key, links_count): drop what an earlier version linked to beyond."""
-
-
-def record_links(count: int) -> str:
-    """The statement that records `count` links, each (run_id, source_key, position, target_key, target_title)."""
-    assert 0 < count <= LINKS_PER_STATEMENT
-    rows = ", ".join(["(?, ?, ?, ?, ?)"] * count)
-    return f"""
-    INSERT INTO wiki_links (run_id, source_key, position, target_key, target_title) VALUES {rows}
-    ON CONFLICT (run_id, source_key, position) DO UPDATE SET
-        target_key = excluded.target_key, target_title = excluded.target_title"""  # noqa: S608 -- only placeholders
-
+PUT_LINKS = """
+    INSERT INTO wiki_outlinks (run_id, source_key, targets) VALUES (?, ?, ?)
+    ON CONFLICT (run_id, source_key) DO UPDATE SET targets = excluded.targets"""
+"""(run_id, source_key, targets): what a loaded article links to, in place of what an earlier version linked to."""
+FORGET_LINKS = (
+    "DELETE FROM wiki_outlinks WHERE run_id = ? AND source_key = ?",
+    "DELETE FROM wiki_links WHERE run_id = ? AND source_key = ?",
+)
+"""Each (run_id, source_key): it is no article any more."""
 
 PUT_PAGE = """
     INSERT INTO wiki_pages (run_id, title_key, content) VALUES (?, ?, ?)
@@ -267,16 +271,6 @@ UNDRAWN = """
     WHERE run_id = ? AND drawn_in IS NULL AND wiki_state IN ('loaded', 'processed')"""
 """(run_id): articles in the graph whose links are not, or not as they are now."""
 
-FRONTIER = """
-    SELECT DISTINCT target_key FROM wiki_links JOIN wiki_articles
-        ON wiki_articles.run_id = wiki_links.run_id AND wiki_articles.title_key = wiki_links.source_key
-    WHERE wiki_links.run_id = ? AND wiki_articles.expansion_depth < ?
-        AND wiki_articles.wiki_state IN ('loaded', 'processed')
-        AND NOT EXISTS (SELECT 1 FROM wiki_articles AS target
-            WHERE target.run_id = wiki_links.run_id AND target.title_key = wiki_links.target_key)
-    LIMIT ?"""
-"""(run_id, max_depth, limit): titles that the run has not seen and some article short of that depth links to."""
-
 UNFINISHED = """
     SELECT 1 FROM wiki_articles
     WHERE run_id = ? AND (wiki_state = 'loaded' OR wiki_state = 'excluded' AND drawn_in IS NULL) LIMIT 1"""
@@ -285,9 +279,6 @@ UNFINISHED = """
 UNDRAWN_EXCLUDED = """
     SELECT title_key FROM wiki_articles WHERE run_id = ? AND wiki_state = 'excluded' AND drawn_in IS NULL"""
 """(run_id): titles that were taken out of the run, and not of the graph yet."""
-
-LINKS_TO = "SELECT source_key FROM wiki_links WHERE run_id = ? AND target_key = ? ORDER BY source_key LIMIT ?"
-"""(run_id, target_key, limit): which articles link to one, by key. Looks at every link."""
 
 DISTRIBUTION = """
     SELECT expansion_depth, wiki_state, COUNT(*) FROM wiki_articles
@@ -301,6 +292,12 @@ FAILURES = (
 
 LOADED_SINCE = "SELECT COUNT(*), MIN(loaded_at), MAX(loaded_at) FROM wiki_articles WHERE run_id = ? AND loaded_at > ?"
 """(run_id, since): how many articles were loaded since then, the first of them, the last of them."""
+
+
+def outlinks_of(count: int) -> str:
+    """Read what `count` articles link to: (run_id, then title_keys) to (source_key, targets)."""
+    members = ", ".join(["?"] * count)
+    return f"SELECT source_key, targets FROM wiki_outlinks WHERE run_id = ? AND source_key IN ({members})"  # noqa: S608
 
 
 def links_of(count: int) -> str:

@@ -26,12 +26,12 @@ LEASE_SECONDS = 3
 """So soon after its worker was killed a claim comes back."""
 SWEEP_SECONDS = 0.5
 PROGRESS = """
-    SELECT COUNT(*) + COUNT(loaded_at) + COUNT(processed_at) + (SELECT COUNT(*) FROM wiki_links) FROM wiki_articles"""
+    SELECT COUNT(*) + COUNT(loaded_at) + COUNT(processed_at) + COALESCE(SUM(links_count), 0) FROM wiki_articles"""
 ENDED = "SELECT COUNT(*) FROM ramet_lineages WHERE live = 0"
 LEFT = {
     "articles": "SELECT title_key, title, expansion_depth, wiki_state, discovered_from, links_count, error, alias_of, "
     "own_task FROM wiki_articles",
-    "links": "SELECT source_key, position, target_key, target_title FROM wiki_links",
+    "links": "SELECT source_key, targets FROM wiki_outlinks",
     "pages": "SELECT title_key FROM wiki_pages",
     "slots": "SELECT host, slot FROM wiki_host_slots",
 }

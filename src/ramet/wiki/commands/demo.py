@@ -21,6 +21,7 @@ from ramet.wiki.commands.expand import ExpandArguments, work
 from ramet.wiki.errors import WikiError
 from ramet.wiki.graphs.search import search_graph
 from ramet.wiki.pipeline import app
+from ramet.wiki.recorded_links import linking_to
 from ramet.wiki.runs import FETCH, MAX_ARTICLES, MAX_DEPTH, Run, RunSettings, run_of
 from ramet.wiki.sources import dataset
 from ramet.wiki.sources.registry import BUNDLED
@@ -111,8 +112,7 @@ async def _explained(client: Client, run: Run) -> AsyncIterator[Text]:
 
 async def _explanation_lines(client: Client, run: Run, block: Block) -> list[str]:
     """Meaning of a reason, and the articles that link there."""
-    rows = await client.read(tables.LINKS_TO, (run_of(block.tracking_id), block.key, LINKING_SHOWN + 1))
-    linking = [key for (key,) in rows]
+    linking = await linking_to(client.read, run_of(block.tracking_id), [block.key])
     more = " and others" if len(linking) > LINKING_SHOWN else ""
     return [
         terminal.meanings_of_blocks(run.settings)[block.reason],

@@ -23,8 +23,8 @@ from ramet.wiki.sqlite_file import SqliteFile
 
 LINKS_PER_TRANSACTION = 2_000
 
-CACHE_BYTES = 64 * 1024 * 1024
-"""Memory for the writer's pages, in bytes."""
+CACHE_BYTES = 16 * 1024 * 1024
+"""Memory for the writer's pages, in bytes; the system keeps the rest of the file."""
 
 _SCHEMA = (
     "CREATE TABLE graph_info(name TEXT PRIMARY KEY, value TEXT NOT NULL)",

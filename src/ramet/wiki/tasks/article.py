@@ -24,6 +24,7 @@ from ramet.wiki.errors import GraphBusy, GraphError
 from ramet.wiki.graphs.base import EmbeddedArticle, GraphStore
 from ramet.wiki.graphs.passages import texts_of
 from ramet.wiki.pages import Article, Markup, Page, Refusal, Section
+from ramet.wiki.recorded_links import pack_targets
 from ramet.wiki.run_resources import Expansions
 from ramet.wiki.runs import (
     ARTICLE,
@@ -255,7 +256,7 @@ async def _note_aliases(ctx: Context, payload: ArticlePayload, page: Page) -> bo
     ctx.write(tables.FIND, (run_id, page.key, page.title, payload.depth, ctx.key, found_in))
     states = [(state, own_task) for _, _, _, state, own_task, *_ in rows]
     if payload.refresh:
-        ctx.write(tables.FORGET_LINKS, (run_id, ctx.key, 0))
+        forget_links(ctx, run_id, ctx.key)
     return any(
         state in (WikiState.LOADED, WikiState.PROCESSED, WikiState.EXCLUDED)
         or (own_task and state in (WikiState.DISCOVERED, WikiState.CLAIMED))
@@ -268,7 +269,7 @@ def _refuse(ctx: Context | SyncContext, payload: ArticlePayload, key: str, refus
     run_id = run_of(ctx.tracking_id)
     ctx.write(tables.VANISH if payload.refresh else tables.FAIL, (str(refusal), run_id, key))
     if payload.refresh:
-        ctx.write(tables.FORGET_LINKS, (run_id, key, 0))
+        forget_links(ctx, run_id, key)
     ctx.write(tables.DROP_PAGE, (run_id, ctx.key))
     return ctx.fail(str(refusal))
 
@@ -381,13 +382,15 @@ async def _record(ctx: Context, found: Article, now: float) -> None:
     """The rows of a loaded article, which commit with its task."""
     run_id, key = run_of(ctx.tracking_id), found.key
     links, site = found.links or (), (await _rules_of(ctx)).site
-    rows = [(run_id, key, place, key_of(title, site), title) for place, title in enumerate(links)]
-    for start in range(0, len(rows), tables.LINKS_PER_STATEMENT):
-        some = rows[start : start + tables.LINKS_PER_STATEMENT]
-        ctx.write(tables.record_links(len(some)), [value for row in some for value in row])
-    ctx.write(tables.FORGET_LINKS, (run_id, key, len(links)))
+    ctx.write(tables.PUT_LINKS, (run_id, key, pack_targets((key_of(title, site), title) for title in links)))
     ctx.write(tables.LOAD, (found.title, found.revision, len(links), now, run_id, key))
     ctx.write(tables.DROP_PAGE, (run_id, ctx.key))
+
+
+def forget_links(ctx: Context | SyncContext, run_id: str, key: str) -> None:
+    """Forget what a title linked to that is no article any more."""
+    for statement in tables.FORGET_LINKS:
+        ctx.write(statement, (run_id, key))
 
 
 async def _rules_of(ctx: Context) -> Rules:

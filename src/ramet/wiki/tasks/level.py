@@ -17,13 +17,14 @@ import re
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ramet import Context, Outcome, TaskState
 from ramet.commands.errors import UserError
 from ramet.wiki import tables
 from ramet.wiki.errors import WikiError
 from ramet.wiki.graphs.base import GraphAlias, GraphLink, GraphStore
+from ramet.wiki.recorded_links import SOURCES_PER_READ, links_of
 from ramet.wiki.runs import (
     ARTICLE,
     ENDED_BADLY,
@@ -141,7 +142,6 @@ SNOOZE_SECONDS = 1.0
 EXCLUDED = "excluded"
 """The engine's reason for a task that a person took out."""
 OFFERING, OFFERED = "offering", "offered"
-SOURCES_PER_READ = 500
 KEYS_PER_READ = 2_000
 
 
@@ -364,7 +364,7 @@ async def _links(
         depths = {key: depth for depth, key in sources[start : start + SOURCES_PER_READ]}
         part += sorted(
             Link(depths[key], key, place, *target)
-            for key, place, *target in await links_of(ctx, [*depths])
+            for key, place, *target in await links_of(ctx.read, run_of(ctx.tracking_id), depths)
             if key != offered_key or place > offered_place
         )
         while len(part) >= OFFERS_PER_ROUND_MAX:
@@ -372,11 +372,6 @@ async def _links(
             part = part[OFFERS_PER_ROUND_MAX:]
     if part:
         yield part
-
-
-async def links_of(ctx: Context, keys: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return the recorded links of articles: (source_key, position, target_key, target_title)."""
-    return await ctx.read(tables.links_of(len(keys)), (run_of(ctx.tracking_id), *keys)) if keys else []
 
 
 async def _open_next(ctx: Context, offer: LevelOffer, plan: LevelPlan) -> None:
@@ -435,7 +430,7 @@ async def _draw(ctx: Context, graph: GraphStore, depth: int, *, closed: bool) ->
         some = keys[start : start + SOURCES_PER_READ]
         # What earlier passes drew is there; of a closed graph, all but the links to titles that only this pass knows.
         fresh = {key for key in some if rows[key][0] == WikiState.LOADED}
-        outgoing = sorted(await links_of(ctx, some if closed else sorted(fresh)))
+        outgoing = sorted(await links_of(ctx.read, run_id, some if closed else fresh))
         known = await known_among(ctx, {target for _, _, target, _ in outgoing})
         links = to_draw(
             ((rows[source][1], source, target) for source, _, target, _ in outgoing

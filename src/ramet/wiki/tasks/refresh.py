@@ -20,6 +20,7 @@ from ramet.fetch import host_gate
 from ramet.wiki import tables
 from ramet.wiki.errors import WikiError
 from ramet.wiki.graphs.base import GraphAlias, GraphStore
+from ramet.wiki.recorded_links import SOURCES_PER_READ, links_of
 from ramet.wiki.runs import (
     ARTICLE,
     FETCHING,
@@ -40,11 +41,9 @@ from ramet.wiki.tables import WikiState
 from ramet.wiki.tasks.article import Rules, app, expansions, options_of, rules_json, rules_of, wait_for
 from ramet.wiki.tasks.level import (
     LEVEL_ATTEMPTS,
-    SOURCES_PER_READ,
     all_ended,
     draw_excluded,
     known_among,
-    links_of,
     to_draw,
 )
 from ramet.wiki.wikitext.site import Site
@@ -242,7 +241,7 @@ async def _draw(ctx: Context, graph: GraphStore, depths: Mapping[str, int], *, c
     keys = sorted(depths)
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
-        recorded = await links_of(ctx, some)
+        recorded = await links_of(ctx.read, run_of(ctx.tracking_id), some)
         known = await known_among(ctx, {target for _, _, target, _ in recorded})
         outgoing = ((depths[source], source, target) for source, _, target, _ in sorted(recorded))
         links = to_draw(outgoing, known, closed=closed)

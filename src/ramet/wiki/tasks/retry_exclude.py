@@ -20,6 +20,7 @@ from ramet.wiki import tables
 from ramet.wiki.errors import GraphBusy, NotInRun, WikiError
 from ramet.wiki.graphs.registry import graph_is_there
 from ramet.wiki.pages import RefusalReason
+from ramet.wiki.recorded_links import linking_to
 from ramet.wiki.runs import (
     ARTICLE,
     LEVEL,
@@ -35,7 +36,7 @@ from ramet.wiki.runs import (
 )
 from ramet.wiki.status import reason_of
 from ramet.wiki.tables import IN_GRAPH, WikiState
-from ramet.wiki.tasks.article import app, expansions
+from ramet.wiki.tasks.article import app, expansions, forget_links
 from ramet.wiki.tasks.level import OFFERS_PER_ROUND_MAX
 
 EXCLUDE = "wiki.exclude"
@@ -160,7 +161,7 @@ async def retry(ctx: Context, payload: RetryPayload) -> dict[str, int]:
     settings = await expansions.settings(ctx.client, ctx.tracking_id)
     again = _to_try(known, payload)[: max(0, _room(known, settings.max_articles))]
     for start in range(0, len(again), OFFERS_PER_ROUND_MAX):
-        some = again[start : start + OFFERS_PER_ROUND_MAX]
+        some, targets = again[start : start + OFFERS_PER_ROUND_MAX], set[str]()
         for key in some:
             asked = asked_for(known, key)
             one = known[asked]
@@ -173,8 +174,11 @@ async def retry(ctx: Context, payload: RetryPayload) -> dict[str, int]:
             ctx.spawn(ARTICLE, wanted, key=asked)
             ctx.write(tables.REDISCOVER, (run_id, key))
             if known[key].state == WikiState.EXCLUDED:
-                ctx.write(tables.LINKED_AGAIN, (run_id, run_id, key, run_id, run_id, key))
+                targets.add(key)
+                targets.update(alias for (alias,) in await ctx.read(tables.ALIASES_OF, (run_id, key)))
                 ctx.write(tables.ALIASES_AGAIN, (run_id, key))
+        for key in await linking_to(ctx.read, run_id, targets) if targets else ():
+            ctx.write(tables.LINKED_AGAIN, (run_id, key))
         tried += len(some)
         # What was asked for is not failed any more: after a crash here only the others are left.
         await ctx.checkpoint("retrying", state={"tried": tried})
@@ -280,7 +284,7 @@ async def exclude(ctx: Context, payload: ExcludePayload) -> dict[str, int]:
     why = f"excluded by {payload.by}" + (f": {payload.note}" if payload.note else "")
     for key in payload.keys:
         ctx.write(tables.EXCLUDE, (why, ctx.tracking_id if drawn else None, payload.run_id, key))
-        ctx.write(tables.FORGET_LINKS, (payload.run_id, key, 0))
+        forget_links(ctx, payload.run_id, key)
     for key in payload.asked_for:
         ctx.write(tables.DROP_PAGE, (payload.run_id, key))
     return {"titles": len(payload.keys), "drawn": drawn}
