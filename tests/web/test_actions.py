@@ -252,7 +252,7 @@ BAD: list[tuple[str, dict[str, str], int, str]] = [
     ("stop", {"entry_type": "planet", "value": "com"}, 400, "entry_type"),
     ("limit-queue", {"queue": "default", "concurrency": "0"}, 400, "concurrency"),
     ("limit-queue", {"queue": "x" * 501}, 400, "queue"),
-    ("limit-resource", {"pattern": "a*b"}, 400, "is no pattern"),
+    ("limit-resource", {"pattern": "a*b"}, 400, "is not a valid pattern"),
     ("raise-limits", {"tracking_id": "t"}, 409, "nothing to raise"),
     ("raise-limits", {"tracking_id": "t", "max_tasks": "1"}, 400, "max_tasks"),
     ("raise-limits", {"tracking_id": "t", "max_cost": "nan"}, 400, "dollars"),

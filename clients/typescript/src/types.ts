@@ -18,7 +18,7 @@ export interface BudgetBody {
   seconds?: number | null;
 }
 
-/** What is committed now; a crash resumes after it. */
+/** State, spawns and charges to commit now; after a crash the task resumes from them. */
 export interface CheckpointBody {
   claim: string;
   stage?: string | null;
@@ -31,7 +31,7 @@ export interface CheckpointBody {
 
 /** A task in the hands of a worker, under a lease and a fence. */
 export interface ClaimAnswer {
-  /** Names the claim in all that follows. */
+  /** Handle of the claim in later calls. */
   claim: string;
   task_id: string;
   tracking_id: string;
@@ -45,35 +45,35 @@ export interface ClaimAnswer {
   fence: number;
   /** An idempotency token for calls to the outside: another one with every claim. */
   token: string;
-  /** Send a heartbeat every third of it; without one the claim is lost after so long. */
+  /** Send a heartbeat every third of it; without one the claim is lost after this time. */
   lease_seconds: number;
-  /** When the task's time is over; it stands still while the task waits for others. */
+  /** End of the task's own time, which does not run while the task waits for others. */
   deadline_at: number | null;
   /** The database's clock, to compare with. */
   now: number;
   spawn_depth: number;
   path: string[];
   stage: string | null;
-  /** Of the last checkpoint; empty before the first. */
+  /** State of the last checkpoint; empty before the first. */
   pipeline_state: { [name: string]: Json };
   chain_depth: number;
   snoozes: number;
-  /** Where a limit or a person ends the task: what it ends as. */
+  /** State as which the task ends, where a limit or an operator ends it. */
   ending: TaskState | null;
-  /** After a join, what became of the children; null before the first. */
+  /** Outcomes of the children after a join; null before the first. */
   joined: JoinedAnswer | null;
   /** The tasks that it was created after; null where there are none. */
   after: JoinedAnswer | null;
 }
 
-/** What a worker can take. */
+/** Tasks that a worker can claim. */
 export interface ClaimBody {
-  /** Of any language: nothing has to be registered. */
+  /** Kinds in any language: none has to be registered. */
   kinds: string[];
   /** Name under which the claims are shown. */
   worker: string;
   n?: number;
-  /** Left out: the queue `default`. */
+  /** Queues to claim from; left out, `default`. */
   queues?: string[] | null;
   /** Only tasks at this path or below it. */
   path?: string[];
@@ -139,7 +139,7 @@ export interface Join {
   /** Money that was spent, in nano-dollars. */
   charge?: number;
   outcome: "join";
-  /** For all that grows below them, too. */
+  /** Whether to wait for all tasks below the children, too. */
   branch?: boolean;
   on_dependency_failure?: "run" | "skip";
 }
@@ -153,7 +153,7 @@ export interface JoinPlaceAnswer {
 /** The tasks that were waited for: how many, and the first page of them. */
 export interface JoinedAnswer {
   tasks: JoinedTaskAnswer[];
-  /** Where the next page begins; null at the end. */
+  /** Beginning of the next page; null at the end. */
   next: JoinPlaceAnswer | null;
   /** Number of the join, from 1; 0 for the tasks that it was created after. */
   round: number;
@@ -165,7 +165,7 @@ export interface JoinedAnswer {
 /** Some of the tasks that were waited for, in the order of their spawns, refused ones among them. */
 export interface JoinedPageAnswer {
   tasks: JoinedTaskAnswer[];
-  /** Where the next page begins; null at the end. */
+  /** Beginning of the next page; null at the end. */
   next: JoinPlaceAnswer | null;
 }
 
@@ -210,7 +210,7 @@ export interface Release {
   outcome: "release";
 }
 
-/** What became of a task. */
+/** Outcome of a task. */
 export interface ResultAnswer {
   id: string;
   kind: string;
@@ -227,7 +227,7 @@ export interface ResultAnswer {
 /** Results in the order in which the tasks were created. */
 export interface ResultPage {
   results: ResultAnswer[];
-  /** For the next page; null at the end. */
+  /** Value of `after` for the next page; null at the end. */
   next_after: number | null;
 }
 
@@ -245,11 +245,11 @@ export interface RetryLater {
   claim: string;
   outcome: "retry_after";
   seconds: number;
-  /** What was busy; left out, the task's own. */
+  /** Resource that was busy; left out, the task's own. */
   resource?: string | null;
 }
 
-/** What became of a task whose claim ended. */
+/** Outcome of a task whose claim ended. */
 export interface SettleAnswer {
   claim: string;
   /** `pending` when it will run again; null where the settlement was refused. */
@@ -275,7 +275,7 @@ export interface Skip {
   reason: string;
 }
 
-/** Back to pending for so many seconds, at least 1; the attempt is given back. */
+/** Return to pending for a number of seconds, at least 1; the attempt is given back. */
 export interface Snooze {
   claim: string;
   spawns?: WantedSpawn[];
@@ -284,13 +284,13 @@ export interface Snooze {
   outcome: "snooze";
   seconds: number;
   reason?: string | null;
-  /** False where the task's own time stands still meanwhile: it waits for a rate, or for a server. */
+  /** False where the task's own time is stopped meanwhile: it waits for a rate, or for a server. */
   uses_time?: boolean;
 }
 
 /** The guard's answer to one task that was asked for. */
 export interface SpawnAnswer {
-  /** Of the new task; null where it was refused. */
+  /** Id of the new task; null where it was refused. */
   id: string | null;
   kind: string;
   key: string;
@@ -422,6 +422,6 @@ export interface WantedSpawn {
   tags?: string[];
   /** Keep the edge to the task that exists already, where the spawn is refused because of it. */
   keep_edge?: boolean;
-  /** Without this child the task fails. */
+  /** Whether the task fails without this child. */
   required?: boolean;
 }

@@ -35,7 +35,7 @@ SHOWN_MAX = 3
 @click.group(invoke_without_command=True, short_help="Suspicious patterns: repeated wishes, deep trees, storms.")
 @click.option("--all", "everything", is_flag=True, help="Also alerts that are resolved.")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Of this lineage only.")
-@click.option("--limit", type=click.IntRange(1, 1_000), default=100, show_default=True, help="Newest so many.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=100, show_default=True, help="Newest alerts to list.")
 @sort_option(
     pattern=lambda alert: alert.pattern,
     severity=lambda alert: alert.severity,
@@ -55,9 +55,9 @@ def alerts(
     database: str,
     as_json: bool,
 ) -> None:
-    """What the monitor found: workers look every five minutes (setting monitor.seconds).
+    """List what the monitor found: workers look every five minutes (setting monitor.seconds).
 
-    An alert is no failure: the guard has refused what was wrong already. It tells that something keeps asking.
+    An alert is not a failure: the guard has refused the spawns already. It says that something keeps asking for them.
     """
     if context.invoked_subcommand is not None:
         return
@@ -103,7 +103,7 @@ def check(context: click.Context, *, database: str, as_json: bool) -> None:
 @database_options
 @click.pass_context
 def ack(context: click.Context, *, alert_id: int, reason: str | None, database: str, as_json: bool) -> None:
-    """Take notice of a firing alert. It is recorded who did; people are told of its end all the same."""
+    """Acknowledge a firing alert. The audit log says who did; its end is notified all the same."""
 
     async def question(client: Client) -> tuple[bool, Alert | None]:
         done = await client.acknowledge_alert(alert_id, by=person(), reason=reason)
@@ -193,13 +193,13 @@ def _show(found: Sequence[Alert], as_json: bool, nothing: str) -> None:
 
 
 def _notified_line(alert: Alert) -> str:
-    """Its number, and what people know of it."""
-    told = f"alert {alert.id}, not told to anybody"
+    """Return the number of an alert, with when it was notified and who acknowledged it."""
+    line = f"alert {alert.id}, not notified"
     if alert.notified_at is not None:
-        told = f"alert {alert.id}, told {relative(alert.notified_at)}"
+        line = f"alert {alert.id}, notified {relative(alert.notified_at)}"
     if alert.acknowledged_at is not None:
-        told += f", acknowledged by {alert.acknowledged_by} {relative(alert.acknowledged_at)}"
-    return told
+        line += f", acknowledged by {alert.acknowledged_by} {relative(alert.acknowledged_at)}"
+    return line
 
 
 def _worst(screen: Any, worst: Sequence[dict[str, Any]]) -> None:

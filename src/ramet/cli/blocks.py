@@ -63,8 +63,8 @@ def reoffer(
 ) -> None:
     """Offer spawns again that a limit, the deny list or a trap had blocked, after a person changed that.
 
-    Each goes through the whole guard, as a child of the first task that asked for it. What passes is created; what
-    fails keeps its block. A lineage that had finished runs again.
+    Each goes through the whole guard, as a child of the first task that asked for it. A spawn that passes is created;
+    one that fails keeps its block. A lineage that had finished runs again.
     """
     wanted, reason = _accept_former_names(wanted, reason, why)
 
@@ -76,7 +76,7 @@ def reoffer(
         totals = await client.block_totals(tracking_id)
         stored = sum(block.count for block in blocks if block.reason in among)
         if any(only.values()):
-            return ReofferReport(result, 0)  # What no row remembers has no key.
+            return ReofferReport(result, 0)  # A refusal without a row has no key.
         return ReofferReport(result, sum(count for (_, reason), count in totals.items() if reason in among) - stored)
 
     found = ask(database, act)
@@ -107,7 +107,7 @@ def _print_offered(found: ReofferReport) -> None:
 def _accept_former_names(
     wanted: tuple[str, ...], reason: str | None, why: str | None
 ) -> tuple[tuple[str, ...], str | None]:
-    """The filter and the record, as they are named now: until the next release the former names are taken too."""
+    """Return the filter and the record under their present names; former names are accepted until the next release."""
     words = tuple(dict.fromkeys(word.strip() for word in (reason or "").split(",") if word.strip()))
     named = bool(words) and set(words) <= set(REASONS)
     if why is not None:
@@ -200,7 +200,7 @@ def listed(
         return await refused(client, tracking_id, filters, reasons)
 
     found = ask(database, question)
-    # What was refused most often is what one looks for; every stored row is at hand here.
+    # Spawns that were refused most often come first; every stored row was read here.
     order = sort or RowOrder("refused", attrgetter("count"), descending=True)
     if as_json:
         if sort is not None:
@@ -256,7 +256,7 @@ def _place(block: Block) -> tuple[str, str, str]:
 async def _times(
     client: Client, tracking_id: str, blocks: Sequence[Block], filters: dict[str, str], reasons: Collection[str]
 ) -> Counter[str]:
-    """Refusals by reason. What a lineage refused beyond its stored rows is counted without keys."""
+    """Return refusals by reason. Those that a lineage has beyond its stored rows are counted without keys."""
     times: Counter[str] = Counter()
     if "key" in filters:
         for block in blocks:
@@ -288,7 +288,7 @@ def _print(screen: Console, found: RefusedSpawns, order: RowOrder, limit: int, t
 
 
 def quoted(text: str) -> str:
-    """The text as a shell word; escapes stay visible."""
+    """Return a text as a shell word; escapes stay visible."""
     shown = plain(text)
     return shown if shown.replace("-", "").replace("_", "").replace(".", "").isalnum() else f"'{shown}'"
 
@@ -376,7 +376,7 @@ def remove_entry(*, entry_type: str, value: str, reason: str | None, database: s
 @deny_list.command("list")
 @database_options
 def show_entries(*, database: str, as_json: bool) -> None:
-    """The whole list."""
+    """List all entries."""
 
     async def question(client: Client) -> list[StopEntry]:
         return await client.stop_list()

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 GROUP = "ramet.commands"
 EXTRAS = "Extras"
 FORMER_NAMES = {"acts": "audit-log", "stop-list": "deny-list"}
-"""Taken until the next release, and not listed."""
+"""Former name -> present name; accepted until the next release, and not listed."""
 
 
 class Commands(click.Group):
-    """Loads a command of an entry point only when it is named, so that a broken extra breaks nobody else.
+    """Group that loads a command of an entry point only when it is named: a broken extra breaks no other command.
 
     Errors that a user can put right end as one line and their exit status (2); others keep their traceback.
     """
@@ -131,7 +131,7 @@ def _plugins() -> dict[str, EntryPoint]:
 
 
 def _loaded(found: EntryPoint) -> click.Command:
-    """The entry point's command, or one that says why there is none."""
+    """Return the command of an entry point, or one that says why it is missing."""
     try:
         command = found.load()
     except ImportError as error:
@@ -140,7 +140,7 @@ def _loaded(found: EntryPoint) -> click.Command:
         why = f"{type(error).__name__}: {one_line(error)}"
         return _missing(found.name, f"the command {found.name} cannot be loaded ({why}): {_remedy(found)}")
     if not isinstance(command, click.Command):
-        return _missing(found.name, f"{found.value} is no click command: {_remedy(found)}")
+        return _missing(found.name, f"{found.value} is not a click command: {_remedy(found)}")
     return command
 
 

@@ -126,11 +126,11 @@ INSTALL_ONE = "pip install 'ramet[NAME]'"
 @app_option
 @database_options
 def doctor(*, target: str | None, database: str, as_json: bool) -> None:
-    """Look at the database without writing: its file or server, its rows against a recount, what nobody sees to.
+    """Check the database without writing: its file or server, its rows against a recount, work that no process does.
 
     Says as well which extras of ramet are not installed; where no database was named and none is there, that is all.
-    Exit status 0 when all is in order (a note changes nothing), 1 when something was found, 2 when it cannot be looked
-    at. Reads every task.
+    Exit status 0 when all is in order (a note changes nothing), 1 when something was found, 2 when the database cannot
+    be read. Reads every task.
     """
     found = [*_of_database(target, database), *_of_installation()]
     for finding in found:
@@ -257,17 +257,17 @@ def prune(*, age: str, dry_run: bool, database: str, as_json: bool) -> None:
 DATABASE = "ramet"
 
 
-@click.group(short_help="Run a PostgreSQL server, for who has none.")
+@click.group(short_help="Run a PostgreSQL server in a folder.")
 def postgres() -> None:
-    """Run a PostgreSQL server in a folder, for one machine: for who has none.
+    """Run a PostgreSQL server in a folder, for one machine.
 
-    Its programs come with ramet[postgres-server]. It keeps what is committed (fsync), listens on the loopback address
-    and lets nobody in without its password, which is part of the address that these commands print.
+    Its programs come with ramet[postgres-server]. It keeps committed data (fsync), listens on the loopback address only
+    and requires its password, which is part of the address that these commands print.
     """
 
 
 def _server(folder: Path) -> Server:
-    """The server in a folder. Imported late: it needs a database driver, which ``ramet --help`` does without."""
+    """Return the server in a folder. Imported late: it needs a database driver, which ``ramet --help`` does without."""
     from ramet.testing.postgres_server.server import Server
 
     server = Server(folder)
@@ -277,7 +277,7 @@ def _server(folder: Path) -> Server:
 
 
 def _print_server(server: Server, url: str | None, as_json: bool) -> None:
-    """The address alone on standard output, so that a script can take it."""
+    """Print the address alone on standard output, so that a script can read it."""
     if as_json:
         emit({"folder": str(server.folder), "running": server.pid is not None, "pid": server.pid, "url": url})
     elif url is not None:

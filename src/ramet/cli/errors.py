@@ -51,7 +51,7 @@ def _is_users(error: BaseException) -> bool:
 
 
 def exit_code_of(error: BaseException) -> int | None:
-    """The exit status for an error that a user can put right; None for one that is a bug.
+    """Return the exit status for an error that a user can correct; None for a bug.
 
     Commands from entry points mark theirs with an integer attribute ``exit_code``.
     """

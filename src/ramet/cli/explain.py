@@ -77,11 +77,11 @@ def _print_task(screen: Console, found: Explanation) -> None:
     screen.print(made)
     _print_traceback(screen, found)
     if found.history.cut:
-        prose(screen, Text(f"more is stored than is told here: {', '.join(found.history.cut)}", style="dim"))
+        prose(screen, Text(f"more is stored than is shown here: {', '.join(found.history.cut)}", style="dim"))
 
 
 def _print_traceback(screen: Console, found: Explanation) -> None:
-    """Of the newest attempt that has one. Its lines are not wrapped: people copy paths from them."""
+    """Print the traceback of the newest attempt that has one. Lines are not wrapped: people copy paths from them."""
     known = [attempt for attempt in found.history.attempts if attempt.traceback is not None]
     if not known:
         return
@@ -232,7 +232,7 @@ def print_unnamed(screen: Console, found: Sequence[ParentBlockCount]) -> None:
 
 
 def print_refused(screen: Console, found: Explanation) -> None:
-    """The refused spawns of a task, and existing tasks that it asked for."""
+    """Print the refused spawns of a task, and the existing tasks that it asked for."""
     history = found.history
     if history.links:
         _print_existing_tasks(screen, found)

@@ -103,7 +103,7 @@ def import_command(
         for line in error.rows[:BAD_SHOWN_MAX]:
             click.echo(f"ramet: {plain(line)}", err=True)
         rows = counted(len(error.rows), "row")
-        raise CliError(f"{rows} cannot be imported, nothing was written: mend them, or give --skip-bad") from error
+        raise CliError(f"{rows} cannot be imported, nothing was written: correct them, or give --skip-bad") from error
     if as_json:
         emit(report)
     else:
@@ -146,7 +146,7 @@ async def _there(app: App, database: str) -> bool:
 
 
 async def _fill_new(app: App, importer: Importer, database: str) -> ImportReport:
-    """A file that cannot be imported leaves no empty database behind."""
+    """Import into a new database; a file that cannot be imported leaves no empty one behind."""
     async with AsyncExitStack() as stack:
 
         async def make() -> Store:

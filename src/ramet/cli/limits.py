@@ -47,7 +47,7 @@ class Concurrency(click.ParamType[int | str]):
         except ValueError:
             number = 0
         if number < 1:
-            self.fail(f"{value!r} is no limit: give a number of at least 1, or {NO_LIMIT}", param, ctx)
+            self.fail(f"{value!r} is not a valid limit: give a number of at least 1, or {NO_LIMIT}", param, ctx)
         return number
 
 
@@ -71,7 +71,7 @@ RESET = click.option("--reset", is_flag=True, help="What the app declares holds 
 def limit() -> None:
     """Set how much of a queue, kind or resource may run at once. It is stronger than what an app declares.
 
-    What is not given stays as it is; --reset takes back what was given.
+    Limits that are not given stay as they are; --reset removes those that were given.
     """
 
 
@@ -129,19 +129,19 @@ def limit_resource(
     *, pattern: str, per_minute: float | None, reset: bool, reason: str | None, database: str, as_json: bool,
     **options: Any,
 ) -> None:  # fmt: skip
-    """Say what a resource bears: PATTERN is a name, or a prefix followed by * (quote it).
+    """Set the rate, the limit and the breaker of a resource: PATTERN is a name, or a prefix followed by * (quote it).
 
-    What is not given stays as it is: as a person said before, else as the app declares.
+    Values that are not given stay as they are: as an operator set them before, else as the app declares.
     """
     if "*" in pattern[:-1] or not pattern:
-        raise CliError(f"{pattern!r} is no pattern: give a name, or a prefix followed by one *")
+        raise CliError(f"{pattern!r} is not a valid pattern: give a name, or a prefix followed by one *")
     if per_minute is not None:
         if options["rate"] is not None:
             raise click.UsageError("give --rate or --per-minute, not both")
         options["rate"] = per_minute / 60
     changes = {_NAMES[name]: _given(value) for name, value in options.items() if value is not None}
     if reset == bool(changes):
-        raise click.UsageError("give either what the resource bears, such as --rate, or --reset")
+        raise click.UsageError("give either a limit of the resource, such as --rate, or --reset")
     try:
         checked_policy(ResourcePolicy(pattern)._replace(**changes))
     except ValueError as error:
@@ -178,12 +178,12 @@ def _policy_text(policy: ResourcePolicy) -> str:
 
 
 def _per(rate: float) -> str:
-    """A rate in the larger unit that makes it at least 1."""
+    """Return a rate in the larger unit that makes it at least 1."""
     return f"{rate:.4g} a second" if rate >= 1 or rate * 60 < 1 else f"{rate * 60:.4g} a minute"
 
 
 def _now(resource: Resource, policy: ResourcePolicy, now: float) -> str:
-    """The rate in force, whose word it is, and what is in store."""
+    """Return the rate in force, who set it, and the tokens in store."""
     rate = rate_of(resource, policy)
     if rate is None:
         return ""
@@ -212,7 +212,7 @@ class ResourceReport(NamedTuple):
 )
 @database_options
 def resources(*, name: str | None, most: int, database: str, as_json: bool) -> None:
-    """Where resources stand, and the limits of queues and kinds; those with an open breaker first."""
+    """List resources and their state, and the limits of queues and kinds; open breakers first."""
 
     async def question(client: Client) -> ResourceReport:
         found = await client.resources(name, limit=most)
@@ -241,7 +241,7 @@ def _print(shown: ResourceReport) -> None:
     if not shown.resources:
         screen.print("no task has a resource")
         return
-    made = table("*resource", ">held", "state", "*bears", "*rate now")
+    made = table("*resource", ">held", "state", "*limits", "*rate now")
     for resource in shown.resources:
         policy = policy_of(resource.name, shown.policies)
         held = str(shown.usage.resources.get(resource.name, 0))
@@ -301,10 +301,10 @@ resource.add_command(_breaker_command("open"))
 resource.add_command(_breaker_command("close"))
 
 
-@click.command(short_help="Who works, and what nobody serves.")
+@click.command(short_help="Workers, and kinds without one.")
 @database_options
 def workers(*, database: str, as_json: bool) -> None:
-    """Workers with what they serve, and live kinds that no living worker serves."""
+    """List workers with the kinds and queues that they serve, and live kinds that no living worker serves."""
 
     async def question(client: Client) -> tuple[list[WorkerStatus], list[UnservedKind]]:
         return await client.workers(), await client.unserved()
@@ -329,7 +329,7 @@ def workers(*, database: str, as_json: bool) -> None:
 
 
 NANO_DOLLARS_PER_CALL = 1_000_000
-"""Of a dollar for a thousand calls."""
+"""Nano-dollars per call at a price of one dollar for a thousand calls."""
 PRICES = (0.5, 2.0)
 """Price of a thousand calls with small prompts, low and high."""
 CEILINGS_PREFIX = "cost."
@@ -355,10 +355,10 @@ def limits() -> None:
               help="What 1,000 calls cost; may be given more than once. [default: 0.5 and 2]")  # fmt: skip
 @database_options
 def show(*, preset: str | None, prices: tuple[float, ...], database: str, as_json: bool) -> None:
-    """Every limit in force in the database, or of a preset, and what they allow at worst in an hour.
+    """List every limit in force in the database, or of a preset, and what they allow at worst in an hour.
 
-    Cycles, invocations, items, calls, time and money are computed from the numbers. What the code of an app sets for
-    itself is not in the database: where it is stricter, that holds. In JSON money is in whole nano-dollars.
+    Cycles, invocations, items, calls, time and money are computed from the numbers. Limits in the code of an app are
+    not in the database: where they are stricter, they hold. In JSON money is in whole nano-dollars.
     """
     found = LimitsReport(f"preset {preset}", PRESETS[preset], {}) if preset else ask(database, _in_force)
     worst = worst_case(found.limits)

@@ -31,7 +31,7 @@ class RaisedLimits(NamedTuple):
 
 @click.group(short_help="Raise a lineage's limits.")
 def lineage() -> None:
-    """What a person may change about a lineage."""
+    """Change what may be changed about a lineage."""
 
 
 @lineage.command("raise")
@@ -66,7 +66,7 @@ def raise_limits(
 ) -> None:
     """Raise limits of a lineage; recorded with who and why. A limit is never lowered by this.
 
-    What the old limits had blocked is created by `ramet blocks reoffer`.
+    Spawns that the old limits had blocked are created by `ramet blocks reoffer`.
     """
     given = {name: value for name, value in limits.items() if value is not None}
     if not given and extend_seconds is None and not allow_shapes:
@@ -127,15 +127,16 @@ def _changes(found: RaisedLimits) -> dict[str, tuple[float, float]]:
     return {name: (before, after) for name, (before, after) in values.items() if before != after}
 
 
-@click.command(short_help="What was spent and reserved.")
+@click.command(short_help="Money spent and reserved.")
 @click.argument("tracking_id", required=False)
-@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="The dearest so many.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Most expensive lineages.")
 @database_options
 @short_ids("tracking_id")
 def costs(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
-    """Money spent and reserved: today (UTC), in all, and by lineage; of one lineage also by kind and task.
+    """Show money spent and reserved: today (UTC), in all, and by lineage; of one lineage also by kind and task.
 
-    What a task left open when it ended counts as spent until its call is settled. JSON has whole nano-dollars.
+    A reservation that was open when its task ended counts as spent until its call is settled. JSON has whole
+    nano-dollars.
     """
 
     async def question(client: Client) -> Costs:

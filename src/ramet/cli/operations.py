@@ -52,7 +52,7 @@ KINDS_MAX = 10
 def filter_options(command: Command) -> Command:
     """``--state --kind --error --since --lineage-prefix --path --queue --yes``: many tasks instead of one."""
     for option in (
-        click.option("--yes", is_flag=True, help="Do not ask; a filter asks for it where nobody can be asked."),
+        click.option("--yes", is_flag=True, help="Do not ask; required with a filter when not on a terminal."),
         click.option("--queue", metavar="QUEUE", help="All of this queue; with --path `default` where none is given."),
         click.option("--path", multiple=True, metavar="ELEMENT", help="All at a path and below it, with an option for "
                      "each element: --path doc1 --path review."),
@@ -68,7 +68,7 @@ def filter_options(command: Command) -> Command:
 
 
 def is_filter(options: dict[str, Any]) -> bool:
-    """True when the filter has at least one condition."""
+    """Return whether the filter has at least one condition."""
     return any(options[name] not in (None, ()) for name in FILTERS)
 
 
@@ -137,10 +137,10 @@ def _print_bulk_result(selection: BulkSelection, result: BulkResult) -> None:
 
 
 def moment_of(text: str, now: float) -> float:
-    """Unix seconds of what somebody wrote; see :func:`ramet.commands.terminal.read_moment`.
+    """Return Unix seconds for a moment that was typed; see :func:`ramet.commands.terminal.read_moment`.
 
     Raises:
-        CliError: it is no moment.
+        CliError: it is not a valid moment.
     """
     try:
         return read_moment(text, now)
@@ -184,7 +184,7 @@ def retry(
     """Give ended tasks new attempts under their old identity: failed, cancelled, skipped or filtered ones.
 
     With --kind, --error, --since, --lineage-prefix or --state, all failed tasks (or those in the states named) to which
-    all of that applies; how many there are is told and asked first.
+    all of that applies; their number is shown, with a question, first.
     """
     if bool(task_ids) + (tracking_id is not None) + is_filter(wanted) != 1:
         raise CliError("give either task ids, or --failed with a tracking id, or a filter such as --kind")
@@ -200,7 +200,7 @@ def retry(
         held: dict[str, str] = {}
         for start in range(0, len(wanted), BATCH):
             part = wanted[start : start + BATCH]
-            # One whose unique key somebody else holds by now does not keep the others of a lineage down.
+            # A task whose unique key another task holds by now does not keep the others of a lineage from a retry.
             noted = held if tracking_id else None
             revived += await _revive(client, part, noted, reason=reason, extend_seconds=extend_seconds)
         done = set(revived)
@@ -262,10 +262,10 @@ def cancel(
     as_json: bool,
     **wanted: Any,
 ) -> None:
-    """Cancel a task, a task with all below it, or a lineage. A running handler is told; its late result is refused.
+    """Cancel a task, a task with all below it, or a lineage. A running handler is notified; its late result is refused.
 
     With --kind, --error, --since, --lineage-prefix or --state, all live tasks to which all of that applies, without
-    what grew from them; how many there are is told and asked first.
+    what grew from them; their number is shown, with a question, first.
     """
     if (task_id is not None) + (tracking_id is not None) + is_filter(wanted) != 1:
         raise CliError("give either a task id, or --lineage with a tracking id, or a filter such as --kind")
@@ -313,7 +313,7 @@ async def _described(client: Client, task_id: str | None, tracking_id: str | Non
 
 
 async def _sweep_all(client: Client) -> None:
-    """The row that was flipped is the truth; let the tasks' own rows follow now, also when no worker runs."""
+    """Update the tasks' own rows now, also when no worker runs; the row that was changed already counts."""
     counts: Sequence[int] = (1,)
     for _ in range(SWEEPS_MAX):
         if not any(counts):
@@ -344,7 +344,7 @@ def exclude(
     nor elsewhere where the kind is unique over all lineages. `ramet retry` undoes it.
 
     With --kind, --error, --since, --lineage-prefix or --state, all failed tasks (or those in the states named) to which
-    all of that applies; how many there are is told and asked first.
+    all of that applies; their number is shown, with a question, first.
     """
     if bool(words) == is_filter(wanted):
         raise click.UsageError("give a task id, or a kind and a key, or a filter such as --kind")
@@ -403,7 +403,7 @@ def _print_excluded(found: ExcludeResult) -> None:
 
 @click.command("audit-log", short_help="What operators did, and why.")
 @click.argument("tracking_id", required=False)
-@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Newest so many.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Newest entries to list.")
 @sort_option(
     when=lambda entry: entry.at,
     who=lambda entry: entry.by,
@@ -415,7 +415,7 @@ def _print_excluded(found: ExcludeResult) -> None:
 def audit_log(*, tracking_id: str | None, limit: int, sort: RowOrder | None, database: str, as_json: bool) -> None:
     """List what operators did to a lineage, or to anything: raised limits, offered blocks again, changed the deny list.
 
-    What was done to a single task (cancel, revive, exclude) stands with the task: `ramet explain TASK_ID`.
+    Acts on a single task (cancel, retry, exclude) are listed with the task: `ramet explain TASK_ID`.
     """
 
     async def question(client: Client) -> list[AuditEntry]:
@@ -432,7 +432,7 @@ def audit_log(*, tracking_id: str | None, limit: int, sort: RowOrder | None, dat
         return
     screen = console()
     if not found:
-        screen.print("nobody did anything" + (" to this lineage" if tracking_id else ""))
+        screen.print("no operator did anything" + (" to this lineage" if tracking_id else ""))
         return
     made = table("when", "who", "what", "*to what", "*why", "*in detail")
     for act in found:
@@ -469,7 +469,7 @@ def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, dat
     """Claim nothing more of a queue or a lineage, and stop its clocks, for at most 30 days.
 
     Handlers that run go on to their end; what they spawn waits. Tasks of a lineage keep their places in line on their
-    paths: it is told how many tasks of other lineages that holds back.
+    paths; the number of tasks of other lineages that this holds back is shown.
     """
     _one_of(queue, tracking_id)
 

@@ -79,7 +79,7 @@ def find_modules_here() -> None:
 
 
 def load(target: str) -> App:
-    """The app of :func:`ramet.engine.app.loading.load_app`; modules of the working directory are found.
+    """Return the app of :func:`ramet.engine.app.loading.load_app`; modules of the working directory are found.
 
     Raises:
         CliError: it cannot be loaded; says why and, for an error inside the module, where.
@@ -142,7 +142,7 @@ def _whole_id(database: str, text: str, of: Sequence[str]) -> str:
 
 
 async def lineage_of(client: Client, tracking_id: str) -> Lineage:
-    """The lineage of this name.
+    """Return the lineage of this name.
 
     Raises:
         CliError: there is none; when the name is a task's, says which lineage that task belongs to.
@@ -176,7 +176,7 @@ class _WordList(click.ParamType[list[str]]):
 def several(
     flag: str, name: str, words: Iterable[str], *, help: str = "", hidden: bool = False
 ) -> Callable[[Command], Command]:
-    """An option that takes words of a list, with commas between or given several times; a tuple, each word once."""
+    """Add an option for words of a list, separated by commas or given several times; a tuple, each word once."""
 
     def together(ctx: click.Context, param: click.Parameter, value: Sequence[Sequence[str]]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(word for words in value for word in words))
@@ -195,7 +195,7 @@ class RowOrder(NamedTuple):
 
     column: str
     value: Callable[[Any], Any]
-    """Of a row; None where it has none."""
+    """Value of a row in this column; None where it has none."""
     descending: bool
 
     def first(self, rows: Iterable[Row], limit: int) -> list[Row]:
@@ -226,8 +226,8 @@ class _SortColumn(click.ParamType[RowOrder]):
 def sort_option(**columns: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Add ``--sort COLUMN``, as ``sort``: a :class:`RowOrder` or None. Each column is given with its value of a row."""
     names = {name.replace("_", "-"): value for name, value in columns.items()}
-    told = f"By {', '.join(names)}; with - before it the greatest first. Of the newest {SORTED_ROWS_MAX:,} rows."
-    return click.option("--sort", type=_SortColumn(names), help=told)
+    about = f"By {', '.join(names)}; with - before it the greatest first. Of the newest {SORTED_ROWS_MAX:,} rows."
+    return click.option("--sort", type=_SortColumn(names), help=about)
 
 
 def sorted_note(rows: int) -> str:
@@ -236,17 +236,17 @@ def sorted_note(rows: int) -> str:
 
 
 KEY_HELP = "in any spelling: as stored, or a text, URL, title or payload whose canonical form that is."
-"""Of a key that is looked up."""
+"""Help text for a key that is looked up."""
 
 
 def compared(client: Client, kind: str | None, key: str) -> str:
-    """The key, and what it was compared as: commands know no kinds, so they try what any kind would store."""
+    """Return the key, and its compared forms: commands know no kinds, so they try what any kind would store."""
     others = [repr(one) for one in client.spellings(kind, key) if one != key]
     return f"key {key!r}" + (f" (nor {', '.join(others)})" if others else "")
 
 
 def _text_of(name: str) -> str:
-    """A file's text, or standard input's."""
+    """Return the text of a file, or of standard input."""
     try:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except OSError as error:
@@ -256,14 +256,14 @@ def _text_of(name: str) -> str:
 
 
 def json_value(text: str, what: str) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
     Raises:
-        CliError: it is none.
+        CliError: it is not valid JSON.
     """
 
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON value")
+        raise ValueError(f"{constant} is not a JSON value")
 
     try:
         return json.loads(text, parse_constant=refuse)
@@ -280,10 +280,10 @@ def _like(text: str) -> str:
 
 
 def parse_payload(text: str | None) -> Any:
-    """The JSON value given on a command line: in place, in a file (``@``) or on standard input (``-``).
+    """Return the JSON value given on a command line: in place, in a file (``@``) or on standard input (``-``).
 
     Raises:
-        CliError: it cannot be read or is no JSON.
+        CliError: it cannot be read or is not valid JSON.
     """
     if text is None:
         return None
@@ -294,10 +294,10 @@ def parse_payload(text: str | None) -> Any:
 
 
 def payload_lines(name: str) -> list[Any]:
-    """The JSON values of a file, one on each line that is not empty.
+    """Return the JSON values of a file, one on each line that is not empty.
 
     Raises:
-        CliError: it cannot be read, has none, or a line is no JSON.
+        CliError: it cannot be read, has none, or a line is not valid JSON.
     """
     lines = _text_of(name).split("\n")
     found = [json_value(line, f"{name} line {at}") for at, line in enumerate(lines, start=1) if line.strip()]
@@ -329,10 +329,10 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 
 def rows_of(values: Sequence[Any], path: PathArguments) -> list[TaskRow]:
-    """Lines of ``--rows``: objects with a payload and options of their own; ``path`` holds for those that name none.
+    """Read the lines of ``--rows``: objects with a payload and their own options; ``path`` holds for lines without one.
 
     Raises:
-        CliError: a line is no such object; it is named.
+        CliError: a line is not such an object; it is named.
     """
     return [_row(value, at, path) for at, value in enumerate(values, start=1)]
 
@@ -357,7 +357,7 @@ def _row(value: Any, at: int, path: PathArguments) -> TaskRow:
 
 _PATH_OPTIONS = (
     click.option("--path", "elements", multiple=True, metavar="ELEMENT",
-                 help="Where the task stands in line: one element each time, --path doc1 --path review."),
+                 help="Path of the task: one element each time, --path doc1 --path review."),
     click.option("--path-json", metavar="JSON", help="The same as one list: '[\"doc1\", \"review\"]'."),
     click.option("--document-id", metavar="ID", help="The same as one element: --path ID."),
     click.option("--reserve-path", is_flag=True, help="Take the place in line now, although the task is delayed."),
@@ -368,7 +368,7 @@ _PATH_OPTIONS = (
 
 
 def path_options(command: Command) -> Command:
-    """Options for the place in line; :func:`taken_path` takes them."""
+    """Add the options for a path; :func:`taken_path` reads them."""
     for option in reversed(_PATH_OPTIONS):
         command = option(command)
     return command
@@ -378,14 +378,14 @@ def taken_path(options: dict[str, Any]) -> PathArguments:
     """Take what was given of :func:`path_options` out of a command's options.
 
     Raises:
-        CliError: several ways were used at once, or the JSON is none.
+        CliError: several ways were used at once, or the JSON is invalid.
     """
     elements, text, document_id = (options.pop(name) for name in ("elements", "path_json", "document_id"))
     reserve, scope = options.pop("reserve_path"), options.pop("path_scope")
     ways = {"--path": elements or None, "--path-json": text, "--document-id": document_id}
     used = [name for name, value in ways.items() if value is not None]
     if len(used) > 1:
-        raise CliError(f"{' and '.join(used)} both say where the task stands: give one of them")
+        raise CliError(f"{' and '.join(used)} both give the path of the task: use one of them")
     path = PathArguments(path_scope=scope, on_dependency_failure=options.pop("on_dependency_failure"))
     if reserve:
         path["reserve_path"] = True

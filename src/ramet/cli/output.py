@@ -35,7 +35,7 @@ STATE_STYLES = {
 
 
 def styled_state(state: str, *, clean: bool = True) -> Text:
-    """A state in its colour; a good one of a lineage that is not clean has none."""
+    """Render a state in its colour; a good one of a lineage that is not clean has none."""
     style = STATE_STYLES.get(state, "")
     return Text(plain(state), style=style if clean or style != "green" else "")
 
@@ -46,7 +46,7 @@ def outcome_words(outcome: LineageOutcome) -> Text:
 
 
 def crop(text: object, cells: int) -> str:
-    """The text in at most so many terminal cells; an ellipsis stands for its middle: paths differ at their ends."""
+    """Shorten a text to a number of terminal cells; an ellipsis replaces its middle: paths differ at their ends."""
     string = plain(text)
     if cell_len(string) <= cells:
         return string
@@ -75,7 +75,7 @@ def shortened(ids: Iterable[str]) -> dict[str, str]:
 
 
 def at(moment: float) -> str:
-    """A moment in local time, without fractions; ``-`` for none."""
+    """Format a moment in local time, without fractions of seconds."""
     try:
         return datetime.fromtimestamp(moment, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     except (OverflowError, OSError, ValueError):
@@ -83,7 +83,7 @@ def at(moment: float) -> str:
 
 
 database_clock = SystemClock()
-"""By the clock of the database that was asked last: all stored times are; this machine's may be wrong."""
+"""Clock of the database that was asked last, by which all times are stored; this machine's may be wrong."""
 
 
 def relative(moment: float, now: float | None = None) -> str:
@@ -95,17 +95,17 @@ def relative(moment: float, now: float | None = None) -> str:
 
 
 def moment(when: float, now: float | None = None) -> str:
-    """A moment in both forms."""
+    """Format a moment in local time, with its distance from now."""
     return f"{at(when)} ({relative(when, now)})"
 
 
 def number(count: float) -> str:
-    """A count with thousands marked."""
+    """Format a count with separators of thousands."""
     return f"{count:,.0f}"
 
 
 def short(count: int) -> str:
-    """A limit in few characters: ``100k``; one that is not round stays as it is."""
+    """Format a limit in few characters: ``100k``; one that is not round stays as it is."""
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if count >= size and count % size == 0:
             return f"{count // size}{unit}"
@@ -123,7 +123,7 @@ def prose(screen: Console, line: str | Text, indent: int = 0) -> None:
 
 
 def unicode_out() -> bool:
-    """True when standard output can carry tree guides."""
+    """Return whether standard output can show tree guides."""
     return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf")
 
 
@@ -132,7 +132,7 @@ def subject(queue: str | None, tracking_id: str | None) -> str:
 
 
 def pause_lines(queues: Sequence[Queue], lineages: Sequence[Lineage], now: float) -> Iterator[str]:
-    """A line for every pause: what, since when, by whom and why."""
+    """Yield a line for every pause: what, since when, by whom and why."""
     for queue in queues:
         if queue.paused_at is not None:
             by, why = queue.paused_by, queue.paused_reason
@@ -159,9 +159,9 @@ def _paused_line(what: str, since: str, by: str | None, why: str | None) -> str:
 
 
 def not_served(missing: Sequence[UnservedKind]) -> list[str]:
-    """A line for every live kind that nobody serves."""
+    """Return a line for every live kind that no worker serves."""
     return [
-        f"nobody serves kind {plain(item.kind)} on queue {plain(item.queue)}: "
+        f"no worker serves kind {plain(item.kind)} on queue {plain(item.queue)}: "
         f"{'at least ' if item.more else ''}{item.tasks} live"
         for item in missing
     ]

@@ -39,8 +39,8 @@ PLACE_STYLES = {"runs": "blue", "next": "cyan", "gave up": "yellow"}
 @click.option("--pause", "what", flag_value="pause", help="Claim nothing more at the path and below it.")
 @click.option("--resume", "what", flag_value="resume", help="Claim there again.")
 @click.option("--reason", help="Why, for the record of --pause and --resume.")
-@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many tasks.")
-@click.option("--watch", is_flag=True, help="Look again and again until nobody is there, or Ctrl-C.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Most tasks to list.")
+@click.option("--watch", is_flag=True, help="Refresh until no task is there, or Ctrl-C.")
 @database_options
 @short_ids("tracking_id")
 def paths(
@@ -116,8 +116,8 @@ def _act(
     shown = plain(path_key(path))
     if what == "size":
         sizes = ask(database, lambda client: client.path_size(path, queue=queue))
-        told = ", ".join(f"{number(count)} {state}" for state, count in sorted(sizes.items()))
-        emit({"path": list(path), **sizes}) if as_json else click.echo(f"at {shown} and below: {told or 'nothing'}")
+        counts = ", ".join(f"{number(count)} {state}" for state, count in sorted(sizes.items()))
+        emit({"path": list(path), **sizes}) if as_json else click.echo(f"at {shown} and below: {counts or 'nothing'}")
         return
 
     async def act(client: Client) -> bool:
@@ -135,17 +135,17 @@ def _act(
 
 
 def _given(elements: Sequence[str], path_json: str | None) -> tuple[str, ...]:
-    """The path that was asked for; empty for none.
+    """Return the path that was asked for; empty for none.
 
     Raises:
-        CliError: it cannot be a path.
+        CliError: it is not a valid path.
     """
     if elements and path_json is not None:
         raise CliError("give the path as arguments or with --path-json, not both")
     try:
         wanted = list(elements) if path_json is None else json.loads(path_json)
     except ValueError as error:
-        raise CliError(f"--path-json is no JSON ({error}): give a list of strings") from error
+        raise CliError(f"--path-json is not valid JSON ({error}): give a list of strings") from error
     try:
         return path_of(wanted)
     except ValueError as error:
@@ -169,7 +169,7 @@ def counted_behind(task: PathTask) -> str:
 
 
 def _paused(pauses: Sequence[PathPause], now: float) -> list[Text]:
-    """A line for every paused path."""
+    """Return a line for every paused path."""
     lines = []
     for one in pauses:
         why = f": {plain(one.paused_reason)}" if one.paused_reason else ""
@@ -182,12 +182,12 @@ def _paused(pauses: Sequence[PathPause], now: float) -> list[Text]:
 def rendered(
     screen: Console, page: PathPage, path: Sequence[str], queue: str | None, pauses: Sequence[PathPause] = ()
 ) -> Group:
-    """The line, the first first."""
+    """Render the tasks of a path in their order."""
     where = f" in queue {plain(queue)}" if queue is not None else " in queue default" if path else ""
     paused = _paused(pauses, database_clock.now())
     if not page.tasks:
         return Group(*paused, Text(
-            f"nobody holds or waits for {plain(path_key(path))}{where}" if path else f"nobody holds a path{where}"
+            f"no task holds or waits for {plain(path_key(path))}{where}" if path else f"no task holds a path{where}"
         ))  # fmt: skip
     wide = screen.width >= DETAIL_FROM_WIDTH
     several = len({task.queue for task in page.tasks}) > 1

@@ -1,4 +1,4 @@
-"""``ramet reprioritise`` and ``reschedule``: the order and the moment of a task that nobody has claimed."""
+"""``ramet reprioritise`` and ``reschedule``: the order and the moment of a pending task."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def add(*, kind: str, payload: str | None, target: str, database: str, as_json: 
 
 @schedule.command("list", short_help="All schedules, or the slots of one.")
 @click.argument("name", required=False)
-@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Newest so many slots.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Newest slots to list.")
 @database_options
 def list_(*, name: str | None, limit: int, database: str, as_json: bool) -> None:
     """All schedules; with NAME what became of its slots, the newest first, and why."""

@@ -30,7 +30,7 @@ def settings() -> None:
 
 
 def unit_of(item: SettingInForce) -> str:
-    """The unit that is shown beside a value; money shows its own."""
+    """Return the unit that is shown beside a value; money shows its own."""
     return "" if item.unit == NANO_DOLLARS_UNIT else item.unit
 
 
@@ -39,7 +39,7 @@ def _text(item: SettingInForce, value: Any) -> str:
 
 
 VALUE_CELLS_MAX = 60
-"""Of a value in the list of all; `ramet settings get` shows all of it."""
+"""Most terminal cells of a value in the list of all; `ramet settings get` shows all of it."""
 
 
 def _ask(database: str, target: str | None, question: Callable[[Client], Awaitable[Any]]) -> Any:
@@ -50,7 +50,7 @@ def _ask(database: str, target: str | None, question: Callable[[Client], Awaitab
 
 
 def value_text(value: Any, value_type: str = "", unit: str = "") -> str:
-    """A value as it can be typed."""
+    """Return a value as it can be typed."""
     if value is None:
         return "none"
     if unit == NANO_DOLLARS_UNIT:
@@ -97,7 +97,7 @@ def list_(*, stored: bool, prefix: str, target: str | None, database: str, as_js
 @app_option
 @database_options
 def get(*, name: str, target: str | None, database: str, as_json: bool) -> None:
-    """The value of NAME that holds now: what is stored, else the default."""
+    """Print the value of NAME that holds now: the stored one, else the default."""
 
     async def question(client: Client) -> SettingInForce:
         return await client.settings.get(name)

@@ -148,7 +148,7 @@ class StatusSnapshot(NamedTuple):
 
 
 def lineage_document(lineage: Lineage) -> dict[str, Any]:
-    """A lineage for machines, with what it came to."""
+    """Return a lineage for machines, with its outcome."""
     outcome = lineage.outcome
     return {
         **jsonable(lineage),
@@ -182,7 +182,7 @@ async def full_snapshot(
 async def brief_snapshot(
     client: Client, tracking_id: str | None, limit: int, outcome: str | None = None, sort: RowOrder | None = None
 ) -> StatusSnapshot:
-    """The same from tallies and bounded counts, so that watching costs the same however many tasks there are."""
+    """Return the same from tallies and bounded counts: watching costs the same however many tasks there are."""
     now = client.clock.now()
     lineages, more = await _read_lineages(client, tracking_id, limit, outcome, sort)
     around = await _around(client, tracking_id)
@@ -207,8 +207,8 @@ async def brief_snapshot(
 
 
 def _rows(tally: Tally) -> Iterator[KindStateCount]:
-    """A kind's tally of all time: what is live, and what ended by state. How deep those of a state are it does not
-    tell: a tally counts depths where tasks are created."""
+    """Yield the tally of a kind over all time: live tasks, and ended ones by state. It has no depths by state: a tally
+    counts depths where tasks are created."""
     for state, tasks in sorted({**tally.ended, LIVE: tally.live}.items()):
         if tasks:
             yield KindStateCount(tally.kind, state, None, BoundedCount(tasks), None)
@@ -232,9 +232,9 @@ def _claimable(counts: Sequence[KindStateCount]) -> BoundedCount:
 async def _read_lineages(
     client: Client, tracking_id: str | None, limit: int, outcome: str | None, sort: RowOrder | None
 ) -> tuple[list[Lineage], bool]:
-    """The one asked for with its ends, or open ones and then the newest; and whether there are more.
+    """Return the lineage asked for with its ends, or open ones and then the newest; and whether there are more.
 
-    With ``sort`` the first ones in that order of so many as may be sorted.
+    With ``sort`` the first ones in that order, of the newest ``SORTED_ROWS_MAX``.
     """
     if tracking_id is not None:
         # With the tasks of its ends, which run in lineages of their own.
@@ -310,10 +310,10 @@ def status(
     database: str,
     as_json: bool,
 ) -> None:
-    """Tasks by kind and state with what they wait for, and lineages with their limits; one lineage or all.
+    """Show tasks by kind and state with what they wait for, and lineages with their limits; one lineage or all.
 
     One look counts every task. With --watch the engine's own tallies are read instead, which cost the same however
-    many tasks there are: those of pruned lineages are in them, and a number with a + stands for at least so many.
+    many tasks there are: those of pruned lineages are in them, and a number with a + is a lower bound.
     """
 
     async def question(client: Client) -> None:
@@ -389,7 +389,7 @@ def _percent(seen: StatusSnapshot) -> str:
 
 
 def rendered(seen: StatusSnapshot, width: int) -> Group:
-    """The two tables with their headlines, for a screen of so many columns."""
+    """Render the two tables with their headlines, for a screen of ``width`` columns."""
     parts: list[Any] = [Text(f"{plain(seen.database)}  {at(seen.now)}"), Text(_headline(seen))]
     if not seen.outcome.clean:
         parts.append(outcome_words(seen.outcome))
@@ -409,9 +409,9 @@ def rendered(seen: StatusSnapshot, width: int) -> Group:
     if seen.more_lineages:
         parts.append(Text("... and more lineages: --limit, or give a tracking id"))
     if seen.refused:
-        told = ", ".join(f"{plain(reason)} {number(count)}" for reason, count in sorted(seen.refused.items()))
+        refusals = ", ".join(f"{plain(reason)} {number(count)}" for reason, count in sorted(seen.refused.items()))
         which = "" if seen.tracking_id is None else f" {plain(seen.tracking_id)}"
-        parts.append(Text(f"refused spawns: {told}; which: ramet blocks{which}"))
+        parts.append(Text(f"refused spawns: {refusals}; which: ramet blocks{which}"))
     if seen.tracking_id is not None and seen.lineages and seen.lineages[0].reason:
         parts.append(Text(f"{seen.lineages[0].state}: {plain(seen.lineages[0].reason)}"))
     return Group(*parts)
@@ -424,10 +424,10 @@ def _headline(seen: StatusSnapshot) -> str:
     waiting = pending - seen.claimable.number
     joined = f", {number(seen.joined)} waiting for other tasks" if seen.joined else ""
     most = "at most " if seen.claimable.more else ""
-    told = f", {most}{number(waiting)} of them waiting" if waiting > 0 else ""
+    held_back = f", {most}{number(waiting)} of them waiting" if waiting > 0 else ""
     return (
         f"{counted(seen.total(), 'task')}, {_percent(seen)}; "
-        f"{number(running)} processing, {number(pending)} in the queue{told}{joined}"
+        f"{number(running)} processing, {number(pending)} in the queue{held_back}{joined}"
     )
 
 

@@ -52,7 +52,7 @@ class TaskListing(NamedTuple):
 @click.option("--min-depth", type=click.IntRange(min=0), metavar="DEPTH", help="At least so deep.")
 @click.option("--tag", help="With this tag.")
 @click.option("--stale", is_flag=True, help="Claims that outlived their lease and were not reclaimed yet.")
-@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Most tasks to list.")
 @click.option("--after", type=click.IntRange(min=0), default=0, metavar="NUMBER",
               help="Go on behind the page whose last line named this number.")  # fmt: skip
 @click.option("--oldest/--newest", help="The oldest first, or the newest, as without it.")

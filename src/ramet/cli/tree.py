@@ -55,7 +55,7 @@ class LineageTrees(NamedTuple):
 @database_options
 @short_ids("start_id")
 def tree(*, start_id: str | None, depth: int, width: int, database: str, as_json: bool) -> None:
-    """The tree below a task or a lineage: state, kind, key and id of each task, and how many more there are.
+    """Show the tree below a task or a lineage: state, kind, key and id of each task, and how many more there are.
 
     Without an id, that of the newest lineage; a line says which it is.
     """
@@ -138,7 +138,7 @@ async def _child_summaries(client: Client, nodes: Sequence[TreeNode], more: Mapp
 
 
 def groups(branches: Sequence[TreeGroup], shown: Sequence[TreeNode]) -> str:
-    """The largest branches without what is shown of them: ``: 4,800 success page, 190 failed page``."""
+    """Return the largest branches without what is shown of them: ``: 4,800 success page, 190 failed page``."""
     seen = Counter((node.task.kind, node.task.state.value) for node in shown)
     left = [(branch.tasks.number - seen[branch.kind, branch.state], branch) for branch in branches]
     named = [f"{number(count)} {branch.state} {crop(branch.kind, 24)}" for count, branch in left if count > 0]
@@ -151,7 +151,7 @@ def groups(branches: Sequence[TreeGroup], shown: Sequence[TreeNode]) -> str:
 
 
 async def _beside(client: Client, nodes: Sequence[TreeNode]) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """The existing tasks that shown ones wanted, and how many tasks each waits for."""
+    """Return the existing tasks that shown ones asked for, and how many tasks each waits for."""
     shown = [node.task for top in nodes for node in _every(top)]
     waiting = [task.id for task in shown if task.wait == Wait.TASKS]
     links = await client.edges(shown[0].tracking_id, [task.id for task in shown]) if shown else {}

@@ -145,17 +145,17 @@ class Signals:
             loop.add_signal_handler(number, self.heard, number)
 
     def heard(self, number: signal.Signals) -> None:
-        """The first drains, a later one stops; a closing terminal may hang up as often as it likes."""
+        """Drain at the first signal, stop at a later one; SIGHUP never stops: a closing terminal may repeat it."""
         in_hand = counted(self._worker.in_hand, "task")
         if self.first is None:
             self.first, self._first_at = number, self._monotonic()
-            log.warning("%s: draining, %s in hand; once more stops at once", number.name, in_hand)
+            log.warning("%s: draining, %s in progress; once more stops at once", number.name, in_hand)
             self._worker.drain()
         elif number == getattr(signal, "SIGHUP", None) or self.stopped is not None:
             return
         elif self._monotonic() - self._first_at >= SAME_SIGNAL_SECONDS:
             self.stopped = number
-            log.warning("%s again: stopping, %s in hand go back", number.name, in_hand)
+            log.warning("%s again: stopping, %s in progress go back", number.name, in_hand)
             self._worker.stop()
 
 

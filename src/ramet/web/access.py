@@ -46,7 +46,7 @@ class Access(NamedTuple):
     person: str = "dashboard"
     """Name in the audit log for visitors who gave none."""
     secure: bool = False
-    """Cookies only over TLS: what stands before this terminates it."""
+    """Whether cookies are sent over TLS only, which a proxy before this server terminates."""
     tokens: tuple[Token, ...] = ()
     """Further tokens, each with its scopes."""
     calls_per_minute: int = CALLS_PER_MINUTE
@@ -99,16 +99,16 @@ class Sessions:
         self._ended: OrderedDict[str, None] = OrderedDict()
 
     def begin(self, scopes: Iterable[Scope], by: str) -> Session:
-        """A new session."""
+        """Begin a new session."""
         return Session(frozenset(scopes), by, secrets.token_urlsafe(16), self._clock() + SESSION_SECONDS)
 
     def cookie(self, session: Session) -> str:
-        """The session as a cookie's value."""
+        """Return a session as the value of a cookie."""
         body = base64.urlsafe_b64encode(json.dumps([sorted(session.scopes), *session[1:]]).encode()).decode()
         return f"{body}.{self._sign('session', body)}"
 
     def read(self, cookie: str | None) -> Session | None:
-        """The session of a cookie; None for one that is not ours, changed, or over."""
+        """Return the session of a cookie; None for one that is foreign, changed or over."""
         if cookie is None or len(cookie) > COOKIE_CHARACTERS_MAX:
             return None
         body, _, signature = cookie.partition(".")
@@ -140,7 +140,7 @@ class Sessions:
 
 
 class LoginFailures:
-    """Wrong tokens of late, by where they came from: so many, and that address has to wait. Bounded in memory."""
+    """Recent wrong tokens by address: after ``GUESSES_MAX`` of them an address has to wait. Bounded in memory."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -152,7 +152,7 @@ class LoginFailures:
         return 0.0 if len(recent) < GUESSES_MAX else recent[0] + GUESS_SECONDS - self._clock()
 
     def wrong(self, address: str) -> None:
-        """It gave a token that is none."""
+        """Count a wrong token from an address."""
         recent = [at for at in self._wrong.pop(address, ()) if at > self._clock() - GUESS_SECONDS]
         self._wrong[address] = [*recent[-GUESSES_MAX:], self._clock()]
         while len(self._wrong) > ADDRESSES_MAX:

@@ -27,7 +27,7 @@ from ramet.model.paths import path_of
 from ramet.web.page import BadInput, existing
 
 SHOWN_CHARACTERS_MAX = 20_000
-"""Of one JSON value on a page."""
+"""Most characters of one JSON value on a page."""
 
 
 class Answer(BaseModel):
@@ -37,7 +37,7 @@ class Answer(BaseModel):
 
 
 _MODELS: dict[str, type[Answer]] = {}
-"""By the name of the schema: one that several routes answer with has one name in the OpenAPI document."""
+"""Name of a schema -> its model: one that several routes answer with has one name in the OpenAPI document."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +95,18 @@ class JsonText(NamedTuple):
 
 
 def pretty(value: Any) -> JsonText:
-    """A JSON value, indented; cut where it is very long."""
+    """Return a JSON value, indented; cut where it is very long."""
     text = encodable(json.dumps(value, indent=2, ensure_ascii=False, default=str))
     return JsonText(text[:SHOWN_CHARACTERS_MAX], len(text) > SHOWN_CHARACTERS_MAX, len(text))
 
 
 def encodable(text: str) -> str:
-    """The text with half characters (lone surrogates, which JSON can carry) written as escapes."""
+    """Return the text with half characters (lone surrogates, which JSON can carry) written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def json_value(value: Any) -> Any:
-    """A JSON value that can be sent: the same, with half characters in its texts written as escapes."""
+    """Return a JSON value that can be sent: half characters in its texts are written as escapes."""
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -137,7 +137,7 @@ class CauseAnswer(Answer):
     facts: dict[str, JsonValue]
     about: CauseSubjectAnswer | None
     remedy: str | None
-    """What helps, as a command or a setting; null where nothing does."""
+    """Remedy as a command or a setting; null where there is none."""
 
     @model_validator(mode="before")
     @classmethod
@@ -164,10 +164,10 @@ async def stored_lineage(client: Client, tracking_id: str) -> Lineage:
 
 
 def path_from_text(text: str | None) -> tuple[str, ...]:
-    """A path as somebody types it: a JSON list of texts, or elements with ``/`` between them; empty for none.
+    """Return the path of a typed text: a JSON list of texts, or elements with ``/`` between them; empty for none.
 
     Raises:
-        BadInput: it cannot be a path.
+        BadInput: it is not a valid path.
     """
     if text is None:
         return ()
@@ -175,7 +175,7 @@ def path_from_text(text: str | None) -> tuple[str, ...]:
         elements = json.loads(text) if text.startswith("[") else [part for part in text.split("/") if part]
         return path_of(elements)
     except (InvalidPath, ValueError, RecursionError) as error:
-        raise BadInput(f"that is no path ({error}): give elements as in doc1/review, or a JSON list") from error
+        raise BadInput(f"not a valid path ({error}): give elements as in doc1/review, or a JSON list") from error
 
 
 class CauseLine(NamedTuple):
@@ -188,5 +188,5 @@ class CauseLine(NamedTuple):
 
 
 def cause_lines(causes: Sequence[Cause]) -> list[CauseLine]:
-    """The causes for people: moments in their words are still numbers, which a page writes as times."""
+    """Return the causes for people: moments in their words are still numbers, which a page writes as times."""
     return [CauseLine(cause.words, cause.about, cause.remedy, cause.code) for cause in causes]

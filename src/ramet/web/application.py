@@ -31,7 +31,7 @@ VERSION = "/v1"
 
 
 def make_api(extra: Sequence[APIRouter] = ()) -> FastAPI:
-    """The API as an application of its own, with routers of others if need be; the guard stands before it."""
+    """Return the API as an application of its own, with further routers if given; the guard comes before it."""
     api = FastAPI(
         title="ramet", openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
         strict_content_type=True,
@@ -54,7 +54,7 @@ Document = dict[str, Any]
 
 
 def document_of(api: FastAPI) -> Document:
-    """The document; made once."""
+    """Return the OpenAPI document; built once."""
     if api.openapi_schema is None:
         made = get_openapi(title="ramet", version=__version__, description=ABOUT, routes=api.routes)
         made["servers"] = [{"url": "/api"}]
@@ -79,7 +79,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def make_application(
     client: Client, access: Access, *, extensions: bool = True, routers: Sequence[APIRouter] = (), pages: bool = True
 ) -> Starlette:
-    """The dashboard over an open client, which is not closed with it.
+    """Return the dashboard over an open client, which is not closed with it.
 
     Args:
         client: of the database that is shown; shared by all visitors.
@@ -119,7 +119,7 @@ def make_application(
 
 
 def page_routes(pages: Sequence[Page]) -> list[BaseRoute]:
-    """A route for each page, and one for its event stream."""
+    """Return a route for each page, and one for its event stream."""
     routes: list[BaseRoute] = []
     for page in pages:
         routes.append(Route(page.path, _shown(page), name=page.name, methods=["GET"]))

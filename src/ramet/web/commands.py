@@ -34,12 +34,12 @@ class BadAccess(UserError):
 
 
 class Listening(NamedTuple):
-    """Where a server listens, and whom it lets in."""
+    """Address on which a server listens, and its access rules."""
 
     host: str
     port: int
     hosts: tuple[str, ...]
-    """Names under which it is reached, besides its address."""
+    """Host names under which it is reached, besides its address."""
     token_file: Path | None
     tokens_file: Path | None
     by: str | None
@@ -158,7 +158,7 @@ def serve(*, database: str, pages: bool, target: str | None, **given: Any) -> No
 
 
 def _app(target: str | None) -> App:
-    """The app with this name; modules of the working directory are found.
+    """Return the app with this name; modules of the working directory are found.
 
     Raises:
         UserError: it cannot be loaded.
@@ -175,7 +175,7 @@ def _app(target: str | None) -> App:
 
 
 def _text_of(file: Path | None, variable: str) -> str:
-    """What a file has, or without one the environment; empty where neither has anything."""
+    """Return the text of a file, or without one an environment variable; empty where it is not set."""
     if file is None:
         return os.environ.get(variable, "")
     try:

@@ -43,13 +43,13 @@ async def refused(request: Request, error: Exception) -> Response:
 
 
 async def led_on(request: Request, error: Exception) -> Response:
-    """What was asked for has a page of its own."""
+    """Redirect to the page of the thing that was asked for."""
     assert isinstance(error, RedirectTo)
     return RedirectResponse(address_of(request, error.name, **error.parts), 303)
 
 
 async def unavailable(request: Request, error: Exception) -> Response:
-    """The database is away, full or busy. What it says may name places: that is for the log only."""
+    """Answer that the database is away, full or busy. Its message may name paths: only the log has it."""
     log.warning("the database could not be read: %s", one_line(error))
     headers = {"Retry-After": "5"}
     if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith(("/api/", "/live")):
@@ -69,7 +69,7 @@ CODES: Final = {
 
 
 def problem(status: int, line: str, code: str | None = None) -> dict[str, Any]:
-    """The body of an answer that says what is wrong."""
+    """Return the body of an answer that says what is wrong."""
     return {"error": {"code": code or CODES.get(status, "error"), "message": line}}
 
 
@@ -98,7 +98,7 @@ _MEANINGS = {
     400: "A parameter cannot be used.", 401: "No token, or one that is not known.",
     403: "The token may not do this.", 404: "There is no such thing.", 405: "Not with this method.",
     409: "The state of things does not allow it.", 413: "The body is too large.", 414: "The address is too long.",
-    415: "The body is no JSON.", 421: "The name in the Host header is not answered.",
+    415: "The body is not JSON.", 421: "The name in the Host header is not answered.",
     422: "A parameter or field is missing, of the wrong type or out of bounds.",
     429: "Too many calls with this token, or too many wrong tokens from this address.",
     500: "A defect: the log has the details.",

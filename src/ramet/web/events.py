@@ -1,4 +1,4 @@
-"""Server-sent events: what changed on a page, while somebody looks at it.
+"""Server-sent events: what changed on a page, while a visitor looks at it.
 
 Any number of visitors of one address share one feed. A feed pauses twenty times as long as a look took of the
 processor, so that watching costs at most a twentieth of one core, however large the database.
@@ -89,7 +89,7 @@ class _Feed:
             follower.put_nowait(self._last)
 
     def leave(self, follower: asyncio.Queue[str | None]) -> bool:
-        """True when there is no subscriber left; the feed has ended then."""
+        """Remove a subscriber; return whether none is left, and the feed has ended."""
         self._followers.discard(follower)
         if not self._followers:
             self._task.cancel()

@@ -1,6 +1,6 @@
-"""The guard before every route: who is this, may they, and what every answer carries.
+"""The guard before every route: authentication, permissions, and the headers of every answer.
 
-It stands outside of all routing, so no page, stream, asset, API route or extension can forget it. Unsafe methods need
+It is outside of all routing, so no page, stream, asset, API route or extension can forget it. Unsafe methods need
 the admin scope and, from a browser, a token that another site cannot know (CSRF); it is checked here, for all alike.
 """
 
@@ -40,11 +40,11 @@ log = own_logger("ramet.dashboard")
 
 BODY_BYTES_MAX = 65_536
 WORK_BODY_BYTES_MAX = 8 * 1_048_576
-"""Of a body with payloads, states and results; read only after the token."""
+"""Most bytes of a body with payloads, states and results, which is read only after the token."""
 JSON_DEPTH_MAX = 100
-"""Of lists and objects in each other."""
+"""Most levels of lists and objects in each other."""
 TARGET_BYTES_MAX = 32_768
-"""Of an address with its query: 2,000 characters of text may be 24,000 when they are written for an address."""
+"""Most bytes of an address with its query: 2,000 characters of text may take 24,000 there, percent-encoded."""
 FIELDS_MAX = 100
 LOGIN, LOGOUT = "/login", "/logout"
 
@@ -68,7 +68,7 @@ HEADERS = {
     "x-frame-options": "DENY",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-"""On every answer."""
+"""Headers of every answer."""
 
 Connection = MutableMapping[str, Any]
 
@@ -100,7 +100,7 @@ class Guard:
     """Middleware that authenticates every request and rejects the others."""
 
     def __init__(self, app: ASGIApp, access: Access, templates: Environment, *, pages: bool = True) -> None:
-        """``pages``: False lets nobody log in, and answers every refusal as JSON."""
+        """Guard an application; ``pages=False`` allows no login, and answers every refusal as JSON."""
         self._app = app
         self._access = access
         self._templates = templates
@@ -254,9 +254,9 @@ class Guard:
 
 
 def local(address: str) -> str:
-    """The address where it is a path on this host; the first page where it leads anywhere else."""
+    """Return the address where it is a path on this host; the first page where it leads anywhere else."""
     steps = address.replace("\\", "/")
-    # What begins with one slash has neither a scheme nor a host, so there is nothing to take apart.
+    # An address that begins with one slash has neither a scheme nor a host, so there is nothing to parse.
     plain = address.isprintable() and steps.startswith("/") and not steps.startswith("//")
     return address if plain else "/"
 
@@ -272,7 +272,7 @@ def fields_of(headers: Headers, body: bytes) -> dict[str, str]:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form that was sent here; its CSRF token was checked by the guard."""
+    """Return the fields of a form that was sent here; the guard has checked its CSRF token."""
     fields = fields_of(request.headers, await request.body())
     fields.pop("csrf", None)
     return fields
@@ -283,7 +283,7 @@ def _content_type(headers: Headers) -> str:
 
 
 def _check_origin(connection: Connection, headers: Headers) -> None:
-    """A browser says where a request comes from; another site's is refused whatever it carries."""
+    """Refuse a request that a browser sent from another site, whatever it carries."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     same = site in (None, "same-origin", "none") if origin is None else _host_of(origin) == headers.get("host")
     if not same or site in ("cross-site", "same-site"):
@@ -311,7 +311,7 @@ _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 def json_depth(body: bytes) -> int:
-    """Return how deep lists and objects are nested in each other in a JSON text; of what is no JSON, some number."""
+    """Return how deep lists and objects are nested in each other in a JSON text; any number for invalid JSON."""
     most = body.count(b"[") + body.count(b"{")
     if most <= JSON_DEPTH_MAX:
         return most  # No more than this, which is all that is asked of most bodies.
@@ -323,7 +323,7 @@ def json_depth(body: bytes) -> int:
 
 
 async def _body(receive: Receive, bytes_max: int) -> bytes:
-    """The whole body, which is looked at before anybody else may."""
+    """Read the whole body, which the guard checks before the application gets it."""
     parts, size = [], 0
     more = True
     while more:

@@ -32,7 +32,7 @@ class Badge(NamedTuple):
     """The name of the page beside which it is shown."""
     number: int
     words: str
-    """The number with its noun, for those who do not see where it stands."""
+    """The number with its noun, for readers who do not see its place."""
     query: dict[str, str]
     """Narrows the page to what is counted."""
 
@@ -56,7 +56,7 @@ GROUPS: tuple[Group, ...] = (
     Group("Watch", (Entry("alerts", "Alerts"), Entry("workers", "Workers"), Entry("acts", "Audit log"))),
     Group("", (Entry("settings", "Settings"),)),
 )  # fmt: skip
-"""In the order of the frame."""
+"""Groups of entries in the order of the frame."""
 
 
 def badges(problems: ProblemCounts | None) -> dict[str, Badge]:

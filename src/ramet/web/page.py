@@ -35,7 +35,7 @@ class Flashes:
         """Keep a line for the next page of a session, instead of one that still waits.
 
         Args:
-            session: what only the server and that session know of it; empty for who has none, and is told nothing.
+            session: secret of the server and that session; empty for a visitor without one, who gets no line.
             line: cut to 500 characters.
         """
         if not session:
@@ -46,7 +46,7 @@ class Flashes:
             self._lines.popitem(last=False)
 
     def take(self, session: str) -> str | None:
-        """The line that waits for a session, which is forgotten with this; None where there is none."""
+        """Return and forget the line that waits for a session; None where there is none."""
         at, line = self._lines.pop(session, (0.0, ""))
         return line if line and self._clock() - at <= FLASH_SECONDS else None
 
@@ -63,7 +63,7 @@ class Dashboard:
 
 
 def dashboard_of(connection: HTTPConnection) -> Dashboard:
-    """The dashboard that a request came to."""
+    """Return the dashboard that a request came to."""
     found = connection.app.state.dashboard
     assert isinstance(found, Dashboard)
     return found
@@ -154,7 +154,7 @@ class Visit:
         return self.dashboard.flashes.take(self.visitor.csrf)
 
     def id(self, name: str) -> str:
-        """An id: a named part of the address, or where that is empty a parameter; see :func:`ramet.web.templating.url`.
+        """Return an id: a named part of the address, else a parameter; see :func:`ramet.web.templating.url`.
 
         Raises:
             BadInput: there is none, or it is too long.
@@ -165,7 +165,7 @@ class Visit:
         return value
 
     def text(self, name: str, most: int = TEXT_MAX) -> str | None:
-        """A parameter as text; None when it is absent or empty.
+        """Return a parameter as text; None when it is absent or empty.
 
         Raises:
             BadInput: it is longer than ``most`` characters, or holds a NUL.
@@ -178,10 +178,10 @@ class Visit:
         return value
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """A parameter as a whole number within bounds.
+        """Return a parameter as a whole number within bounds.
 
         Raises:
-            BadInput: it is no such number.
+            BadInput: it is not such a number.
         """
         value = self.text(name, 20)
         if value is None:
@@ -195,7 +195,7 @@ class Visit:
         return number
 
     def word(self, name: str, allowed: Collection[str]) -> str | None:
-        """A parameter as one of some words; None when it is absent.
+        """Return a parameter as one of some words; None when it is absent.
 
         Raises:
             BadInput: it is none of them.
@@ -213,7 +213,7 @@ class Page(NamedTuple):
     """One page of the dashboard."""
 
     path: str
-    """As Starlette writes it: ``/lineages/{tracking_id}``."""
+    """Path as Starlette writes it: ``/lineages/{tracking_id}``."""
     name: str
     """Unique; templates make addresses of it: ``url("lineage", tracking_id=...)``."""
     template: str
@@ -234,7 +234,7 @@ def _client(request: Request) -> Client:
 
 ClientDep = Annotated[Client, Depends(_client)]
 """The database that is asked."""
-Limit = Annotated[int, Query(ge=1, le=200, description="At most so many.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="Most items to list.")]
 After = Annotated[int, Query(ge=0, le=2**62, description="`next_after` of the page before this one.")]
 _NO_NUL = r"^[^\x00]+$"
 """PostgreSQL keeps none in a text."""

@@ -35,7 +35,7 @@ class Product(NamedTuple):
     pages: ProductPages
 
     def page_name(self, one: ProductPage | ProductForm) -> str:
-        """The name of the route."""
+        """Return the name of the route."""
         return f"{self.name}:{one.name}"
 
     @property
@@ -45,7 +45,7 @@ class Product(NamedTuple):
 
 
 def installed() -> tuple[Product, ...]:
-    """The products of installed packages, by name."""
+    """Return the products of installed packages, by name."""
     found = sorted(entry_points(group=GROUP), key=lambda one: one.name)
     return tuple(Product(one.name, one.load()()) for one in found)
 
@@ -61,7 +61,7 @@ class UsedProducts:
 
     products: Sequence[Product]
     used: Sequence[Product] = ()
-    """As they were read last."""
+    """Products in use, as they were read last."""
     _looked_at: float | None = None
 
     async def look(self, client: Client) -> None:
@@ -86,7 +86,7 @@ def pages_of(products: Sequence[Product]) -> list[Page]:
 
 
 def forms_of(products: Sequence[Product]) -> list[BaseRoute]:
-    """The routes of their forms."""
+    """Return the routes of the forms of products."""
     return [
         Route(
             f"/products/{product.name}{one.path}", _acted(product, one), name=product.page_name(one), methods=["POST"]
@@ -120,7 +120,7 @@ async def _done(one: ProductForm, visit: PageVisit, form: Mapping[str, str]) -> 
 
 
 async def _client_of(product: Product, client: Client) -> Client:
-    """A client of the product's app over the same open store, which is not closed with it."""
+    """Return a client of the product's app over the same open store, which is not closed with it."""
     module, _, name = product.pages.app.partition(":")
     app = getattr(importlib.import_module(module), name)
     assert isinstance(app, App)

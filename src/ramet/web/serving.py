@@ -59,7 +59,7 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections; port 0 is any that is free.
+    """Return a socket that accepts connections; port 0 takes any free port.
 
     Raises:
         CannotListen: the name has no address, or the port is taken.
@@ -84,7 +84,7 @@ def origin_of(listener: socket.socket) -> str:
 REQUEST_SECONDS = 30.0
 """Longest time for a request to arrive, head and body."""
 UNFINISHED_MAX = 128
-"""Of one more, the oldest is closed: a request that comes in one piece is answered before its turn comes."""
+"""Most incomplete connections; beyond them the oldest is closed. A request that arrives whole is answered first."""
 
 
 class IncompleteConnections:
@@ -114,7 +114,7 @@ class IncompleteConnections:
         connection.transport.abort()
 
     def protocol(self) -> type[asyncio.Protocol]:
-        """The HTTP protocol for a server whose connections are watched here."""
+        """Return the HTTP protocol for a server whose connections are watched here."""
         unfinished = self
 
         class Watched(AutoHTTPProtocol):  # type: ignore[misc,valid-type]

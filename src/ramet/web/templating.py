@@ -22,7 +22,7 @@ from ramet.web.page import Page, Visit
 
 
 def environment(others: BaseLoader | None = None) -> Environment:
-    """The templates of the dashboard, and those of products."""
+    """Return the templates of the dashboard, and those of products."""
     loader = ChoiceLoader([PackageLoader("ramet.web"), *([] if others is None else [others])])
     made = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -40,14 +40,14 @@ def environment(others: BaseLoader | None = None) -> Environment:
 def render(
     visit: Visit, page: Page, context: dict[str, Any], status: int = 200, problems: ProblemCounts | None = None
 ) -> HTMLResponse:
-    """The whole page; without ``problems`` its frame shows no counts."""
+    """Render the whole page; without ``problems`` its frame shows no counts."""
     products = [Entry(one.first, one.pages.label) for one in visit.request.app.state.products.used]
     frame = {"navigation": shown(products, _paths(visit.request)), "badges": badges(problems)}
     return HTMLResponse(_rendered(visit, page, {**context, **frame}, "base.html"), status_code=status)
 
 
 async def render_in_frame(visit: Visit, page: Page, context: dict[str, Any], status: int = 200) -> HTMLResponse:
-    """The whole page, with the counts of what is wrong in its frame."""
+    """Render the whole page, with the counts of problems in its frame."""
     return render(visit, page, context, status, await visit.client.problem_counts())
 
 
@@ -71,8 +71,8 @@ _TAG = re.compile(r"<[^>]*>")
 def with_labels(html: str) -> str:
     """Give every cell of a table the heading of its column as ``data-label``.
 
-    On a narrow screen a row is a card, in which each value stands beside its label; style sheets cannot look it up.
-    What comes from outside is escaped, so tags in ``html`` are those of the templates.
+    On a narrow screen a row is a card, in which each value has its label beside it; style sheets cannot look it up.
+    Text from outside is escaped, so tags in ``html`` are those of the templates.
     """
     return _TABLE.sub(_labelled_table, html)
 
@@ -95,7 +95,7 @@ def _labelled_row(row: str, labels: list[str]) -> str:
 
 @pass_context
 def url(context: Context, name: str, /, **parts: Any) -> str:
-    """The address of a page by its name; parts that its path does not name become its query, None is left out.
+    """Return the address of a page by its name; parts that its path does not name become its query, without None.
 
     Parts of the path are percent-encoded, slashes too, so any id works: people choose those of lineages. ``.`` and
     ``..`` mean something in a path however they are written, and one that ends like the address of a timeline would
@@ -105,7 +105,7 @@ def url(context: Context, name: str, /, **parts: Any) -> str:
 
 
 def address_of(request: Request, name: str, /, **parts: Any) -> str:
-    """The same without a template."""
+    """Return the same address without a template."""
     given = {key: str(value) for key, value in parts.items() if value is not None}
     path = {key: value for key, value in given.items() if f"{{{key}" in _paths(request).get(name, "")}
     steps = {key: value for key, value in path.items() if value in (".", "..") or value.endswith("/timeline")}
@@ -117,7 +117,7 @@ def address_of(request: Request, name: str, /, **parts: Any) -> str:
 
 @pass_context
 def page_names(context: Context) -> set[str]:
-    """The names of the pages that there are."""
+    """Return the names of all pages."""
     return {*_paths(context["visit"].request)}
 
 
@@ -126,7 +126,7 @@ def _paths(request: Any) -> dict[str, str]:
 
 
 def moment(when: float | None) -> Markup:
-    """A moment as ``<time>``: in UTC for machines; a script shows it in the reader's zone."""
+    """Render a moment as ``<time>``: in UTC for machines; a script shows it in the reader's zone."""
     if when is None:
         return Markup("-")
     try:
@@ -150,7 +150,7 @@ def relative(context: Context, when: float | None) -> Markup:
 
 
 def dollars(nano_dollars: int) -> Markup:
-    """An amount of money for a glance; the exact one is its title."""
+    """Render an amount of money, rounded; its title is the exact one."""
     exact, short = as_usd(nano_dollars), short_usd(nano_dollars)
     if exact == short:
         return Markup("{}").format(short)
@@ -158,17 +158,17 @@ def dollars(nano_dollars: int) -> Markup:
 
 
 def number(count: float | None) -> str:
-    """A count with thousands marked; ``-`` for none."""
+    """Format a count with separators of thousands; ``-`` for none."""
     return "-" if count is None else f"{count:,.0f}"
 
 
 def percent(share: float | None) -> str:
-    """A share of one in percent; ``-`` for none."""
+    """Format a share of one in percent; ``-`` for none."""
     return "-" if share is None else f"{share:.1%}"
 
 
 NAME_CHARACTERS = 48
-"""Of the name of a lineage in a list."""
+"""Most characters of the name of a lineage in a list."""
 NAME_BEGINNING = 12
 
 

@@ -25,7 +25,7 @@ class Scope(StrEnum):
     READ = "read"
     """Look at everything: pages, lists, payloads, results, events."""
     ADMIN = "admin"
-    """What an operator does: cancel, retry, pause, limits, settings."""
+    """Act as an operator: cancel, retry, pause, limits, settings."""
 
 
 EVERY_SCOPE = frozenset(Scope)
@@ -52,7 +52,7 @@ class Token(NamedTuple):
     """A token that is let in."""
 
     name: str
-    """Under which acts are recorded, and calls are counted."""
+    """Name under which acts are recorded, and calls are counted."""
     scopes: frozenset[Scope]
     digest: bytes
     """SHA-256."""
@@ -62,7 +62,7 @@ class Token(NamedTuple):
         """Return the token with this text, or with the digest after ``sha256:``.
 
         Raises:
-            BadToken: it is too short, or not printable ASCII, or no digest.
+            BadToken: it is too short, or not printable ASCII, or not a valid digest.
         """
         given = frozenset(scopes)
         held = EVERY_SCOPE if Scope.ADMIN in given else given

@@ -138,14 +138,14 @@ class WantedSpawn(WantedTask):
     keep_edge: bool = False
     """Keep the edge to the task that exists already, where the spawn is refused because of it."""
     required: bool = False
-    """Without this child the task fails."""
+    """Whether the task fails without this child."""
 
 
 class SpawnAnswer(Answer):
     """The guard's answer to one task that was asked for."""
 
     id: str | None
-    """Of the new task; null where it was refused."""
+    """Id of the new task; null where it was refused."""
     kind: str
     key: str
     reason: str | None

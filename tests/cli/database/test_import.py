@@ -103,7 +103,7 @@ def test_every_row_that_cannot_be_imported_is_named_before_the_line_that_says_wh
     assert (result.exit_code, result.stdout) == (2, "")
     assert [row.partition(" line ")[2].split()[0].rstrip(":") for row in rows] == ["2", "3", "4", "5"]
     assert rows[0].endswith("does not have 5 fields as the first line has")
-    assert last == "ramet: 4 rows cannot be imported, nothing was written: mend them, or give --skip-bad"
+    assert last == "ramet: 4 rows cannot be imported, nothing was written: correct them, or give --skip-bad"
     assert not cli.database.exists()
 
 

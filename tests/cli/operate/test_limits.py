@@ -67,7 +67,7 @@ def test_limits_that_make_no_sense_are_refused(cli: Cli, words: tuple[str, ...],
 
 def test_kinds_that_nobody_serves_are_named(cli: Cli) -> None:
     cli.submit("node", {"name": "a"})
-    line = "nobody serves kind node on queue default: 1 live"
+    line = "no worker serves kind node on queue default: 1 live"
     assert line in cli.good("workers")
     assert line in cli.good("status")
     [told] = cli.documents("workers")

@@ -88,13 +88,13 @@ def test_all_of_it_for_machines(line: Cli) -> None:
 
 
 def test_nobody_is_one_clear_line(line: Cli) -> None:
-    assert line.good("paths", "doc-9", "a:b") == "nobody holds or waits for doc-9:a%3Ab in queue default\n"
-    assert line.good("paths", "doc-1", "--queue", "q") == "nobody holds or waits for doc-1 in queue q\n"
-    assert line.good("paths", "--queue", "q") == "nobody holds a path in queue q\n"
+    assert line.good("paths", "doc-9", "a:b") == "no task holds or waits for doc-9:a%3Ab in queue default\n"
+    assert line.good("paths", "doc-1", "--queue", "q") == "no task holds or waits for doc-1 in queue q\n"
+    assert line.good("paths", "--queue", "q") == "no task holds a path in queue q\n"
 
 
 def test_watching_ends_when_nobody_is_there(line: Cli) -> None:
-    assert line.good("paths", "doc-9", "--watch") == "nobody holds or waits for doc-9 in queue default\n"
+    assert line.good("paths", "doc-9", "--watch") == "no task holds or waits for doc-9 in queue default\n"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_watching_ends_when_nobody_is_there(line: Cli) -> None:
         (["--path-json", "[1]"], "path element 1 is not a string"),
         (["--path-json", '"doc"'], "a path is a list of strings"),
         (["--path-json", '{"a": 1}'], "a path is a list of strings"),
-        (["--path-json", "["], "--path-json is no JSON"),
+        (["--path-json", "["], "--path-json is not valid JSON"),
         (["--path-json", '["\\ud800"]'], "a lone surrogate"),
         (["--path-json", "[]", "doc"], "not both"),
         (["x"] * 33, "too deep: use at most 32"),

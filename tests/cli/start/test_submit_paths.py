@@ -132,7 +132,7 @@ def test_a_row_that_says_nonsense_is_named_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--path", "a", "--document-id", "b"], "--path and --document-id both say where the task stands: give one"),
+        (["--path", "a", "--document-id", "b"], "--path and --document-id both give the path of the task: use one"),
         (["--path", "a", "--path-json", "[]"], "--path and --path-json both say"),
         (["--path-json", "{"], "--path-json is not JSON"),
         (["--path-json", '"doc1"'], "a path is a list of strings, not 'doc1': write path=['doc1']"),

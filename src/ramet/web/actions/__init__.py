@@ -1,4 +1,4 @@
-"""Every action of the dashboard, by subject. No rule of the engine stands here: each calls the client."""
+"""Every action of the dashboard, by subject. It holds no rule of the engine: each action calls the client."""
 
 from ramet.web.actions import administration, flow, lineages, tasks
 from ramet.web.actions.action import Action
@@ -13,4 +13,4 @@ ACTIONS: dict[str, Action] = {
         *administration.ALERT_ACTIONS,
     )
 }
-"""By name."""
+"""Name of an action -> the action."""

@@ -1,7 +1,7 @@
-"""What people can do through the dashboard, as values: one action, how it asks, what it does, what it says then.
+"""Actions of the dashboard, as values: the question of an action, its call, and its message afterwards.
 
-Only here, and in :mod:`ramet.web.actions` which lists them, anything is changed. Every action is recorded by the engine
-with who did it and why.
+Only this module, and :mod:`ramet.web.actions` which lists the actions, changes anything. The engine records every
+action with who did it and why.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ Call = Callable[[Client, Any, Person], Awaitable[Done]]
 
 
 class Action(NamedTuple):
-    """One thing that a person can do."""
+    """One thing that an operator can do."""
 
     name: str
-    """A word that stays; part of addresses."""
+    """Stable word; part of addresses."""
     title: str
-    """On its button."""
+    """Text of its button."""
     about: str
     """One sentence: what it does."""
     fields: type[Fields]
@@ -81,14 +81,14 @@ class Action(NamedTuple):
     """Describe the effect in words with numbers; refuse what is impossible."""
     call: Call
     dangerous: bool = False
-    """It ends work, or forgets something."""
+    """Whether it ends work or deletes something."""
     open: frozenset[str] = frozenset()
     """Fields that are asked for although an address gives them a value to begin with. A page
     of its own shows the effect of what was typed before the action is confirmed."""
 
 
 async def question(client: Client, action: Action, fields: Fields) -> str:
-    """What an action would do.
+    """Return a sentence that says what an action would do.
 
     Raises:
         BadInput, NotFound: it cannot be done; one line says why.
@@ -97,7 +97,7 @@ async def question(client: Client, action: Action, fields: Fields) -> str:
 
 
 async def perform(client: Client, action: Action, fields: Fields, person: Person) -> Done:
-    """Do it.
+    """Carry out an action.
 
     Raises:
         BadInput, NotFound: it cannot be done; one line says why, and nothing was done.
@@ -106,7 +106,7 @@ async def perform(client: Client, action: Action, fields: Fields, person: Person
 
 
 async def guarded(asked: Awaitable[Answer]) -> Answer:
-    """The answer to what a person asked.
+    """Return an awaited answer, with errors of the store as bad input.
 
     Raises:
         BadInput: it cannot be done; one line says why.
@@ -127,10 +127,10 @@ def one_line(error: Exception) -> str:
 
 
 def read_fields(action: Action, given: Mapping[str, str]) -> Fields:
-    """What a form or an address says, typed and bounded; what is empty counts as not given.
+    """Return the fields of a form or an address, typed and bounded; an empty one counts as not given.
 
     Raises:
-        BadInput: a field is missing, unknown, or no such value.
+        BadInput: a field is missing, unknown or invalid.
     """
     try:
         return action.fields.model_validate({name: value for name, value in given.items() if value != ""})
@@ -146,20 +146,20 @@ def missing(action: Action, given: Mapping[str, str]) -> bool:
 
 
 def done(changed: bool, message: str, otherwise: str, **result: Any) -> Done:
-    """What was done.
+    """Return the result of an action that changed something.
 
     Raises:
-        NothingDone: nothing, and why.
+        NothingDone: nothing changed; says why.
     """
     require(changed, otherwise)
     return Done(message, result)
 
 
 def require(possible: bool, otherwise: str) -> None:
-    """What can be done is asked for.
+    """Require that an action is possible.
 
     Raises:
-        NothingDone: it cannot be done now, and why.
+        NothingDone: it is not possible now; says why.
     """
     if not possible:
         raise NothingDone(otherwise)

@@ -218,7 +218,7 @@ async def _ask_limit_resource(client: Client, fields: ResourcePolicyFields) -> s
 
 async def _limit_resource(client: Client, fields: ResourcePolicyFields, person: Person) -> Done:
     if "*" in fields.pattern[:-1]:
-        raise ValueError(f"{fields.pattern!r} is no pattern: give a name, or a prefix followed by one *")
+        raise ValueError(f"{fields.pattern!r} is not a valid pattern: give a name, or a prefix followed by one *")
     changes = {name: getattr(fields, name) for name in ResourcePolicy._fields[1:-1] if name in fields.model_fields_set}
     if not changes:
         raise ValueError("nothing to change: give at least one limit of the resource")

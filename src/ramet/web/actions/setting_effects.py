@@ -22,7 +22,7 @@ _HOURLY = ("cycles", "invocations", "items", "calls", "running_seconds")
 
 
 def shown(held: SettingInForce, value: Any) -> str:
-    """A value as people read it: money in dollars, numbers with their unit."""
+    """Return a value as people read it: money in dollars, numbers with their unit."""
     if value is None:
         return "none"
     if held.unit == NANO_DOLLARS_UNIT:
@@ -47,7 +47,7 @@ async def effects(client: Client, held: SettingInForce, value: Any) -> AsyncIter
 
 
 async def _worst_hour(client: Client, name: str, value: Any) -> list[str]:
-    """What the limit allows in an hour at worst, before and after, where that differs."""
+    """Describe what the limit allows in an hour at worst, before and after; empty where that is equal."""
     before = await client.settings.limits(Limits())
     try:
         after = worst_case(replace(before, **{name: value}))

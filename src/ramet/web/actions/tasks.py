@@ -54,7 +54,7 @@ async def _task(client: Client, task_id: str) -> Task:
 
 
 def label_of(task: Task) -> str:
-    """A task in words."""
+    """Return a task in words."""
     return f"task {task.id} ({task.kind} {display_key(task.key)})"
 
 

@@ -55,4 +55,4 @@ ROUTERS: tuple[APIRouter, ...] = (
     timeline.router,
     work.router,
 )
-"""In the order of the document."""
+"""Routers of the API, in the order of the OpenAPI document."""

@@ -70,7 +70,7 @@ async def actions() -> list[ActionAnswer]:
 
 
 def _asked(action: Action) -> type[Fields]:
-    """The body of an action: its fields, and why."""
+    """Return the model of the body of an action: its fields, and the reason."""
     name = "".join(word.title() for word in action.name.split("-"))
     return create_model(f"{name}Asked", __base__=action.fields, reason=(Reason, None))
 
@@ -117,11 +117,11 @@ class BulkRequest(BaseModel):
     lineage_prefix: Name | None = None
     """Prefix of the tracking id."""
     path: Annotated[list[Value], Field(max_length=DEPTH_MAX)] = []
-    """At this path and below it."""
+    """Path of the tasks: at it and below it."""
     queue: Name | None = None
-    """With a path `default` where none is given."""
+    """Queue of the tasks; with a path `default` where none is given."""
     extend_seconds: Extend = None
-    """With `retry`."""
+    """Least seconds that the lineages live from now on, with `retry` only."""
     reason: Reason = None
     confirm: Annotated[int | None, Field(ge=0)] = None
     """Number of tasks to act on, as counted by a request without it; without it nothing is done."""
@@ -142,7 +142,7 @@ class BulkAnswer(BaseModel):
     selected: int
     counts: list[BulkCount]
     done: int | None
-    """On how many tasks it took effect; null where it was only counted."""
+    """Number of tasks on which it took effect; null where they were only counted."""
     left: dict[str, str]
     """Why others were left as they are, by id: the first 100."""
 
@@ -241,7 +241,7 @@ async def acted(request: Request) -> Response:
 
 
 def back_to(address: str) -> str:
-    """The address, where it is one of this host; the page of an action is none, as it would ask again."""
+    """Return an address of this host; the first page for others, and for pages of actions, which would ask again."""
     here = address if len(address) <= BACK_CHARACTERS_MAX else "/"
     if here.startswith("/live/"):  # A link that came with a page's event stream.
         here = here.removeprefix("/live")
@@ -325,7 +325,7 @@ def _input(
     value = given.get(name, "")
     if not value and not field.is_required() and field.default is not None:
         value = str(field.default)
-    # What an address names is not asked again, but what may be left out can still be changed.
+    # A required value of the address is not asked again; an optional one can still be changed.
     is_fixed = bool(fixed.get(name)) and field.is_required() and name not in asked
     return Input(name, field.title or name, field.description or "", value, is_fixed, field.is_required(), choices)
 

@@ -136,7 +136,7 @@ async def acts(
     before: Annotated[int | None, Query(ge=0, le=ACT_NUMBER_MAX)] = None,
     limit: Limit = 50,
 ) -> AuditLogAnswer:
-    """The audit log, newest first."""
+    """List the audit log, newest first."""
     return await load_acts(client, tracking_id, limit=limit, before=before)
 
 
@@ -157,7 +157,7 @@ async def schedule_page(visit: Visit) -> dict[str, Any]:
 
 
 def _typed(value: Any, unit: str) -> str:
-    """A value as it is typed: what reads it back makes the same of it."""
+    """Return a value as it is typed; reading it back gives the same value."""
     if value is None:
         return "none"
     if unit == NANO_DOLLARS_UNIT:

@@ -14,7 +14,7 @@ NOTICES_MAX = 50
 CHANNELS_MAX = 100
 NUMBER_DIGITS_MAX = 18
 STATES = ("firing", "resolved")
-"""In the order in which they are listed."""
+"""States of alerts, in the order in which they are listed."""
 
 
 AlertAnswer = Annotated[Alert, AsObject(without={"link", "notified_state"})]
@@ -53,7 +53,7 @@ async def load_alerts(
     limit: int = 50,
     after: str | None = None,
 ) -> AlertList:
-    """A page of alerts: those that fire, then those that are over, of each the newest first.
+    """Return a page of alerts: firing ones, then resolved ones, the newest of each first.
 
     Raises:
         BadInput: ``after`` is not of an earlier page.

@@ -8,7 +8,7 @@ from ramet.web.page import Page, Visit
 
 
 async def api_docs(visit: Visit) -> dict[str, Any]:
-    """The routes of the document by what they are about."""
+    """Show the routes of the OpenAPI document by subject."""
     document = visit.request.app.state.api.openapi()
     subjects: dict[str, list[dict[str, Any]]] = {}
     for path, methods in document["paths"].items():
@@ -46,7 +46,7 @@ def _content(holder: dict[str, Any]) -> str | None:
 
 
 def type_words(schema: dict[str, Any]) -> str:
-    """A schema in a few words: ``integer, 1 to 200``."""
+    """Return a schema in a few words: ``integer, 1 to 200``."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:

@@ -22,7 +22,7 @@ TASKS_MAX = 2_000
 LOOKS_MAX = 4_000
 """Most tasks that a filter is compared with, the newest."""
 TICKED_MAX = 200
-"""As many as a list shows."""
+"""Most ticked tasks, which is the length of a list."""
 LEFT_SHOWN = 3
 TITLES = {BulkAction.RETRY: "Retry", BulkAction.CANCEL: "Cancel", BulkAction.EXCLUDE: "Exclude"}
 ABOUT = {
@@ -31,7 +31,7 @@ ABOUT = {
     BulkAction.EXCLUDE: "They are taken out for good; their identity stays taken.",
 }
 FIELDS = ("state", "kind", "error", "since", "tracking_id")
-"""Of the filter, as the address has them."""
+"""Fields of the filter, as the address names them."""
 
 
 class BulkAsked(NamedTuple):
@@ -44,10 +44,10 @@ class BulkAsked(NamedTuple):
     """The filter, as it was typed."""
 
     def filter(self, now: float) -> TaskFilter:
-        """The tasks that are meant.
+        """Return the filter of the tasks.
 
         Raises:
-            BadInput: the filter says nothing, or what it says cannot be used.
+            BadInput: the filter is empty or invalid.
         """
         if not self.ids and not self.fields:
             raise BadInput("tick tasks, or give a state, kind, error, time or lineage: all tasks at once are no filter")
@@ -134,5 +134,5 @@ PAGE = Page("/bulk", "bulk", "bulk.html", bulk_page, live=False)
 
 
 def bulk_routes() -> list[BaseRoute]:
-    """The form of the page."""
+    """Return the routes of the form of the page."""
     return [Route(PAGE.path, acted, name="bulk:do", methods=["POST"])]

@@ -12,7 +12,7 @@ from ramet.web.answer import AsObject, stored_lineage
 from ramet.web.page import ClientDep, Limit, OptionalText, Page, Text, Visit, existing, no_task
 
 CALLS_MAX = 50
-"""Of one task that are listed."""
+"""Most calls of one task that are listed."""
 
 
 CostsAnswer = Annotated[Costs, AsObject(inner={Ceiling: Annotated[Ceiling, AsObject(without={"name"})]})]
@@ -20,7 +20,7 @@ TaskCallsAnswer = Annotated[TaskCalls, AsObject()]
 
 
 async def calls(client: Client, task_id: str, *, limit: int = CALLS_MAX) -> TaskCalls:
-    """What one task reserved and was charged.
+    """Return the reservations and charges of a task.
 
     Raises:
         NotFound: there is no such task.
@@ -46,7 +46,7 @@ async def read_calls(client: ClientDep, *, task_id: Text, limit: Limit = 50) -> 
 
 
 async def all_costs(visit: Visit) -> dict[str, Any]:
-    """Sums and ceilings."""
+    """Show sums and ceilings of money."""
     return {"found": await visit.client.costs(limit=visit.number("limit", 50, 1, 200))}
 
 

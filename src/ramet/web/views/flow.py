@@ -96,7 +96,7 @@ class ResourceAnswer(Answer):
     by: str | None
     reason: str | None
     failures: int
-    """In a row."""
+    """Number of failures in a row."""
     held: int
     rate_per_second: float | None
     """Rate in force: of its policy, set by its server, or cut after a refusal."""
@@ -186,7 +186,7 @@ DISTINCT_MAX = 1_000
 CLAIMS_MAX = 1_000
 """Claims that are named, those whose lease ends first."""
 SHOWN_MAX = 25
-"""Of one worker."""
+"""Most tasks that are shown of one worker."""
 
 
 class RunningAnswer(Answer):
@@ -220,7 +220,7 @@ class WorkerAnswer(Answer):
     """False when it has said nothing for a minute."""
     claims: int
     tasks: list[RunningAnswer]
-    """Of these the 25 whose lease ends first, as far as they are among the first thousand of all workers."""
+    """The 25 claims whose lease ends first, as far as they are among the first thousand of all workers."""
 
 
 class ClaimantAnswer(Answer):

@@ -45,9 +45,9 @@ class LineageAnswer(Answer):
     deadline_at: float
     ended_at: float | None
     left_seconds: float | None
-    """Until its deadline, net of pauses; null when it ended."""
+    """Seconds until its deadline, net of pauses; null when it ended."""
     seconds: float
-    """From its beginning to its deadline, as it would be if a pause ended now."""
+    """Seconds from its beginning to its deadline, as it would be if a pause ended now."""
     tasks: int
     max_tasks: int
     live: int
@@ -90,7 +90,7 @@ class KindStateCountAnswer(Answer):
     wait: str | None
     number: int
     more: bool
-    """There are at least so many."""
+    """Whether `number` is only the least."""
     mean_depth: float | None
 
 
@@ -112,13 +112,13 @@ async def lineage_answers(client: Client, rows: Sequence[Lineage]) -> list[Linea
 
 
 def _lineage_answer(row: Lineage, now: float, paused_queues: Mapping[str, float], depth: int | None) -> LineageAnswer:
-    """What the row says, for pages and machines.
+    """Return the answer for a row, for pages and machines.
 
     Args:
-        paused_queues: since when a queue is paused: the clock of its lineages stands still since then.
+        paused_queues: since when a queue is paused: the clocks of its lineages have stopped since then.
         depth: the largest spawn depth of its tasks.
     """
-    # While a clock stands still, the deadline includes the whole of the longest pause.
+    # While a clock is stopped, the deadline includes the whole of the longest pause.
     pauses = [at for at in (row.paused_at, paused_queues.get(row.queue)) if at is not None]
     deadline_at = row.deadline_at - sum(PAUSE_SECONDS_MAX - max(0.0, now - at) for at in pauses)
     names = set(LineageAnswer.model_fields) - {"left_seconds", "seconds", "ended", "tasks", "depth", "outcome"}
@@ -158,7 +158,7 @@ async def load_lineages(
     outcome: str | None = None,
     tag: str | None = None,
 ) -> LineageList:
-    """A page of lineages in an order, or by name those whose tracking id begins so or that have a tag.
+    """Return a page of lineages in an order, or by name those with a prefix of the tracking id or with a tag.
 
     Raises:
         BadInput: ``before`` is not of an earlier page.
@@ -207,7 +207,7 @@ async def load_refused(client: Client, tracking_id: str) -> dict[str, int]:
 async def load_blocks(
     client: Client, tracking_id: str, limit: int = 50, *, after: str | None = None, **filters: str | None
 ) -> BlockPage:
-    """A page of the refused spawns of a lineage, filtered by ``kind``, ``key`` or ``reason`` where given.
+    """Return a page of the refused spawns of a lineage, filtered by ``kind``, ``key`` or ``reason`` where given.
 
     Raises:
         NotFound: there is no such lineage.
@@ -255,7 +255,7 @@ async def read_lineage(client: ClientDep, *, tracking_id: Text) -> LineageDetail
 
 @router.get("/lineages/{tracking_id:path}")
 async def read_lineage_at(client: ClientDep, tracking_id: Id) -> LineageDetail:
-    """The same as `/lineage?tracking_id=`."""
+    """Return the same as `/lineage?tracking_id=`."""
     return await load_detail(client, tracking_id)
 
 

@@ -42,7 +42,7 @@ WINDOWS: dict[str, Window] = {
 ALERTS_MAX = 5
 FAILING_MAX = 5
 REASONS_MAX = 3
-"""Of one kind, those that were most frequent."""
+"""Most reasons of one kind: the most frequent ones."""
 GOOD = ("success", "filtered", "skipped")
 BAD = ("failed", "cancelled")
 KINDS_MAX = 100
@@ -80,11 +80,11 @@ class KindAnswer(Answer):
     ended: dict[str, int]
     """Tasks that ended, by state."""
     failed_share: float | None
-    """Of those that ended; null when none did."""
+    """Share of failed tasks among those that ended; null when none did."""
     reasons: dict[str, int]
     """Why tasks of the kind failed: the most frequent reasons."""
     waited_p50_seconds: float | None
-    """From when an attempt was due to its claim; the upper end of the bucket in which the quantile lies."""
+    """Seconds from when an attempt was due to its claim; the upper end of the bucket in which the quantile lies."""
     waited_p95_seconds: float | None
     ran_p50_seconds: float | None
     ran_p95_seconds: float | None
@@ -126,11 +126,11 @@ class OverviewAnswer(Answer):
     stale: int
     oldest_claimed_at: float | None
     failed_share: float | None
-    """Of the tasks that ended in the window; null when none did."""
+    """Share of failed tasks among those that ended in the window; null when none did."""
     ended: dict[str, int]
     """Tasks that ended in the window, by state."""
     waited_p50_seconds: float | None
-    """From when an attempt was due to its claim, over all kinds; the upper end of its bucket."""
+    """Seconds from when an attempt was due to its claim, over all kinds; the upper end of its bucket."""
     waited_p95_seconds: float | None
     ran_p50_seconds: float | None
     ran_p95_seconds: float | None
@@ -229,12 +229,12 @@ def _ended_per_minute(recent: Tallies, now: float) -> float:
 
 
 def _most(counts: Mapping[str, int], most: int | None = None) -> list[tuple[str, int]]:
-    """The most frequent first."""
+    """Return names with their counts, the most frequent first."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
 
 
 def _kinds(recent: Mapping[str, Tally], ever: Tallies, reasons: Mapping[str, Mapping[str, int]]) -> list[KindAnswer]:
-    """The kinds that are busy: those that failed most come first, then those with most live tasks."""
+    """Return the busy kinds: those that failed most come first, then those with most live tasks."""
     live = {row.kind: row.live for row in ever.rows}
     nothing = Tallies((), ()).total()
     tallies = {kind: recent.get(kind, nothing) for kind in {*recent, *(kind for kind, count in live.items() if count)}}
@@ -274,13 +274,13 @@ def _count(row: Tally, states: Sequence[str]) -> int:
 
 
 def failed_share(total: Tally) -> float | None:
-    """Failed ones of all that ended; None when none did."""
+    """Return the share of failed tasks among those that ended; None when none did."""
     ended = sum(total.ended.values())
     return total.ended.get("failed", 0) / ended if ended else None
 
 
 def quantile(histogram: Histogram, share: float) -> float | None:
-    """The upper end of the bucket in which the quantile lies, of the open one its lower end; None of nothing."""
+    """Return the upper end of the bucket of a quantile, the lower end of the open one; None without counts."""
     wanted, seen = share * sum(histogram.counts), 0
     if not sum(histogram.counts):
         return None
@@ -300,11 +300,11 @@ async def _newest(client: Client) -> list[LineageAnswer]:
 
 
 WIDTH, HEIGHT = 720.0, 150.0
-"""Of the plot, in units of the drawing."""
+"""Size of the plot, in units of the drawing."""
 
 
 class Bar(NamedTuple):
-    """One bar of a chart: two parts on top of each other, and what it stands for."""
+    """One bar of a chart: two parts on top of each other, and its label."""
 
     x: float
     width: float
@@ -319,7 +319,7 @@ class Bar(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A chart of bars. ``most`` is what the full height stands for."""
+    """A chart of bars. ``most`` is the number at its full height."""
 
     bars: tuple[Bar, ...]
     most: int
@@ -327,30 +327,30 @@ class Chart(NamedTuple):
 
 
 def stacked(values: Sequence[tuple[str | float, int, int]]) -> Chart:
-    """Bars of good and bad ones, side by side over the whole width."""
+    """Return bars of good and bad counts, side by side over the whole width."""
     most = _rounded(max((good + bad for _, good, bad in values), default=0))
     step = WIDTH / max(1, len(values))
     made = []
     for at, (label, good, bad) in enumerate(values):
         low = _height(bad, most)
-        high = min(_height(good, most), HEIGHT - low)  # What is raised to be seen takes from the rest.
+        high = min(_height(good, most), HEIGHT - low)  # A bar that is raised to be visible takes from the other.
         bar = Bar(at * step + step * 0.1, step * 0.8, HEIGHT - high, high, HEIGHT - high - low, low, label, good, bad)
         made.append(bar._replace(x=round(bar.x, 2), width=round(bar.width, 2)))
     return Chart(tuple(made), most, sum(good + bad for _, good, bad in values))
 
 
 def bars(values: Sequence[tuple[str | float, int]]) -> Chart:
-    """Bars of one sort."""
+    """Return bars of one count each."""
     return stacked([(label, count, 0) for label, count in values])
 
 
 def _height(count: int, most: int) -> float:
-    # What there is can be seen, however little it is beside the rest.
+    # A count above 0 is visible, however small it is beside the others.
     return round(max(HEIGHT * count / most, 1.5), 2) if count else 0.0
 
 
 def _rounded(most: int) -> int:
-    """The next number of one digit and zeros, so that the axis has a plain end."""
+    """Return the next number of one digit and zeros, as a round end of the axis."""
     if most <= 10:
         return max(most, 1)
     size = int(f"1{'0' * (len(str(most)) - 1)}")
@@ -362,7 +362,7 @@ router = APIRouter(tags=["overview"])
 
 @router.get("/overview")
 async def read_overview(client: ClientDep, *, window: WindowName = "1h") -> OverviewAnswer:
-    """Running and waiting tasks, and the ends of the last hour, 24 hours or 7 days."""
+    """Return running and waiting tasks, and the ends of the last hour, 24 hours or 7 days."""
     return await load_overview(client, window)
 
 

@@ -27,7 +27,7 @@ ROOTS_MAX = 10
 
 
 class ResultAnswer(Answer):
-    """What became of a task."""
+    """Outcome of a task."""
 
     id: str
     kind: str
@@ -46,7 +46,7 @@ class ResultPage(Answer):
 
     results: list[ResultAnswer]
     next_after: int | None
-    """For the next page; null at the end."""
+    """Value of `after` for the next page; null at the end."""
 
 
 class TaskEvent(ResultAnswer):
@@ -55,7 +55,7 @@ class TaskEvent(ResultAnswer):
     stage: str | None
     attempt: int
     progress: JsonValue
-    """What its handler reported last."""
+    """Last progress that its handler reported."""
 
 
 class LineageEvent(Answer):
@@ -81,7 +81,7 @@ async def read_result(
     task_id: Text,
     wait_seconds: Annotated[float, Query(ge=0, le=WAIT_SECONDS_MAX)] = 0.0,
 ) -> ResultAnswer:
-    """What became of a task; with `wait_seconds` waits so long for its end. `over` says whether it has ended."""
+    """Return the outcome of a task; `wait_seconds`: wait that long for its end. `over` says whether it has ended."""
     task = existing(await client.get(task_id), no_task(task_id))
     if wait_seconds and not task.state.terminal:
         with suppress(TimeoutError):

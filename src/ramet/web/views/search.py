@@ -93,7 +93,7 @@ async def _with_id_like(client: Client, text: str) -> list[Task]:
 async def _containing(
     client: Client, looks: int, states: Sequence[TaskState], contains: Callable[[Task], bool]
 ) -> list[Task]:
-    """The newest tasks that contain a text, among so many."""
+    """Return the newest tasks that contain a text, among the newest ``looks`` ones."""
     found: list[Task] = []
     after: int | None = 0
     for _ in range(looks // _PAGE):
@@ -114,7 +114,7 @@ router = APIRouter(tags=["search"])
 
 @router.get("/search")
 async def find(client: ClientDep, *, q: Text, payloads: bool = False) -> SearchAnswer:
-    """Matches of a text: ids and their ends, keys, kinds, tags, errors; slowly payloads, with `payloads=true`."""
+    """Search a text in ids and their ends, keys, kinds, tags, errors; slowly in payloads, with `payloads=true`."""
     return await run_search(client, q, payloads=payloads)
 
 

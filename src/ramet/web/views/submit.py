@@ -27,7 +27,7 @@ IdempotencyKey = Annotated[
 
 
 class LineageBody(Body):
-    """What a submit says about the lineage that it starts."""
+    """Options of a submit for the lineage that it starts."""
 
     tracking_id: Text | None = None
     """Names the lineage; the same submit again changes nothing."""
@@ -56,7 +56,7 @@ class SubmitManyBody(LineageBody):
 
     @property
     def together(self) -> bool:
-        """True when all are in one lineage."""
+        """Whether all are in one lineage."""
         return self.one_lineage or any(item.after for item in self.items)
 
 
@@ -77,7 +77,7 @@ class SubmitAnswer(Answer):
 
 
 def _lineage_of(key: str) -> str:
-    """Return the tracking id that an idempotency key stands for."""
+    """Return the tracking id for an idempotency key."""
     return f"key-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
 

@@ -21,7 +21,7 @@ WORDS = {
     SpanKind.EARLIER: "had earlier attempts for",
 }
 WIDTH = 1_000.0
-"""Of an axis, in units of the drawing."""
+"""Length of an axis, in units of the drawing."""
 BAR_MIN = 2.0
 """A bar is never narrower, so that it can be seen."""
 FOLD_MIN = 3
@@ -29,7 +29,7 @@ FOLD_MIN = 3
 
 
 _NUMBER = re.compile(r"\d[\d.]*")
-"""In a detail: how long the wait until the next attempt is differs every time."""
+"""Number in a detail, such as the wait until the next attempt, which differs every time."""
 
 
 class Bar(NamedTuple):

@@ -101,7 +101,7 @@ class TaskQuery(NamedTuple):
 
 
 async def load_tasks(client: Client, asked: TaskQuery) -> TaskPage:
-    """A page of tasks. What no index helps with is looked for among a bounded number of them."""
+    """Return a page of tasks. Filters without an index are compared with a bounded number of tasks."""
     indexed = asked.key is not None
     many = asked.state in (None, TaskState.PENDING, TaskState.SUCCESS)
     depth = asked.min_depth if not indexed and many else 0
@@ -150,9 +150,9 @@ async def load_task(client: Client, task_id: str) -> TaskDetail:
 
 
 FEW = 25
-"""A level of so many tasks is shown at once."""
+"""Most tasks of a level that are shown at once."""
 BRANCHES_MAX = 4
-"""Of so many kinds and states: each costs a visit."""
+"""Most kinds and states of a level that is shown at once: each costs a query."""
 
 
 class Level(NamedTuple):
@@ -194,7 +194,7 @@ JoinRoundAnswer = Annotated[JoinRound, AsObject()]
 async def load_joined(
     client: Client, task_id: str, round_: int | None, *, after: JoinPlace | None, limit: int
 ) -> JoinRound:
-    """A page of a join of a task.
+    """Return a page of a join of a task.
 
     Raises:
         NotFound: there is no such task or join.
@@ -239,7 +239,7 @@ async def load_explanation(client: Client, task_id: str) -> Explanation:
 
 
 def explanation_answer(found: Explanation) -> ExplanationAnswer:
-    """The explanation for machines."""
+    """Return the explanation for machines."""
     chain = found.path.chain
     return ExplanationAnswer(
         headline=found.headline,
@@ -252,7 +252,7 @@ def explanation_answer(found: Explanation) -> ExplanationAnswer:
 
 
 async def load_key(client: Client, kind: str, key: str, tracking_id: str | None = None) -> KeyExplanation:
-    """Who has a kind and key, in any spelling of the key.
+    """Explain who has a kind and key, in any spelling of the key.
 
     Raises:
         NotFound: nothing is known of it.
@@ -275,7 +275,7 @@ async def explain_key(client: ClientDep, *, kind: Text, key: Text, tracking_id: 
 
 
 async def explain_page(visit: Visit) -> dict[str, Any]:
-    """The form, and what is known of what was asked for."""
+    """Show the form, and the explanation of the task or key that was asked for."""
     task_id, kind, key = visit.text("task_id"), visit.text("kind"), visit.text("key")
     context: dict[str, Any] = {"asked_kind": kind, "asked_key": key, "asked_lineage": visit.text("tracking_id")}
     context |= {"known": None, "why": (), "found": None, "nothing": None}
@@ -331,7 +331,7 @@ async def read_joined(
     behind: Annotated[int, Query(ge=0, le=NUMBER_MAX)] = 0,
     limit: Limit = 50,
 ) -> JoinRoundAnswer:
-    """The tasks of a join (by default the last), in the order of their spawns. `next` is where the next page begins."""
+    """List the tasks of a join (by default the last), in the order of their spawns. `next` begins the next page."""
     after = None if place is None else JoinPlace(place, behind)
     return await load_joined(client, task_id, round_, after=after, limit=limit)
 
@@ -344,7 +344,7 @@ async def explain_task(client: ClientDep, task_id: Id) -> ExplanationAnswer:
 
 @router.get("/tasks/{task_id:path}")
 async def read_task_at(client: ClientDep, task_id: Id) -> TaskAnswer:
-    """The same as `/task?task_id=`."""
+    """Return the same as `/task?task_id=`."""
     return await load_task(client, task_id)
 
 
@@ -352,7 +352,7 @@ async def read_task_at(client: ClientDep, task_id: Id) -> TaskAnswer:
 async def list_branches(
     client: ClientDep, *, tracking_id: OptionalText = None, parent_id: OptionalText = None
 ) -> TreeGroupList:
-    """The roots of a lineage, or the children of a task, by kind and state. Give one of the two."""
+    """List the roots of a lineage, or the children of a task, by kind and state. Give one of the two."""
     return TreeGroupList(branches=[*await client.branches(**_parent_of(tracking_id, parent_id))])
 
 
@@ -367,7 +367,7 @@ async def list_twigs(
     limit: Limit = 50,
     after: After = 0,
 ) -> TreePageAnswer:
-    """The tasks of one branch with how many children each has."""
+    """List the tasks of one branch, each with its number of children."""
     parent = _parent_of(tracking_id, parent_id)
     return await client.twigs(**parent, kind=kind, state=state, limit=limit, after=after)
 
@@ -448,7 +448,7 @@ async def task_page(visit: Visit) -> dict[str, Any]:
 
 
 async def joined_page(visit: Visit) -> dict[str, Any]:
-    """The tasks of a join, a page at a time."""
+    """Show the tasks of a join, a page at a time."""
     task_id, round_ = visit.id("task_id"), visit.number("round", 0, 0, NUMBER_MAX) or None
     place = None if visit.text("place") is None else visit.number("place", 0, 0, NUMBER_MAX)
     after = None if place is None else JoinPlace(place, visit.number("behind", 0, 0, NUMBER_MAX))
@@ -458,7 +458,7 @@ async def joined_page(visit: Visit) -> dict[str, Any]:
 
 
 async def branches_page(visit: Visit) -> dict[str, Any]:
-    """The roots of a lineage, or the children of a task, by kind and state."""
+    """Show the roots of a lineage, or the children of a task, by kind and state."""
     of = _parent_of(visit.text("tracking_id"), visit.text("parent_id"))
     level = await load_level(visit.client, **of)
     if not level.branches and await _is_missing(visit, of):
@@ -473,7 +473,7 @@ async def _is_missing(visit: Visit, of: dict[str, str | None]) -> bool:
 
 
 async def twigs_page(visit: Visit) -> dict[str, Any]:
-    """A page of the tasks of one branch."""
+    """Show a page of the tasks of one branch."""
     of, kind, state = (
         _parent_of(visit.text("tracking_id"), visit.text("parent_id")),
         visit.text("kind"),

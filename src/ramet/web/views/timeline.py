@@ -39,20 +39,20 @@ class Drawn(NamedTuple):
     words: str
     """The bars in words."""
     seconds: float
-    """From its creation to its end, or until now."""
+    """Seconds from its creation to its end, or until now."""
     failed: bool
     """It failed, or something below it did."""
 
 
 def axis_of(rows: Sequence[TimelineRow], now: float) -> Axis:
-    """From the first creation to the last end, or until now."""
+    """Return the axis from the first creation to the last end, or until now."""
     begin = min((row.created_at for row in rows), default=now)
     ends = [row.spans[-1].end if row.spans else row.created_at for row in rows]
     return Axis(begin, max(ends, default=now))
 
 
 def drawn(found: Timeline, now: float) -> tuple[Axis, list[Drawn]]:
-    """The rows of a timeline, the task that was asked for first."""
+    """Return the rows of a timeline as drawn, the task that was asked for first."""
     rows = [*([] if found.top is None else [found.top]), *found.rows]
     axis, base = axis_of(rows, now), min((row.depth for row in rows), default=0)
     lines = _lines(found, rows, axis)
@@ -100,7 +100,7 @@ router = APIRouter(tags=["lineages"])
 async def load_timeline(
     client: Client, tracking_id: str, *, parent_id: str | None, only: str | None, after: int
 ) -> tuple[Timeline, tuple[str, ...]]:
-    """A part of a lineage's timeline, and the ids of the tasks above it, from the root on.
+    """Return a part of a lineage's timeline, and the ids of the tasks above it, from the root on.
 
     Raises:
         NotFound: there is no such lineage, or no such task in it.
@@ -129,7 +129,7 @@ async def read_timeline(
 
 
 async def timeline_page(visit: Visit) -> dict[str, Any]:
-    """The roots of a lineage, or what grew from one of its tasks, over time."""
+    """Show the roots of a lineage, or the tasks below one of its tasks, over time."""
     tracking_id, parent_id = visit.id("tracking_id"), visit.text("parent_id")
     line = await load_lineage(visit.client, tracking_id)
     only, after = visit.word("only", TIMELINE_FILTERS), visit.number("after", 0, 0, NUMBER_MAX)

@@ -60,15 +60,15 @@ Number = Annotated[float, Field(ge=-1e300, le=1e300, allow_inf_nan=False)]
 
 
 class ClaimBody(Body):
-    """What a worker can take."""
+    """Tasks that a worker can claim."""
 
     kinds: Annotated[list[Text], Field(min_length=1, max_length=KINDS_MAX)]
-    """Of any language: nothing has to be registered."""
+    """Kinds in any language: none has to be registered."""
     worker: Annotated[Text, Field(max_length=100)]
     """Name under which the claims are shown."""
     n: Annotated[int, Field(ge=1, le=CLAIMS_MAX)] = 1
     queues: Annotated[list[Text], Field(min_length=1, max_length=KINDS_MAX)] | None = None
-    """Left out: the queue `default`."""
+    """Queues to claim from; left out, `default`."""
     path: list[Words] = Field(default=[], max_length=DEPTH_MAX)
     """Only tasks at this path or below it."""
     lease_seconds: Lease = int(LEASE_SECONDS)
@@ -86,7 +86,7 @@ class JoinedPageAnswer(Answer):
 
     tasks: list[JoinedTaskAnswer]
     next: PlaceAnswer | None
-    """Where the next page begins; null at the end."""
+    """Beginning of the next page; null at the end."""
 
 
 class JoinedAnswer(JoinedPageAnswer):
@@ -103,7 +103,7 @@ class ClaimAnswer(Answer):
     """A task in the hands of a worker, under a lease and a fence."""
 
     claim: str
-    """Names the claim in all that follows."""
+    """Handle of the claim in later calls."""
     task_id: str
     tracking_id: str
     parent_id: str | None
@@ -117,22 +117,22 @@ class ClaimAnswer(Answer):
     token: str
     """An idempotency token for calls to the outside: another one with every claim."""
     lease_seconds: int
-    """Send a heartbeat every third of it; without one the claim is lost after so long."""
+    """Send a heartbeat every third of it; without one the claim is lost after this time."""
     deadline_at: float | None
-    """When the task's time is over; it stands still while the task waits for others."""
+    """End of the task's own time, which does not run while the task waits for others."""
     now: float
     """The database's clock, to compare with."""
     spawn_depth: int
     path: list[str]
     stage: str | None
     pipeline_state: dict[str, JsonValue]
-    """Of the last checkpoint; empty before the first."""
+    """State of the last checkpoint; empty before the first."""
     chain_depth: int
     snoozes: int
     ending: TaskState | None
-    """Where a limit or a person ends the task: what it ends as."""
+    """State as which the task ends, where a limit or an operator ends it."""
     joined: JoinedAnswer | None
-    """After a join, what became of the children; null before the first."""
+    """Outcomes of the children after a join; null before the first."""
     after: JoinedAnswer | None
     """The tasks that it was created after; null where there are none."""
 
@@ -159,7 +159,7 @@ class HeartbeatAnswer(Answer):
 
 
 class CheckpointBody(Body):
-    """What is committed now; a crash resumes after it."""
+    """State, spawns and charges to commit now; after a crash the task resumes from them."""
 
     claim: Handle
     stage: Text | None = None
@@ -224,13 +224,13 @@ class Skip(_Kept):
 
 
 class Snooze(_Kept):
-    """Back to pending for so many seconds, at least 1; the attempt is given back."""
+    """Return to pending for a number of seconds, at least 1; the attempt is given back."""
 
     outcome: Literal["snooze"]
     seconds: Seconds
     reason: Text | None = None
     uses_time: bool = True
-    """False where the task's own time stands still meanwhile: it waits for a rate, or for a server."""
+    """False where the task's own time is stopped meanwhile: it waits for a rate, or for a server."""
 
 
 class Continue(_Kept):
@@ -244,7 +244,7 @@ class Join(_Kept):
 
     outcome: Literal["join"]
     branch: bool = False
-    """For all that grows below them, too."""
+    """Whether to wait for all tasks below the children, too."""
     on_dependency_failure: OnDependencyFailure = "run"
 
 
@@ -272,7 +272,7 @@ class RetryLater(_Settlement):
     outcome: Literal["retry_after"]
     seconds: Seconds
     resource: Annotated[Text, Field(max_length=200)] | None = None
-    """What was busy; left out, the task's own."""
+    """Resource that was busy; left out, the task's own."""
 
 
 class Release(_Settlement):
@@ -294,7 +294,7 @@ class SettleManyBody(Body):
 
 
 class SettleAnswer(Answer):
-    """What became of a task whose claim ended."""
+    """Outcome of a task whose claim ended."""
 
     claim: str
     state: TaskState | None
@@ -309,8 +309,8 @@ class SettleAnswer(Answer):
 async def claim_tasks(request: Request, client: ClientDep, body: ClaimBody) -> list[ClaimAnswer]:
     """Take up to `n` tasks of these kinds, each under a new fence and lease; an empty list when there are none.
 
-    With `wait_seconds` the answer waits for the first. Whoever breaks the connection off meanwhile gets nothing, and
-    nothing is lost: what it would have got goes back.
+    With `wait_seconds` the answer waits for the first. A caller that closes the connection meanwhile gets nothing, and
+    nothing is lost: its tasks go back.
     """
     asked = client.claim(
         body.kinds, body.n, queues=body.queues, path=body.path, lease_seconds=body.lease_seconds,
@@ -386,7 +386,7 @@ async def read_joined_page(
     place: Annotated[int | None, Query(ge=0, le=WHOLE_MAX)] = None,
     behind: Annotated[int, Query(ge=0, le=WHOLE_MAX)] = 0,
 ) -> JoinedPageAnswer:
-    """A page of the tasks that a claimed task has joined, or with `before` of those it was created `after`."""
+    """Return a page of the tasks that a claimed task has joined, or with `before` of those it was created `after`."""
     held = await resumed(client, claim)
     page = await client.joined_page(held, None if place is None else JoinPlace(place, behind), before=before)
     return JoinedPageAnswer(tasks=[*page.rows], next=page.next)
@@ -446,7 +446,7 @@ async def _prepare(claim: Claim, body: Any) -> Any:
 async def _settle(client: Client, bodies: Sequence[Any]) -> list[SettleAnswer]:
     handles = [body.claim for body in bodies]
     check_distinct(handles)
-    await client.settings.refresh()  # What they say of retries holds for what fails here, too.
+    await client.settings.refresh()  # Settings of retries hold for failures here, too.
     found = await client.resume_claims(map(pair_of, handles))
     asked: list[tuple[int, Claim, Any]] = []
     answers: dict[int, ClaimResult | ClaimLost | None] = {}
