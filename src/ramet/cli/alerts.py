@@ -55,7 +55,7 @@ def alerts(
     database: str,
     as_json: bool,
 ) -> None:
-    """List what the monitor found: workers look every five minutes (setting monitor.seconds).
+    """List alerts, the findings of the monitor, which workers run every five minutes (setting monitor.seconds).
 
     An alert is not a failure: the guard has refused the spawns already. It says that something keeps asking for them.
     """
@@ -126,7 +126,7 @@ def ack(context: click.Context, *, alert_id: int, reason: str | None, database: 
 @database_options
 @click.pass_context
 def channels(context: click.Context, *, database: str, as_json: bool) -> None:
-    """Ways to people. Those of workers count: they send what the monitor finds."""
+    """List the channels of notices. Those of workers count: they send the findings of the monitor."""
     here = configured()
     seen = {one.name: one for one in ask(_parents(context, database), Client.alert_channels)}
     if as_json:

@@ -38,7 +38,7 @@ class ReofferReport(NamedTuple):
 
     result: ReofferResult
     uncounted: int
-    """Refusals that no row remembers."""
+    """Refusals that have no row."""
 
 
 @click.command(short_help="Offer blocked spawns again.")
@@ -147,14 +147,14 @@ class ListByDefault(click.Group):
         return super().parse_args(context, args)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """With the options of the command that is meant where none is named."""
+        """Write the options of the default command, and the commands."""
         self.commands["list"].format_options(context, formatter)
         self.format_commands(context, formatter)
 
 
 @click.group(cls=ListByDefault, short_help="Spawns that the guard refused, and why.")
 def blocks() -> None:
-    """Refused spawns: list them, or offer them again after a person changed what had refused them.
+    """List refused spawns, or offer them again after an operator changed the limit or the entry that refused them.
 
     Without a command it lists: `ramet blocks TRACKING_ID` is `ramet blocks list TRACKING_ID`.
     """
@@ -190,7 +190,7 @@ def listed(
     reasons_before: tuple[str, ...],
     **wanted: str | None,
 ) -> None:
-    """Refused spawns of a lineage, or of all: one row per kind, key and reason, with how often it was refused."""
+    """List refused spawns of a lineage, or of all: one row per kind, key and reason, with how often it was refused."""
     if reasons_before:
         renamed("--reason", "--blocked-by")
         reasons = reasons or reasons_before
@@ -219,7 +219,7 @@ def listed(
 async def refused(
     client: Client, tracking_id: str | None, filters: dict[str, str], reasons: Collection[str] = ()
 ) -> RefusedSpawns:
-    """Blocks of one lineage, or of the newest thousand.
+    """Return blocks of one lineage, or of the newest thousand.
 
     Raises:
         CliError: there is no such lineage.
@@ -294,7 +294,7 @@ def quoted(text: str) -> str:
 
 
 def block_table(screen: Console, found: Sequence[Block]) -> Any:
-    """One line per block."""
+    """Return a table with a line for each block."""
     wide = screen.width >= DETAIL_FROM_WIDTH
     made = table(">refused", "reason", "kind", "*key", "last", *(["*why"] if wide else []))
     for block in found:
@@ -311,7 +311,7 @@ def block_table(screen: Console, found: Sequence[Block]) -> Any:
 
 
 def totals(found: RefusedSpawns) -> Any:
-    """Refusals and stored rows by reason, in the guard's order."""
+    """Return a table of refusals and stored rows by reason, in the guard's order."""
     rows = Counter(block.reason for block in found.blocks)
     order = [reason.value for reason in BlockReason]
     made = table("reason", ">refused", ">rows")

@@ -47,7 +47,7 @@ class Commands(click.Group):
         return None if found is None else _loaded(found)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """By what they are for, in columns that stand below each other."""
+        """Write the commands by section, in aligned columns."""
         names = self.list_commands(context)
         others = sorted(set(names).difference(*SECTIONS.values()))
         width = max(map(len, names))

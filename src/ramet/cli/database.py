@@ -36,7 +36,7 @@ NAMED_MAX = 8
 
 
 def _tables_options(command: Command) -> Command:
-    """``--app`` and ``--leave``."""
+    """Add ``--app`` and ``--leave``."""
     for option in (
         click.option(
             "--leave", multiple=True, metavar="TABLE",
@@ -216,7 +216,7 @@ class PruneResult(NamedTuple):
 
 
 def age_seconds(text: str) -> float:
-    """``30d``, ``12h``, ``90m`` in seconds.
+    """Return ``30d``, ``12h`` or ``90m`` in seconds.
 
     Raises:
         CliError: it is none of these.

@@ -30,13 +30,13 @@ SHOWN_FIELDS_MAX = 3
 
 
 class CliError(Exception):
-    """Something a user can put right. The message is one line and says how."""
+    """An error that a user can correct. The message is one line and says how."""
 
     exit_code = EXIT_USAGE
 
 
 def _is_users(error: BaseException) -> bool:
-    """Return whether a user causes such errors and can put them right."""
+    """Return whether a user causes such errors and can correct them."""
     # Late: most commands end without an error, and then need none of these modules.
     from pydantic import ValidationError
 

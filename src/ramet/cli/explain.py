@@ -30,7 +30,7 @@ RESULT_SHOWN = 500
 @database_options
 @short_ids("words", "tracking_id")
 def explain(*, words: tuple[str, ...], tracking_id: str | None, database: str, as_json: bool) -> None:
-    """Why a task is where it is; or, for a kind and key, who has them and which spawns were refused."""
+    """Explain why a task is where it is; or, for a kind and key, who has them and which spawns were refused."""
     if len(words) > 2:
         raise click.UsageError("give a task id, or a kind and a key: quote a key with spaces")
     if len(words) == 1:
@@ -128,7 +128,7 @@ def _print_cause(screen: Console, cause: Cause, now: float) -> None:
 
 
 def _timeline(found: Explanation) -> list[dict[str, Any]]:
-    """Its story: when (Unix seconds), what, in detail."""
+    """Return the events of a task: when (Unix seconds), what, in detail."""
     return [
         {
             "at": event.at,
@@ -140,7 +140,7 @@ def _timeline(found: Explanation) -> list[dict[str, Any]]:
 
 
 def causes_document(causes: Iterable[Cause]) -> list[dict[str, Any]]:
-    """Causes for machines: code, words with moments in Unix seconds, facts, what it is about, what would help."""
+    """Return causes for machines: code, words with moments in Unix seconds, facts, subject, remedy."""
     return [{**jsonable(cause), "words": cause.said()} for cause in causes]
 
 
@@ -215,7 +215,7 @@ SHOWN_MAX = 20
 
 
 def print_unnamed(screen: Console, found: Sequence[ParentBlockCount]) -> None:
-    """Refusals that no stored row names, by the task that asked."""
+    """Print refusals that no stored row names, by the task that asked."""
     if not found:
         return
     most = {one.rows_max for one in found}
@@ -281,7 +281,7 @@ def _print_blocks(screen: Console, found: Explanation) -> None:
 
 
 def path_notes(found: Explanation) -> Iterator[str]:
-    """Its place in line, in a sentence each."""
+    """Yield sentences about the place of a task on its path."""
     path, task = found.path, found.history.task
     if path.chain is not None:
         yield _place(path.chain)
@@ -312,7 +312,7 @@ def _place(chain: PathChain) -> str:
 
 
 def print_chain(screen: Console, found: Explanation, now: float) -> None:
-    """Print the tasks that it waits for, one below the other."""
+    """Print the tasks that a task waits for, one below the other."""
     path = found.path
     chain = path.chain
     if chain is None or not chain.steps or (len(chain.steps) == 1 and chain.end is not None):
@@ -333,7 +333,7 @@ def _step(step: PathTask, does: Sentence | None, now: float) -> str:
 
 
 def path_document(found: Explanation) -> dict[str, Any] | None:
-    """All of it for machines; None for a task without a path."""
+    """Return the path of a task for machines; None for a task without a path."""
     if not found.history.task.path:
         return None
     path = found.path

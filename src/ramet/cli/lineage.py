@@ -31,7 +31,7 @@ class RaisedLimits(NamedTuple):
 
 @click.group(short_help="Raise a lineage's limits.")
 def lineage() -> None:
-    """Change what may be changed about a lineage."""
+    """Raise the limits of a lineage."""
 
 
 @lineage.command("raise")
@@ -112,7 +112,7 @@ def _print_raised(found: RaisedLimits) -> None:
 
 
 def _shapes(found: RaisedLimits) -> dict[str, int | None]:
-    """Shapes that were allowed now."""
+    """Return the shapes that were allowed now."""
     before = found.before.shapes_allowed
     return {
         shape: most

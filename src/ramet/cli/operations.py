@@ -50,7 +50,7 @@ KINDS_MAX = 10
 
 
 def filter_options(command: Command) -> Command:
-    """``--state --kind --error --since --lineage-prefix --path --queue --yes``: many tasks instead of one."""
+    """Add ``--state --kind --error --since --lineage-prefix --path --queue --yes``: many tasks instead of one."""
     for option in (
         click.option("--yes", is_flag=True, help="Do not ask; required with a filter when not on a terminal."),
         click.option("--queue", metavar="QUEUE", help="All of this queue; with --path `default` where none is given."),
@@ -81,7 +81,7 @@ def run_bulk(
     as_json: bool,
     extend_seconds: float | None = None,
 ) -> None:
-    """Count, confirm, do, tell."""
+    """Count the tasks, confirm, act on them, print the result."""
     given = {name: options[name] for name in FILTERS}
 
     async def select(client: Client) -> BulkSelection:
@@ -381,7 +381,7 @@ async def _task(client: Client, task_id: str) -> Task:
 
 
 async def _tasks(client: Client, kind: str, key: str, tracking_id: str | None) -> list[Task]:
-    """All tasks of this kind and key, in one lineage or in any."""
+    """Return all tasks of this kind and key, in one lineage or in any."""
     if tracking_id is not None:
         await lineage_of(client, tracking_id)
     found = [task async for task in client.all_tasks(kind=kind, key=key, tracking_id=tracking_id)]

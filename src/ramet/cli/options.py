@@ -46,7 +46,7 @@ def operator_options(command: Command) -> Command:
 
 
 def app_option(command: Command) -> Command:
-    """``--app APP``, for what knows only the settings of the engine and of installed packages."""
+    """Add ``--app APP``, for commands that know only the settings of the engine and of installed packages."""
     return click.option(
         "--app", "target", metavar="MODULE:ATTR", help="An app with settings of its own, which are known then too."
     )(command)
@@ -466,7 +466,7 @@ _LIMIT_OPTIONS = (
 
 
 def lineage_limits(command: Command) -> Command:
-    """Options for every limit that a submit gives a lineage; :func:`taken_limits` takes them."""
+    """Add an option for every limit that a submit gives a lineage; :func:`taken_limits` reads them."""
     for flag, name, kind, shown, help_text in reversed(_LIMIT_OPTIONS):
         command = click.option(flag, name, type=kind, metavar=shown, help=help_text)(command)
     shapes = "A shape of honest pages that --max-shape does not bound, such as https://x.example/a/#; may be repeated."

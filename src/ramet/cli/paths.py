@@ -56,7 +56,7 @@ def paths(
     database: str,
     as_json: bool,
 ) -> None:
-    """Tasks at a path, below it and at its prefixes, in the order in which they go.
+    """List tasks at a path, below it and at its prefixes, in the order in which they go.
 
     `ramet paths doc1 review` is the path ["doc1", "review"]. Without a path: who holds one, those with most tasks
     behind them first. Delayed tasks take their place when they are due and are not listed before.
@@ -153,7 +153,7 @@ def _given(elements: Sequence[str], path_json: str | None) -> tuple[str, ...]:
 
 
 def document(page: PathPage, path: Sequence[str], queue: str | None, pauses: Sequence[PathPause]) -> dict[str, Any]:
-    """All of it for machines."""
+    """Return the tasks of a path for machines."""
     return {"path": list(path), "queue": queue, "at": database_clock.now(), "more": page.more,
             "tasks": jsonable(page.tasks), "paused": jsonable(pauses)}  # fmt: skip
 

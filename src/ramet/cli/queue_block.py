@@ -58,7 +58,7 @@ def _payload(text: str | None) -> Any:
 @click.argument("queue")
 @operator_options
 def unblock(*, queue: str, reason: str | None, database: str, as_json: bool) -> None:
-    """Accept submits into QUEUE again. A task of --on-drained that has not come yet does not come any more."""
+    """Accept submits into QUEUE again. A task of --on-drained that was not created yet will not be."""
     done = ask(database, lambda client: client.unblock_queue(queue, by=person(), reason=reason))
     if as_json:
         emit({"queue": queue, "unblocked": done})

@@ -88,7 +88,7 @@ class SourceWatch:
 
 
 def _loaded_folders() -> set[Path]:
-    """Folders of all modules that are neither installed nor part of Python."""
+    """Return folders of all modules that are neither installed nor part of Python."""
     installed = tuple(sysconfig.get_path(name) + os.sep for name in INSTALLED)
     files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
     paths = {Path(file).absolute() for file in files if file.endswith(".py")}
@@ -98,7 +98,7 @@ def _loaded_folders() -> set[Path]:
 
 
 def _own_files(package: str) -> set[Path]:
-    """All files of a package; of a single module those beside it; of what is not there those of this folder."""
+    """Return all files of a package, those beside a single module, or those of this folder for a missing one."""
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):

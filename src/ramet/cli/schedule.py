@@ -86,7 +86,7 @@ def add(*, kind: str, payload: str | None, target: str, database: str, as_json: 
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Newest slots to list.")
 @database_options
 def list_(*, name: str | None, limit: int, database: str, as_json: bool) -> None:
-    """All schedules; with NAME what became of its slots, the newest first, and why."""
+    """List all schedules; with NAME the outcomes of its slots, the newest first, and their reasons."""
 
     async def question(client: Client) -> tuple[list[Schedule], list[ScheduleSlot]]:
         if name is None:
@@ -166,7 +166,7 @@ def resume(*, name: str, reason: str | None, database: str, as_json: bool) -> No
 @click.argument("name")
 @operator_options
 def remove(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
-    """Forget NAME and its slots.
+    """Delete NAME and its slots.
 
     A worker whose app still declares it brings it back when it starts: pause it instead.
     """

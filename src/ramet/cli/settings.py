@@ -66,7 +66,7 @@ def value_text(value: Any, value_type: str = "", unit: str = "") -> str:
 @app_option
 @database_options
 def list_(*, stored: bool, prefix: str, target: str | None, database: str, as_json: bool) -> None:
-    """All settings with what holds now, its default, unit and reader; the engine's come first."""
+    """List all settings with the present value, its default, unit and reader; the engine's come first."""
 
     async def question(client: Client) -> list[SettingInForce]:
         return [item for item in await client.settings.all() if item.name.startswith(prefix)]

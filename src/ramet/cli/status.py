@@ -123,7 +123,7 @@ class StatusSnapshot(NamedTuple):
         return self.states, self.counts, self.waits, self.stale
 
     def document(self) -> dict[str, Any]:
-        """All of it for machines."""
+        """Return the snapshot for machines."""
         return {
             "database": self.database,
             "tracking_id": self.tracking_id,
@@ -215,7 +215,7 @@ def _rows(tally: Tally) -> Iterator[KindStateCount]:
 
 
 def _states(ended: Mapping[str, int], live: int, processing: int) -> dict[str, int]:
-    """All tasks by state. Claims were counted at another moment, so they may have ended by now."""
+    """Return all tasks by state. Claims were counted at another moment, so they may have ended by now."""
     processing = min(processing, live)
     return {**ended, TaskState.PENDING.value: live - processing, TaskState.PROCESSING.value: processing}
 
@@ -355,7 +355,7 @@ async def _watch(brief: Callable[[], Awaitable[StatusSnapshot]], as_json: bool) 
 
 
 async def _watch_lines(brief: Callable[[], Awaitable[StatusSnapshot]], as_json: bool) -> None:
-    """One line for every look that saw something new."""
+    """Print a line for every look that saw a change."""
     before = None
     while True:
         began = time.monotonic()
@@ -450,7 +450,7 @@ def _live_words(wait: str) -> str:
 
 
 def _lineages(seen: StatusSnapshot, width: int) -> Any:
-    """``end`` is when a lineage ended, or its deadline while it has not. Ids are short where whole ones would break."""
+    """Return the table of lineages; ``end`` is their end or deadline. Ids are short where whole ones would break."""
     names = shortened(item.tracking_id for item in seen.lineages) if width < WHOLE_IDS_WIDTH_MIN else {}
     unclean = any(not item.outcome.clean for item in seen.lineages)
     made = table("*lineage", "state", ">tasks/most", ">live", ">end", *(["*outcome"] if unclean else []))
@@ -473,7 +473,7 @@ def _lineages(seen: StatusSnapshot, width: int) -> Any:
 @database_options
 @short_ids("tracking_id")
 def stages(*, kind: str, tracking_id: str | None, database: str, as_json: bool) -> None:
-    """Tasks of KIND by stage and state, in one lineage or in all; a stage of "-" is before the first checkpoint.
+    """List tasks of KIND by stage and state, in one lineage or in all; a stage of "-" is before the first checkpoint.
 
     KIND is the name given to app.pipeline(...), whether its stages are one task or a task each.
     """

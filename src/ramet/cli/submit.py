@@ -109,7 +109,7 @@ def submit(
 
 
 def _sort_out(words: Sequence[str], target: str | None) -> tuple[str, str, str | None]:
-    """App, kind and payload. A first word like ``module:attribute`` is the app unless --app gave one."""
+    """Return app, kind and payload. A first word like ``module:attribute`` is the app unless --app gave one."""
     rest = list(words)
     if target is None:
         target = os.environ.get("RAMET_APP")

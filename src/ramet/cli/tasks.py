@@ -164,7 +164,7 @@ def _table(tasks: Sequence[Task]) -> Table:
 
 
 def _print_task(screen: Console, task: Task) -> None:
-    """Several lines for a narrow screen: ids, keys and errors whole, to be copied."""
+    """Print a task on several lines for a narrow screen: ids, keys and errors whole, to be copied."""
     screen.print(styled_state(task.state), Text(f" {task.id}  "), Text(_when(task), style="dim"), sep="")
     path = f", path {_path(task)}" if task.path else ""
     tries = counted(task.attempts, "attempt")
@@ -179,7 +179,7 @@ def _path(task: Task) -> str:
 
 
 def _when(task: Task) -> str:
-    """Its end, the end of its lease, or when it may run."""
+    """Return the end of a task, the end of its lease, or when it may run."""
     if task.finished_at is not None:
         return f"ended {relative(task.finished_at)}"
     if task.state is TaskState.PROCESSING:

@@ -129,7 +129,7 @@ async def _load_forest(client: Client, start_id: str, depth: int, width: int) ->
 
 
 async def _child_summaries(client: Client, nodes: Sequence[TreeNode], more: Mapping[str, int]) -> dict[str, str]:
-    """Of which kinds and states the children are that are not shown, for the first of those who have some."""
+    """Return the kinds and states of children that are not shown, for the first parents that have some."""
     having = [node for top in nodes for node in _every(top) if more.get(node.task.id)]
     return {
         node.task.id: groups(await client.branches(parent_id=node.task.id), node.children)
@@ -197,7 +197,7 @@ def _lines(screen: Console, node: TreeNode, forest: LineageTrees, guide: str, be
 
 
 def _task_lines(screen: Console, task: Task, guide: str, under: str, waits_for: int | None = None) -> Iterator[Text]:
-    """Guide, state, kind, key, id, path; on a terminal the key gives way so that the id stays whole.
+    """Yield lines of guide, state, kind, key, id, path; on a terminal the key is cut so that the id stays whole.
 
     Where there is no room for both, id and path have a line of their own behind ``under``.
     """

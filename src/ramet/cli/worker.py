@@ -231,7 +231,7 @@ def _worker(app: App, client: Client, arguments: WorkerOptions) -> Worker:
 
 
 async def _exit_code(app: App, client: Client, arguments: WorkerOptions, signals: Signals) -> int:
-    """0 for a drain or nothing left, 128 + the signal for a stop, 1 when the handlers' process could not go on."""
+    """Return 0 for a drain or no work left, 128 + the signal for a stop, 1 when the handlers' process failed."""
     if signals.stopped is not None:
         return 128 + signals.stopped
     if signals.first is not None:

@@ -31,7 +31,7 @@ ERROR = Page("/error", "error", "error.html", _nothing, live=False)
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """One line that says what to do, with the status that fits."""
+    """Answer with one line that says what to do, and its status."""
     status, line = 400, str(error)
     if isinstance(error, NotFound):
         status = 404

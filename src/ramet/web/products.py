@@ -51,7 +51,7 @@ def installed() -> tuple[Product, ...]:
 
 
 def loader(products: Sequence[Product]) -> BaseLoader:
-    """Their templates, as ``NAME/file.html``."""
+    """Return the templates of products, as ``NAME/file.html``."""
     return PrefixLoader({one.name: PackageLoader(one.pages.package) for one in products})
 
 
@@ -76,7 +76,7 @@ class UsedProducts:
 
 
 def pages_of(products: Sequence[Product]) -> list[Page]:
-    """Their pages as those of the dashboard; none changes while it is open."""
+    """Return the pages of products as pages of the dashboard; none changes while it is open."""
     return [
         Page(f"/products/{product.name}{one.path}", product.page_name(one), f"{product.name}/{one.template}",
              _view(product, one), live=False)

@@ -95,7 +95,7 @@ class IncompleteConnections:
         self._timers: dict[Any, asyncio.TimerHandle] = {}
 
     def begin(self, connection: Any) -> None:
-        """Its time runs, if it does not already."""
+        """Start the time of a connection, if it does not run already."""
         if connection in self._timers:
             return
         loop = asyncio.get_running_loop()
@@ -104,7 +104,7 @@ class IncompleteConnections:
             self._close(next(iter(self._timers)))
 
     def end(self, connection: Any) -> None:
-        """Its request is whole, or it is gone."""
+        """Stop the time of a connection: its request is whole, or it is closed."""
         timer = self._timers.pop(connection, None)
         if timer is not None:
             timer.cancel()

@@ -61,7 +61,7 @@ router = APIRouter(tags=["actions"])
 
 @router.get("/actions")
 async def actions() -> list[ActionAnswer]:
-    """Every action that there is."""
+    """List every action."""
     return [
         ActionAnswer(name=one.name, title=one.title, about=one.about, dangerous=one.dangerous,
                      fields=[*one.fields.model_fields])

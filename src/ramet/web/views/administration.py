@@ -68,12 +68,12 @@ class AuditLogAnswer(Answer):
 
 
 async def load_schedules(client: Client) -> list[ScheduleAnswer]:
-    """All schedules, by name; a thousand at most."""
+    """Return all schedules, by name; a thousand at most."""
     return [_schedule(one) for one in (await client.schedules.all())[:LISTED_MAX]]
 
 
 async def load_schedule(client: Client, name: str, *, limit: int = 50) -> OneScheduleAnswer:
-    """One schedule and what became of its newest slots.
+    """Return one schedule and the outcomes of its newest slots.
 
     Raises:
         NotFound: there is none.
@@ -106,25 +106,25 @@ router = APIRouter(tags=["kept"])
 
 @router.get("/schedules")
 async def schedules(client: ClientDep) -> list[ScheduleAnswer]:
-    """All schedules, by name."""
+    """List all schedules, by name."""
     return await load_schedules(client)
 
 
 @router.get("/schedules/{name:path}")
 async def schedule(client: ClientDep, name: str, *, limit: Limit = 50) -> OneScheduleAnswer:
-    """One schedule and what became of its newest slots."""
+    """Return one schedule and the outcomes of its newest slots."""
     return await load_schedule(client, name, limit=limit)
 
 
 @router.get("/settings")
 async def settings(client: ClientDep) -> list[SettingAnswer]:
-    """Every setting that there is, with what holds now."""
+    """List every setting with its present value."""
     return list(await client.settings.all())
 
 
 @router.get("/stop-list")
 async def stop_list(client: ClientDep) -> list[StopEntryAnswer]:
-    """Hosts, domains and patterns that nothing is created for."""
+    """List the hosts, domains and patterns for which nothing is created."""
     return list((await client.stop_list())[:LISTED_MAX])
 
 
@@ -144,12 +144,12 @@ DETAIL_CHARACTERS_MAX = 400
 
 
 async def schedules_page(visit: Visit) -> dict[str, Any]:
-    """All schedules."""
+    """Show all schedules."""
     return {"schedules": await load_schedules(visit.client)}
 
 
 async def schedule_page(visit: Visit) -> dict[str, Any]:
-    """One schedule with its newest slots."""
+    """Show one schedule with its newest slots."""
     name = visit.text("name")
     if name is None:
         raise BadInput("give the name of a schedule: the page of schedules lists them")

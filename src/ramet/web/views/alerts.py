@@ -21,7 +21,7 @@ AlertAnswer = Annotated[Alert, AsObject(without={"link", "notified_state"})]
 
 
 class AlertList(Answer):
-    """Alerts: those that fire, then those that are over, of each the newest first."""
+    """Alerts: firing ones, then resolved ones, the newest of each first."""
 
     alerts: list[AlertAnswer]
     next_after: str | None
@@ -81,7 +81,7 @@ def _position(after: str) -> tuple[str, int]:
 
 
 async def alert(client: Client, number: int) -> AlertAnswer:
-    """One alert.
+    """Return one alert.
 
     Raises:
         NotFound: there is none.
@@ -101,19 +101,19 @@ async def list_alerts(
     limit: Limit = 50,
     after: Cursor = None,
 ) -> AlertList:
-    """Alerts: those that fire, then those that are over, of each the newest first."""
+    """List alerts: firing ones, then resolved ones, the newest of each first."""
     return await load_alerts(client, state=state, tracking_id=tracking_id, limit=limit, after=after)
 
 
 @router.get("/alerts/{number}")
 async def one_alert(client: ClientDep, number: Annotated[int, Path(ge=0, le=2**62)]) -> OneAlertAnswer:
-    """One alert and its notifications."""
+    """Return one alert and its notifications."""
     found = await alert(client, number)
     return OneAlertAnswer(alert=found, notices=list(await client.alert_notices(number, limit=NOTICES_MAX)))
 
 
 async def all_alerts(visit: Visit) -> dict[str, Any]:
-    """Those that fire first."""
+    """Show all alerts, firing ones first."""
     tracking_id, state = visit.text("tracking_id"), visit.word("state", (*STATES, "all"))
     found = await load_alerts(
         visit.client,

@@ -33,7 +33,7 @@ router = APIRouter(tags=["costs"])
 
 @router.get("/costs")
 async def read_costs(client: ClientDep, *, tracking_id: OptionalText = None, limit: Limit = 50) -> CostsAnswer:
-    """Money of today, of all time and by lineage; of one lineage also by kind and task. Whole nano-dollars."""
+    """Return money of today, of all time and by lineage; of one lineage also by kind and task. Whole nano-dollars."""
     if tracking_id is not None:
         await stored_lineage(client, tracking_id)
     return await client.costs(tracking_id, limit=limit)
@@ -41,7 +41,7 @@ async def read_costs(client: ClientDep, *, tracking_id: OptionalText = None, lim
 
 @router.get("/calls")
 async def read_calls(client: ClientDep, *, task_id: Text, limit: Limit = 50) -> TaskCallsAnswer:
-    """Reservations and charges of one task, with its latest calls. Whole nano-dollars."""
+    """Return reservations and charges of one task, with its latest calls. Whole nano-dollars."""
     return await calls(client, task_id, limit=limit)
 
 

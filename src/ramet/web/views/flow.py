@@ -115,7 +115,7 @@ class ResourceAnswer(Answer):
 
 
 async def load_flow(client: Client) -> FlowAnswer:
-    """Queues and kinds with what is held of them and what waits; a thousand of each."""
+    """Return queues and kinds with their claims and waiting tasks; a thousand of each."""
     usage = await client.usage()
     queues = {one.name: one for one in await client.queues()}
     waiting = {one.name: one for one in await client.backlogs()}
@@ -278,19 +278,19 @@ router = APIRouter(tags=["flow"])
 
 @router.get("/queues")
 async def queues(client: ClientDep) -> FlowAnswer:
-    """Queues with what waits in them and who serves them; kinds that are limited or of which claims are held."""
+    """List queues with their waiting tasks and workers, and kinds that are limited or have claims."""
     return await load_flow(client)
 
 
 @router.get("/resources")
 async def resources(client: ClientDep, *, name: OptionalText = None, limit: Limit = 50) -> list[ResourceAnswer]:
-    """State of resources and their backlog, those with an open breaker first."""
+    """List resources with state and backlog, those with an open breaker first."""
     return await load_resources(client, name, limit=limit)
 
 
 @router.get("/workers")
 async def workers(client: ClientDep) -> WorkersAnswer:
-    """Workers, their claims, and live kinds that no worker serves."""
+    """List workers, their claims, and live kinds that no worker serves."""
     return await load_workers(client)
 
 
@@ -305,7 +305,7 @@ LIMITS = {
 
 
 async def queues_page(visit: Visit) -> dict[str, Any]:
-    """Queues and kinds with their limits, what waits in them and what is held of them."""
+    """Show queues and kinds with their limits, waiting tasks and claims."""
     return {"found": await load_flow(visit.client), "waits": WAITS}
 
 

@@ -143,7 +143,7 @@ def _lineage_answer(row: Lineage, now: float, paused_queues: Mapping[str, float]
 
 
 async def _paused_queues(client: Client) -> dict[str, float]:
-    """Paused queues, since when."""
+    """Return the paused queues, with the moment of the pause."""
     return {queue.name: queue.paused_at for queue in await client.queues() if queue.paused_at is not None}
 
 
@@ -173,7 +173,7 @@ async def load_lineages(
 
 
 async def load_lineage(client: Client, tracking_id: str) -> LineageAnswer:
-    """One lineage.
+    """Return one lineage.
 
     Raises:
         NotFound: there is no such lineage.
@@ -182,7 +182,7 @@ async def load_lineage(client: Client, tracking_id: str) -> LineageAnswer:
 
 
 async def load_detail(client: Client, tracking_id: str) -> LineageDetail:
-    """One lineage with its tasks by kind and state, and its refusals by reason."""
+    """Return one lineage with its tasks by kind and state, and its refusals by reason."""
     one = await load_lineage(client, tracking_id)
     kinds = [
         KindStateCountAnswer(kind=item.kind, state=item.state, wait=item.wait, number=item.tasks.number,
@@ -239,7 +239,7 @@ async def list_lineages(
     outcome: OutcomeKind | None = None,
     tag: OptionalText = None,
 ) -> LineageList:
-    """Lineages: the newest, those that used most of their limits, those whose time ends first; or by name those whose
+    """List lineages: the newest, those that used most of their limits, those whose time ends first; or those whose
     tracking id begins with `prefix`, or that have a `tag`. `outcome` keeps those that are clean, have failures or are
     incomplete."""
     return await load_lineages(
@@ -249,7 +249,7 @@ async def list_lineages(
 
 @router.get("/lineage")
 async def read_lineage(client: ClientDep, *, tracking_id: Text) -> LineageDetail:
-    """One lineage with its tasks by kind and state and its refusals by reason."""
+    """Return one lineage with its tasks by kind and state and its refusals by reason."""
     return await load_detail(client, tracking_id)
 
 
@@ -270,7 +270,7 @@ async def list_blocks(
     limit: Limit = 50,
     after: Cursor = None,
 ) -> BlockList:
-    """Spawns that the guard refused in a lineage, by kind, key and reason."""
+    """List spawns that the guard refused in a lineage, by kind, key and reason."""
     return await load_blocks(client, tracking_id, limit, after=after, kind=kind, key=key, reason=reason)
 
 
@@ -285,7 +285,7 @@ CURSOR_CHARACTERS_MAX = 10_000
 
 
 async def lineages_page(visit: Visit) -> dict[str, Any]:
-    """Lineages by state and the beginning of their name, in an order."""
+    """Show lineages by state and the beginning of their name, in an order."""
     state, order = visit.word("state", STATES), visit.word("order", LINEAGE_ORDERS) or "newest"
     prefix, outcome, tag = visit.text("prefix"), visit.word("outcome", OUTCOMES), visit.text("tag")
     page = await load_lineages(
@@ -304,7 +304,7 @@ async def lineages_page(visit: Visit) -> dict[str, Any]:
 
 
 async def lineage_page(visit: Visit) -> dict[str, Any]:
-    """One lineage: what it used, what is in it, what was refused, what people did."""
+    """Show one lineage: use of its limits, tasks, refused spawns, acts of operators."""
     tracking_id = visit.id("tracking_id")
     found = await load_detail(visit.client, tracking_id)
     only = visit.word("only", TIMELINE_FILTERS)
@@ -353,7 +353,7 @@ async def spend_page(visit: Visit) -> dict[str, Any]:
 
 
 async def blocks_page(visit: Visit) -> dict[str, Any]:
-    """Refused spawns of a lineage."""
+    """Show refused spawns of a lineage."""
     tracking_id = visit.id("tracking_id")
     asked = {name: visit.text(name) for name in ("kind", "key", "reason")}
     limit, after = visit.number("limit", 50, 1, 200), visit.text("after", CURSOR_CHARACTERS_MAX)

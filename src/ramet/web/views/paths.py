@@ -81,13 +81,13 @@ async def who_is_on_a_path(
     tracking_id: OptionalText = None,
     limit: Limit = 50,
 ) -> PathsAnswer:
-    """Tasks at, below or above a path (a JSON list, or elements with ``/`` between them); without one, holders."""
+    """List tasks at, below or above a path (a JSON list, or elements with ``/`` between them); without one, holders."""
     wanted = path_from_text(path)
     return await load_paths(client, wanted, queue=queue, tracking_id=tracking_id, limit=limit)
 
 
 async def on_paths(visit: Visit) -> dict[str, Any]:
-    """Tasks at a path, or those that hold one."""
+    """Show tasks at a path, or those that hold one."""
     asked = {name: visit.text(name) for name in ("path", "queue", "tracking_id")}
     wanted = path_from_text(asked["path"])
     found = await load_paths(

@@ -99,7 +99,7 @@ async def list_results(
     limit: Limit = 100,
     after: After = 0,
 ) -> ResultPage:
-    """Tasks of a lineage that have ended, with their results, the oldest first."""
+    """List tasks of a lineage that have ended, with their results, the oldest first."""
     await stored_lineage(client, tracking_id)
     page = await client.tasks(tracking_id=tracking_id, kind=kind, states=TERMINAL, limit=limit, after=after)
     return ResultPage(results=[_result(task) for task in page.tasks], next_after=page.next_after)
@@ -118,7 +118,7 @@ async def follow_events(
     tracking_id: OptionalText = None,
     last_event_id: Annotated[str | None, Header(max_length=100)] = None,
 ) -> Response:
-    """Server-sent events of a task or a lineage: `progress` whenever something has changed, `end` at its end.
+    """Send server-sent events of a task or a lineage: `progress` whenever something has changed, `end` at its end.
 
     The data of each is all that is known then (`TaskEvent` or `LineageEvent`), so a client that comes again with
     `Last-Event-ID` has missed nothing: it gets the present event, unless it has that one already.

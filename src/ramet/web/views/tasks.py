@@ -166,7 +166,7 @@ class Level(NamedTuple):
 
 
 async def load_level(client: Client, *, tracking_id: str | None = None, parent_id: str | None = None) -> Level:
-    """One level of a tree."""
+    """Return one level of a tree."""
     of = {"tracking_id": tracking_id, "parent_id": parent_id}
     branches = await client.branches(tracking_id=tracking_id, parent_id=parent_id)
     few = sum(branch.tasks.number for branch in branches) <= FEW and len(branches) <= BRANCHES_MAX
@@ -270,7 +270,7 @@ explain_router = APIRouter(tags=["explain"])
 
 @explain_router.get("/explain")
 async def explain_key(client: ClientDep, *, kind: Text, key: Text, tracking_id: OptionalText = None) -> KeyAnswer:
-    """Tasks with a kind and key, in any spelling of the key; without a lineage among the newest."""
+    """Explain tasks with a kind and key, in any spelling of the key; without a lineage among the newest."""
     return await load_key(client, kind, key, tracking_id)
 
 
@@ -311,13 +311,13 @@ async def list_tasks(
     limit: Limit = 50,
     after: After = 0,
 ) -> TaskList:
-    """Tasks by lineage, state, kind, key, depth and tag, the oldest first."""
+    """List tasks by lineage, state, kind, key, depth and tag, the oldest first."""
     return await load_tasks(client, TaskQuery(tracking_id, state, kind, key, min_depth, limit, after, tag=tag))
 
 
 @router.get("/task")
 async def read_task(client: ClientDep, *, task_id: Text) -> TaskAnswer:
-    """One task with payload, result, attempts, transitions and refused spawns; the newest 500 of each."""
+    """Return one task with payload, result, attempts, transitions and refused spawns; the newest 500 of each."""
     return await load_task(client, task_id)
 
 
@@ -338,7 +338,7 @@ async def read_joined(
 
 @router.get("/tasks/{task_id:path}/explanation")
 async def explain_task(client: ClientDep, task_id: Id) -> ExplanationAnswer:
-    """Why a task is where it is: causes with a code, facts and what would help."""
+    """Explain why a task is where it is: causes with a code, facts and remedies."""
     return explanation_answer(await load_explanation(client, task_id))
 
 
@@ -404,7 +404,7 @@ BULK_ACTS = {"failed": ("retry", "exclude"), "cancelled": ("retry",), "skipped":
 
 
 async def tasks_page(visit: Visit) -> dict[str, Any]:
-    """Tasks by state, kind, key, depth, tag and lineage, the newest first."""
+    """Show tasks by state, kind, key, depth, tag and lineage, the newest first."""
     asked = query_of(visit)._replace(newest=visit.word("order", ORDERS) != "oldest")
     narrowed = asked.kind or asked.key or asked.tracking_id or asked.min_depth or asked.tag
     return {
@@ -422,7 +422,7 @@ def _pretty(value: Any) -> JsonText | None:
 
 
 async def task_page(visit: Visit) -> dict[str, Any]:
-    """One task: why it is where it is, its story, what it carries, what grew from it."""
+    """Show one task: its causes, its history, its data, the tasks that grew from it."""
     found = await load_explanation(visit.client, visit.id("task_id"))
     one, checkpoint = found.history.task, await visit.client.checkpoint(found.history.task.id)
     return {

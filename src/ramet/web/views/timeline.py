@@ -71,7 +71,7 @@ def drawn(found: Timeline, now: float) -> tuple[Axis, list[Drawn]]:
 
 
 def _lines(found: Timeline, rows: Sequence[TimelineRow], axis: Axis) -> Mapping[int, list[Line]]:
-    """From each task that was waited for to the moment at which the one that waited went on, row by row."""
+    """Return lines from each task that was waited for to the moment at which the waiting one went on, row by row."""
     places = {row.id: at for at, row in enumerate(rows)}
     lines: defaultdict[int, list[Line]] = defaultdict(list)
     for link in found.links:
