@@ -214,7 +214,7 @@ def chosen_embedder(spec: str, graph: Path, site: Site) -> str:
 
 
 async def prepare_again(run: Run) -> PreparedRun:
-    """What a run that is there needs, to work on it under the settings of its newest pass.
+    """Return what a run that is there needs, to work on it under the settings of its newest pass.
 
     Raises:
         WikiError: something that it needs is not there (any more).

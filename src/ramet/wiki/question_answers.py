@@ -147,7 +147,7 @@ def answer_question(
 
 
 def citations_of(hits: Sequence[SearchHit]) -> list[Citation]:
-    """Number what a search found, from 1."""
+    """Return number what a search found, from 1."""
     return [
         Citation(number, hit.title, hit.path or hit.heading, section_url(hit), hit.passage[:PASSAGE_CHARACTERS])
         for number, hit in enumerate(hits, start=1)

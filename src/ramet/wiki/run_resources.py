@@ -51,7 +51,7 @@ class Expansions:
         self._opening: asyncio.Lock | None = None
 
     async def settings(self, client: Client, tracking_id: str) -> RunSettings:
-        """What the pass of this lineage was asked to do.
+        """Return what the pass of this lineage was asked to do.
 
         Raises:
             RunNotFound: its first task is not there (a person deleted it, or it is no pass of ours).
@@ -74,7 +74,7 @@ class Expansions:
         return await self._once(self._sources, (settings, state), lambda: self._open_source(client, settings))
 
     async def embedder(self, settings: RunSettings) -> Embedder | None:
-        """What makes the vectors of a run; None when it wants none.
+        """Return what makes the vectors of a run; None when it wants none.
 
         Raises:
             WikiError: a package or a model of it is not there.
@@ -85,7 +85,7 @@ class Expansions:
         )
 
     async def graph(self, settings: RunSettings) -> GraphStore:
-        """The graph of a run, for writing.
+        """Return the graph of a run, for writing.
 
         Raises:
             GraphBusy: another process writes it.

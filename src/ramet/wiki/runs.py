@@ -156,7 +156,7 @@ class Run:
 
 
 def run_id_of(seed_keys: Sequence[str], settings: RunSettings) -> str:
-    """The name of the run with these seeds (in any order) and settings: readable, and the same every time."""
+    """Return the name of the run with these seeds (in any order) and settings: readable, and the same every time."""
     digest = hashlib.sha256("\n".join([*sorted(seed_keys), naming_text(settings)]).encode()).hexdigest()[:8]
     slug = _OUTSIDE_SLUG.sub("-", min(seed_keys).lower()).strip("-")[:24]
     return f"{PREFIX}{slug}-{digest}" if slug else f"{PREFIX}{digest}"
@@ -169,12 +169,12 @@ def naming_text(settings: RunSettings) -> str:
 
 
 def tracking_id_of(run_id: str, number: int) -> str:
-    """The lineage of a pass; the first is called like its run."""
+    """Return the lineage of a pass; the first is called like its run."""
     return run_id if number == 1 else f"{run_id}.{number}"
 
 
 def run_of(tracking_id: str) -> str:
-    """The run that a lineage is a pass of."""
+    """Return the run that a lineage is a pass of."""
     return tracking_id.partition(".")[0]
 
 
@@ -200,7 +200,7 @@ LIMITS = Limits(task_seconds=None, **sizes_of(MAX_ARTICLES, MAX_DEPTH))
 
 
 def limits_of(settings: RunSettings, *, held: int = 0, more_tasks: int = 0) -> dict[str, Any]:
-    """The bounds of a pass, as a person sized it.
+    """Return the bounds of a pass, as a person sized it.
 
     The depth of an article is domain data; `max_spawn_depth` is only the backstop.
 
@@ -213,7 +213,7 @@ def limits_of(settings: RunSettings, *, held: int = 0, more_tasks: int = 0) -> d
 
 
 async def find_run(client: Client, run_id: str | None = None) -> Run:
-    """The run of this name (or of one of its passes), or the newest.
+    """Return the run of this name (or of one of its passes), or the newest.
 
     Raises:
         RunNotFound: there is none.
@@ -232,7 +232,7 @@ async def find_run(client: Client, run_id: str | None = None) -> Run:
 
 
 async def settings_of(client: Client, tracking_id: str) -> LevelPayload | None:
-    """The payload of a pass's first task; None if the lineage is none of ours."""
+    """Return the payload of a pass's first task; None if the lineage is none of ours."""
     # By kind, and not among the roots: a run may have thousands of seeds.
     for kind in FIRST_TASKS:
         async for task in client.all_tasks(tracking_id=tracking_id, kind=kind):
@@ -256,7 +256,7 @@ async def list_runs(client: Client) -> dict[str, list[Lineage]]:
 
 
 async def _passes(client: Client, run_id: str) -> list[Lineage]:
-    """The lineages of a run that is too old to be listed."""
+    """Return the lineages of a run that is too old to be listed."""
     passes: list[Lineage] = []
     while (lineage := await client.lineage(tracking_id_of(run_id, len(passes) + 1))) is not None:
         passes.append(lineage)

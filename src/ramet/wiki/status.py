@@ -38,7 +38,7 @@ class PausedHost(NamedTuple):
 
 
 async def stale_claims(client: Client, run_id: str, tracking_ids: Sequence[str], now: float) -> list[StaleClaim]:
-    """The stale claims of a run, longest overdue first, at most `STALE_MAX`."""
+    """Return the stale claims of a run, longest overdue first, at most `STALE_MAX`."""
     found = [
         task
         for task in (await client.in_hand()).tasks
@@ -230,7 +230,7 @@ class RunStatus:
 
 
 async def status_of(client: Client, run: Run, *, now: float | None = None) -> RunStatus:
-    """The status of a run. Works beside a running expansion; a handful of indexed reads."""
+    """Return the status of a run. Works beside a running expansion; a handful of indexed reads."""
     now = time.time() if now is None else now
     passes = [await _pass(client, one.tracking_id) for one in run.passes]
     live = [one.tracking_id for one in passes if one.ended_at is None]
@@ -298,7 +298,7 @@ def _depth(task: Task) -> int:
 
 
 def reason_of(error: str | None) -> str:
-    """What a failure is counted under: what a stage said, or the error's name."""
+    """Return what a failure is counted under: what a stage said, or the error's name."""
     return (error or "unknown").partition(":")[0]
 
 
@@ -323,7 +323,7 @@ async def failed_titles(client: Client, run_id: str) -> list[FailedTitle]:
 
 
 def graph_of_run(path: Path) -> GraphInfo | None:
-    """What the graph of a run is and holds; None when it is not there yet.
+    """Return what the graph of a run is and holds; None when it is not there yet.
 
     Raises:
         GraphError: it cannot be read.

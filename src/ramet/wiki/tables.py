@@ -301,7 +301,7 @@ def outlinks_of(count: int) -> str:
 
 
 def links_of(count: int) -> str:
-    """The recorded links of `count` articles: (run_id, then source_keys) to (source_key, position, target_key,
+    """Return the recorded links of `count` articles: (run_id, then source_keys) to (source_key, position, target_key,
     target_title)."""
     members = ", ".join(["?"] * count)
     return f"""

@@ -97,7 +97,7 @@ def read_endpoint(named: str) -> Endpoint:
 
 
 def key_for(endpoint: Endpoint, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The key that goes to an endpoint; None: none does, as servers of one's own often want none.
+    """Return the key that goes to an endpoint; None: none does, as servers of one's own often want none.
 
     Raises:
         EmbedderError: it would go over the network unencrypted, or cannot be a key.
@@ -185,7 +185,7 @@ class Caller:
         self._busy_in_a_row = 0
 
     def post(self, body: Mapping[str, object]) -> Any:
-        """The endpoint's answer, decoded.
+        """Return the endpoint's answer, decoded.
 
         Raises:
             InputTooLarge, EndpointTimeout: see there.
@@ -285,7 +285,7 @@ class Caller:
 
 
 def _fault(content: bytes, key: str) -> tuple[str, str]:
-    """The code and the words of a fault, as far as the answer has any that may be repeated."""
+    """Return the code and the words of a fault, as far as the answer has any that may be repeated."""
     try:
         error = json.loads(content)["error"]
     except (ValueError, RecursionError, KeyError, TypeError, IndexError):
@@ -398,7 +398,7 @@ class EndpointEmbedder:
 
 
 def read_answer(answer: object, count: int, dimension: int) -> list[Vector]:
-    """The vectors in an endpoint's answer, by their index, each brought to length 1.
+    """Return the vectors in an endpoint's answer, by their index, each brought to length 1.
 
     Args:
         answer: decoded JSON.

@@ -75,7 +75,7 @@ class MiniLmEmbedder:
         return self.embed([text])[0]
 
     def _compute(self, group: list[list[int]]) -> list[Vector]:
-        """The vectors of a few texts, given as tokens."""
+        """Return the vectors of a few texts, given as tokens."""
         numpy = self._numpy
         shape = len(group), max(len(ids) for ids in group)
         padded, mask = numpy.zeros(shape, numpy.int64), numpy.zeros(shape, numpy.int64)

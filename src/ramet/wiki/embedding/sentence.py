@@ -77,7 +77,7 @@ def _folder_digest(folder: Path) -> str:
 
 
 def _hub_commit(name: str, revision: str | None) -> str:
-    """The commit that was loaded, as the hub's cache on this machine has it; else the revision asked for."""
+    """Return the commit that was loaded, as the hub's cache on this machine has it; else the revision asked for."""
     hub = import_extra("huggingface_hub", PACKAGE)
     # The library looks for a bare name among the models of its own organisation.
     repository = name if "/" in name else f"{PACKAGE}/{name}"

@@ -301,25 +301,25 @@ class GraphStore(Protocol):
         """Every entity that sections name, by key; or the one of a key."""
 
     def relations(self, entity_key: str | None = None) -> list[Relation]:
-        """The relations from and to an entity, or all, in a fixed order."""
+        """Return the relations from and to an entity, or all, in a fixed order."""
 
     def article_keys(self) -> list[str]:
-        """The canonical title of every article, loaded or not."""
+        """Return the canonical title of every article, loaded or not."""
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Every link, as the canonical titles of the article that has it and of its target, in any order."""
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
-        """The revision of each of these articles that is loaded."""
+        """Return the revision of each of these articles that is loaded."""
 
     def counts(self) -> GraphCounts:
         """How much the graph holds."""
 
     def find(self, title_key: str) -> Neighbor | None:
-        """The article of this canonical title, or the one that it is an alias of, at distance 0."""
+        """Return the article of this canonical title, or the one that it is an alias of, at distance 0."""
 
     def sections(self, title_key: str) -> list[GraphSection]:
-        """The sections of the article of this canonical title, in order; none of one that is not loaded."""
+        """Return the sections of the article of this canonical title, in order; none of one that is not loaded."""
 
     def neighbors(
         self, title_key: str, *, direction: Direction, depth: int, limit: int, by_rank: bool = False
@@ -330,7 +330,7 @@ class GraphStore(Protocol):
         """
 
     def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
-        """The sections with the passages nearest to `vector` by cosine, best first; ties by title and position.
+        """Return the sections with the passages nearest to `vector` by cosine, best first; ties by title and position.
 
         With an index of the vectors, those are nearly always the nearest (`among` is always looked through).
 
@@ -402,7 +402,7 @@ def added_properties(values: Iterable[Any]) -> dict[str, Any]:
 
 
 def vector_digest(vector: Sequence[float]) -> str:
-    """A short hash of a vector rounded to `DIGITS_COMPARED` places."""
+    """Return a short hash of a vector rounded to `DIGITS_COMPARED` places."""
     # Adding zero turns a negative zero, which prints differently, into zero.
     rounded = " ".join(f"{round(value, DIGITS_COMPARED) + 0.0:.{DIGITS_COMPARED}f}" for value in vector)
     return hashlib.sha256(rounded.encode()).hexdigest()[:16]

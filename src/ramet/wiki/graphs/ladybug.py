@@ -38,7 +38,7 @@ class State(NamedTuple):
 
 
 def cut(items: Sequence[_Item], size_of: Callable[[_Item], int], most: int) -> Iterator[list[_Item]]:
-    """The items in order, in lists that are no larger than `most` together, or of one item."""
+    """Yield the items in order, in lists that are no larger than `most` together, or of one item."""
     part: list[_Item] = []
     size = 0
     for item in items:
@@ -59,12 +59,12 @@ def article_bytes(item: EmbeddedArticle) -> int:
 
 
 def row_bytes(row: Mapping[str, Any]) -> int:
-    """The same of a section's row."""
+    """Return the same of a section's row."""
     return len(row["text"])
 
 
 def article_row(item: EmbeddedArticle, state: State | None) -> dict[str, Any]:
-    """A loaded article, of which `state` is what the graph knew before."""
+    """Return a loaded article, of which `state` is what the graph knew before."""
     article = item.article
     return {
         "title_key": article.key,
@@ -79,7 +79,7 @@ def article_row(item: EmbeddedArticle, state: State | None) -> dict[str, Any]:
 
 
 def stub_row(key: str, title: str, depth: int) -> dict[str, Any]:
-    """An article that is known only from links or aliases."""
+    """Return an article that is known only from links or aliases."""
     return {
         "title_key": key,
         "title": title,
@@ -93,7 +93,7 @@ def stub_row(key: str, title: str, depth: int) -> dict[str, Any]:
 
 
 def section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
-    """The sections of an article."""
+    """Return the sections of an article."""
     return [
         {
             "title_key": item.article.key,
@@ -341,7 +341,7 @@ class LadybugGraph(LadybugReading):
         self.close()
 
     def _states(self, keys: Iterable[str]) -> dict[str, State]:
-        """What is known of each of these articles; nothing of those that the graph does not have."""
+        """Return what is known of each of these articles; nothing of those that the graph does not have."""
         wanted = list(dict.fromkeys(keys))
         rows = self._file.read(_STATES, {"keys": wanted}) if wanted else []
         return {key: State(loaded, depth) for key, loaded, depth in rows}

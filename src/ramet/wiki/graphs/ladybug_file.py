@@ -62,7 +62,7 @@ class LadybugFile:
             raise
 
     def read(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[Any]:
-        """The rows that `query` returns.
+        """Return the rows that `query` returns.
 
         Raises:
             GraphError: the database refused it.
@@ -74,7 +74,7 @@ class LadybugFile:
                 raise GraphError(f"{self.path} did not answer: {one_line(error)}") from error
 
     def stream(self, query: str) -> Iterator[Any]:
-        """The rows that `query` returns, one by one, while others wait for their turn.
+        """Yield the rows that `query` returns, one by one, while others wait for their turn.
 
         Raises:
             GraphError: the database refused it.

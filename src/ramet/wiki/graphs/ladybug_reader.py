@@ -91,7 +91,7 @@ _EDGES_WITHIN = {
 
 
 def columns_of(file: LadybugFile) -> frozenset[str]:
-    """The properties that articles have in this graph."""
+    """Return the properties that articles have in this graph."""
     return frozenset(name for (name,) in file.read(_COLUMNS))
 
 
@@ -207,7 +207,7 @@ class LadybugReading(PassageSearch):
             yield {"first": rows[0][0], "last": after}
 
     def _pages(self, query: str) -> Iterator[Any]:
-        """The rows of a query that goes on `$after` a key, which is the first column."""
+        """Yield the rows of a query that goes on `$after` a key, which is the first column."""
         after = ""
         while rows := self._file.read(query, {"after": after, "limit": PAGE_ROWS}):
             yield from rows

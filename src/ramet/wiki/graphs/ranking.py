@@ -22,7 +22,7 @@ Packed = tuple[int, bytes]
 
 
 def pack(vector: Sequence[float]) -> bytes:
-    """A vector as little-endian 32-bit floats."""
+    """Return a vector as little-endian 32-bit floats."""
     values = array("f", vector)
     if sys.byteorder == "big":
         values.byteswap()
@@ -30,7 +30,7 @@ def pack(vector: Sequence[float]) -> bytes:
 
 
 def unpack(data: bytes) -> array[float]:
-    """What `pack` made."""
+    """Return what `pack` made."""
     values = array("f")
     values.frombytes(data)
     if sys.byteorder == "big":

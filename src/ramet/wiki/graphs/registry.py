@@ -30,7 +30,7 @@ class GraphInfo:
 
 
 def default_graph() -> Path:
-    """The graph of who names none: of LadybugDB if that is installed, else of SQLite."""
+    """Return the graph of who names none: of LadybugDB if that is installed, else of SQLite."""
     return Path(f"wiki{LADYBUG_SUFFIX if _ladybug_installed() else SQLITE_SUFFIXES[0]}")
 
 

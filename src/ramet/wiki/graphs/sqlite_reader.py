@@ -72,7 +72,7 @@ _LINKS = f"{_UNORDERED_LINKS} ORDER BY near.title_key, far.title_key"
 
 
 def columns_of(file: SqliteFile) -> frozenset[str]:
-    """The columns that articles have in this graph."""
+    """Return the columns that articles have in this graph."""
     return frozenset(name for (name,) in file.rows(_COLUMNS))
 
 

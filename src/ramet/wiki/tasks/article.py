@@ -59,12 +59,12 @@ class PackedArticle(NamedTuple):
 
 
 def pack_page(page: Page) -> bytes:
-    """A page as bytes."""
+    """Return a page as bytes."""
     return _pack(asdict(page))
 
 
 def unpack_page(content: bytes) -> Page:
-    """The page that `pack_page` packed."""
+    """Return the page that `pack_page` packed."""
     told = _unpack(content)
     for name in ("aliases", "categories", "links"):
         told[name] = None if told[name] is None else tuple(told[name])
@@ -72,7 +72,7 @@ def unpack_page(content: bytes) -> Page:
 
 
 def pack_article(article: Article, vectors: Sequence[Vector] = ()) -> bytes:
-    """An article as bytes, with one vector of 32-bit numbers for each passage, or none."""
+    """Return an article as bytes, with one vector of 32-bit numbers for each passage, or none."""
     packed = _pack(asdict(article))
     numbers = array("f", [number for vector in vectors for number in vector])
     if sys.byteorder == "big":
@@ -81,7 +81,7 @@ def pack_article(article: Article, vectors: Sequence[Vector] = ()) -> bytes:
 
 
 def unpack_article(content: bytes) -> PackedArticle:
-    """The article that `pack_article` packed, and its vectors."""
+    """Return the article that `pack_article` packed, and its vectors."""
     length, dimension = _LENGTHS.unpack_from(content)
     told = _unpack(content[_LENGTHS.size : _LENGTHS.size + length])
     told["sections"] = tuple(Section(**section) for section in told["sections"])
@@ -121,7 +121,7 @@ class Rules(NamedTuple):
 
 
 def options_of(settings: RunSettings) -> ParseOptions:
-    """What a run wants of a page."""
+    """Return what a run wants of a page."""
     return ParseOptions(links=settings.links, disambiguation=settings.disambiguation, links_max=settings.max_links)
 
 
@@ -134,7 +134,7 @@ def rules_json(rules: Rules) -> str:
 
 
 def rules_of(content: str) -> Rules:
-    """The rules that `rules_json` wrote."""
+    """Return the rules that `rules_json` wrote."""
     told = json.loads(content)
     site = told["site"]
     for name in SETS:
@@ -221,7 +221,7 @@ async def _fetch(members: Sequence[tuple[Context, ArticlePayload]]) -> list[Any]
 
 
 async def _fetched(ctx: Context, payload: ArticlePayload, found: Page | Refusal | Exception, *, vectors: bool) -> Any:
-    """What becomes of a title: its page goes on to be parsed, it is another's alias, or it ends here."""
+    """Return what becomes of a title: its page goes on to be parsed, it is another's alias, or it ends here."""
     if isinstance(found, Exception):
         return found
     run_id = run_of(ctx.tracking_id)
@@ -401,7 +401,7 @@ async def _rules_of(ctx: Context) -> Rules:
 
 
 async def _articles(members: Sequence[Context]) -> list[PackedArticle]:
-    """What the stage before has left for each of these tasks of one run."""
+    """Return what the stage before has left for each of these tasks of one run."""
     run_id = run_of(members[0].tracking_id)
     keys = [ctx.key for ctx in members]
     rows = await members[0].client.read(tables.pages_of(len(keys)), (run_id, *keys))
@@ -417,7 +417,7 @@ def wait_for(error: UserError) -> float:
 
 
 def _by_run(batch: BatchContext) -> Iterator[list[int]]:
-    """The places of a batch's tasks, run by run."""
+    """Yield the places of a batch's tasks, run by run."""
     places: dict[str, list[int]] = {}
     for place, ctx in enumerate(batch):
         places.setdefault(ctx.tracking_id, []).append(place)

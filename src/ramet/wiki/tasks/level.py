@@ -335,7 +335,7 @@ async def _plan(ctx: Context, offer: LevelOffer) -> LevelPlan:
 
 
 async def _rounds(ctx: Context, offer: LevelOffer, last: Link | None) -> AsyncIterator[tuple[tuple[Link, ...], bool]]:
-    """What is offered together, and whether it lies beyond the last level; the same whenever it is asked."""
+    """Yield what is offered together, and whether it lies beyond the last level; the same whenever it is asked."""
     after = offer.payload.after
     if offer.levels_left > 0:
         async for part in _links(ctx, offer.sources, after):
@@ -354,7 +354,7 @@ async def _rounds(ctx: Context, offer: LevelOffer, last: Link | None) -> AsyncIt
 async def _links(
     ctx: Context, sources: Sequence[tuple[int, str]], after: tuple[str, int] | None
 ) -> AsyncIterator[list[Link]]:
-    """The recorded links of these articles, in the order in which they are offered, so many at a time.
+    """Yield the recorded links of these articles, in the order in which they are offered, so many at a time.
 
     `after`: key of an article, and the place of the last of its links that was offered already.
     """

@@ -137,7 +137,7 @@ class Refreshed(NamedTuple):
 
 
 async def refreshed(client: Client, tracking_id: str) -> Refreshed | None:
-    """What a refresh pass has found; None before its end."""
+    """Return what a refresh pass has found; None before its end."""
     [first, *_] = await client.roots(tracking_id)
     last = (await client.tasks(tracking_id=tracking_id, kind=REDRAW, limit=1)).tasks
     if not isinstance(first.result, dict) or not last or not isinstance(last[0].result, dict):

@@ -95,7 +95,7 @@ class Excluded(NamedTuple):
 
 
 async def find_titles(client: Client, run: Run, titles: Sequence[str]) -> dict[str, str]:
-    """The states of the titles of a run that a person means, by canonical title.
+    """Return the states of the titles of a run that a person means, by canonical title.
 
     Raises:
         NotInRun: the run has no such title; the message names it.
@@ -186,7 +186,7 @@ async def retry(ctx: Context, payload: RetryPayload) -> dict[str, int]:
 
 
 def _to_try(known: dict[str, Title], wanted: RetryPayload) -> list[str]:
-    """The titles that match, in the order of their keys."""
+    """Return the titles that match, in the order of their keys."""
     if wanted.keys:
         return sorted(key for key in wanted.keys if known[key].state in (WikiState.FAILED, WikiState.EXCLUDED))
     reasons = {key: reason_of(one.error) for key, one in known.items() if one.state == WikiState.FAILED}
@@ -247,7 +247,7 @@ async def exclude_titles(client: Client, run: Run, keys: Collection[str], *, not
 
 
 async def _tasks_of(client: Client, run: Run, key: str) -> list[Task]:
-    """The tasks of a title, of whatever stage, in all passes."""
+    """Return the tasks of a title, of whatever stage, in all passes."""
     found: list[Task] = []
     for one in run.passes:
         for stage in STAGES:
