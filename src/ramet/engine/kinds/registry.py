@@ -130,9 +130,7 @@ class Kind:
     version: int = 1
     """Version of its payload."""
     upgrades: dict[int, Upgrade] = field(default_factory=dict)
-    """Upgrades by the version that each leads on from. One dictionary for all stages of a kind, filled after their
-    handlers.
-    """
+    """By the version that each leads on from. One dictionary for all stages of a kind, filled after their handlers."""
     result: TypeAdapter[Any] | None = None
     """Type of what its handler returns; None where that is not annotated with a type that can be read back."""
 
@@ -158,15 +156,11 @@ class Kind:
         """
 
     def next_stage(self, ctx: StageContext, value: Any) -> list[NewTask]:
-        """Return the task that follows when a task of this kind ends with this value: of stages that are tasks, the
-        next.
-        """
+        """Return the task that follows a task of this kind that ends with this value: for a stage, the next one."""
         return []
 
     def at_end(self) -> Kind | None:
-        """Return this kind as its ``on_end`` handler runs it, one call limit long; None when there is no such
-        handler.
-        """
+        """Return this kind as its ``on_end`` handler runs it, one call limit long; None where there is no handler."""
         if self.on_end is None:
             return None
         payload = payload_type(self.on_end)
@@ -300,8 +294,7 @@ class Kind:
         tags: Sequence[str] = (),
         **path: Unpack[PathArguments],
     ) -> NewTask:
-        """Return a task of this kind, ready to be submitted or spawned. The options are those of
-        :meth:`ramet.Context.spawn`.
+        """Return a task of this kind, ready to be submitted or spawned, by the options of :meth:`ramet.Context.spawn`.
 
         Raises:
             pydantic.ValidationError: the payload does not fit the handler's type.
@@ -552,8 +545,7 @@ class Registry:
         return found
 
     def known(self, kind: str | Handler) -> Kind:
-        """Return the kind, as :meth:`get` does; a name that is not registered gets the app's defaults: for submitting
-        from elsewhere.
+        """Return the kind; for submitting from elsewhere, a name that is not registered gets the app's defaults.
 
         Raises:
             InvalidText: it cannot be the name of a kind.
@@ -588,9 +580,7 @@ class Registry:
 
 
 def with_attempts(limits: Limits, retry: Retry) -> tuple[Limits, Retry]:
-    """Return the limits with the attempts of a policy, which are a limit like any other: settings and presets may make
-    it stricter.
-    """
+    """Return the limits with the attempts of a policy, a limit that settings and presets may make stricter."""
     if retry.attempts is None:
         return limits, retry
     return replace(limits, max_attempts=retry.attempts), replace(retry, attempts=None)
