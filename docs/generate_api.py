@@ -1,4 +1,6 @@
-"""Writes docs/reference/api.md: every public name with its signature and its docstring, read from the source.
+"""Writes docs/reference/api: every public name with its signature and its docstring, a page for each subject.
+
+docs/reference/api.md lists all of them. Everything is read from the source.
 
 Run it with `make docs`. Nothing of ramet is imported, so the text does not depend on the interpreter that wrote it.
 """
@@ -6,78 +8,114 @@ Run it with `make docs`. Nothing of ramet is imported, so the text does not depe
 from __future__ import annotations
 
 import ast
+import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
 
-from docs.generate_shared import REFERENCE, module_tree, string_after, without_roles
+from docs.generate_shared import REFERENCE, module_tree, string_after, without_roles, written_by
 
 PAGE = REFERENCE / "api.md"
+FOLDER = REFERENCE / "api"
 
 HEAD = """# The Python API
 
-Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, what `ramet.fetch` and
-`ramet.llm` publish to handlers, what `ramet.jobs` publishes about matches, and `ramet.testing`, and nothing else, is
-the public API. This page is written by
-`docs/generate_api.py` from the docstrings: change those, then run `make docs`.
-Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
+The public API is everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, what
+`ramet.fetch` and `ramet.llm` publish to handlers, what `ramet.jobs` publishes about matches and `ramet.wiki` about
+its graph, and `ramet.testing`; nothing else. Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 """
 
-GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Programs", ("App", "Context", "SyncContext", "Outcome", "TaskEvent", "EventName", "Worker", "Setting")),
-    (
-        "Submitting and asking",
-        (
-            "Client",
-            "SyncClient",
-            "PathArguments",
-            "TaskOptions",
-            "SubmitResult",
-            "SpawnResult",
-            "TreeNode",
-            "Explanation",
-        ),
+
+class Subject(NamedTuple):
+    """A page of the reference."""
+
+    title: str
+    lead: str
+    names: tuple[str, ...] = ()
+    """Of `ramet`; `Client.Reading` is the part of a client that this base class defines, `[:name]` what of it is before
+    a method and `[name:]` what is from it on; a dot before a name is a part of a client, such as `.schedules`."""
+    package: str = "ramet"
+
+
+SUBJECTS: Mapping[str, Subject] = {
+    "app": Subject("App", "A program: its kinds, queues, resources and schedules.", ("App",)),
+    "workers": Subject(
+        "Workers and pipelines",
+        "What runs handlers, for ever or to an end, and what a program may add to it.",
+        ("Worker", "run_once", "sync_run_once", "RunOptions", "RunReport", "Pipeline", "Setting", "TaskEvent",
+         "EventName"),
     ),
-    ("Many tasks at once", ("TaskFilter", "BulkAction", "BulkSelection", "BulkResult")),
-    ("Looking at paths", ("PathPage", "PathTask", "PathChain", "PathImpact")),
-    ("Taking tasks", ("Claim", "SyncClaim", "Spawn", "ClaimResult", "StateCount")),
-    ("Tasks and lineages", ("Task", "TaskState", "Attempt", "Block", "TaskHistory", "Lineage", "LineageState")),
-    (
-        "Rules",
-        (
-            "Limits",
-            "PRESETS",
-            "BlockReason",
-            "ErrorClass",
-            "url_key",
-            "title_key",
-            "text_key",
-            "path_key",
-            "display_key",
-        ),
+    "context": Subject("Context", "What a handler has at hand: its task, and the verbs of its work.",
+                       ("Context", "SyncContext")),
+    "handlers": Subject(
+        "In handlers",
+        "How work ends, and what the verbs of a context take and return.",
+        ("Outcome", "TaskArguments", "SpawnHandle", "TaskCall", "TaskCalls", "BatchContext", "SyncBatchContext",
+         "Reservation", "SyncReservation", "Blob", "Statement", "StatementResult", "Joined", "JoinedTask", "JoinRound",
+         "BoundTask", "BindResult", "item_settlement", "ItemSettlement", "ItemResult", "InvokeResult"),
     ),
-    ("Money", ("dollars", "as_usd", "NANO_DOLLARS", "AMOUNT_MAX", "Costs", "Ceiling")),
-    ("For libraries on top of ramet", ("new_id", "own_logger")),
-    ("Errors to raise", ("Transient", "Permanent", "RetryAfter")),
-)
-REST = "Errors to catch"
-"""Where names go that no group claims."""
+    "errors": Subject("Exceptions", "Those that handlers raise, then those that callers and handlers catch.",
+                      ("Transient", "Permanent", "RetryAfter", "Retry", "ErrorClass")),
+    "client": Subject(
+        "Client: submitting and waiting",
+        "Starting work, waiting for it, and claiming it without a worker.",
+        ("Client", "Client.Waiting", "Client.PullVerbs", "SubmitOptions", "TaskOptions", "PathArguments",
+         "SubmitResult", "SpawnResult", "TaskHandle", "SyncTaskHandle"),
+    ),
+    "client-tasks": Subject("Client: reading tasks", "Questions about tasks, keys and refused spawns.",
+                            ("Client.Reading[:lineage]",)),
+    "client-lineages": Subject("Client: reading lineages", "Questions about lineages, counts, money and paths.",
+                               ("Client.Reading[lineage:]",)),
+    "client-operating": Subject(
+        "Client: deciding about tasks", "What operators do to tasks and lineages: cancel, retry, pause, offer again.",
+        ("Client.Operating[:pause_queue]", "TaskFilter", "BulkAction", "BulkSelection", "BulkResult",
+         "ReofferResult"),
+    ),
+    "client-limits": Subject(
+        "Client: queues, limits, alerts", "What holds work back, who does it, and what people hear of it.",
+        ("Client.Operating[pause_queue:]",),
+    ),
+    "client-parts": Subject(
+        "Client: schedules, settings, without await",
+        "`client.schedules`, `client.settings`, and the client for programs without an event loop.",
+        (".schedules", ".settings", "Schedule", "ScheduleSlot", "schedule_slot", "SyncClient"),
+    ),
+    "claims": Subject("Claims", "A task that a program took without a worker.",
+                      ("Claim", "SyncClaim", "Spawn", "ClaimResult")),
+    "tasks": Subject(
+        "Tasks and lineages", "What is stored of the work, as the questions of a client return it.",
+        ("Task", "TaskState", "Attempt", "AttemptLog", "LogLine", "TaskHistory", "TaskCheckpoint", "Lineage",
+         "LineageState", "LineageOutcome", "OutcomeKind", "LineageTotals", "LineagePage"),
+    ),
+    "limits": Subject(
+        "Limits, keys and money", "The bounds of a lineage, what the guard says, and what tasks are about.",
+        ("Limits", "PRESETS", "Budget", "BlockReason", "Allowed", "Blocked", "Block", "BlockPage", "ParentBlockCount",
+         "StopEntry", "url_key", "title_key", "text_key", "path_key", "display_key", "dollars", "as_usd",
+         "NANO_DOLLARS", "AMOUNT_MAX", "Costs", "Ceiling"),
+    ),
+    "values": Subject(
+        "Other values",
+        "Paths, queues, resources, alerts, counts, explanations and timelines, by name; helpers for libraries, too.",
+    ),
+    "fetch": Subject("ramet.fetch", "Polite, guarded fetching in handlers.", package="ramet.fetch"),
+    "llm": Subject("ramet.llm", "Models in handlers, under a ceiling of money.", package="ramet.llm"),
+    "wiki": Subject("ramet.wiki", "Reading the graph of a wiki run.", package="ramet.wiki"),
+    "jobs": Subject("ramet.jobs", "Matches of the jobs pipeline.", package="ramet.jobs"),
+    "testing": Subject("ramet.testing", "For tests of programs that use ramet.", package="ramet.testing"),
+}  # fmt: skip
+"""The pages, by the names of their files. A public name that no page claims goes to `errors` if it is an exception, and
+to `values` if not."""
 
 PARTS = {
     "client.schedules": ("Schedules", "ramet.engine.client.schedules"),
     "client.settings": ("Settings", "ramet.engine.client.settings"),
 }
 """Attributes of a client that are documented here, with the class of each. `SyncClient` has them without `await`."""
-PACKAGES = {
-    "ramet.fetch": "Pages in handlers",
-    "ramet.llm": "Models in handlers",
-    "ramet.jobs": "Matches of the jobs pipeline",
-    "ramet.testing": "For tests",
-}
-"""Published packages beside `ramet` itself, with their headings."""
-
 FOR_THE_ENGINE = frozenset(
-    "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain opened "
+    "begin take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain opened "
     "state_text state_stored claims_noted claims_left_over note_text note_stored claims_taken "
     "buffered buffer_again declare refresh limits keys link_keys note_known".split()
 )
@@ -94,6 +132,7 @@ TWINS = {"SyncContext": "Context", "SyncClient": "Client", "SyncClaim": "Claim"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
 def public_names(package: str = "ramet") -> dict[str, str]:
     """Module by name, from the imports of a package's __init__.py, for the names in __all__."""
     tree = module_tree(package)
@@ -271,25 +310,65 @@ def home_of(name: str, tree: ast.Module) -> ast.Module:
     return tree
 
 
-def class_page(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> Iterator[str]:
-    """A class: how to make one, its fields, its methods."""
+INHERITED = {"Claim": "Context"}
+"""Classes with another one's methods, which are told there."""
+BY_BASE = frozenset({"Client"})
+"""Classes whose bases have sections of their own."""
+
+
+def own_body(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> list[ast.stmt]:
+    """The members of a class that its section tells."""
+    if node.name in TWINS:
+        return twin_body(node, tree, public)
+    if node.name in BY_BASE:
+        return [as_method(item, tree) for item in node.body]
+    return class_bodies(node, tree, public)
+
+
+def inherited(node: ast.ClassDef, body: list[ast.stmt]) -> dict[str, ast.stmt]:
+    """The methods of a class that are those of the one in :data:`INHERITED`, by name."""
+    origin = INHERITED.get(node.name)
+    if origin is None:
+        return {}
+    names = public_names()
+    tree = module_tree(names[origin])
+    [(found, _)] = list(named(tree.body, origin))
+    assert isinstance(found, ast.ClassDef)
+    theirs = {ast.dump(item) for item in class_bodies(found, tree, set(names)) if isinstance(item, Function)}
+    return {item.name: item for item in body if isinstance(item, Function) and ast.dump(item) in theirs}
+
+
+def class_page(node: ast.ClassDef, tree: ast.Module, public: set[str], heading: str) -> Iterator[str]:
+    """A class: how to make one, its fields, its methods under headings of their own."""
     twin = TWINS.get(node.name)
-    body = twin_body(node, tree, public) if twin else class_bodies(node, tree, public)
+    body = own_body(node, tree, public)
+    elsewhere = inherited(node, body)
     made = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
     if made and node.name not in HANDED_OUT:
         yield f"```python\n{signature(made[-1], method=True).replace('__init__', node.name, 1)}\n```"
     yield markdown(ast.get_docstring(node) or "")
     if twin:
         yield f"It has all that `{twin}` has; these are called without `await`:"
+    if told := [name for name in elsewhere if is_told(elsewhere[name])]:
+        links = ", ".join(f"[`{name}`](context.md#context{name})" for name in told)
+        yield f"It has these methods of a `{INHERITED[node.name]}`: {links}. And its own:"
     fields = list(field_lines(body))
     if fields:
         yield "\n".join(fields)
     for item in body:
-        if isinstance(item, Function) and not (item.name.startswith("_") or is_property(item)):
-            if item.name in FOR_THE_ENGINE or is_overload(item):
-                continue
+        if isinstance(item, Function) and is_told(item) and item.name not in elsewhere:
+            yield f"### `{heading}.{item.name}`"
             yield f"```python\n{signature(item, method=True)}\n```"
             yield markdown(ast.get_docstring(item) or "")
+
+
+def is_told(item: ast.stmt) -> bool:
+    """True for a method that users call."""
+    return (
+        isinstance(item, Function)
+        and not (item.name.startswith("_") or is_property(item) or is_overload(item))
+        and item.name not in FOR_THE_ENGINE
+    )
 
 
 def field_lines(body: list[ast.stmt]) -> Iterator[str]:
@@ -314,10 +393,12 @@ def field_lines(body: list[ast.stmt]) -> Iterator[str]:
 def entry(name: str, module: str, public: set[str], *, heading: str = "") -> str:
     """One public name, under another heading if need be."""
     tree = module_tree(module)
-    parts = [f"### `{heading or name}`"]
+    if not list(named(tree.body, name)):
+        tree = home_of(name, tree)
+    parts = [f"## `{heading or name}`"]
     for node, docstring in named(tree.body, name):
         if isinstance(node, ast.ClassDef):
-            parts += class_page(node, tree, public)
+            parts += class_page(node, tree, public, heading or name)
         elif isinstance(node, Function):
             if is_overload(node):
                 continue
@@ -329,27 +410,100 @@ def entry(name: str, module: str, public: set[str], *, heading: str = "") -> str
     return "\n\n".join(part for part in parts if part)
 
 
-def page() -> str:
-    """The whole reference."""
+def base_section(part: str, client: str = "Client") -> str:
+    """A part of a client that one of its base classes defines: ``Reading``, ``Reading[:name]``, ``Reading[name:]``."""
+    base, _, bounds = part.partition("[")
+    first, _, end = bounds.rstrip("]").partition(":")
     modules = public_names()
-    grouped = {name for _, names in GROUPS for name in names}
-    groups = [*GROUPS, (REST, tuple(name for name in sorted(modules) if name not in grouped))]
-    parts = [HEAD.strip()]
-    for title, names in groups:
-        present = [name for name in names if name in modules]
-        if present:
-            parts.append(f"## {title}")
-            parts += [entry(name, modules[name], set(modules)) for name in present]
-            if "Client" in present:
-                parts += [part_of_client(part) for part in PARTS]
-    for package, title in PACKAGES.items():
-        parts.append(f"## {title}: `{package}`")
-        published = public_names(package)
-        parts += [entry(name, published[name], set(published), heading=f"{package}.{name}") for name in published]
+    tree = module_tree(modules[client])
+    home = home_of(base, tree)
+    [(node, _)] = list(named(home.body, base))
+    assert isinstance(node, ast.ClassDef)
+    told = [item for item in class_bodies(node, home, set(modules)) if isinstance(item, Function) and is_told(item)]
+    names = [item.name for item in told]
+    parts = []
+    for item in told[names.index(first) if first else 0 : names.index(end) if end else None]:
+        parts += [f"## `{client}.{item.name}`", f"```python\n{signature(item, method=True)}\n```",
+                  markdown(ast.get_docstring(item) or "")]  # fmt: skip
+    return "\n\n".join(part for part in parts if part)
+
+
+def is_exception(name: str, tree: ast.Module) -> bool:
+    """True for a class that can be raised, as far as the source says."""
+    built_in = getattr(builtins, name, None)
+    if isinstance(built_in, type):
+        return issubclass(built_in, BaseException)
+    home = home_of(name, tree)
+    return any(
+        is_exception(base.id, home)
+        for node, _ in named(home.body, name)
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+        if isinstance(base, ast.Name)
+    )
+
+
+@cache
+def names_of(subject: str) -> tuple[str, ...]:
+    """The names on a page, those first that it claims."""
+    found = SUBJECTS[subject]
+    modules = public_names(found.package)
+    if found.package != "ramet":
+        return tuple(modules)
+    missing = [name for name in found.names if "." not in name and name not in modules]
+    if missing:
+        raise LookupError(f"{missing[0]} is no public name: take it from SUBJECTS in docs/generate_api.py")
+    claimed = {name for each in SUBJECTS.values() for name in each.names}
+    rest = [name for name in sorted(modules) if name not in claimed]
+    if subject == "errors":
+        return found.names + tuple(name for name in rest if is_exception(name, module_tree(modules[name])))
+    if subject == "values":
+        return tuple(name for name in rest if not is_exception(name, module_tree(modules[name])))
+    return found.names
+
+
+def section(name: str, subject: str) -> str:
+    """One name of a page."""
+    package = SUBJECTS[subject].package
+    modules = public_names(package)
+    if name.startswith("."):
+        part, module = PARTS[f"client{name}"]
+        return entry(part, module, set(), heading=f"client{name}")
+    if "." in name:
+        return base_section(name.partition(".")[2])
+    heading = name if package == "ramet" else f"{package}.{name}"
+    return entry(name, modules[name], set(modules), heading=heading)
+
+
+@cache
+def subject_page(subject: str) -> str:
+    """A page of the reference."""
+    found = SUBJECTS[subject]
+    head = [f"# {found.title}", f"{found.lead} [All names](../api.md)."]
+    return "\n\n".join([*head, *(section(name, subject) for name in names_of(subject))]) + "\n"
+
+
+def headings(text: str, depth: int) -> list[str]:
+    """The names in the headings of a page at this depth."""
+    return re.findall(rf"^{'#' * depth} `([\w.]+)`$", text, flags=re.MULTILINE)
+
+
+def link(name: str, subject: str) -> str:
+    """A name that leads to its section."""
+    return f"[`{name}`](api/{subject}.md#{name.lower().replace('.', '')})"
+
+
+def page() -> str:
+    """All names, each with a link to its section."""
+    parts = [HEAD.strip(), written_by("generate_api", "the docstrings")]
+    for subject, found in SUBJECTS.items():
+        names = headings(subject_page(subject), 2)
+        parts.append(f"## [{found.title}](api/{subject}.md)")
+        parts.append(f"{found.lead} {', '.join(link(name, subject) for name in names)}.")
     return "\n\n".join(parts) + "\n"
 
 
-def part_of_client(part: str) -> str:
-    """Render the attributes of a client."""
-    name, module = PARTS[part]
-    return entry(name, module, set(), heading=part)
+PAGES: Mapping[Path, Callable[[], str]] = {
+    PAGE: page,
+    **{FOLDER / f"{subject}.md": partial(subject_page, subject) for subject in SUBJECTS},
+}

@@ -1,4 +1,4 @@
-"""Writes docs/reference: one page each for the API, commands, settings, errors, metrics, states and REST routes.
+"""Writes docs/reference: pages for the API, one each for commands, settings, errors, metrics, states and REST routes.
 
 It writes the types of the TypeScript client, too.
 
@@ -23,11 +23,14 @@ from docs import (
 )
 
 PAGES: Mapping[Path, Callable[[], str]] = {
-    made.PAGE: made.page
-    for made in (
-        generate_api, generate_cli, generate_settings, generate_errors, generate_metrics, generate_states,
-        generate_rest, generate_typescript,
-    )
+    **generate_api.PAGES,
+    **{
+        made.PAGE: made.page
+        for made in (
+            generate_cli, generate_settings, generate_errors, generate_metrics, generate_states, generate_rest,
+            generate_typescript,
+        )
+    },
 }  # fmt: skip
 
 

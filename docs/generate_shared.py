@@ -7,6 +7,7 @@ import html
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
@@ -14,8 +15,9 @@ SOURCE = PROJECT / "src"
 REFERENCE = PROJECT / "docs" / "reference"
 
 
+@cache
 def module_tree(module: str) -> ast.Module:
-    """The syntax tree of a module of this project."""
+    """The syntax tree of a module of this project. It is shared: read it, and change no node."""
     path = SOURCE / Path(*module.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     return ast.parse(file.read_text(encoding="utf-8"))

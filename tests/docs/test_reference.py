@@ -68,18 +68,54 @@ def undescribed(page: str) -> list[str]:
 # --- the pages are the source's
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(PROJECT).as_posix())
 def test_each_page_is_what_the_source_says(path: Path) -> None:
     assert text_of(path) == PAGES[path](), "run make docs"
 
 
 def test_the_folder_has_no_other_page() -> None:
-    assert set(REFERENCE.glob("*.md")) == {page for page in PAGES if page.parent == REFERENCE}
+    assert set(REFERENCE.glob("**/*.md")) == {page for page in PAGES if page.is_relative_to(REFERENCE)}
 
 
-def test_every_public_name_is_in_the_reference() -> None:
-    headings = set(re.findall(r"^### `(\w+)`$", text_of(generate_api.PAGE), flags=re.MULTILINE))
-    assert headings == set(ramet.__all__)
+API = {subject: text_of(generate_api.FOLDER / f"{subject}.md") for subject in generate_api.SUBJECTS}
+LINES_MAX = 520
+"""Of a page of the API: `Context` has 31 methods, and one page each is what one looks for."""
+
+
+def test_every_public_name_has_one_section_and_the_list_of_all_names_leads_there() -> None:
+    sections = [name for text in API.values() for name in generate_api.headings(text, 2)]
+    assert {name for name in sections if "." not in name} == set(ramet.__all__)
+    assert len(sections) == len(set(sections))
+    listed = re.findall(r"\[`([\w.]+)`\]\(api/", text_of(generate_api.PAGE))
+    assert listed == sections
+
+
+def test_methods_have_headings_of_their_own() -> None:
+    assert "Context.spawn" in generate_api.headings(API["context"], 3)
+    assert "Client.submit" in generate_api.headings(API["client"], 3)
+    assert "Client.get" in generate_api.headings(API["client-tasks"], 2)
+    assert "Claim.complete" in generate_api.headings(API["claims"], 3)
+
+
+def test_every_method_of_a_client_is_on_one_page() -> None:
+    parts = ("client", "client-tasks", "client-lineages", "client-operating", "client-limits")
+    found = [name for part in parts for depth in (2, 3) for name in generate_api.headings(API[part], depth)]
+    methods = [name.removeprefix("Client.") for name in found if name.startswith("Client.")]
+    assert len(methods) == len(set(methods))
+    public = {name for name in dir(ramet.Client) if not name.startswith("_") and callable(getattr(ramet.Client, name))}
+    assert set(methods) <= public
+    assert {"submit", "wait", "claim", "explain", "lineage", "cancel", "pause_queue", "alerts"} <= set(methods)
+
+
+@pytest.mark.parametrize("subject", API)
+def test_a_page_of_the_api_is_short_enough_to_read(subject: str) -> None:
+    assert API[subject].count("\n") <= LINES_MAX
+
+
+def test_the_page_of_exceptions_has_nothing_else_but_what_retrying_takes() -> None:
+    names = set(generate_api.headings(API["errors"], 2))
+    assert names - set(generate_errors.exceptions()) == {"Retry", "ErrorClass"}
+    assert set(generate_errors.exceptions()) <= names
 
 
 @pytest.mark.parametrize(
@@ -91,14 +127,14 @@ def test_every_public_name_is_in_the_reference() -> None:
     ],
 )
 def test_the_parts_of_a_client_and_the_kit_for_tests_are_in_the_reference(heading: str, told: list[str]) -> None:
-    _, found, rest = generate_api.page().partition(f"\n### `{heading}`\n")
+    _, found, rest = "\n".join(API.values()).partition(f"\n## `{heading}`\n")
     assert found
-    section = rest.partition("\n### ")[0]
+    section = rest.partition("\n## ")[0]
     assert [words for words in told if words not in section] == []
 
 
 def test_a_decorator_is_told_once_and_with_its_defaults() -> None:
-    page = generate_api.page()
+    page = API["app"]
     assert page.count("```python\ntask(") == 1
     assert "kind: str | None=None" in page
     assert "=...," not in page
@@ -159,7 +195,7 @@ def test_an_option_is_documented_with_its_own_command() -> None:
             assert undocumented(shown, section) == [], words
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if path != generate_api.PAGE], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in PAGES if path not in generate_api.PAGES], ids=lambda path: path.stem)
 def test_everything_has_a_description(path: Path) -> None:
     assert undescribed(text_of(path)) == []
 

@@ -198,6 +198,13 @@ def test_a_slot_has_one_name_and_the_name_tells_the_slot() -> None:
     assert schedule_slot("somebody@example.org") is None
 
 
+def test_the_latest_slots_are_from_the_first_on_however_many_are_asked_for() -> None:
+    assert Timing(every_seconds=1.0).latest(10.0, 12.0, 99) == [10.0, 11.0, 12.0]
+    assert Timing(every_seconds=1_800.0).latest(3_600.0, 7_200.0, 99) == [3_600.0, 5_400.0, 7_200.0]
+    assert Timing(every_seconds=1_800.0).latest(0.0, 7_200.0, 2) == [5_400.0, 7_200.0]
+    assert Timing(every_seconds=7_200.0).latest(0.0, 86_400.0, 3) == [72_000.0, 79_200.0, 86_400.0]
+
+
 @pytest.mark.parametrize("name", ["", "a b", "a\nb", "a@b", "x" * 201])
 def test_a_name_that_no_tracking_id_can_carry_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="a schedule cannot be called"):

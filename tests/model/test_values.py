@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal, localcontext
 from hashlib import sha256
 from typing import Any
 
@@ -246,12 +246,15 @@ def test_other_money_is_refused_with_what_to_give(given: Any) -> None:
     ("amount", "nano"),
     [
         (0, 0), (1, NANO_DOLLARS), (0.05, 50_000_000), (0.1, 100_000_000), ("0.05", 50_000_000),
+        (5e-10, 0), (1.5e-9, 2), (2.5e-9, 2), (0.1000000005, 100_000_000),
         (Decimal("0.0000000005"), 0), (Decimal("0.0000000015"), 2), (10**9, AMOUNT_MAX), ("1e-9", 1),
     ],
     ids=repr,
 )  # fmt: skip
 def test_dollars_are_whole_nano_dollars_rounded_half_to_even(amount: Any, nano: int) -> None:
     assert dollars(amount) == nano
+    with localcontext(rounding=ROUND_UP):
+        assert dollars(amount) == nano, "whatever a program's own sums are rounded to"
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-_CASELESS = re.compile(r"""\b(?:encode|decode|float)\("[\w-]+\"""")
+_CASELESS = re.compile(r"""\b(?:encode|decode|float|Decimal)\("[\w-]+\"""")
 _FALSE = re.compile(r"\b(ensure_ascii|allow_nan|std3_rules)=None\b")
 
 
 def same_meaning(old: str, new: str) -> bool:
-    """Return whether two lines differ only in the case of an encoding's name or of infinity, or in None for False."""
+    """Return whether two lines differ only in the case of an encoding or a special number, or in None for False."""
     return _plain(old) == _plain(new)
 
 
@@ -18,11 +18,6 @@ def _plain(line: str) -> str:
 
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
-    (
-        "guard._by_limit",
-        'return (end.reason or "").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED',
-        'return (end.reason or "XXXX").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED',
-    ): "No limit has either text as its word.",
     (
         "paths.path_text",
         'return json.dumps(elements, ensure_ascii=False, separators=(",", ":")) if elements else None',
@@ -89,6 +84,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return new if (new.path is None) and False else new._replace(path=PathRule.restored(new.path))",
     ): "None is restored as None; the condition only spares a copy.",
     (
+        "schedule.Timing.latest",
+        "back = 3_600.0",
+        "back = 3601.0",
+    ): "It is where the search begins; it goes further back until it has found enough.",
+    (
+        "schedule.Timing.latest",
+        "if len(found) >= count or start < first:",
+        "if len(found) > count or start < first:",
+    ): "To look once more further back finds the same last ones.",
+    (
+        "schedule.Timing.latest",
+        "back *= 4",
+        "back *= 5",
+    ): "It goes further back until it has found enough, in whatever steps.",
+    (
         "money.day_of",
         "return int(now // DAY_SECONDS)",
         "return int(now / DAY_SECONDS)",
@@ -115,18 +125,18 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "The same number, written in another way.",
     (
         "lifecycle._again",
-        "return _ended(row, task, FAILED, fields, **told)",
-        "return _ended(row, task, None, fields, **told)",
+        "return _ended(row, task, FAILED, fields, **details)",
+        "return _ended(row, task, None, fields, **details)",
     ): "A task that is ending becomes what it was ending as, whatever is said here.",
     (
         "lifecycle._task_deadline",
-        'return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), reason=reason, by="engine")',
-        'return _ended(row, task, None, outcome=_outcome_in_hand(task), reason=reason, by="engine")',
+        'return _ended(row, task, FAILED, outcome=_awaits_outcome(task), reason=reason, by="engine")',
+        'return _ended(row, task, None, outcome=_awaits_outcome(task), reason=reason, by="engine")',
     ): "A task that is ending becomes what it was ending as, whatever is said here.",
     (
         "lifecycle._lease_expired",
-        'return _again(row, task, now, now, fields, known=False, outcome="lost", reason="lease_expired")',
-        'return _again(row, task, now, now, fields, known=None, outcome="lost", reason="lease_expired")',
+        "return _again(row, task, now, now, fields, known=False, **details)",
+        "return _again(row, task, now, now, fields, known=None, **details)",
     ): "It is asked only whether it is true.",
     (
         "deny_list._pattern",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation.__main__ import Mutant, lines_of, mutants, outcome, sampled, say
+from tests.mutation.__main__ import PROJECT, Mutant, lines_of, mutants, outcome, sampled, say
 from tests.mutation.equivalent import EQUIVALENT, same_meaning
 
 GUARD = "ramet.model.lineage.guard.x_check_spawn__mutmut_"
@@ -57,9 +57,12 @@ def test_a_survivor_counts_as_equivalent_only_where_the_list_has_it(capsys: pyte
     assert "equivalent, but not found: ('guard.check_spawn', 'old 0', 'new')" in said
 
 
-def test_every_equivalent_change_has_its_reason() -> None:
+def test_every_equivalent_change_has_its_reason_and_its_line() -> None:
     for change, reason in EQUIVALENT.items():
         assert len(reason.split()) > 3, change
+        module, old = change[0].partition(".")[0], "".join(change[1].split())
+        files = (PROJECT / "src/ramet/model").rglob(f"{module}.py")
+        assert any(old in "".join(file.read_text().split()) for file in files), change
 
 
 def test_a_sample_is_the_same_for_a_seed_and_has_bounds_around_its_share() -> None:
@@ -99,6 +102,8 @@ def test_a_sample_fails_where_its_whole_interval_is_below_the_bar(
         ('raw.decode("ascii")', 'raw.decode("ASCII")', True),
         ('raw.decode("ascii")', 'raw.decode("XXasciiXX")', False),
         ('float("inf")', 'float("INF")', True),
+        ('Decimal("NaN")', 'Decimal("NAN")', True),
+        ('Decimal("NaN")', 'Decimal("1")', False),
         ("dumps(value, ensure_ascii=False)", "dumps(value, ensure_ascii=None)", True),
         ("dumps(value, ensure_ascii=False)", "dumps(value, ensure_ascii=True)", False),
         ('name = "ascii"', 'name = "ASCII"', False),

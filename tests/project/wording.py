@@ -1,9 +1,11 @@
 """Count the wording that this project has retired, by package: ``python -m tests.project.wording [ROOT] [--sample]``.
 
-The rules are those of docs/glossary.md: no docstring opens with What, Who or Where, no docstring of an attribute is
-a fragment that depends on the line above, and no docstring, comment or message has a word of :data:`RETIRED`. Text in
-backquotes is a quotation and does not count. With ``--sample`` the script prints 100 docstrings instead, those whose
-names have the smallest hashes with :data:`SEED`: the draw stays the same while texts change.
+The rules are those of docs/glossary.md: no docstring opens with What, Who or Where, no sentence of a docstring or
+comment begins with What or Who, no docstring of an attribute is a fragment that depends on the line above, and no
+docstring, comment or message has a word of :data:`RETIRED`. Text in backquotes is a quotation and does not count.
+
+With ``--sample`` the script prints 100 docstrings instead, those whose names have the smallest hashes with
+:data:`SEED`: the draw stays the same while texts change.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ PROJECT = Path(__file__).parents[2]
 SEED = "ramet 0.2"
 SAMPLE_SIZE = 100
 OPENINGS = "openings"
+SENTENCES = "sentences"
 FRAGMENTS = "fragments"
 RETIRED = {
     "nobody": r"nobody",
@@ -44,6 +47,7 @@ RETIRED = {
 
 _PATTERNS = {word: re.compile(rf"\b{pattern}\b") for word, pattern in RETIRED.items()}
 _OPENING = re.compile(r"(?:What|Who|Whom|Whose|Whoever|Whatever|Where)\b")
+_SENTENCE = re.compile(r"(?:^|[.:;?] )(?:What|Who|Whom|Whose|Whoever)\b")
 _FRAGMENT = re.compile(
     r"(?:Of|In|By|With|From|For|To|At|Beside|As|Until|After|Before|On|Without|Than|Above|Below|Under|Because|If|And|Or)\b"
 )
@@ -93,8 +97,8 @@ def docstrings(tree: ast.Module) -> Iterator[Docstring]:
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def texts(source: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) of every comment and every string of a file, SQL left out: columns keep their names."""
+def comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of every comment of a file; lines that follow each other are one comment."""
     comment: list[str] = []
     first = last = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -105,12 +109,17 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
             first = token.start[0] if not comment else first
             last = token.start[0]
             comment.append(token.string.lstrip("# "))
-        elif token.type in (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1)):
+    if comment:
+        yield first, " ".join(comment)
+
+
+def strings(source: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of every string of a file, docstrings included and SQL left out: columns keep their names."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1)):
             text = token.string.replace("\\n", " ")
             if not _SQL.search(text) and text.strip("\"'") not in RETIRED:
                 yield token.start[0], text
-    if comment:
-        yield first, " ".join(comment)
 
 
 def retired_words(text: str) -> Iterator[str]:
@@ -132,7 +141,12 @@ def findings(root: Path, package: str) -> Iterator[tuple[str, str]]:
                 yield f"{place}:{docstring.line}", OPENINGS
             elif docstring.is_attribute and _FRAGMENT.match(text):
                 yield f"{place}:{docstring.line}", FRAGMENTS
-        for line, text in texts(source):
+            elif _SENTENCE.search(" ".join(text.split())):
+                yield f"{place}:{docstring.line}", SENTENCES
+        for line, text in comments(source):
+            if _SENTENCE.search(text):
+                yield f"{place}:{line}", SENTENCES
+        for line, text in (*comments(source), *strings(source)):
             for word in retired_words(text):
                 yield f"{place}:{line}", word
 
@@ -163,7 +177,7 @@ def main(arguments: list[str]) -> None:
         for name, text in sample(root):
             print(f"{name}\n    {text}")
         return
-    columns = [OPENINGS, FRAGMENTS, *RETIRED]
+    columns = [OPENINGS, SENTENCES, FRAGMENTS, *RETIRED]
     print("package", "docstrings", *columns, sep="\t")
     for package in packages(root):
         count = Counter(kind for _, kind in findings(root, package))

@@ -70,7 +70,7 @@ class RowGroups:
         try:
             self._writer.close()
         except OSError:
-            # What was on its way to a full disk; the reason was given when it was written.
+            # Data on its way to a full disk; the reason was given when it was written.
             self._writer.is_open = False
 
     def __enter__(self) -> Self:

@@ -55,7 +55,7 @@ def plain(text: object) -> str:
 COLORS: Mapping[str, int] = {
     "red": 161, "green": 28, "yellow": 130, "blue": 27, "magenta": 133, "cyan": 30, "dim": 243,
 }  # fmt: skip
-"""What the words for colours mean in all output, as numbers of the palette of 256 colours.
+"""Numbers of the colours in all output, by their words, in the palette of 256 colours.
 
 Each is legible on black and on white, with a contrast of 4 to 1 or more; 4.58 is the most that one colour can have on
 both. The terminal's own yellow and dim are not, on a light one.

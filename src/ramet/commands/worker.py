@@ -72,7 +72,9 @@ async def run_watched(worker: Worker, watching: Coroutine[Any, Any, object], sto
 
 
 async def run_until(worker: Worker, over: Coroutine[Any, Any, object], stopping: StopListener = tell_stopping) -> int:
-    """Run a worker until `over` has ended; the signal that stopped it before, or 0. What `over` raises is raised."""
+    """Run a worker until `over` has ended; return the signal that stopped it before, or 0. An error of `over` is
+    raised.
+    """
     waiting = asyncio.create_task(over)
     waiting.add_done_callback(lambda _: worker.drain())
     try:
@@ -90,7 +92,7 @@ async def look_on(
 ) -> Seen:
     """Look at once and then every `seconds`, until what was seen `is_over`; the last that was seen.
 
-    What grows takes ever longer to count; looking takes at most a fraction (`LOOK_SHARE`) of the time.
+    A growing number takes ever longer to count; looking takes at most a fraction (`LOOK_SHARE`) of the time.
     """
     while True:
         began_at = time.monotonic()
@@ -104,8 +106,8 @@ async def look_on(
 def quiet_guard() -> Iterator[None]:
     """Leave the refusals of the spawn guard and the failures of single tasks out of the log.
 
-    What is there already, what is over a cap and what could not be had is what every run ends with; its status counts
-    them, with their reasons, and `ramet explain` has the tracebacks.
+    Every run ends with some tasks that exist already, are over a cap or could not be fetched; its status counts them,
+    with their reasons, and `ramet explain` has the tracebacks.
     """
     quiet = {logging.getLogger("ramet.guard"): logging.ERROR, logging.getLogger("ramet.tasks"): logging.CRITICAL}
     before = {log: log.level for log in quiet}

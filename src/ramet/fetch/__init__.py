@@ -1,7 +1,7 @@
 """Polite, guarded fetching for handlers: public addresses only, bounded answers, robots.txt, a pace for each host.
 
-``await fetch(ctx, url)`` in any handler of an app that called :func:`declare_fetching`. What is in
-`__all__` here and in :mod:`ramet.fetch.testing` is published; the modules below are this package's own.
+``await fetch(ctx, url)`` in any handler of an app that called :func:`declare_fetching`. The names in `__all__` here and
+in :mod:`ramet.fetch.testing` are published; the modules below are this package's own.
 """
 
 from ramet.fetch.errors import (

@@ -26,8 +26,10 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-"""All that was ever given to hosts of the internet. What lies outside leads, if anywhere, to a translator or a leftover
-of an old scheme (`::127.0.0.1`, `::ffff:0:127.0.0.1`, `64:ff9b:1::/48`, `fec0::/10`), which `is_global` lets pass."""
+"""Network of all addresses that were ever given to hosts of the internet. An address outside leads, if anywhere, to a
+translator or a leftover of an old scheme (`::127.0.0.1`, `::ffff:0:127.0.0.1`, `64:ff9b:1::/48`, `fec0::/10`), which
+`is_global` lets pass.
+"""
 _DOCUMENTATION = ipaddress.IPv6Network("3fff::/20")
 _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
 """The upper half of an interface's number whose lower half is an IPv4 address that a router tunnels to (RFC 5214)."""

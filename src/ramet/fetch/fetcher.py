@@ -158,7 +158,7 @@ class Fetcher:
                 raise Refused(f"{shown(answer.url)} redirects what was posted", status=answer.status, url=answer.url)
             target = _redirected(answer)
             if _origin(target) != _origin(question.url):
-                # What a caller sent to one origin is not for another: a key, a name, whatever it is.
+                # Headers that a caller sent to one origin are not for another: a key, a name, whatever it is.
                 question = replace(question, headers=own)
             question = replace(question, url=target)
         raise Refused(f"{_shown(question.url)} ends more than {settings.redirects_max} redirects", url=question.url)

@@ -28,7 +28,7 @@ holders.
 """
 RENEW_SECONDS = LEASE_SECONDS / 3
 LOOK_SECONDS = (0.02, 0.5)
-"""Between two looks for a free slot: at first, and at most. What is really waited is half of it or more."""
+"""Seconds between two looks for a free slot: at first, and at most. The actual wait is half of it or more."""
 
 
 def slot_table(name: str) -> str:

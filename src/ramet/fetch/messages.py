@@ -43,7 +43,7 @@ _KNOWN = frozenset(
 
 
 def text_of_bytes(body: bytes, content_type: str = "") -> str:
-    """Return a document as text. What its encoding has no character for becomes U+FFFD; never raises.
+    """Return a document as text. Bytes without a character in its encoding become U+FFFD; never raises.
 
     Args:
         content_type: the header, with its parameters; empty if there is none.

@@ -83,8 +83,8 @@ class Page:
         return self.media_type in _HTML or (not self.media_type and self.content.lstrip()[:1] == b"<")
 
     def text(self) -> str:
-        """Return the body as text: by its byte order mark, the header, what the document states, or what its bytes
-        look like. What the encoding has no character for becomes U+FFFD.
+        """Return the body as text: by its byte order mark, the header, what the document states, or what its bytes look
+        like. Bytes without a character in the encoding become U+FFFD.
         """
         return self._text
 

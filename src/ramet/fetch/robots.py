@@ -56,7 +56,7 @@ def token_of(user_agent: str) -> str:
 
 
 def rules_of(text: str, token: str, extra: str = FETCH_EXTRA) -> Rules:
-    """Read a robots.txt. What it says of other robots is left out, so that no list of those takes time or room.
+    """Read a robots.txt. Rules for other robots are left out, so that no list of those takes time or room.
 
     Args:
         extra: what installs the parser, for `import_extra`.
@@ -127,8 +127,8 @@ class Robots:
         Args:
             origin: scheme and host, without a slash at the end.
             seconds: for which they are kept.
-            fetch: gives the text of an address, None where there is none. What it raises goes on, and nothing is kept;
-                only a `Trouble` is not an error where an older copy is in the store.
+            fetch: gives the text of an address, None where there is none. Its errors are passed on, and nothing is
+                kept; only a `Trouble` is not an error where an older copy is in the store.
             store: asked before the server is.
         """
         known = self._known.setdefault((origin, token), _CachedRules())

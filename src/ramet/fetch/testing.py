@@ -1,8 +1,7 @@
 """For the tests of programs that fetch: answers recorded once from real servers, replayed without a network.
 
 A cassette is a JSON file that is meant to be kept beside the tests and read by people: one entry for each request, in
-the order in which they were made. What can be a secret in a header is struck out before it is written, and never
-compared.
+the order in which they were made. Possible secrets in headers are struck out before it is written, and never compared.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The items of a batch that is to be sent, and what they ask.
 
-A batch may have 50,000 prompts of any length, so each request is made of its item when it is written, and not kept.
-What an item may cost is known before, since the batch reserves the sum of its items in one reservation.
+A batch may have 50,000 prompts of any length, so each request is made of its item when it is written, and not kept. The
+most that an item can cost is known before, since the batch reserves the sum of its items in one reservation.
 """
 
 from __future__ import annotations

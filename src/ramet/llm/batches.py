@@ -555,7 +555,7 @@ async def _cancel(ctx: Context, job: ClaimedJob, state: BatchState) -> None:
             remote_id = await job.provider.find(
                 state.submit_key(ctx.id), seconds=ctx.call_seconds, submitted_at=state.submitted_at
             )
-        if remote_id is None:  # What is open counts as spent: its fate is unknown.
+        if remote_id is None:  # Open work counts as spent: its fate is unknown.
             _note(ctx, state, f"it was ended while its fate was unknown: {ctx.ending_reason}", "unknown")
             return
         if job.caps.can_cancel:
@@ -563,7 +563,7 @@ async def _cancel(ctx: Context, job: ClaimedJob, state: BatchState) -> None:
         poll = await job.provider.poll(remote_id, seconds=ctx.call_seconds)
         if poll.state is PollState.ENDED:
             await BatchSettlement(ctx, job, state, None).run(remote_id, "")
-        else:  # What is open counts as spent.
+        else:  # Open work counts as spent.
             _note(ctx, state, f"it was ended while the provider said {poll.provider_state}", "unknown", remote_id)
     except ProviderError as error:
         log.warning("batch %s could not be cancelled at the provider: %s", remote_id, error)

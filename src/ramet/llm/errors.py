@@ -1,7 +1,7 @@
 """The pipeline's errors, each with one line that says what to do.
 
-What a user can put right is a `UserError`: an :class:`LlmError`, or one of ``ramet.commands``. What
-a provider answers derives from :class:`ProviderError`; the tasks decide by its type what becomes of an item.
+An error that a user can correct is a `UserError`: an :class:`LlmError`, or one of ``ramet.commands``. An error that a
+provider answers derives from :class:`ProviderError`; the tasks decide by its type what becomes of an item.
 """
 
 from __future__ import annotations

@@ -73,10 +73,10 @@ class Job:
             rows: mappings or texts (a text is a prompt), one after the other; a DataFrame of pandas or polars, a table
                 of Arrow, a data set of Hugging Face.
             prompt: a template over the columns, ``Translate: {{ text }}``; None: rows say ``prompt`` or ``messages``.
-            on_answer: called as ``on_answer(ctx, row, answer)`` for each row that has its answer. What it gives to
-                ``ctx.write`` commits in the transaction that settles the row's item: once, whatever dies. A function
-                of a module that workers can import, or its path ``package.module:function``. Each row is asked by
-                itself then.
+            on_answer: called as ``on_answer(ctx, row, answer)`` for each row that has its answer. Its statements for
+                ``ctx.write`` commit in the transaction that settles the row's item: once, whatever dies. A function of
+                a module that workers can import, or its path ``package.module:function``. Each row is asked by itself
+                then.
             model, max_output_tokens: for rows that do not say.
             max_cost: dollars that the job may cost; needed unless nothing costs anything.
             schema: a JSON Schema or a pydantic model that answers have to fit.

@@ -1,8 +1,8 @@
 """JSON Schemas that answers must fit: checked before anything is sent, and judged within bounds.
 
 The validator (jsonschema-rs) bounds what a ``pattern`` may backtrack and remembers verdicts of schemas that refer to
-themselves. What it leaves open is bounded here: how large a schema is, that it refers to nothing outside of itself,
-and how often one value can be looked at because branches of branches refer to the same definition.
+themselves. Bounds that it lacks are here: how large a schema is, that it refers to nothing outside of itself, and how
+often one value can be looked at because branches of branches refer to the same definition.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows of another queue as tasks: what each field means here (docs/guides/migrating.md).
 
-Pure: a row is a mapping of whatever a file had. What cannot be taken is refused with :class:`RowError`, which names the
-field and says what to do.
+Pure: a row is a mapping of whatever a file had. An invalid row is refused with :class:`RowError`, which names the field
+and says what to do.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ NANO_DOLLARS = 1_000_000_000
 """One dollar."""
 AMOUNT_MAX = 10**18
 """No single amount is larger: a thousand million dollars. Sums of them stay within what databases count in."""
+DOLLARS_MAX = AMOUNT_MAX // NANO_DOLLARS
 TEXT_CHARACTERS_MAX = 60
 WANTED = (
     f"give whole nano-dollars from 0 to {AMOUNT_MAX} (one dollar is {NANO_DOLLARS}), a Decimal of dollars, "
@@ -36,10 +37,8 @@ def dollars(amount: int | float | Decimal | str) -> int:
         found = Decimal(repr(amount)) if isinstance(amount, float) else Decimal(amount)
     except (InvalidOperation, ValueError, TypeError):
         found = Decimal("NaN")
-    if isinstance(amount, bool) or not found.is_finite() or not 0 <= found <= AMOUNT_MAX // NANO_DOLLARS:
-        raise ValueError(
-            f"{amount!r:.60} is not an amount of dollars: give a number from 0 to {AMOUNT_MAX // NANO_DOLLARS:,}"
-        )
+    if isinstance(amount, bool) or not found.is_finite() or not 0 <= found <= DOLLARS_MAX:
+        raise ValueError(f"{amount!r:.60} is not an amount of dollars: give a number from 0 to {DOLLARS_MAX:,}")
     return int((found * NANO_DOLLARS).to_integral_value(ROUND_HALF_EVEN))
 
 

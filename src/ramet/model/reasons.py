@@ -20,7 +20,7 @@ _Facts = Mapping[str, Any]
 class Reason(str):
     """Why the engine ended a task or an attempt: a code with facts, which reads as its words wherever text is shown.
 
-    What a person or a handler gave is a plain text, whatever it says.
+    The reason of a person or a handler is a plain text, whatever it contains.
     """
 
     __slots__ = ("code", "facts")

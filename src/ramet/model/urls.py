@@ -1,8 +1,8 @@
 """The canonical form of an http or https URL (DESIGN §5, last paragraph).
 
-What is folded is what servers in practice cannot tell apart, and what changes from visit to visit without
-changing the page. A twin that is missed costs a fetch, which the lineage's limits bound; of two pages that
-are taken for one the second is lost for ever. So in doubt two URLs stay different.
+Folded are spellings that servers in practice cannot tell apart, and parts that change from visit to visit without
+changing the page. A twin that is missed costs a fetch, which the lineage's limits bound; of two pages that are taken
+for one the second is lost for ever. So in doubt two URLs stay different.
 
 The host mapping follows UTS #46 as the installed `idna` knows it, without transitional processing.
 """

@@ -55,7 +55,7 @@ class StoreUnreachable(StoreError):
 class StoreUncertain(StoreError):
     """Raised by what writes: the database went away in the middle of a commit, and the step may have taken effect.
 
-    To be looked at before it is repeated. What carries a fence may be repeated blindly: it takes effect once.
+    Look at the database before you repeat it. A request with a fence may be repeated blindly: it takes effect once.
     """
 
 

@@ -3,8 +3,8 @@
 A claim reads the waiting tasks in order, from the beginning of an index. In PostgreSQL the entries of tasks that were
 taken stay there until no open transaction can see them any more; one that stays open for minutes makes every claim walk
 over everything that was claimed since. Then, and only then, claims begin where the last ones found a task, and look
-from the very beginning for a tenth of the time. What came to wait before that place (a retry, a reclaimed task) is
-found by the next such look: later than its turn, by a few seconds at most, never not at all.
+from the very beginning for a tenth of the time. A task that came to wait before that place (a retry, a reclaimed task)
+is found by the next such look: at most a few seconds late.
 """
 
 from __future__ import annotations
@@ -82,8 +82,7 @@ class ScanFloors:
 def raised_floor(before: Floor, firsts: Floor, filled: bool) -> Floor:
     """Return the floor after a look from the beginning.
 
-    What it found below the floor was left behind before and is taken now; only where it found more than it could take
-    does the floor go down to it.
+    Tasks below the floor were missed earlier and are claimed now. The floor is lowered only if the look hit its limit.
     """
     after = dict(before)
     for rank, first in firsts.items():

@@ -77,7 +77,7 @@ FAMILIES = (
            (), "tallies"),
     Family("ramet_chain_depth_total", "counter", "Tasks that ended, by the chain depth that they reached.",
            ("depth",), "tallies"),
-    # What is stuck.
+    # Stuck work.
     Family("ramet_tasks_stuck", "gauge", "Tasks that are processing without a live lease.", (), "present"),
     Family("ramet_oldest_lease_seconds", "gauge", "How long the oldest claim has been held.", (), "present"),
     Family("ramet_lease_overdue_seconds", "gauge", "How long ago the lease ended that should have been kept.", (),

@@ -266,7 +266,7 @@ class _TracedCall:
 
 
 class _UntracedCall:
-    """A call of which no span is made. What it does is not traced either, and what it calls learns so."""
+    """A call of which no span is made. Its own calls are not traced either."""
 
     def __init__(self, place: Context) -> None:
         self._place = place

@@ -37,7 +37,7 @@ class _Crash:
         if self.count == self._statement:
             self.happened = True
             assert self.store is not None
-            # What the operating system does at the end of a process; whatever is not committed is gone.
+            # As the operating system does at the end of a process; all that is not committed is gone.
             self.store.close_now()
             raise SimulatedCrash(f"before statement {self.count}: {sql}")
 

@@ -49,7 +49,7 @@ class FakeClock:
         await waiting
 
     def advance(self, seconds: float) -> None:
-        """Let time pass. What slept until then goes on with the next turn of the loop.
+        """Let time pass. Code that slept until then goes on with the next turn of the loop.
 
         Raises:
             ValueError: a negative number; :meth:`set_back` moves the wall clock alone.

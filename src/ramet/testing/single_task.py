@@ -158,8 +158,8 @@ async def run_task(
 ) -> TaskRun:
     """Call one handler as a worker would, and report the result; nothing is stored.
 
-    Spawns are refused as cycles and as duplicates of each other or of the task, as in a database. What only a database
-    knows (its other tasks, limits, the deny list) refuses nothing here.
+    Spawns are refused as cycles and as duplicates of each other or of the task, as in a database. Rules that need a
+    database (its other tasks, limits, the deny list) refuse nothing here.
 
     Args:
         app: where the handler is registered.

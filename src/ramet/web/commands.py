@@ -111,7 +111,7 @@ def listening_options(port: int) -> Callable[[Callable[..., None]], Callable[...
                      f"for the token ({TOKENS_VARIABLE} without one). Scopes: {', '.join(Scope)}."),
         click.option("--calls-per-minute", type=click.IntRange(1, 10_000_000), default=CALLS_PER_MINUTE,
                      show_default=True, help="Calls of the API that each token may make."),
-        click.option("--by", help="Name under which acts are recorded where nobody gave one.  [default: you]"),
+        click.option("--by", help="Name under which actions are recorded if none was given.  [default: you]"),
         click.option("--access-log", is_flag=True, help="A line on standard error for every request."),
     )  # fmt: skip
 
@@ -135,7 +135,7 @@ def listening_options(port: int) -> Callable[[Callable[..., None]], Callable[...
 def dashboard(*, database: str, **given: Any) -> None:
     """Serve the dashboard of a database until Ctrl-C.
 
-    On loopback whoever reaches it may act. Elsewhere a token is asked for, of at least 16 characters.
+    On loopback everyone who reaches it may act. Elsewhere a token is asked for, of at least 16 characters.
     """
     _listen_and_serve(database, Listening(**given), pages=True, app=App(), create=False)
 
@@ -150,8 +150,8 @@ def dashboard(*, database: str, **given: Any) -> None:
 def serve(*, database: str, pages: bool, target: str | None, **given: Any) -> None:
     """Serve the API of a database until Ctrl-C: submit, claim, settle and read over HTTP, from any language.
 
-    On loopback whoever reaches it may act. Elsewhere a token is asked for, of at least 16 characters. What a token may
-    do is said by its scopes.
+    On loopback everyone who reaches it may act. Elsewhere a token is asked for, of at least 16 characters. The scopes
+    of a token say what it may do.
     """
     import_extra("fastapi", "'ramet[web]'")
     _listen_and_serve(database, Listening(**given), pages=pages, app=_app(target), create=True)
@@ -210,7 +210,7 @@ async def _serve(
             made, log_level="info" if access_log else "warning", access_log=access_log, server_header=False,
             lifespan="off", ws="none", http=IncompleteConnections().protocol(), timeout_graceful_shutdown=GRACE_SECONDS,
         )  # fmt: skip
-        who = "whoever reaches it may act" if access.open else "it asks for a token"
+        who = "everyone who reaches it may act" if access.open else "it asks for a token"
         what, address = ("dashboard", "/") if pages else ("API", "/api/v1/")
         click.echo(f"the {what} of {client.place} is at {origin_of(listener)}{address} ({who}; Ctrl-C ends it)")
         await Server(config, made.state.dashboard.feeds).serve(sockets=[listener])

@@ -75,6 +75,8 @@ def test_a_word_of_a_heading_inside_a_sentence_ends_nothing() -> None:
         ("Experience: > 4\nSkills", 4),
         ("5+ years in brand roles (retail or agency preferred)", 5),
         ("A degree and 3-5 years in similar roles", 3),
+        ("2 to 5 years of relevant experience preferably in radio", 2),
+        ("preferably 5 years of experience", None),
         ("A diploma after 15 years of full time education. You have 3 years of experience", 3),
         ("15 years full time education required", None),
         ("2-4 years of experience, preferred", None),
@@ -117,6 +119,11 @@ def test_grades_below_the_requirements_keep_their_demands() -> None:
         ("SDE3 Mobile", "", None, "senior"),
         ("SDE-2, Payments", "", None, "mid"),
         ("Innovation Head", "", None, "lead"),
+        ("Piping Superintendent", "you will lead a team and supervise superintendents", 5, "lead"),
+        ("Piping Superintendent", "you inspect pipes", 5, "mid"),
+        ("Health Manager", "community health team manager / at acme", None, "lead"),
+        ("Senior Finance Manager", "with no direct people management responsibilities", 5, "senior"),
+        ("Recruiting Coordinator", "this is an entry-level, hourly position", None, "junior"),
         ("Headhunter", "", None, "mid"),
         ("Sr. Finance Manager", "lead and develop a team of 3 analysts", None, "lead"),
         ("Sr. Finance Manager", "you own the forecast", None, "senior"),
@@ -152,6 +159,9 @@ def test_levels_that_the_text_has_and_the_title_does_not(title: str, text: str, 
         ("Oslo", "5 days in the office", "onsite"),
         ("Oslo", "come to the office for two anchor days", "hybrid"),
         ("Oslo", "flexible model with hybrid, onsite or virtual arrangements depending on role", "hybrid"),
+        ("Portugal (remote/hybrid not specified)", "", "remote"),
+        ("Remote (Europe) or Hybrid (Netherlands)", "", "remote"),
+        ("Gurugram, India", "location: remote / hybrid", "remote"),
         ("Montreuil (T\u00e9l\u00e9travail fr\u00e9quent)", "", "hybrid"),
         (
             "Lyon, France",
@@ -180,6 +190,18 @@ def test_some_days_questions_and_offers(location: str, text: str, arrangement: s
             Salary(61_000, None, "EUR"),
         ),
         ("Revenue Analyst\n\u20ac50,000 - \u20ac60,000 per year\nWe seek", "DE", Salary(50_000, 60_000, "EUR")),
+        ("$200,000 - $220,000 a year. OTE is $350,000 - $400,000.", "US", Salary(200_000, 220_000, "USD")),
+        ("Base pay range: Min: $146,100 Mid: $182,700 Max: $219,200", "US", Salary(146_100, 219_200, "USD")),
+        ("Salary, minimum: \u20ac50k; midpoint \u20ac60k; maximum \u20ac70k", "DE", Salary(50_000, 70_000, "EUR")),
+        ("OTE is $350,000 - $400,000.", "US", Salary(350_000, 400_000, "USD")),
+        (
+            "Base salary: National: $128,000 - $160,000 Premium Plus: $147,800 - $184,700",
+            "US",
+            Salary(128_000, 184_700, "USD"),
+        ),
+        ("Analytics EngineerLondonUp to \u00a360,000\nWe seek", "GB", Salary(None, 60_000, "GBP")),
+        ("Part-time or full-time (16-40 hours per week), salary by agreement", "NL", None),
+        ("Salary of 3 times of annual CTC with minimum cap of INR 10,00,000", "IN", None),
         ("$100 USD/hour, which equates to $200,000 USD/year", "IN", Salary(200_000, 200_000, "USD")),
         ("Salary: \u20ac61,000 gross per year", "AT", Salary(61_000, 61_000, "EUR")),
     ],
@@ -195,6 +217,12 @@ def test_pay_in_few_words(text: str, country: str, salary: Salary | None) -> Non
         ("React swiftly to change; React to errors", []),
         ("used by companies like OpenAI, Figma and more. You know Kafka", ["kafka"]),
         ("companies that use tools such as Kafka", ["kafka"]),
+        ("customers \u2013 including Anthropic, Salesforce \u2013 trust us", []),
+        ("Our client roster includes Figma and Stripe.", []),
+        ("big data technologies (e.g. Hive, Spark)", ["hive", "spark"]),
+        ("management tools such as (Jama)", ["jama"]),
+        ("languages: Fluent in Greek; a place such as Phoenix", []),
+        ("dbt proficiency and Spark familiarity", ["dbt", "spark"]),
         ("a Snowflake schema or Snowflake", ["snowflake"]),
         ("Airflow, and/or Spark", ["airflow", "spark"]),
         ("Oracle Cloud Fusion, SQL, Access", ["oracle fusion", "sql", "microsoft access"]),
@@ -207,6 +235,24 @@ def test_pay_in_few_words(text: str, country: str, salary: Salary | None) -> Non
 )
 def test_names_and_what_looks_like_them(text: str, names: list[str]) -> None:
     assert list(find_technologies(text)) == names
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "You care about data quality, reliability, and testability",
+        "Public-company experience, including exposure to board materials",
+        "Able to learn about the company and what it sells",
+    ],
+)
+def test_a_line_of_a_list_without_a_mark_begins_no_part_about_the_company(line: str) -> None:
+    assert read(f"Who You Are\nYou know SQL\n{line}\nYou like tools such as Looker").technologies == ("sql", "looker")
+
+
+def test_a_company_by_its_legal_name_and_what_it_wishes_for() -> None:
+    assert read("Our Grafana serves many\nRequirements\nSQL", company="Grafana Labs").technologies == ("sql",)
+    text = "We run Azure\nRequirements\nSQL\nNice to have\nFamiliarity with Azure"
+    assert set(read(text, company="Microsoft").technologies) == {"azure", "sql"}
 
 
 def test_what_a_company_makes_counts_where_it_is_asked_for() -> None:
@@ -242,6 +288,12 @@ def test_headings_of_the_work_behind_what_is_offered(line: str) -> None:
 def test_a_title_in_the_text_ends_what_is_offered() -> None:
     text = "Benefits: Android phones\n\nData Engineer (m/w/d)\n- Queries with SQL"
     assert read(text).technologies == ("sql",)
+
+
+def test_lines_that_are_places_name_those_of_a_posting_without_one() -> None:
+    text = f"Manager\nSame job in 2 places\nJersey City, New Jersey, United States\nOslo, Oslo, Norway\n{FILLER}"
+    assert [place.country for place in read(text).places] == ["US", "NO"]
+    assert read(f"Manager\nSafety, Quality, Care\n{FILLER}").places == ()
 
 
 def test_a_line_of_the_text_names_the_place_of_a_posting_without_one() -> None:

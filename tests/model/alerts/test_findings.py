@@ -181,5 +181,6 @@ def test_every_pattern_of_what_is_live_has_its_words() -> None:
 def test_it_is_said_how_many_there_are_beside_the_worst() -> None:
     words = subject_of_live(Pattern.BREAKER_OPEN, OFF, 1)
     assert subject_of_live(Pattern.BREAKER_OPEN, OFF, 0) == words
+    assert subject_of_live(Pattern.BREAKER_OPEN, OFF, 2) == f"{words}; 1 other"
     assert subject_of_live(Pattern.BREAKER_OPEN, OFF, 3) == f"{words}; 2 others"
     assert subject_of_live(Pattern.BREAKER_OPEN, OFF, WORST_MAX) == f"{words}; {WORST_MAX - 1} or more others"

@@ -127,6 +127,7 @@ def test_a_policy_without_a_breaker_counts_and_never_opens() -> None:
 
 def test_of_several_pauses_the_latest_end_holds() -> None:
     resource = paused(paused(HOST, NOW + 60.0, "busy"), NOW + 30.0, "less busy")
+    assert paused(resource, NOW + 60.0, "as busy") is resource
     assert room(resource, ResourcePolicy("a"), NOW + 59.0, 0) == (0, "paused", NOW + 60.0)
     assert resource.paused_reason == "busy"
     assert room(resource, ResourcePolicy("a"), NOW + 60.0, 0).claims is None
@@ -191,6 +192,12 @@ def test_a_server_that_tells_its_limits_makes_a_resource_slower(
 ) -> None:
     after = adapted(HOST, limited(), told, NOW)
     assert (after.told_rate, after.tokens, after.paused_until, after.cut_rate) == (rate, tokens, 0.0, None)
+
+
+def test_what_is_left_there_adds_nothing_here() -> None:
+    used = HOST._replace(tokens=0.0, refilled_at=NOW)
+    for remaining in (0.5, 3.0):
+        assert adapted(used, limited(), ResponseLimits(remaining=remaining), NOW).tokens == 0.0
 
 
 def test_a_limit_that_is_used_up_and_whose_size_nobody_told_is_a_refusal() -> None:

@@ -413,6 +413,12 @@ def test_a_refusal_leaves_work_undone_unless_a_task_is_about_it(reason: str, cha
     assert leaves_work_undone(facts(**changes), Blocked(BlockReason(reason))) is left
 
 
+@pytest.mark.parametrize(("kind", "left"), [("doc.parse", False), ("doctor", True), ("company", True)])
+def test_a_staged_kind_is_done_by_a_task_at_any_of_its_stages(kind: str, left: bool) -> None:
+    asked = staged(holders=(Holder("h", "company", "pending"), Holder("h", kind, "pending")))
+    assert leaves_work_undone(asked, Blocked(BlockReason.BUDGET)) is left
+
+
 def staged(**changes: Any) -> SpawnFacts:
     return facts(kind="doc.fetch", base="doc", places=3, **changes)
 

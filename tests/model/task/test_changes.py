@@ -8,6 +8,7 @@ import pytest
 
 from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.model.paths import PathRule
+from ramet.model.reasons import facts_of
 from ramet.model.task import events as ev
 from ramet.model.task.newborn import new_standing
 from ramet.model.task.ordering import BY_DUE, PULLED_RANK
@@ -327,6 +328,11 @@ ENDS: dict[str, Case] = {
         standing(**ENDING), error(), {**OVER, "state": "cancelled"},
         {**TIMED_OUT, "reason": "by ann; on_end: timed out"},
     ),
+    "a failure of its last handler, beside what a handler said before": (
+        standing(**{**ENDING, "ending_reason": "task_deadline", "ending_facts": '{"own":"not yet"}'}),
+        ev.Fail(FENCE, "so"), {**OVER, "ending_facts": None, "state": "cancelled"},
+        {"outcome": "error", "error": "so", "reason": "task_deadline: not yet; on_end: so"},
+    ),
     "a failure of its last handler without a reason of its own": (
         standing(**{**ENDING, "ending_reason": None}), ev.Fail(FENCE, "so"), {**OVER, "state": "cancelled"},
         {"outcome": "error", "error": "so", "reason": "cancelled; on_end: so"},
@@ -431,6 +437,20 @@ def test_an_event_changes_what_it_should_and_nothing_else(name: str) -> None:
     assert change.after._asdict() == task._replace(**fields)._asdict()
     assert change.transition.event is type(event)
     assert change == Change(task, change.after, change.transition, **told)
+
+
+@pytest.mark.parametrize(
+    ("event", "facts"),
+    [
+        (ev.Join(FENCE, idle_rounds=3), {"rounds": 3}),
+        (ev.Join(FENCE, circle="t9"), {"task": "t9"}),
+        (ev.Join(FENCE, live=2), {"tasks": 2}),
+        (error(), {"seconds": 2.0}),
+        (error(not_before_at=NOW + 30.0), {}),
+    ],
+)
+def test_a_reason_carries_its_facts(event: ev.Event, facts: dict[str, Any]) -> None:
+    assert facts_of(changed(standing(**OWN), event).reason) == facts
 
 
 @pytest.mark.parametrize(

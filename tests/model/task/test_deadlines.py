@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from ramet.model.reasons import Reason
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import (
+    OF_TASK,
     TOLERANCE_SECONDS,
     as_lineage_end,
     cut_by_lineage,
@@ -83,6 +85,7 @@ def test_a_deadline_that_is_the_lineages_was_cut_by_it(deadline_at: float, linea
 def test_what_did_not_end_by_its_own_deadline_was_not_cut_by_the_lineages() -> None:
     end = changed(standing("pending", deadline_at=NOW), ev.DeadlinePassed(), NOW)
     assert not cut_by_lineage(end._replace(reason="other"), NOW)
+    assert not cut_by_lineage(end._replace(reason=Reason(OF_TASK, own="not yet")), NOW)
     assert not cut_by_lineage(end._replace(before=end.before._replace(ending="failed")), NOW)
     assert not cut_by_lineage(end._replace(before=end.before._replace(deadline_at=None)), NOW)
 

@@ -1,4 +1,4 @@
-"""Words of real pages against MediaWiki's rendering of the same wikitext, without templates."""
+"""Words of real pages against MediaWiki's rendering: without templates, and with those of a whole small Wikipedia."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -18,12 +19,15 @@ from ramet.wiki.wikitext.site import Site
 from tests.support.waiting import HANG_SECONDS
 from tests.wiki.mediawiki import MediaWiki
 from tests.wiki.wikitext.pages import article, wikitext
-from tests.wiki.wikitext.sites import ENGLISH
+from tests.wiki.wikitext.sites import ENGLISH, LATGALIAN
 
 CORPUS = Path(__file__).parents[3].parent / "shared" / "wiki-corpus"
 PAGES = 24
 """English pages, of 30 kB on average, that are compared; spread over the corpus."""
 F1_MIN = 0.998
+LATGALIAN_PAGES = 150
+LOST_SHARE_MAX = 0.01
+WORDS_MIN = 4
 
 pytestmark = [
     pytest.mark.proof,
@@ -40,6 +44,7 @@ ASIDE = ", ".join(
     "sup.reference, .mw-references-wrap, .references, .mw-editsection, .toc, style, script, .mw-ext-cite-error, .error,"
     " a[href*='File:'], a[href*='wpDestFile'], a[title^='File:'], .navbox, .metadata, .infobox".split(", ")
 )
+LOCAL = {"att\u0113ls": "File", "fails": "File", "kategoreja": "Category", "taiss": "Template"}
 
 
 def corpus(name: str) -> list[dict[str, Any]]:
@@ -110,3 +115,50 @@ def without_templates(text: str) -> str:
     while inner.search(text):
         text = inner.sub("", text)
     return text
+
+
+@pytest.mark.network
+@pytest.mark.process
+def test_few_sentences_lose_words_that_the_wikis_own_templates_show(mediawiki_to_edit: MediaWiki) -> None:
+    rows = corpus("ltgwiki")
+    templates = {row["title"].partition(":")[2]: local(row["wikitext"]) for row in rows if row["ns"] == 10}
+    for row in rows:
+        if row["ns"] == 10 and row["redirect"] is not None:
+            templates[row["title"].partition(":")[2]] = templates.get(row["redirect"].partition(":")[2], "")
+    pages = [row["wikitext"] for row in rows if row["ns"] == 0 and row["redirect"] is None and "{{" in row["wikitext"]]
+    site = replace(LATGALIAN, language="ltg")
+    pages = [local(UNREAD.sub("", text)) for text in pages[:: len(pages) // LATGALIAN_PAGES]]
+    mediawiki_to_edit.templates(templates)
+    with_ = [sentences(rendered(mediawiki_to_edit, text)) for text in pages]
+    mediawiki_to_edit.templates({})
+    without = [letters(shown(rendered(mediawiki_to_edit, text))) for text in pages]
+    lost, total = [], 0
+    for text, theirs, bare in zip(pages, with_, without, strict=True):
+        ours = letters(read(text, site))
+        total += len(theirs)
+        lost += [sentence for sentence in theirs if letters(sentence) not in ours and letters(sentence) not in bare]
+    assert total > 500
+    assert len(lost) / total <= LOST_SHARE_MAX, (len(lost), total, lost[:40])
+
+
+def local(text: str) -> str:
+    """With the namespaces that the tests' MediaWiki knows."""
+    return re.sub(
+        rf"(\[\[|\{{\{{) *({'|'.join(LOCAL)}) *:",
+        lambda found: f"{found[1]}{LOCAL[found[2].lower()]}:",
+        text,
+        flags=re.IGNORECASE,
+    )
+
+
+def sentences(tree: LexborHTMLParser) -> list[str]:
+    """Those of paragraphs and lists; tables and boxes are no running text."""
+    for node in tree.css("table"):
+        node.decompose()
+    texts = ["".join(_texts(node)).partition("\n")[0] for node in tree.css("p, li, dd")]
+    found = [part for text in texts for part in re.split(r"(?<=[.!?])\s+", text)]
+    return [sentence for sentence in found if len(sentence.split()) >= WORDS_MIN]
+
+
+def letters(text: str) -> str:
+    return re.sub(r"\W", "", text)

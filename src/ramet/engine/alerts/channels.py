@@ -1,7 +1,7 @@
 """Ways to people: the log, and what packages bring in the entry-point group ``ramet.alert_channels``.
 
 The engine speaks no HTTP. A package names a factory without arguments that reads its own environment variables and
-returns a channel, or None where it is not configured. What is wrong with a configuration is one line, without secrets.
+returns a channel, or None where it is not configured. Errors of a configuration are one line, without secrets.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ async def send_due(store: Store, channels: Mapping[str, Channel]) -> int:
     """Send what is to be sent now, up to :data:`TOGETHER_MAX` notices; returns how many were tried.
 
     Raises:
-        StoreError: the database cannot be used. What was sent and not recorded is sent again, by any worker.
+        StoreError: the database cannot be used. A notice that was sent and not recorded is sent again, by any worker.
     """
     if not await store.notices_due([*channels]):
         return 0

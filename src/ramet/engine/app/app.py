@@ -109,7 +109,7 @@ class App(FlowApp, AroundHandlers):
         retry: how often and when tasks are tried again, unless their kind says otherwise.
         tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened, and kept in
             it: backup and restore carry these tables (DESIGN §9).
-        breadth: queues in which tasks closer to their root run first. What is created from now on follows it.
+        breadth: queues in which tasks closer to their root run first. Tasks created from now on follow it.
         processes: how many processes of their own a worker keeps for kinds with ``process=True``, at most; None for as
             many as it runs handlers. For work that keeps a processor busy, as many as there are processors.
         import_kinds: which kind of yours a type of another queue's rows is, for ``ramet import --kinds`` this app; what
@@ -202,7 +202,7 @@ class App(FlowApp, AroundHandlers):
             queue: where its tasks wait.
             priority: larger runs sooner.
             limits: instead of the app's: of its tasks, and of every lineage whose root is of this kind, whatever starts
-                it. What it leaves at the default, the app says.
+                it. Those that it leaves at the default are the app's.
             lineage_limits: from the stored settings by name, what such a lineage may do; instead of ``limits``.
             cycle_on: ``kind+key`` refuses a child whose key an ancestor of its own kind has; ``key`` also one whose key
                 an ancestor of any kind has. Left out, it is ``key`` for keys made by :func:`ramet.url_key` or

@@ -35,7 +35,7 @@ class AroundHandlers:
         It is entered once in each process that runs handlers, before the first one, and left when that process ends in
         good order, also when it drains: in the worker's handler process, each process of a kind with ``process=True``,
         the worker's own with ``--in-process`` and :meth:`run`, and in ``ramet.testing``'s ``drain`` and ``run_task``.
-        After a crash nothing is closed. What it yields is ``ctx.lifespan``. ``async def`` or plain; a function made by
+        After a crash nothing is closed. Its value is ``ctx.lifespan``. ``async def`` or plain; a function made by
         ``contextlib`` works too. Opening may take 60 s together with the import of the app, closing 5 s.
 
         Where it raises at its start the worker does not begin, and says why in one line; claims go back.
@@ -52,7 +52,7 @@ class AroundHandlers:
         """Run each call of a handler within this: a function of its context with one ``yield``, where it runs.
 
         The first one registered is outermost. After the ``yield``, ``ctx.returned`` is what the handler returned; what
-        it raised is raised there. What middleware raises, before or after, is the error of the attempt, like a
+        it raised is raised there. An error of middleware, before or after, is the error of the attempt, like a
         handler's; it cannot hide one: an exception that it suppresses fails the attempt all the same.
 
         It runs in the loop of the handlers' process, also around plain functions, which see its context variables; of
@@ -76,7 +76,7 @@ class AroundHandlers:
 
         It is called in the worker's own process, not where handlers run, and must return at once: leases are kept
         there. Events of tasks that a handler takes with ``ctx.invoke`` come where that handler runs, and those of tasks
-        that a program takes with the pull API in that program, without ``start``. What it raises is logged and changes
+        that a program takes with the pull API in that program, without ``start``. An error of it is logged and changes
         nothing. It is a convenience, not a record: a worker that dies between a settlement and its event sends none.
 
         Raises:

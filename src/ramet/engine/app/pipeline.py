@@ -106,10 +106,10 @@ class Pipeline:
     def stage(self, product: str | None = None, **options: Any) -> Callable[[Function], Function]:
         """Register the next stage: a function with the parameters of a handler.
 
-        What it returns is kept in the state under ``product``; what the last stage returns is the task's result. A
-        stage that returns an outcome (``ctx.filter``, ``ctx.skip``, ``ctx.fail``, ``ctx.snooze``) ends or puts off
-        the task there. ``ctx.state`` holds what the stages before it gathered. A stage that is not needed is left out
-        when one before it puts its product there (``ctx.state["embed"] = None``); the last stage always runs.
+        Its result is kept in the state under ``product``; what the last stage returns is the task's result. A stage
+        that returns an outcome (``ctx.filter``, ``ctx.skip``, ``ctx.fail``, ``ctx.snooze``) ends or puts off the task
+        there. ``ctx.state`` holds what the stages before it gathered. A stage that is not needed is left out when one
+        before it puts its product there (``ctx.state["embed"] = None``); the last stage always runs.
 
         Args:
             product: name in the state; the function's own name when left out.

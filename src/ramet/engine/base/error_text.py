@@ -1,7 +1,7 @@
 """Exceptions as text: redacted, named safely, with a bounded traceback (docs/guides/security.md).
 
-A handler's error may repeat anything: a header, an address, a line of source. What can be known to be secret is taken
-out: the values of environment variables whose names say so, and passwords in addresses.
+A handler's error may repeat anything: a header, an address, a line of source. Known secrets are taken out: the values
+of environment variables whose names say so, and passwords in addresses.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Listeners:
         return bool(self._by_name)
 
     def tell(self, event: TaskEvent) -> None:
-        """Call what is registered for it. What one raises is logged and changes nothing."""
+        """Call what is registered for it. An error of one is logged and changes nothing."""
         for listener in self._by_name.get(event.name, ()):
             try:
                 listener(event)

@@ -95,7 +95,7 @@ class JsonFormatter(logging.Formatter):
 class TextFormatter(logging.Formatter):
     """One line per record for people, in local time; a traceback follows on lines of its own.
 
-    What a handler logs begins with its kind and the id of its task.
+    Lines of a handler begin with its kind and the id of its task.
     """
 
     def format(self, record: logging.LogRecord) -> str:

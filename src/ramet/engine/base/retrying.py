@@ -63,7 +63,7 @@ class DatabaseReachability:
     async def insist(self, ask: Callable[[], Awaitable[Answer]], worth: Callable[[], bool]) -> Answer:
         """Ask until the database answers, for as long as it is worth it.
 
-        What may have taken effect is not asked again.
+        A request that may have taken effect is not repeated.
 
         Raises:
             StoreError: it answered with one; it is away and trying is not worth it any more; or, as

@@ -412,7 +412,7 @@ class Claim(BaseClaim, AsyncContext):
         return await self._end(lambda: self.settlement_for(Outcome.skip(reason)))
 
     async def fail(self: BaseClaim, error: BaseException | str, *, retry: bool | None = None) -> ClaimResult:
-        """Fail the attempt. What was buffered since the last checkpoint is dropped.
+        """Fail the attempt. Writes and spawns since the last checkpoint are dropped.
 
         Args:
             error: an exception is judged as one that a handler raised (DESIGN §6), ``RetryAfter`` included.
@@ -456,7 +456,9 @@ class Claim(BaseClaim, AsyncContext):
         return await self._end(lambda: self.settlement_for(Outcome.continue_later()))
 
     async def release(self: BaseClaim) -> None:
-        """Hand the task back with its attempt, as if it had never been claimed. What was buffered is dropped."""
+        """Hand the task back with its attempt, as if it had never been claimed. Buffered writes and spawns are
+        dropped.
+        """
 
         def make() -> Settlement:
             self._check()

@@ -47,7 +47,7 @@ class LineageLimits:
     ) -> Limits:
         """Limits of a lineage whose roots are of these kinds, before the settings of limits.
 
-        What another program registers is what its worker declared.
+        Limits of a kind that another program registers are those that its worker declared.
 
         Raises:
             ValueError: there is no such limit, or it cannot have this value.

@@ -219,8 +219,7 @@ class Operating:
 
         Args:
             limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute``,
-                ``max_cost`` or ``soft_cost`` (nano-dollars). What was blocked before is offered again by
-                :meth:`reoffer`.
+                ``max_cost`` or ``soft_cost`` (nano-dollars). :meth:`reoffer` offers earlier blocks again.
             allow_shapes: shapes of honest pages, which ``max_shape`` bounds no more: ``https://x.example/a/#``, or with
                 a limit of its own ``https://x.example/a/#=5000``.
 
@@ -435,7 +434,7 @@ class Operating:
             changes: fields of :class:`ramet.ResourcePolicy`, such as ``rate_per_second=2``; None for no limit.
 
         Returns:
-            What holds from now on.
+            The policy in force from now on.
 
         Raises:
             ValueError: there is no such field, or a number is out of range.
@@ -538,7 +537,7 @@ class Operating:
         Args:
             text: one line.
             key: names the message; another call with it sends nothing, for as long as ended lineages are kept.
-            lines: more, for channels that have room. What comes from outside is made harmless where it is shown.
+            lines: more, for channels that have room. Text from outside is made harmless where it is shown.
             data: the same for programs that receive the webhook: a JSON object.
             tracking_id: the lineage that it is about, with which it is pruned.
 

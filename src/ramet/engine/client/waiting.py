@@ -62,7 +62,7 @@ class WaitRefused(Permanent):
 
 @asynccontextmanager
 async def _with_timeout(seconds: float | None, what: Callable[[], str]) -> AsyncIterator[None]:
-    """So much time for the block.
+    """Bound the block to this time.
 
     Raises:
         TimeoutError: it was not enough; ``what`` says for what.

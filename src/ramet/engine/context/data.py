@@ -52,7 +52,7 @@ def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = F
         kind = type(value)
         if kind in _SMALL or (value.isprintable() if kind is str else kind is int and -_SAFE < value < _SAFE):
             continue
-        # What a database driver would adapt in this process cannot travel to the one that writes.
+        # A value that a database driver would adapt in this process cannot travel to the one that writes.
         if not isinstance(value, str | bytes | int | float | None):
             raise TypeError(f"{verb} cannot store a {type(value).__name__}: give text, bytes, a number or None")
         if isinstance(value, str):

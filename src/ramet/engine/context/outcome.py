@@ -41,7 +41,7 @@ NEVER_FITS = (PayloadTooLarge, InvalidNumber, InvalidText, InvalidKey, InvalidPa
 """Errors of a request that cannot be stored, now or later: invalid input (DESIGN §6), unless an app's table says
 otherwise.
 
-What pydantic refuses counts as well; its error is imported late.
+pydantic's ValidationError counts as well; it is imported late.
 """
 
 _EVENTS = frozenset({"filter", "skip", "fail", "snooze", "join", "continue"})
@@ -199,8 +199,8 @@ def error_event(
 ) -> ev.Event:
     """Return the event of anything that was raised: a snooze where a server named its time, else an error of its class.
 
-    Guarantee: raises nothing, whatever the object's own code does when it is asked (DESIGN §6). What cannot be asked is
-    an unclassified error.
+    Guarantee: raises nothing, whatever the object's own code does when it is asked (DESIGN §6). An object that cannot
+    be asked is an unclassified error.
 
     Args:
         error: what was raised.

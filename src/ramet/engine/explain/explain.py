@@ -88,7 +88,8 @@ async def _why(store: Store, history: TaskHistory, lineage: Lineage, path: PathE
         return [_ending(task)]
     held = [cause async for cause in obstacles(store, task, lineage)]
     own = place_cause(task, path) or _own_wait(history) or await _others(store, task)
-    # What ends or stops its whole lineage comes before its own wait, and that before what it shares with others.
+    # A cause that ends or stops its whole lineage comes before its own wait, and that before what it shares with
+    # others.
     first = [cause for cause in held if cause.about is not None and cause.code in _OF_LINEAGE]
     later = [cause for cause in held if cause not in first]
     found = [*first, *([own] if own is not None else []), *later]

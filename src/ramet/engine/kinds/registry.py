@@ -130,7 +130,7 @@ class Kind:
     version: int = 1
     """Version of its payload."""
     upgrades: dict[int, Upgrade] = field(default_factory=dict)
-    """By the version that each leads on from. One dictionary for all stages of a kind, filled after their handlers."""
+    """Upgrades by the version that each leads on from; one dictionary for all stages, filled after their handlers."""
     result: TypeAdapter[Any] | None = None
     """Type of what its handler returns; None where that is not annotated with a type that can be read back."""
 
@@ -156,11 +156,11 @@ class Kind:
         """
 
     def next_stage(self, ctx: StageContext, value: Any) -> list[NewTask]:
-        """Return the task that follows a task of this kind that ends with this value: for a stage, the next one."""
+        """Return the task that follows when a task of this kind ends with this value: of stages, the next."""
         return []
 
     def at_end(self) -> Kind | None:
-        """Return this kind as its ``on_end`` handler runs it, one call limit long; None where there is no handler."""
+        """Return this kind as its ``on_end`` handler runs it, one call limit long; None without such a handler."""
         if self.on_end is None:
             return None
         payload = payload_type(self.on_end)
@@ -249,9 +249,7 @@ class Kind:
         return self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
 
     def cycle_rule(self, key: str) -> str:
-        """Return which ancestors a task with this key may not have (promise I3): ``key`` where the key names a
-        place.
-        """
+        """Return which ancestors a task with this key may not have (promise I3): ``key`` where it names a place."""
         if self.cycle_on is not None:
             return self.cycle_on
         return "key" if isinstance(key, PlaceKey) or self.key in (url_key, title_key) else "kind+key"
@@ -266,9 +264,7 @@ class Kind:
         return self._key(typed, self._json(typed))
 
     def _url_of(self, typed: Any) -> str | None:
-        """Return the URL that is compared with the deny list; None where the payload has no URL that one could
-        visit.
-        """
+        """Return the URL that is compared with the deny list; None where the payload has none."""
         given = self.url(typed) if self.url is not None else None
         try:
             return url_key(given) if given else None
@@ -294,7 +290,7 @@ class Kind:
         tags: Sequence[str] = (),
         **path: Unpack[PathArguments],
     ) -> NewTask:
-        """Return a task of this kind, ready to be submitted or spawned, by the options of :meth:`ramet.Context.spawn`.
+        """Return a task of this kind, ready to be submitted or spawned; options as of :meth:`ramet.Context.spawn`.
 
         Raises:
             pydantic.ValidationError: the payload does not fit the handler's type.
@@ -344,9 +340,7 @@ class Kind:
 
 
 def _delay_max(path: PathArguments) -> float:
-    """Return the longest delay of a task with a path: a place that is reserved holds others back for as long as its
-    task waits.
-    """
+    """Return the longest delay of a task with a path: a reserved place holds others back while its task waits."""
     return RESERVED_DELAY_SECONDS_MAX if path.get("reserve_path") else SECONDS_MAX
 
 
@@ -545,7 +539,8 @@ class Registry:
         return found
 
     def known(self, kind: str | Handler) -> Kind:
-        """Return the kind; for submitting from elsewhere, a name that is not registered gets the app's defaults.
+        """Return the kind, as :meth:`get` does; a name that is not registered gets the app's defaults: for submitting
+        from elsewhere.
 
         Raises:
             InvalidText: it cannot be the name of a kind.
@@ -580,7 +575,9 @@ class Registry:
 
 
 def with_attempts(limits: Limits, retry: Retry) -> tuple[Limits, Retry]:
-    """Return the limits with the attempts of a policy, a limit that settings and presets may make stricter."""
+    """Return the limits with the attempts of a policy, which are a limit like any other: settings and presets may make
+    it stricter.
+    """
     if retry.attempts is None:
         return limits, retry
     return replace(limits, max_attempts=retry.attempts), replace(retry, attempts=None)

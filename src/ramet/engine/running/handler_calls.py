@@ -95,7 +95,7 @@ class Threads:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
-            del job  # What a handler held must not live until the next one comes.
+            del job  # The values of a handler must not live until the next one comes.
 
     def stop(self) -> None:
         """Let the threads that have nothing to do end."""
@@ -214,7 +214,7 @@ class HandlerCalls:
         except asyncio.CancelledError:
             raise
         except ClaimLost:
-            # Whose it was is not known: the others run again, with their attempts.
+            # The culprit is not known: the others run again, with their attempts.
             return settlements + [Settlement(work.seq, work.fence, ev.HandBack(work.fence)) for work in called]
         except BaseException as error:
             if slot.abandoned:

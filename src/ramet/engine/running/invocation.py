@@ -1,6 +1,6 @@
 """The supervisor of one invocation: claims pulled tasks, keeps their leases and settles them, over slots of its own.
 
-What a worker is to all handlers, in small and inside of one of them: the same slots, heartbeats and settlements.
+It is a small worker inside of one handler: the same slots, heartbeats and settlements.
 """
 
 from __future__ import annotations
@@ -361,7 +361,7 @@ MARGIN_SHARE = 0.05
 """Share of an invocation's time, at its end, for handing back what still runs."""
 MARGIN_SECONDS_MAX = 5.0
 BLOCK_ITEMS = 100
-"""Most claims that are noted at once. What is noted and not claimed is lost with the process, for this link."""
+"""Most claims that are noted at once. Claims that are noted and not made are lost with the process, for this link."""
 
 
 class ChainAllowance:

@@ -288,7 +288,7 @@ class Runner:
             self._started.note(at, work.seq, work.fence)
 
     def _call_over(self, settlements: Sequence[Settlement], number: int, slot: HandlerSlot) -> None:
-        enter_call(())  # What becomes of the outcome is not the handler's doing any more.
+        enter_call(())  # The outcome's further way is not the handler's doing any more.
         if slot.observed is not None:
             slot.observed.ended(settlements, lost=bool(slot.lost))
         self._deliver(slot, settlements)

@@ -36,8 +36,8 @@ async def observed(called: Awaitable[Any], running: ObservedCall) -> Any:
 async def surrounded(call: Callable[[], Awaitable[Any]], context: Any, middleware: Sequence[Middleware]) -> Any:
     """Return the call within an app's middleware, the first one outermost.
 
-    What is raised inside or by one of them is the call's error, even where another one suppresses it: a failure must
-    not pass for a success.
+    An error inside or of one of them is the call's error, even where another one suppresses it: a failure must not pass
+    for a success.
     """
     failure: BaseException | None = None
     async with AsyncExitStack() as stack:

@@ -72,7 +72,8 @@ class Setting(NamedTuple):
     """Called with a value of the right type: returns the value as it is to be stored, or raises ValueError."""
     on_change: Callable[[str], Coroutine[Any, Any, str | None]] | None = None
     """Called by `ramet settings set` and `unset` with the database after they have changed it; returns a line to show,
-    or None. What it does is beside the setting, which stays changed whatever becomes of it."""
+    or None. The setting stays changed, whatever comes of the call.
+    """
 
     def read(self, text: str) -> Any:
         """Return the value of a typed text.
@@ -112,7 +113,7 @@ class Setting(NamedTuple):
         try:
             return self._typed(self.check_value(typed))
         except Exception as error:
-            # What another package's check makes of a wrong value must not end a worker that reads its settings.
+            # An error of another package's check of a wrong value must not end a worker that reads its settings.
             raise ValueError(f"{self.name}: {_one_line(error)}") from error
 
     def _typed(self, value: Any) -> Any:
@@ -183,7 +184,7 @@ _LIMITS: dict[str, tuple[str, str, str, float]] = {
     "invocation_concurrency": ("calls", "that one handler call has in flight at once", "pipelines", 1),
     "max_attempts": ("attempts", "of a new task, the first run included", "submit, spawn", 1),
     "max_cost": ("nano-dollars", "that a new lineage may spend; once passed, its calls end", "reserve, charge", 0),
-    "soft_cost": ("nano-dollars", "up to which a new lineage reserves", "reserve", 0),
+    "soft_cost": ("nano-dollars", "soft ceiling of the reservations of a new lineage", "reserve", 0),
     "blob_bytes_max": ("bytes", "of one blob", "blobs", 1),
     "lineage_blob_bytes_max": ("bytes", "of all blobs of a lineage", "blobs", 1),
     "payload_bytes_max": ("bytes", "of a payload", "submit, spawn", 1),
@@ -210,26 +211,27 @@ def _limit_settings() -> list[Setting]:
 
 
 _OTHERS = (
-    Setting("worker.lease_seconds", "float", LEASE_SECONDS, "seconds", "a claim lives so long without a heartbeat",
+    Setting("worker.lease_seconds", "float", LEASE_SECONDS, "seconds", "time that a claim holds without a heartbeat",
             "worker, at the next claim", 1, 86_400),
     Setting("worker.heartbeat_seconds", "float", HEARTBEAT_SECONDS, "seconds",
             "between heartbeats, at most a third of the lease", "worker", 0.1, 28_800),
-    Setting("worker.poll_seconds", "float", POLL_SECONDS, "seconds", "an idle worker looks for work at least so often",
+    Setting("worker.poll_seconds", "float", POLL_SECONDS, "seconds", "longest time between two looks of an idle worker",
             "worker", 0.01, 3_600),
     Setting("maintenance.sweep_seconds", "float", SWEEP_SECONDS, "seconds",
             "between rounds of maintenance that found nothing to do", "maintenance, schedules", 0.01, 3_600),
     Setting("maintenance.retention_days", "float", RETENTION_DAYS, "days",
-            "an ended lineage is kept for so long, then pruned", "maintenance", 0.01, 36_500, optional=True),
+            "time for which an ended lineage is kept, then pruned", "maintenance", 0.01, 36_500, optional=True),
     Setting(PATH_HOLD_SETTING, "float", PATH_HOLD_SECONDS_MAX, "seconds",
             "a task that comes back later than this gives its place on its path up", "settling", 0, 30 * 86_400),
     Setting(RESOURCE_PAUSE_SETTING, "float", RESOURCE_PAUSE_SECONDS_MAX, "seconds",
-            "a server's word pauses a resource for at most so long", "settling", 1, 30 * 86_400),
+            "longest pause of a resource that a server asks for", "settling", 1, 30 * 86_400),
     Setting(DAY_SETTING, "int", None, "nano-dollars", "spent and reserved on one UTC day; once passed, its calls end",
             "reserve, charge", optional=True),
-    Setting(DAY_SOFT_SETTING, "int", None, "nano-dollars", "up to which a UTC day reserves", "reserve", optional=True),
+    Setting(DAY_SOFT_SETTING, "int", None, "nano-dollars", "soft ceiling of the reservations of a UTC day",
+            "reserve", optional=True),
     Setting(GLOBAL_SETTING, "int", None, "nano-dollars", "spent and reserved in all; once passed, all calls end",
             "reserve, charge", optional=True),
-    Setting(GLOBAL_SOFT_SETTING, "int", None, "nano-dollars", "up to which anybody reserves", "reserve",
+    Setting(GLOBAL_SOFT_SETTING, "int", None, "nano-dollars", "soft ceiling of all reservations", "reserve",
             optional=True),
 )  # fmt: skip
 
@@ -238,7 +240,7 @@ _MONITOR = {
     "demands_max": ("demands", "for one kind and key of a lineage, without an alert; a kind may set its own", 0),
     "key_demands_max": ("demands", "for one key of a lineage whatever the kind, without an alert", 0),
     "depth_max": ("generations", "largest spawn_depth without an alert", 0),
-    "quiet_seconds": ("seconds", "an alert is resolved when nothing new was found for so long", 1),
+    "quiet_seconds": ("seconds", "an alert is resolved after this time without a new finding", 1),
     "window_seconds": ("seconds", "how far back task time-outs and failed lineages are counted", 60),
     "chain_runs": ("runs", "the newest of a schedule, looked at for chains at their limit", 1),
     "failed_runs": ("runs", "of a schedule that failed in a row, from which on there is an alert", 1),

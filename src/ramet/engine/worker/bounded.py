@@ -187,7 +187,7 @@ class BoundedRun:
             self._claimed.set()
 
     async def _take_beside(self, wanted: int) -> int:
-        """Take for a handler that pulls tasks. What claims under way may give back is waited for.
+        """Take for a handler that pulls tasks. Waits for numbers that claims under way may give back.
 
         Else a claim that finds nothing keeps the handler from all tasks, and nothing asks for them again.
         """
@@ -202,7 +202,7 @@ class BoundedRun:
         self._quiet = self._quiet and not count
 
     def settled(self, batch: Iterable[Settlement], answers: Iterable[SettleResult]) -> None:
-        """Count outcomes by the state that followed. What goes back unstarted is not an outcome."""
+        """Count outcomes by the state that followed. A task that goes back unstarted has no outcome."""
         if self.bounded:
             self.states.update(
                 answer.state

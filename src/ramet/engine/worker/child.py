@@ -284,7 +284,7 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         sys.stderr.write(f"ramet: cannot load {target}: {type(error).__name__}: {error}\n")
         return 2
-    gc.freeze()  # What the app loaded stays: looking for garbage in it again and again costs every task.
+    gc.freeze()  # The app's loaded objects stay: looking for garbage in them again and again costs every task.
     slots, link = RunningNotes(int(slots_fd)), socket.socket(fileno=int(link_fd))
     for handle in (int(slots_fd), int(link_fd)):
         os.set_inheritable(handle, False)  # A program that a handler starts must not hold the link open.
@@ -302,8 +302,9 @@ def _cut_off(link: int) -> None:
 
 
 def _run_for_ever(serving: Coroutine[Any, Any, None]) -> NoReturn:
-    """Run the loop until this process ends itself. What a handler's own task raises to end the loop (`SystemExit`,
-    `KeyboardInterrupt`), or a handler that stops it, ends nothing: code that waits for that task gets the error.
+    """Run the loop until this process ends itself. An exception of a handler's own task that would end the loop
+    (`SystemExit`, `KeyboardInterrupt`), or a handler that stops it, ends nothing: code that waits for that task gets
+    the error.
     """
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

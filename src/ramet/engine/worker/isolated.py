@@ -281,7 +281,7 @@ class IsolatedPool:
         if not call.left:
             del self._calls[child]
             if exhausted:
-                # Who knows what a handler left behind that could not get memory.
+                # A handler that could not get memory may have left anything behind.
                 self._begin(_retire(child))
             self._free(None if exhausted else child, call)
 

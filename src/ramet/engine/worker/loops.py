@@ -263,7 +263,7 @@ def serving(name: str, kinds: Sequence[str], queues: Sequence[str], concurrency:
 async def report_presence(store: Store, clock: Clock, worker: WorkerStatus, app: App) -> None:
     """Say who serves what, again and again; take it back at the end. Runs until cancelled.
 
-    What the app declares is stored again when it changed: limits of its lineages may follow settings.
+    The app's declarations are stored again when they changed: limits of its lineages may follow settings.
     """
     declared = _declared(app)
     try:

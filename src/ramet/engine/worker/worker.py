@@ -324,7 +324,7 @@ class Worker:
             await self._handlers.stop()
         finally:
             try:
-                # What the database gives or takes just now must be known first, or it would be lost or sent twice.
+                # The result of a call under way must be known first: its tasks would be lost or sent twice.
                 with suppress(TimeoutError):
                     async with asyncio.timeout(END_SECONDS_MAX), self._asking, self._settling:
                         pass

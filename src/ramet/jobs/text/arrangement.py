@@ -104,6 +104,8 @@ _AT_THE_TOP = re.compile(
 )
 """A word by itself in the lines above the text, where pages have the place, the kind and the arrangement."""
 _TOP = 500
+_CHOICE = re.compile(r"\blocation\s?:\s?remote\s?/\s?\w")
+"""A place that leaves the choice: ``Location: Remote / Singapore / Hybrid``."""
 _DAYS = (
     r"(?:\d|one|two|three|four)(?:\s?\(\d\))?\s?(?:\+|(?:-|\u2013|to|or)\s?(?:\d|two|three|four|five"
     r"|more))?\s?(?:full |or more )?days?"
@@ -215,6 +217,7 @@ _SOME_DAYS = re.compile(
     re.IGNORECASE,
 )
 """In a place or a title: ``Lisbon (1x per week onsite)``, ``London, 2 days office``."""
+_NOT_SAID = re.compile(r"\([^()]*\bnot (?:specified|stated|given)\)", re.IGNORECASE)
 _QUESTION = re.compile(r"[^.!\n]{0,80}\?")
 _AROUND = 160
 _CITY_STATES = frozenset({"SG", "HK", "MO", "MC", "GI"})
@@ -251,6 +254,8 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
         return Arrangement(tags.pop()), "tag"
     if told and _is_denied(told) and not _HYBRID.search(_DENIED.sub(" ", told)):
         return Arrangement.ONSITE, "position"
+    if told and _CHOICE.search(text, 0, _TOP):
+        return Arrangement.REMOTE, "label"
     top = _AT_THE_TOP.search(text, 0, _TOP) if told else None
     if top is not None:
         return next(how for word, how in _TOP_WORDS if word in top["how"]), "label"
@@ -264,7 +269,7 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
     places = places_of(posting.location or "")
     if len(places) == 1 and places[0].country in _CITY_STATES:
         return Arrangement.ONSITE, "city"
-    if is_wide(posting.location or ""):
+    if is_wide(_NOT_SAID.sub("", posting.location or "")):
         return Arrangement.REMOTE, "country"
     if len(places) == 1 and places[0].city is not None and places[0].country is not None:
         return Arrangement.ONSITE, "city"
@@ -276,13 +281,16 @@ def _in_a_few_words(written: str) -> Arrangement:
     """What a title or a place says. Remembered: the openings of a board are in few places."""
     if not written:
         return Arrangement.UNKNOWN
+    written = _NOT_SAID.sub(" ", written)
     if _NOT_REMOTE.search(written):
         return Arrangement.ONSITE
     if _SOME_DAYS.search(written):
         return Arrangement.HYBRID
     if _HYBRID.search(written):
         # "Remote; Hybrid - London" leaves the choice to the person.
-        apart = [part for part in re.split(r"[;|\n]", written) if _REMOTE.search(part) and not _HYBRID.search(part)]
+        apart = [
+            part for part in re.split(r"[;|\n]| or ", written) if _REMOTE.search(part) and not _HYBRID.search(part)
+        ]
         return Arrangement.REMOTE if apart else Arrangement.HYBRID
     if _REMOTE.search(written):
         return Arrangement.REMOTE

@@ -92,7 +92,7 @@ _WORDS: tuple[tuple[Seniority, str], ...] = (
         r"|stagiaire|stage|alternance|apprenti|student|university|campus|i|l[12]",
     ),
     (Seniority.MID, r"mid(?![- ]?market)[- ]?(?:level|senior)?|intermediate|ii|l[34]|ic3|pleno|confirm[ée]"),
-    (Seniority.LEAD, r"manager(?:in)?|supervisor"),
+    (Seniority.LEAD, r"manager(?:in)?|supervisor|superintendent|fore(?:man|woman)"),
 )  # fmt: skip
 _TITLE = [
     (level, re.compile(rf"(?<![\w.#+])(?P<word>{pattern})(?![\w#+])", re.IGNORECASE)) for level, pattern in _WORDS
@@ -135,6 +135,11 @@ _TEAM = re.compile(
     r"|\bteam of (?:\d|\w+ (?:engineers|analysts|people|professionals))|\bsupervisory\b",
 )
 """What the text says of somebody who leads people."""
+_LEADS_NONE = re.compile(
+    r"\b(?:no|without|not have) (?:\w+ ){0,2}(?:direct reports?|people[- ]manag\w+|management responsibilit\w+)"
+)
+_TITLE_AGAIN = 100
+"""Characters of a text in which it may have another title: ``Community Health Worker Team Manager``."""
 _OF_TEAMS = searched(
     "direct report",
     "people",
@@ -167,13 +172,14 @@ _POSITION = re.compile(
 """The level of the position, or of the experience that it asks for, said outright."""
 _BEGINNERS = re.compile(
     r"(?=[fenr])(?:(?<!not )(?<!not for )(?<!no )\bfreshers?\b"
-    r"|\bentry[- ]level (?:role|position|opportunity|job|candidates?)\b"
+    r"|\bentry[- ]level,? (?:[\w-]+ ){0,2}(?:role|position|opportunity|job|candidates?)\b"
     r"|\bno (?:previous |prior )?(?:professional |work |relevant |industry )?experience (?:is )?"
     r"(?:required|necessary|needed)\b|\b(?:recent|fresh|new) graduates? (?:and|or|&) early[- ]career)"
 )
 """True if applicants need no experience."""
 _BEGINNING = 300
 """Characters of a text in which it repeats its title."""
+_MAY_LEAD = frozenset({"manager", "superintendent"})
 _MANAGER = re.compile(r"\bmanager\b", re.IGNORECASE)
 _SMALL = r"(?:of|an?|the|our|for|to|with|and|in|team|who|is|as)\b"
 _LEVEL_BEFORE = re.compile(
@@ -222,7 +228,7 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
             word = match["word"].lower()
             if word in _SHORT and not _LAST.match(title, max(0, match.start() - 1)):
                 continue
-            if (word == "manager" and not _leads_people(title, text)) or (word == "i" and _GRADED.search(title)):
+            if (word in _MAY_LEAD and not _leads_people(title, text)) or (word == "i" and _GRADED.search(title)):
                 continue
             if level is Seniority.SENIOR and _MANAGER.search(title) and _leads_people(title, text):
                 return Seniority.LEAD, "manager"
@@ -289,9 +295,13 @@ def _repeated(title: str, text: str) -> tuple[Seniority, str] | None:
 
 def _leads_people(title: str, text: str) -> bool:
     """Whether a manager leads people: by the title alone, or by what the text says of a team."""
-    if _WORKER.search(title):
+    if _WORKER.search(title) or _LEADS_NONE.search(text):
         return False
-    return _LEADS.search(title) is not None or _TEAM.search(around(text, _OF_TEAMS, 80, 60)) is not None
+    return (
+        _LEADS.search(title) is not None
+        or _LEADS.search(text[:_TITLE_AGAIN]) is not None
+        or _TEAM.search(around(text, _OF_TEAMS, 80, 60)) is not None
+    )
 
 
 @cache
@@ -428,6 +438,8 @@ _ALTERNATIVE = re.compile(
 )
 """Before years that are asked of those who have another degree, or none."""
 _PREFERRED = re.compile(r"prefer|ideally|nice to have|a plus|bonus|desir|von vorteil|deseable|desejável", re.IGNORECASE)
+_PREFERABLY = re.compile(r"\bpreferabl[ye] (?:in|with|within|from|at|as)\b", re.IGNORECASE)
+"""Of what kind the years should be; they are asked for: ``5 years of experience preferably in sales``."""
 _ASIDE = re.compile(r"(?<=\w) \([^()]*\)")
 """What a demand has in brackets: ``5+ years in sales roles (retail preferred)``."""
 _PREFERRED_BEHIND = re.compile(
@@ -502,7 +514,7 @@ def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
     clause = _SENTENCE_BREAK.split(after, 1)[0]
     sentence = _SENTENCE_BREAK.split(before)[-1]
     wish = _ASIDE.sub(" ", clause)
-    if _PREFERRED.search(sentence[-50:]) or _PREFERRED.search(wish.partition(",")[0][:80]):
+    if _PREFERRED.search(sentence[-50:]) or _PREFERRED.search(_PREFERABLY.sub("", wish.partition(",")[0][:80])):
         return False
     if _PREFERRED_BEHIND.match(clause):
         return False

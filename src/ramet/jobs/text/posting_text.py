@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -61,6 +61,9 @@ _PLACE_LINE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """A line that says where the work is, for a posting without a place."""
+_TOP = 600
+_PLACE = re.compile(r"[A-Z][\w .'-]{1,30}, [A-Z][\w .'-]{1,30}, (?:United States|[A-Z][\w .'-]{1,30})")
+"""A line with a city, a state and a country."""
 _ENDS_OF_SENTENCES = frozenset(".!?)")
 _OTHER_OPENINGS = re.compile(
     r"\n(?:Referrals increase your chances of"
@@ -188,8 +191,7 @@ def read_posting(posting: Posting) -> Reading:
     location = decoded_once(posting.location or "")
     places = places_of_fields(posting.places, posting.country) or places_of(location, posting.country)
     if not location and not places:
-        line = _PLACE_LINE.search(text)
-        places = places_of(line[1]) if line is not None else ()
+        places = _places_in(text)
     sections = sections_of(text, posting.company)
     years_min, years_max = years_of(sections)
     seniority, word = seniority_of(posting.title, lower, years_min)
@@ -197,7 +199,8 @@ def read_posting(posting: Posting) -> Reading:
     requirements = joined(sections, Part.REQUIRED)
     required = find_technologies(requirements)
     work = _of_the_work(posting, sections)
-    named = _named(posting, work, required)
+    asked = {*required, *find_technologies(joined(sections, Part.PREFERRED))}
+    named = _named(posting, work, required, asked)
     return Reading(
         seniority=seniority,
         seniority_word=word,
@@ -218,6 +221,16 @@ def read_posting(posting: Posting) -> Reading:
         alternatives=_alternatives(named, (*work, requirements)),
         work_from=work_marks(text, lower),
     )
+
+
+def _places_in(text: str) -> tuple[Place, ...]:
+    """Return the places of a line that says where the work is, or of lines near the top that are places and no more."""
+    line = _PLACE_LINE.search(text)
+    if line is not None:
+        return places_of(line[1])
+    alone = [part for part in text[:_TOP].split("\n") if _PLACE.fullmatch(part.strip())]
+    found = (place for part in alone for place in places_of(part))
+    return tuple(dict.fromkeys(place for place in found if place.city and place.country))
 
 
 def _with_line_breaks(text: str) -> str:
@@ -270,11 +283,15 @@ def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:
     return ("\n".join([posting.title[:300], *told]),)
 
 
-def _named(posting: Posting, work: Iterable[str], required: Iterable[str]) -> list[str]:
-    """Return the fields and technologies of the work, without what the company makes and does not ask for."""
+def _named(posting: Posting, work: Iterable[str], required: Iterable[str], asked: Container[str]) -> list[str]:
+    """Return the fields and technologies of the work, without what the company makes and does not ask for.
+
+    Args:
+        asked: what is asked or wished for, without which nothing of the company's own counts.
+    """
     found = dict.fromkeys([*(name for text in work for name in find_technologies(text)), *required])
     for place, product in enumerate(products_of(posting.company or "")):
-        if place == 0 or product not in required:
+        if place == 0 or product not in asked:
             found.pop(product, None)
     return list(found)
 

@@ -108,7 +108,7 @@ def _money() -> re.Pattern[str]:
     """Return the expression of an amount or a range; with the words of all languages, hence not before it is needed."""
     between = (
         r"\s?(?:-{1,2}|\u2013|—|―|\u2212|\u2011|~|〜|\uff5e|to|and|up to|through|\.\.\.?"
-        r"|[,;|/]?\s?(?:and )?max(?:imum)?(?: salary| pay)?:?"
+        r"|[,;|/]?\s?(?:mid(?:point)?:?\s?[$€£]?\s?[\d.,]+[kK]?[,;|/]?\s?)?(?:and )?max(?:imum)?(?: salary| pay)?:?"
         rf"|(?<=[kK])/(?=\s?[\d€£$])|{alternatives('pay', 'between')})\s?"
     )
     gross = rf"(?:\s?\(?(?:gross|{alternatives('pay', 'gross')})(?!\w)\)?)?"
@@ -142,7 +142,7 @@ _SPACED_NUMBER = re.compile(rf"([{_SIGNS_BEFORE}]\s?\d{{1,3}}), (\d{{3}})(?![\d,
 _PEOPLE_AFTER = re.compile(
     r"\s?\+?\s?(?:[a-z-]+ ){0,3}(?:fleet|drivers|partners|merchants|restaurants|stores|students|members|subscribers"
     r"|sellers|customers|users|employees|people|households|farmers|learners|orders|downloads|patients|outlets"
-    r"|businesses|teachers|followers|sq\.?)\b",
+    r"|businesses|teachers|followers|sq\.?|hours (?:per|a|each) week|hours weekly|weekly)\b",
     re.IGNORECASE,
 )
 """Nouns that a bare number counts: ``2 lakh independent drivers``."""
@@ -179,7 +179,8 @@ _COMPANYS_MONEY = re.compile(
     r"|deals?\b|portfolio|budgets?\b"
     r"|assets|transactions|contracts?\b(?! (?:basis|role|position|to hire|work|rate|job|engagement))|\bsav(?:e|es"
     r"|ing|ings)\b|book of business|\bprocess(?:es|ing)?\b"
-    r"|\bgenerat\w+|\bloans?\b|\bpremiums?\b|\bspend|\bclaims\b|\bcosts?\b|sign(?:ing|-on) bonus|projects?\b",
+    r"|\bgenerat\w+|\bloans?\b|\bpremiums?\b(?!(?: plus)?:)|\bsum insured\b|\bcap of\b"
+    r"|\bcover(?:age)? limit\b|\bspend|\bclaims\b|\bcosts?\b|sign(?:ing|-on) bonus|projects?\b",
     re.IGNORECASE,
 )
 _PERKS = re.compile(
@@ -205,7 +206,12 @@ def _sides() -> tuple[tuple[int, re.Pattern[str]], ...]:
     """Return what stands before an amount that is the most (-1) or the least (1) that is paid."""
     most, least = alternatives("pay", "at_most"), alternatives("pay", "at_least")
     return (
-        (-1, re.compile(rf"\b(?:up to|at most|max(?:imum)?(?: of)?|{most})[\s:]*$", re.IGNORECASE)),
+        (
+            -1,
+            re.compile(
+                rf"(?:\b|(?-i:(?<=[a-z])(?=U)))(?:up to|at most|max(?:imum)?(?: of)?|{most})[\s:]*$", re.IGNORECASE
+            ),
+        ),
         (
             1,
             re.compile(
@@ -238,12 +244,16 @@ def _monthly() -> re.Pattern[str]:
 
 _TOP = 600
 """Characters of a text in which an amount by itself is pay."""
+_FIRST_LINES = 120
+_UP_TO = re.compile(r"[Uu]p to $")
+"""At the end of a title: ``Analytics Engineer, London, up to \u00a360,000``."""
 _LINE_OF_PAY = re.compile(
     r"[^\w\n#]*(?:(?:up to|circa|c\.?|from|ca\.?|salary)\s?)?#"
     r"\s?(?:p\.?\s?a\.?|pa|per annum|gross|depending on experience|doe)?\s?(?:[+&(,\u2022|].{0,60})?",
     re.IGNORECASE,
 )
 """The line of an amount, which stands in it as ``#``."""
+_TARGET = re.compile(r"\b(?:OTE|on[- ]target earnings)(?! or base)\b[^.\n]{0,25}$", re.IGNORECASE)
 _CENTS = re.compile(r"[.,]\d{1,2}$")
 _WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
 _SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
@@ -281,6 +291,8 @@ class _Offer:
     """Where in the text it stands."""
     times: float
     """How often a year it is paid as it is written."""
+    is_target: bool
+    """Whether it is what a person earns who reaches the targets, with base and commission."""
 
 
 def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay | None = None) -> Salary | None:
@@ -347,6 +359,7 @@ def _is_a_year(low: float, high: float, code: str) -> bool:
 def _widest(offers: list[_Offer]) -> Salary | None:
     ranges = [offer for offer in offers if offer.high is not None] or offers
     ranges = [offer for offer in ranges if not any(_is_again(offer, one) for one in ranges)]
+    ranges = [offer for offer in ranges if not offer.is_target] or ranges
     said = [offer for offer in ranges if offer.said]
     ranges = [offer for offer in ranges if not said or any(_belongs(offer, other) for other in said)]
     if not ranges:
@@ -430,11 +443,11 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
     if sign is None and not (money["high"] is not None or is_field or _scale(money["low"]) > 1e3):
         return None
     is_a_line = _is_a_line(text, money)
-    said = is_field or is_a_line or bool(period and money["high"])
+    said = is_field or is_a_line or bool(sign and period and money["high"])
     said = said or _salary_words().search(before) is not None
     if sign is None and not said:
         return None
-    if sign is None and not is_field and _PEOPLE_AFTER.match(text, money.end()):
+    if sign is None and not is_field and _PEOPLE_AFTER.match(text, money.end("high" if money["high"] else "low")):
         return None
     has_more = bool(money["plus"]) and _MORE_AFTER.match(text, money.end()) is not None
     if not (is_field or has_more) and "\n" not in money[0][-2:] and _OTHER_AFTER.match(text, money.end()):
@@ -459,7 +472,7 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
         return None
     after = text[money.end() : money.end() + 2 * _AROUND]
     side = 0 if high is not None else _side(before, after, has_plus=bool(money["plus"]) and not has_more)
-    return _Offer(low, high, side, currency, said, money.start(), factor)
+    return _Offer(low, high, side, currency, said, money.start(), factor, _TARGET.search(before) is not None)
 
 
 def _is_a_line(text: str, money: re.Match[str]) -> bool:
@@ -468,6 +481,8 @@ def _is_a_line(text: str, money: re.Match[str]) -> bool:
         return False
     stop = money.start() + len(money[0].rstrip(" \n+"))
     begin, end = text.rfind("\n", 0, money.start()) + 1, text.find("\n", stop)
+    if begin < _FIRST_LINES and _UP_TO.search(text, begin, money.start()):
+        begin = money.start()
     rest = f"{text[begin : money.start()]}#{text[stop : end if end >= 0 else len(text)]}"
     return _LINE_OF_PAY.fullmatch(rest) is not None
 

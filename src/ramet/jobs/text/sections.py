@@ -78,7 +78,8 @@ _KINDS: tuple[tuple[Part, str], ...] = (
     ),
     (
         Part.ABOUT,
-        r"about\b(?! (?:the |your )?(?:qualif|respons|requirem|skill|experience|tasks|duties))|who (?:we are|is)\b"
+        r"(?:^|(?<=more )|(?<=all )|(?<=learn )|(?<=bit ))about\b"
+        r"(?! (?:the |your )?(?:qualif|respons|requirem|skill|experience|tasks|duties))|who (?:we are|is)\b"
         r"|our (?:company|mission|story|values|culture|vision)|company|who are we"
         r"|what we do|headquarters|meet \w"
         r"|[uü]ber uns|wer wir|quem somos|qui sommes|qui[eé]nes somos|sobre",
@@ -123,6 +124,12 @@ _ASIDE = re.compile(r"\s*\([^()]*\)\s*$")
 """What a heading has in brackets at its end: ``What will help you (nice to have)``."""
 _ENDED = re.compile(r"(?:das|diese|deine?|ihre?|was|wir|wer)\b[^.]{0,40}\.$", re.IGNORECASE)
 """A German heading with a full stop: ``Das bringst du mit.``"""
+_SENTENCE_WORDS_MIN = 6
+_ASKING = re.compile(
+    r"(?:what|who|why|how|where|was|wer|wir|das|ce que|o que|lo que|qu|we|our|your|about|in this|to be)\b",
+    re.IGNORECASE,
+)
+"""Words that begin headings that are sentences: ``What you will bring to the team``."""
 _TOKENS = re.compile(r"[^\W\d_]+")
 _SENTENCES = re.compile(r"[a-z)][.!?][A-Z]")
 """Two sentences without a space between them: a part of a text that lost its line breaks."""
@@ -178,6 +185,14 @@ def joined(sections: list[Section], *parts: Part) -> str:
     return "\n".join(section.text for section in sections if section.part in parts)
 
 
+def _is_a_sentence(head: str) -> bool:
+    """Whether a line of more than a few words begins with a capital letter and has hardly another: a line of a list."""
+    written = [word for word in head.split() if word[0].isalpha()]
+    if len(written) < _SENTENCE_WORDS_MIN or _ASKING.match(head):
+        return False
+    return 3 * sum(word[0].isupper() for word in written) < len(written)
+
+
 def _asks(text: str) -> bool:
     """Whether lines below a name begin with a demand: the name is that of a grade or a group of demands."""
     return _DEMAND.match(text) is not None
@@ -202,7 +217,7 @@ def _heading(line: str) -> Part | None:
     if head.count(" ") >= _HEADING_WORDS_MAX and _ASIDE.sub("", head).count(" ") >= _HEADING_WORDS_MAX:
         return None
     words = _TOKENS.findall(head.lower())
-    if not words or _SENTENCES.search(head):
+    if not words or _SENTENCES.search(head) or (not colon and _is_a_sentence(head)):
         return None
     if not _TRIGGERS.isdisjoint(words) and not _CONTENT.match(head):
         part, start = _named_part(head)

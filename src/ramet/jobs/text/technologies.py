@@ -38,7 +38,8 @@ _BEFORE_OF = frozenset(
 _AFTER = frozenset(
     "developer developers engineer engineers programmer programming language code codebase codebases microservices"
     " microservice services service backend backends framework applications application apps app scripting scripts"
-    " functions api apis skills knowledge sdk library libraries stack clusters cluster jobs pipelines".split()
+    " functions api apis skills knowledge familiarity proficiency expertise sdk library libraries stack clusters"
+    " cluster jobs pipelines".split()
 )
 
 
@@ -57,14 +58,20 @@ _NOT_A_NAME = re.compile(
 _HAS_NO_NAMES = ("TS", "PHP", "Linear", "Core Data", "ReAct", "React ", "HTML JD", "Snowflake")
 """One of these is in every match of it."""
 _CUSTOMERS = re.compile(
-    r"\b(?:compan(?:y|ies)|customers|clients|brands|organi[sz]ations|startups|investors)"
-    r" (?:like|such as|including) [^.;:\n]*",
+    r"\b(?:compan(?:y|ies)|customers|clients|client (?:list|roster)|brands|organi[sz]ations|startups|investors)"
+    r"(?: [,\u2013-]|,)? (?:like|such as|including|includes?) [^.;:\n]*",
     re.IGNORECASE,
 )
-_NAMES_FOLLOW = ("s like ", "s such as ", "s including ")
+_NAMES_FOLLOW = (" like ", " such as ", " includ")
 """One of these is in every sentence that names customers: ``used by companies like OpenAI, Toyota and Figma``."""
 _OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alumni".split())
 """What stands behind a company's name that says who somebody is: ``Docker CEO``."""
+_EXAMPLES = re.compile(
+    r"\b(?:tools?|technologies|frameworks?|librar(?:y|ies)|software|databases?|programming languages?),?"
+    r"(?: like| such as| including|,? ?\(?e\.? ?g\.?,?|:)?[ (]{0,3}$",
+    re.IGNORECASE,
+)
+"""Before a list of names, what they are."""
 _WELDING = re.compile(r"\bweld(?:ing|er|ers|ed)\b|\baws[ -](?:d\d|cwi|qc\d|certified w|w)")
 """Where ``AWS`` is the American Welding Society; in lower case."""
 _OF_WELDING = ("weld", *(f"aws{joint}{word}" for joint in " -" for word in ("d", "cwi", "qc", "certified w", "w")))
@@ -201,10 +208,18 @@ def canonical_technology(name: str) -> str:
     return _SPELLINGS.get(folded, folded)
 
 
+_LEGAL = frozenset(
+    "labs lab inc llc ltd limited gmbh ag se corp corporation company co group software technologies hq".split()
+)
+
+
 def products_of(company: str) -> tuple[str, ...]:
     """Return canonical names of what a company makes: its own name, and the products that the table lists."""
     name = " ".join(company.lower().split())
     words = name.split(" ")
+    while len(words) > 1 and words[-1].strip(".,") in _LEGAL:
+        words.pop()
+    name = " ".join(words)
     listed = (product for length in (1, 2) for product in _MADE_BY.get(" ".join(words[:length]), ()))
     return (canonical_technology(name), *listed)
 
@@ -298,7 +313,7 @@ def _mean_rows(parts: list[str], hits: list[_Hit], meant: list[bool]) -> None:
         if end < len(hits) and _is_list(parts, hits[end - 1], hits[end]):
             continue
         row = hits[begin:end]
-        if len({hit.canonical for hit in row}) >= _WEAK_MIN or _is_slashed(parts, row):
+        if len({hit.canonical for hit in row}) >= _WEAK_MIN or _is_slashed(parts, row) or _is_example(parts, row):
             for place in range(begin, end):
                 is_short = len(row) < _WEAK_MIN or len(parts[hits[place].first]) == 1
                 meant[place] = meant[place] or not (is_short and _is_part(parts, hits[place]))
@@ -310,6 +325,13 @@ def _is_slashed(parts: list[str], row: list[_Hit]) -> bool:
     if len(row) != 2 or parts[row[0].last + 1 : row[1].first] != ["/"]:
         return False
     return all(len(parts[hit.first]) > 2 for hit in row)
+
+
+def _is_example(parts: list[str], row: list[_Hit]) -> bool:
+    """Whether names stand as examples: ``database tools such as (Jama)``, ``technologies (e.g. Hive, Spark)``."""
+    if any(len(parts[hit.first]) < 3 for hit in row):
+        return False
+    return _EXAMPLES.search("".join(parts[max(0, row[0].first - 16) : row[0].first])) is not None
 
 
 def _is_part(parts: list[str], hit: _Hit) -> bool:

@@ -105,7 +105,7 @@ class Desk:
             CostRefused: a ceiling has no room for the most that it can cost.
             ProviderBusy, AccountFault, RequestRefused, Transient: as the provider meant it.
             NotInstalled: see :func:`ramet.llm.declare_models`.
-            ClaimLost: the claim is not this handler's any more. What was paid is booked.
+            ClaimLost: the claim is not this handler's any more. The amount that was paid is booked.
         """
         kept = await self.kept(self.scope, key)
         if kept is not None:

@@ -1,6 +1,6 @@
 """The commands `ramet llm ...`.
 
-What a user can put right leaves as `LlmError` or `StoreError`: one line and exit status 2.
+An error that a user can correct leaves as `LlmError` or `StoreError`: one line and exit status 2.
 """
 
 from __future__ import annotations

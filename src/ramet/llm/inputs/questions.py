@@ -101,7 +101,7 @@ PARAMETERS: dict[str, Checked] = {
     "user": text,
     "verbosity": text,
 }
-"""Name -> check. What else a server of one's own knows goes into the row's object ``parameters``."""
+"""Name -> check. Further parameters of a server of one's own go into the row's object ``parameters``."""
 
 _HARMLESS = {"stream": False, "background": False}
 """Fields that mean nothing with this value."""

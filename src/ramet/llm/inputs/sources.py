@@ -243,7 +243,7 @@ _FOREIGN = {
 def text_lines(path: Path, file: BinaryIO, bytes_max: int) -> Iterator[tuple[int, str | InvalidRow]]:
     """Each line with its end, and its number; a byte-order mark is left out.
 
-    What is over `bytes_max` long, or is not UTF-8, is an error in the place of the line.
+    A line that is over `bytes_max` long, or is not UTF-8, becomes an error in its place.
 
     Raises:
         InputError: the file cannot be read, or is none of text.

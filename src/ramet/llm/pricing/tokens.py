@@ -2,8 +2,8 @@
 
 Tokenizers cut text into words, and words into pieces that they saw often. Ordinary words are one or two tokens; each
 digit, capital and punctuation mark can be one, and so can each byte of a rare script. The bound counts them so. It
-holds for prose, code, JSON, CSV, hexadecimal and base64, and is about twice the truth for the first two; only long
-runs of random small letters have more tokens than it says. What is exceeded nevertheless is booked in full.
+holds for prose, code, JSON, CSV, hexadecimal and base64, and is about twice the truth for the first two; only long runs
+of random small letters have more tokens than it says. A cost beyond it is booked in full.
 
 With the package quicktok installed, the text of OpenAI's models is counted exactly.
 """

@@ -176,7 +176,7 @@ class AnthropicBatches:
 
         Args:
             submit_key: which.
-            seconds: for all calls together. What was learned in vain is remembered.
+            seconds: for all calls together. Batches that were read in vain are remembered.
             submitted_at: when its submit began (seconds since 1970), which spares looking at all other batches.
 
         Raises:

@@ -29,8 +29,8 @@ class Entry:
 class Journal:
     """Entries in the order of acceptance. Safe for threads.
 
-    What will end by itself is billed as soon as it is accepted, whether anyone polls it or not; a cancel in time takes
-    that back.
+    Work that will end by itself is billed as soon as it is accepted, whether anyone polls it or not; a cancel in time
+    takes that back.
     """
 
     def __init__(self) -> None:

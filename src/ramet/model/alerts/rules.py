@@ -1,8 +1,8 @@
 """Rules of the monitor: signs of trouble in a lineage in which nothing has failed (DESIGN §2, alert).
 
 The guard refuses a loop; the monitor reports that a handler keeps asking for one. A *demand* for a key is one wish for
-work on it: the task that was granted, each refusal of a parent that asks again, each revive. What a handler asks for in
-one settlement is one wish, however often it says it.
+work on it: the task that was granted, each refusal of a parent that asks again, each revive. All requests of a handler
+for one key in one settlement are one wish.
 """
 
 from __future__ import annotations
@@ -409,8 +409,10 @@ def deadline_findings(ends: Mapping[str, tuple[float, float]], now: float, share
 
 def subject_of_live(pattern: Pattern, entry: Mapping[str, Any], count: int) -> str:
     """Return the worst entry in words, and how many there are beside it."""
-    return _words(pattern, entry) + (f"; {count - 1}{' or more' if count == WORST_MAX else ''} others" if count > 1
-                                     else "")  # fmt: skip
+    words = _words(pattern, entry)
+    if count <= 1:
+        return words
+    return f"{words}; {count - 1}{' or more' if count == WORST_MAX else ''} other{'' if count == 2 else 's'}"
 
 
 def _words(pattern: Pattern, entry: Mapping[str, Any]) -> str:

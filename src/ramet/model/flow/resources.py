@@ -236,7 +236,7 @@ def adapted(resource: Resource, policy: ResourcePolicy, limits: ResponseLimits, 
     """
     exhausted = limits.remaining is not None and limits.remaining < 1
     if limits.limit_per_minute is not None:
-        seconds = max(60.0, limits.reset_seconds or 0.0) if exhausted else 60.0
+        seconds = max(60.0, limits.reset_seconds or 60.0) if exhausted else 60.0
         before = refilled(resource, policy, now)
         resource = before._replace(told_rate=max(RATE_MIN, limits.limit_per_minute / seconds))
     until = half_open_at(resource, policy)
@@ -247,9 +247,7 @@ def adapted(resource: Resource, policy: ResourcePolicy, limits: ResponseLimits, 
     if rate_of(resource, policy) is None:
         return resource
     full = refilled(resource, policy, now)
-    if limits.remaining is not None and limits.remaining < (full.tokens or 0.0):
-        full = full._replace(tokens=limits.remaining)
-    return full
+    return full if limits.remaining is None else full._replace(tokens=min(limits.remaining, full.tokens or 0.0))
 
 
 RECOVERY_SECONDS = 300.0

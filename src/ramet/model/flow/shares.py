@@ -52,7 +52,7 @@ class ResourceShare(NamedTuple):
     """Moment at which it is forgotten."""
 
     def waits(self, now: float) -> bool:
-        """Return True while it is expected back. What a clock says that was set back counts for nothing."""
+        """Return True while it is expected back. A clock that was set back counts for nothing."""
         return self.wanted > 0 and self.asked_at <= now < self.until - KEEP_SECONDS
 
 
@@ -157,7 +157,7 @@ def after_grant(bucket: Bucket, tracking_id: str, amount: float, now: float) -> 
 def after_refusal(bucket: Bucket, tracking_id: str, amount: float, now: float, answer: BucketCheck) -> Bucket:
     """Return the bucket after a request was refused, here or by another bucket that it wanted at once.
 
-    What has room here is not kept for a lineage that another bucket holds back: two could wait for each other.
+    Room here is not kept for a lineage that another bucket holds back: two could wait for each other.
     """
     taken = position(bucket, tracking_id, now)
     if answer.queued:

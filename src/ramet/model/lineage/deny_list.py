@@ -57,7 +57,7 @@ def entry_value(entry_type: str, value: str) -> str:
         raise InvalidEntry(f"no entry type {entry_type!r}: give one of {', '.join(EntryType)}")
     if entry_type == EntryType.PATTERN:
         return _pattern(value)
-    text = value.strip().removesuffix(".")
+    text = value.strip()
     if "/" in text or "@" in text:
         raise InvalidEntry(f"{value!a} is not a valid {entry_type}: give the name alone, as in example.com")
     try:
@@ -95,7 +95,7 @@ def _as_url(pattern: str) -> str:
     try:
         if "*" not in pattern and "?" not in pattern:
             return bounded_key(canonical_url(pattern))
-        return canonical_url(found[1]).removesuffix("/") + (found[2] or "/")
+        return canonical_url(found[1]).removesuffix("/") + found[2]
     except InvalidUrl:
         return pattern
 

@@ -78,7 +78,7 @@ class Limits:
     max_fan_out: int = 5_000
     """Children one task may ever create, over all its attempts."""
     max_shape: int = 1_000
-    """Keys of one shape in a lineage, for kinds with ``trap=True``."""
+    """Most keys of one shape in a lineage, for kinds with ``trap=True``."""
     allow_shapes: tuple[str, ...] = ()
     """Shapes of honest pages, which ``max_shape`` does not bound: ``https://x.example/a/#``, or with a limit of its own
     ``https://x.example/a/#=5000`` (:func:`ramet.model.keys.allowed_shapes`)."""

@@ -129,7 +129,7 @@ def _both_reasons(task: Standing, details: dict[str, Any]) -> str | None:
         details.get("reason") if details.get("outcome") in ("lost", "ended", None) else None
     )
     reason = restored(task.ending_reason, task.ending_facts)
-    return reason if wrong is None else with_on_end(reason or task.ending or "", wrong)
+    return reason if wrong is None else with_on_end(reason or str(task.ending), wrong)
 
 
 def _again(
@@ -150,7 +150,7 @@ def _again(
     if task.ending is not None:
         return _ended(row, task, FAILED, fields, **details)
     if is_judged(task, now, known=known):
-        # What a handler said stays beside the limit; any other outcome's own reason is about a next try.
+        # A handler's reason stays beside the limit; any other outcome's own reason is about a next try.
         own = details.get("reason") if details["outcome"] in ("snooze", "returned") else None
         details["reason"] = Reason(OF_TASK, own=inner(own)) if own else Reason(OF_TASK)
         if task.on_end:
@@ -437,7 +437,7 @@ def _reschedule(row: Transition, task: Standing, event: ev.Reschedule, now: floa
         return TransitionRefused("held")
     available_at = max(now, event.available_at)
     wait = task.wait
-    if wait in (None, _DUE, _RESOURCE):  # Who is not in line yet, or not free to run, looks at the moment itself.
+    if wait in (None, _DUE, _RESOURCE):  # A task that is not in line yet, or not free to run, checks the moment itself.
         wait = _DUE if available_at > now else free_wait(task.resource)
     after = changed(task, wait=wait, rank=due_rank(task.rank, available_at), available_at=available_at)
     return Change(task, after, row, reason=event.reason, by=event.by)

@@ -82,7 +82,7 @@ def backup_server(
 def _fill_file(
     copy: sqlite3.Connection, session: PostgresSession, own: OwnTablesOfServer, progress: Progress | None
 ) -> None:
-    copy.execute("PRAGMA journal_mode = OFF")  # What is half made is thrown away, so nothing has to be undone,
+    copy.execute("PRAGMA journal_mode = OFF")  # A half made one is thrown away, so nothing has to be undone,
     copy.execute("PRAGMA synchronous = OFF")  # and what is made is synchronised once, as a file.
     for step in known.PLAN.steps:
         for statement in step:

@@ -299,7 +299,7 @@ def _count_lineages(session: Session, fresh: Sequence[ImportTask], lineages: dic
         if added["live"] and row.state == LineageState.FINISHED:
             state, ended_at = reopened(row).value, None
         session.run(
-            # What a cancelled subtree covers is ended by the sweep, which has to begin again for newcomers.
+            # Tasks of a cancelled subtree are ended by the sweep, which has to begin again for newcomers.
             "UPDATE ramet_lineages SET max_tasks = CASE WHEN max_tasks < tasks + ? THEN tasks + ? ELSE max_tasks END, "
             "tasks = tasks + ?, live = ?, success = success + ?, filtered = filtered + ?, skipped = skipped + ?, "
             "failed = failed + ?, cancelled = cancelled + ?, turns = ?, state = ?, ended_at = ?, "

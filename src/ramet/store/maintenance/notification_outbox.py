@@ -172,7 +172,7 @@ def take_notices(session: Session, names: Collection[str], rules: NoticeRules, *
 
     The caller reports the outcome of each by :meth:`~ramet.store.store.Store.settle_notice`; a notice without a report
     is taken again after that, with the same ``delivery_id``. Notices of one alert and channel are taken one after the
-    other, in their order. What was tried often enough is given up.
+    other, in their order. A notice that was tried often enough is given up.
     """
     _give_up(session, rules)
     listed, values = session.members(sorted(names))

@@ -271,7 +271,7 @@ def _tasks_of_wave(session: Session, wave: PathWave, limit: int, behind: Collect
 
 def _skip(session: Session, wave: PathWave, limit: int) -> int | None:
     """Those who waited for a task that failed, at a proper prefix of their paths."""
-    # Whom they are behind need not be this one: they may have to come after several.
+    # The task that they are behind need not be this one: they may have to come after several.
     away = session.rows(
         "SELECT DISTINCT seq FROM ramet_path_waves WHERE slot = ? AND what IN ('skip', 'away', 'back', 'revive')",
         (wave.slot,),

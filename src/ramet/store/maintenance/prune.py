@@ -88,7 +88,7 @@ def prune(session: Session, before: float, *, limit: int = 100, rows: int = 5_00
         left -= _prune_part(session, tracking_id, left)
         if left <= 0:
             break
-        # What is kept belongs to no lineage any more, also when another one of that name comes.
+        # The kept rows belong to no lineage any more, also when another one of that name comes.
         session.run("UPDATE ramet_reservations SET tracking_id = '' WHERE tracking_id = ?", (tracking_id,))
         session.run("DELETE FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
         gone += 1

@@ -19,7 +19,7 @@ from ramet.store.postgres.session import PostgresSession, connect
 from ramet.store.session import Row, Session
 
 _SAID = (
-    # What the server says while a connection is made has no code of its own in the driver.
+    # A server's message while a connection is made has no code of its own in the driver.
     ("does not exist", "database", StoreMissing,
      "there is no such database: create it (CREATE DATABASE), or correct the address"),
     ("password authentication failed", "", StoreError, "user or password is wrong: correct the address"),

@@ -52,9 +52,10 @@ class CommitUnknown(Exception):
 def is_gone(error: psycopg.Error, connection: psycopg.Connection[Row]) -> bool:
     """Return True when it was the connection that failed and not the statement.
 
-    What a server says before it goes down for good (a panic: no room for its log) comes while the connection still
-    seems to be open, and after a COMMIT it says nothing about whether that took effect. And whatever a server says has
-    a code: an operational error without one is the driver's own word about a connection that it may not have closed.
+    The message of a server before it goes down for good (a panic: no room for its log) comes while the connection still
+    seems to be open, and after a COMMIT it says nothing about whether that took effect. And every message of a server
+    has a code: an operational error without one is the driver's own word about a connection that it may not have
+    closed.
     """
     last_words = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
     own_words = error.sqlstate is None and isinstance(error, errors.OperationalError)

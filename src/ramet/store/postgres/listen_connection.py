@@ -52,8 +52,8 @@ class ListenConnection:
         """Run statements without parameters, several as one message; the rows of the last, as text.
 
         Raises:
-            ListenConnectionLost: it could not be run, or the answer took longer than ``seconds``. What became of it is
-            not known.
+            ListenConnectionLost: it could not be run, or the answer took longer than ``seconds``. Its effect is not
+                known.
         """
         give_up_at = time.monotonic() + seconds
         try:

@@ -65,8 +65,8 @@ class PostgresProcesses(ProcessRegistry):
     def forget(self, name: str) -> None:
         """Remove what a dead worker left, once none of its claims is left: at the second call.
 
-        What a process sent in its last moment the server may commit after its death, and a sweep that came first saw
-        nothing of it.
+        The server may commit the last statements of a process after its death, and a sweep that came first saw nothing
+        of them.
         """
         if name in self._forgotten_once:
             self._forgotten_once.discard(name)

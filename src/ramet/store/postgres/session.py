@@ -448,7 +448,7 @@ class PostgresSession(RowWriter):
                        f"SET LOCAL statement_timeout = {OWN_MILLISECONDS}; SELECT 1")  # fmt: skip
             try:
                 yield
-                # What waits for the end is looked at now, while the culprit is known; what follows may wait again.
+                # Waits for the end are checked now, while the culprit is known; later statements may wait again.
                 self._last("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED; SET LOCAL lock_timeout = "
                            f"DEFAULT; SET LOCAL statement_timeout = DEFAULT; {_OFF}; SELECT 1")  # fmt: skip
             except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:

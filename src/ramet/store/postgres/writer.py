@@ -92,7 +92,7 @@ class WriterConnection:
             except WriteRaced as race:
                 tried += 1  # The last try raises its error unchanged.
                 if not isinstance(race.__cause__, psycopg.errors.UniqueViolation):
-                    self._pause()  # Who took a unique row has committed already.
+                    self._pause()  # The transaction that took a unique row has committed already.
             except ConnectionLost as lost:
                 tried = 0
                 if self._gives_up(give_up_at):
@@ -154,7 +154,7 @@ class WriterConnection:
             except (psycopg.Error, ConnectionLost) as error:
                 self._drop()
                 if self._gives_up(give_up_at):
-                    self._id = new_writer()  # What becomes of that commit must not be taken for the next one's.
+                    self._id = new_writer()  # The result of that commit must not be taken for the next one's.
                     raise StoreUncertain(
                         "the database went away during a commit, and did not come back: whether this "
                         "step took effect is not known; look before you repeat it"

@@ -3,10 +3,10 @@
 SQLite's have a folder beside their file. A server has no such place, so it is a folder of this user's own, named after
 the database: ``$XDG_RUNTIME_DIR/ramet/<hash>``, or ``ramet-<uid>/<hash>`` below the folder for temporary files.
 
-What is found there counts as proof of death, so it must not be forged: the folder must belong to this user and be
-closed to all others, and its name is a hash over the boot of the machine too, so that two machines that share a folder
-(a home on a network, two virtual ones over one disk) never meet in it: a lock is only heard by the kernel that holds
-it. Containers of one kernel that share the folder share its locks and may meet; those that do not, do not.
+A file found there counts as proof of death, so it must not be forged: the folder must belong to this user and be closed
+to all others, and its name is a hash over the boot of the machine too, so that two machines that share a folder (a home
+on a network, two virtual ones over one disk) never meet in it: a lock is only heard by the kernel that holds it.
+Containers of one kernel that share the folder share its locks and may meet; those that do not, do not.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ class IndexScan(NamedTuple):
 
     table: str
     of: str
-    """The alias whose numbers are the order. What is not ``t`` is joined to it where more columns are asked for."""
+    """The alias whose numbers are the order. Any other than ``t`` is joined to it where more columns are asked for."""
     columns: tuple[str, ...]
     """Columns of that alias that the index has before the number."""
     values: tuple[object, ...]

@@ -27,7 +27,7 @@ from ramet.store.session import Row, Session
 DEMANDED = (
     # Money that a task asks for is not a wish for work.
     f"demands = ramet_blocks.demands + CASE WHEN excluded.reason = '{BlockReason.RESERVE.value}' THEN 0 "
-    # What one settlement asks for several times is one wish.
+    # Several requests of one settlement for the same are one wish.
     "WHEN ramet_blocks.last_parent = excluded.last_parent AND ramet_blocks.last_at = excluded.last_at THEN 0 "
     "WHEN excluded.last_parent IN (ramet_blocks.first_parent, ramet_blocks.last_parent, ramet_blocks.watched_parent) "
     "THEN 1 ELSE 0 END, "
@@ -150,8 +150,8 @@ _COUNT_AGAIN = ("count = ramet_block_counts.count + 1", "left_out = ramet_block_
 def store_blocks(session: Session, refusals: Sequence[NewBlock], lineages: dict[str, Lineage]) -> None:
     """One row per (lineage, kind, key, reason), at most as many as the lineage may have tasks; then counters.
 
-    What cannot be offered again has rows only while half of them are free: duplicates, and what a lost attempt wanted,
-    are many and come first, and what a limit refused is to be found by a person who raises it.
+    Blocks that cannot be offered again have rows only while half of them are free: duplicates, and the wishes of lost
+    attempts, are many and come first, and a person who raises a limit has to find what it refused.
     """
     if not refusals:
         return

@@ -190,7 +190,7 @@ def forget_refusals(session: Session, tracking_id: str, text: str, wanted: Itera
         text: what the lineage's row has, which the caller holds.
 
     Returns:
-        What it has from now on.
+        The number that it has from now on.
     """
     keys: dict[str, set[str]] = {}
     for kind, key in wanted:

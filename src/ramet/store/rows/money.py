@@ -266,7 +266,7 @@ def book_charges(
     """Book what settlements charge, as (task number, fence, tracking_id, charge); ``lineages`` is brought up to date.
 
     Returns:
-        What has to be added to the sums of the database, once everything else is written.
+        The amounts to add to the sums of the database, once everything else is written.
 
     It was spent already, so it is booked in full: what passes the lineage's ceiling raises ``under_reserved``.
     """

@@ -109,7 +109,7 @@ def any_new(session: Session, statements: Sequence[str]) -> bool:
 
 
 def declare(session: Session, statements: Sequence[str]) -> None:
-    """Write definitions down. What is known keeps its place; the last word about it counts."""
+    """Write definitions down. A known definition keeps its place; the last word about it counts."""
     new = undeclared(session, statements)
     if not new:
         return

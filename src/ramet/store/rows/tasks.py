@@ -103,7 +103,7 @@ def take_live(session: Session, where: str, parameters: Sequence[object], limit:
             return []
         pathed = [seq for seq, holds_path in found if holds_path is not None]
         lock_stripes(session, pathed)
-        # Others without a path may be found now, but none whose slot is not held.
+        # This query may find more tasks without a path, but none whose slot is not locked.
         listed, values = session.members(pathed)
         where = where.replace("WHERE ", f"WHERE (holds_path IS NULL OR seq {listed}) AND ", 1)
         parameters = (values, *parameters)

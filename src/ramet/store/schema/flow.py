@@ -64,7 +64,7 @@ FLOW_TABLES = (
     "CREATE INDEX ramet_resources_ready ON ramet_resources (ready_at) WHERE ready_at IS NOT NULL",
     "CREATE INDEX ramet_resources_idle ON ramet_resources (refilled_at) WHERE ready_at IS NULL AND opened_at IS NULL",
     "CREATE INDEX ramet_resources_open ON ramet_resources (opened_at) WHERE opened_at IS NOT NULL",
-    # What lineages took of a resource of which one was refused within the last minute.
+    # Amounts that lineages took of a resource that refused one within the last minute.
     """
     CREATE TABLE ramet_shares (
         resource TEXT NOT NULL,

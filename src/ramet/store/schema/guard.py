@@ -101,7 +101,7 @@ PATH_TABLES = (
         CHECK (holders = 0 OR below = 0)
     )
     """,
-    # What is left to do after an end, in batches: written with the end, so that no crash loses it.
+    # Work that is left to do after an end, in batches: written with the end, so that no crash loses it.
     """
     CREATE TABLE ramet_path_waves (
         seq INTEGER NOT NULL,
@@ -118,7 +118,7 @@ PATH_TABLES = (
     """,
     "CREATE INDEX ramet_path_waves_by_what ON ramet_path_waves (what, seq)",
     "CREATE INDEX ramet_path_waves_at ON ramet_path_waves (node, ticket) WHERE what IN ('skip', 'away', 'back')",
-    # Who was skipped because of whom, so that they come back together, in their old order.
+    # Tasks that were skipped, and the tasks because of which, so that they come back together, in their old order.
     """
     CREATE TABLE ramet_path_skips (
         because INTEGER NOT NULL,

@@ -123,7 +123,7 @@ COST_TABLES = (
 
 
 TALLY_TABLES = (
-    # What a span of time holds: 60 seconds from ``at`` on, an hour, or all time (0). A stripe is written by one
+    # Counts of a span of time: 60 seconds from ``at`` on, an hour, or all time (0). A stripe is written by one
     # connection at a time; rows of stripe -1 are folded together, and in the row of all time already.
     f"""
     CREATE TABLE ramet_tallies (

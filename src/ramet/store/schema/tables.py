@@ -80,7 +80,7 @@ _V1 = (
     # page of the old one, and no index learns of it (docs/decisions/0039).
     "CREATE INDEX ramet_tasks_by_lineage ON ramet_tasks (tracking_id, spawn_depth, seq)",
     "CREATE INDEX ramet_tasks_children ON ramet_tasks (parent_id, seq) WHERE parent_id IS NOT NULL",
-    # What did not succeed, so that it is found among all that did.
+    # Tasks that did not succeed, so that they are found among all that did.
     """
     CREATE TABLE ramet_unsuccessful (
         seq INTEGER PRIMARY KEY,
@@ -191,7 +191,7 @@ _V1 = (
         PRIMARY KEY (tracking_id, kind, key, reason)
     ) WITHOUT ROWID
     """,
-    # What a task was refused: of a column that is written once, so that counting another refusal touches no index.
+    # Blocks by task: on a column that is written once, so that counting another refusal touches no index.
     "CREATE INDEX ramet_blocks_by_parent ON ramet_blocks (first_parent)",
     """
     CREATE TABLE ramet_block_counts (
@@ -236,7 +236,7 @@ _V1 = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX ramet_turns_idle ON ramet_turns (moved_at)",
-    # What apps said of their own tables, so that copies carry those too (store/rows/own_tables.py).
+    # Definitions of apps' own tables, so that copies carry those too (store/rows/own_tables.py).
     """
     CREATE TABLE ramet_own_tables (
         name TEXT PRIMARY KEY,

@@ -153,7 +153,7 @@ class SqliteStore(Store):
         self._closed = True
         self._writer.stop()
         self._neighbours.leave()
-        with self._reading:  # Who no longer waits for a read has not stopped it: its thread has the connection still.
+        with self._reading:  # A cancelled read may still use the connection in its thread.
             self._reader.close()
         self._connection.close()
 

@@ -161,7 +161,7 @@ def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, Pat
     fresh = [line for line in every if line.seq not in lines]
     rows.insert(session, fresh)
     line_up(session, fresh)
-    # Who was still to be skipped because of them comes after them instead.
+    # Tasks that were still to be skipped because of them come after them instead.
     key = ("seq", "what = 'skip'", "because = seq")
     session.update("ramet_path_waves", ("what = 'back'",), key, [(line.seq,) for line in every])
     _revive_skipped(session, every, {change.before.seq: change for change in changes})

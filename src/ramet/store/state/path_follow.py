@@ -102,7 +102,7 @@ def _look(session: Session, gone: Sequence[PathRow], waiting: Sequence[PathRow])
     sure = [line for line in waiting if first.get(line.waits_on) in line.nodes]
     asked = [line for line in waiting if first.get(line.waits_on) not in line.nodes]
     before = [*((line, None) for line in sure), *zip(asked, rows.blockers(session, asked), strict=True)]
-    # Only when its turn has come does it matter whom it is to come after.
+    # A task that is to come after another is decided about only when its turn has come.
     verdicts = held_by_waves(session, [line for line, ticket in before if ticket is None])
     parked = [line for line in waiting if isinstance(verdicts.get(line.seq), int)]
     rows.update(

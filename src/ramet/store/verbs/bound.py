@@ -1,7 +1,7 @@
 """Bound tasks: settled by the task that they are bound to, many at a time, or let go (DESIGN §4).
 
-A bound task is pending with ``wait = 'bound'``, so that no worker can claim it; its fence is the number of the
-binding. What its settler makes of it comes with the settler's own settlement, under the settler's fence.
+A bound task is pending with ``wait = 'bound'``, so that no worker can claim it; its fence is the number of the binding.
+Its outcome comes with the settler's own settlement, under the settler's fence.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def due(session: Session, limit: int) -> Sequence[int]:
         if floor is not None:
             floors.rise(scan, firsts)
         elif floors.is_slow(scan, seconds, len(rows)):
-            # What is delayed by less than it takes to look is found by the next look.
+            # A task with a shorter delay than a look takes is found by the next look.
             known = floors.last(scan) or {0: (session.now - 2 * seconds,)}
             floors.begin_at(scan, raised_floor(known, firsts, len(rows) == limit), seconds)
     return [seq for seq, _ in rows]
@@ -212,7 +212,7 @@ def claim(session: Session, request: ClaimRequest) -> list[ClaimedTask]:
     if look.limited:
         bounds = bounds_of(session, request.queues, request.kinds)
     looked = NOTHING_READY
-    # What has come due, and what was taken back where claims are counted, may wait for a resource now.
+    # Tasks that are due, and those reclaimed where claims are counted, may wait for a resource now.
     if look.ready or promoted or bounds.used is not None:
         nodes = [nodes_of(request.path, queue)[-1] for queue in bounds.queues] if request.path else ()
         looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used, pulled=request.pulled, nodes=nodes)

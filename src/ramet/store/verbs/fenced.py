@@ -106,8 +106,8 @@ def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[ReserveR
     Each is decided on its own; durable when it returns. Spent and reserved together never exceed the ceiling of the
     lineage, of the UTC day or of the database. A request is refused when its claim is stale or its lineage over, and
     where a ceiling has no room: then the refusal is stored among the lineage's blocks (promise I8). Repeating a request
-    reserves once. What an earlier claim left open under the name of a call is booked in full first, as its call may
-    have been made, unless the provider deduplicates.
+    reserves once. A reservation that an earlier claim left open under the name of a call is booked in full first, as
+    its call may have been made, unless the provider deduplicates.
     """
     standings = load_standings(session, {item.seq for item in wanted})
     lineages = lock_lineages(session, {standing.tracking_id for standing in standings.values()})
@@ -175,7 +175,7 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
         _store_refusal(session, item, facts, lineages)
         return ReserveResult(item.id, BlockReason.COST.value, facts, retry_seconds)
     tracking_id, now = lineage.tracking_id, session.now
-    # What was decided above holds by these conditions too: the last guard of promise I5.
+    # The decision above holds by these conditions too: the last guard of promise I5.
     taken = session.run(
         "UPDATE ramet_lineages SET reserved = reserved + ? WHERE tracking_id = ? "
         "AND (max_cost IS NULL OR spent + reserved + ? <= max_cost) "

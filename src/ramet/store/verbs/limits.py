@@ -110,7 +110,7 @@ def change_resource(
     session.lock(FLOW)
     found = _words(session, pattern)
     if found is None:
-        # What held for it until now, by a longer or shorter prefix, goes on holding.
+        # The limit in force until now, by a longer or shorter prefix, stays in force.
         base = _fields(policy_of(pattern, policies(session)))
         found = None, {name: value for name, value in base.items() if value != _DEFAULTS[name]}
     policy = _put(session, pattern, found[0], {**found[1], **changes})

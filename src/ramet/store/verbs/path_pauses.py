@@ -57,7 +57,7 @@ def resume_path(
 ) -> bool:
     """Claim tasks at and below a path again; return False when just this path is not paused.
 
-    What another pause still covers is set aside again by the next claim.
+    Tasks that another pause still covers are set aside again by the next claim.
     """
     of = queue or DEFAULT_QUEUE
     if not session.run("DELETE FROM ramet_paused_paths WHERE node = ?", (_node(path, of, tracking_id),)):

@@ -25,7 +25,7 @@ def reclaim(session: Session, limit: int, dead_workers: DeadWorkers, *, pathless
     """Stale tasks (with ``pathless`` those without paths) become pending again; returns how many, and how many ended as
     poison instead.
 
-    What a dead worker had fetched and not begun goes back with its attempt: it lost nothing (DESIGN §10).
+    Tasks that a dead worker had fetched and not begun go back with their attempt: nothing was lost (DESIGN §10).
     """
     only = " AND holds_path IS NULL" if pathless else ""
     stale = take_live(session, f"{_CLAIMED} lease_until <= ?{only}{_ORDER}", (session.now,), limit)

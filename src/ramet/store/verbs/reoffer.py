@@ -60,8 +60,8 @@ def reoffer(
 ) -> ReofferResult:
     """Offer spawns again that were blocked by something an operator may change, a page at a time.
 
-    Each goes through the whole guard as a child of the first parent that asked for it. What passes is created and
-    its block marked with who and when; what fails keeps its block. A finished or failed lineage runs again when
+    Each goes through the whole guard as a child of the first parent that asked for it. A task that passes is created
+    and its block marked with who and when; one that fails keeps its block. A finished or failed lineage runs again when
     something was created.
 
     Args:

@@ -326,7 +326,7 @@ class _Branches:
     ) -> tuple[Placement, int]:
         """Book a new task; return where it hangs, and the places that it takes of the lineage.
 
-        What it takes of the lineage's money is booked in ``lineages``.
+        The money that it takes of the lineage is booked in ``lineages``.
         """
         booked = facts.booked
         if booked is None:

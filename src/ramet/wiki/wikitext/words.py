@@ -62,6 +62,10 @@ def _rules(section: str) -> Mapping[str, Rule]:
         if title == "texts":
             rules.update({name.casefold(): Rule(text=text) for name, text in entry.items()})
             continue
+        if title == "labels":
+            labelled = {code: Rule(arguments=(1,), around=(f"{label}: ", "")) for code, label in entry.items()}
+            rules.update({f"{name}-{code}": rule for code, rule in labelled.items() for name in ("lang", "vol")})
+            continue
         argument = entry.get("argument", [])
         rule = Rule(
             arguments=tuple(argument) if isinstance(argument, list) else (argument,),
