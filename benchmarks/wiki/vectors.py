@@ -1,7 +1,7 @@
 """What an index of vectors finds and costs, beside a comparison with all, on one graph in one run.
 
-    python -m benchmarks.wiki_vectors                       # 60,000 vectors of 384 numbers
-    python -m benchmarks.wiki_vectors --vectors 200000 --json
+    python -m benchmarks.wiki.vectors                       # 60,000 vectors of 384 numbers
+    python -m benchmarks.wiki.vectors --vectors 200000 --json
 
 The vectors are made up as those of texts lie: topics in few directions, and noise in all. Queries are more of them.
 Recall is the share of the ten nearest sections that a search by the index finds, too.
@@ -105,7 +105,7 @@ def measure(asked: argparse.Namespace, folder: Path) -> dict[str, float]:
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.wiki_vectors", description=(__doc__ or "").split("\n")[0]
+        prog="python -m benchmarks.wiki.vectors", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--vectors", type=int, default=60_000)
     parser.add_argument("--queries", type=int, default=50)

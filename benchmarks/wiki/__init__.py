@@ -1,0 +1,1 @@
+"""Benchmarks of the wiki pipeline; the older ones are beside this folder."""
