@@ -21,7 +21,7 @@ NEIGHBORS_MAX = 14
 SECTIONS_MAX = 60
 RUNS_MAX = 50
 WIDTH, ROW, TOP = 960, 30, 20
-"""Of the picture."""
+"""Width of the picture, height of a row, and margin above and below the rows, in units of the picture."""
 LABEL_CHARACTERS = 34
 
 Answer = TypeVar("Answer")

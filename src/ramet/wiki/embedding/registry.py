@@ -122,5 +122,5 @@ def _split(spec: str) -> tuple[str, str]:
         return kind, ""
     if kind in (SENTENCE, ENDPOINT) and rest:
         return kind, rest
-    # What was given is not repeated: an address in it may hold a secret.
+    # The value is not repeated: an address in it may hold a secret.
     raise EmbedderError(f"no such embedder; it is one of {FORMS}")

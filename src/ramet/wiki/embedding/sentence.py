@@ -19,7 +19,7 @@ class SentenceEmbedder:
     """A model that sentence-transformers runs. It sorts texts by length and makes batches of them by itself.
 
     Only weights in the safetensors format are loaded, and no code that comes with a model is run. A model that
-    wants a prompt before queries is not told which texts are queries.
+    wants a prompt before queries gets queries without it.
     """
 
     semantic = True

@@ -58,7 +58,7 @@ class Mention(NamedTuple):
     title_key: str
     """Canonical title of the section's article."""
     position: int
-    """Of the section in its article, from 0."""
+    """Position of the section in its article, from 0."""
     name: str
     kind: str
     aliases: tuple[str, ...]

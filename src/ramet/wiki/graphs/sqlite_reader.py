@@ -51,7 +51,7 @@ _HIT = """
 
 _ARTICLES = """
     SELECT title_key, title, expansion_depth, description, revision, url, loaded, %s FROM articles ORDER BY title_key"""
-# The order of joining is told (CROSS JOIN), so that rows come sorted without being sorted.
+# The order of joining is given (CROSS JOIN), so that rows come sorted without being sorted.
 _SECTIONS = """
     SELECT title_key, position, heading, level, path, text
     FROM articles CROSS JOIN sections ON article = articles.id ORDER BY title_key, position"""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, Direction, GraphAlias
 
 ALL = sys.maxsize
-"""As a `limit`: there is none."""
+"""Value of `limit` for no limit."""
 
 _WAYS = {Direction.OUT: (Direction.OUT,), Direction.IN: (Direction.IN,), Direction.BOTH: (Direction.OUT, Direction.IN)}
 
