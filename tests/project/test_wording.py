@@ -26,9 +26,9 @@ from tests.project.wording import (
 )
 
 OPENINGS_SHARE_MAX = 0.02
-REVISED = ("cli", "commands", "engine", "fetch", "llm", "model", "store", "telemetry", "testing", "web")
+REVISED = ("cli", "commands", "engine", "fetch", "llm", "model", "store", "telemetry", "testing", "web", "wiki")
 """Packages without retired words and fragments. The list only grows."""
-CEILINGS = {"jobs": 650, "wiki": 330}
+CEILINGS = {"jobs": 320}
 """Package that is not revised yet -> most findings in it, a little above their present number. Only lower it."""
 
 

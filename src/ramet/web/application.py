@@ -164,7 +164,7 @@ def mounts(api: FastAPI) -> list[BaseRoute]:
 
 
 def extension_routes() -> list[BaseRoute]:
-    """Return routes of installed packages: each entry point names a function that gets a function from a request to its client."""
+    """Return the routes of installed packages: each entry point names a function of (request -> its client)."""
     found: list[BaseRoute] = []
     for entry_point in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         found += entry_point.load()(lambda request: dashboard_of(request).client)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import jobs_scale
+from benchmarks.jobs import scale
 from tests.jobs.world.process import world_process
 
 
 def saved(openings: int, folder: Path) -> None:
-    with world_process("--lever", f"{jobs_scale.TOKEN}:{openings}") as leading:
+    with world_process("--lever", f"{scale.TOKEN}:{openings}") as leading:
         environment = {**os.environ, **leading}
-        whole = jobs_scale.measure(openings, folder, environment, profile=None, kill=False)
-        killed = jobs_scale.measure(openings, folder, environment, profile=None, kill=True)
+        whole = scale.measure(openings, folder, environment, profile=None, kill=False)
+        killed = scale.measure(openings, folder, environment, profile=None, kill=True)
     assert whole["report"]["saved"] == openings
     assert killed["rows"] == whole["rows"]
 

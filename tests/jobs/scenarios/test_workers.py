@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.jobs_scale import ended, worker
+from benchmarks.jobs.scale import ended, worker
 from ramet import ResourcePolicy
 from ramet.cli import main
 from ramet.jobs import pipeline

@@ -1,9 +1,9 @@
 """Four boards of 500 openings each, scraped, filtered and scored by `ramet jobs run`: processor time and bytes of the
 database, beside a plain script that fetches the same boards, looks for the same technologies and stores the texts.
 
-    python -m benchmarks.jobs_boards                             # made-up openings, as long as real ones
-    python -m benchmarks.jobs_boards --texts listings.jsonl      # those of a file of JSON lines, varied
-    python -m benchmarks.jobs_boards --profile                   # and where the time goes
+    python -m benchmarks.jobs.boards                             # made-up openings, as long as real ones
+    python -m benchmarks.jobs.boards --texts listings.jsonl      # those of a file of JSON lines, varied
+    python -m benchmarks.jobs.boards --profile                   # and where the time goes
 
 A web in a process of its own serves the boards under their real names over TLS. Prints JSON; ratios are the figures to
 compare, since processor time depends on the machine.
@@ -126,7 +126,7 @@ def measure(folder: Path, environment: dict[str, str], *, profile: bool) -> dict
         states = dict(database.execute("SELECT status, COUNT(*) FROM jobs_listings GROUP BY status").fetchall())
     size = (folder / "jobs.db").stat().st_size
     _, again = run([*jobs, "run", "--all"], environment, folder)
-    _, plain = run(["-m", "benchmarks.jobs_boards", "--plain", str(folder)], environment, Path.cwd())
+    _, plain = run(["-m", "benchmarks.jobs.boards", "--plain", str(folder)], environment, Path.cwd())
     return {
         "listings": listings, "states": states, "seconds": round(seconds, 1), "cpu_seconds": round(cpu, 2),
         "cpu_seconds_of_a_command_that_only_reads": round(start, 2), "cpu_seconds_of_a_second_run": round(again, 2),
@@ -138,7 +138,7 @@ def measure(folder: Path, environment: dict[str, str], *, profile: bool) -> dict
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.jobs_boards", description=(__doc__ or "").split("\n")[0]
+        prog="python -m benchmarks.jobs.boards", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--texts", type=Path, help="listings as JSON lines, to be varied")
     parser.add_argument("--profile", action="store_true", help="also where the time goes (cProfile)")
@@ -154,7 +154,7 @@ def main() -> None:
         if asked.texts:
             os.environ[TEXTS_VARIABLE] = str(asked.texts.absolute())
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        environment |= stack.enter_context(world_process("--build", "benchmarks.jobs_boards:build"))
+        environment |= stack.enter_context(world_process("--build", "benchmarks.jobs.boards:build"))
         report = measure(folder, environment, profile=asked.profile)
     sys.stdout.write(json.dumps(report, indent=1) + "\n")
 

@@ -1,8 +1,8 @@
 """A board of many openings, scraped, filtered and scored by two workers: how fast, with how much memory, and whether
 killing the workers in the middle changes what is saved.
 
-    python -m benchmarks.jobs_scale --texts listings.jsonl                # 10,000 openings, undisturbed and killed
-    python -m benchmarks.jobs_scale --openings 1000 --no-kill --profile config.json
+    python -m benchmarks.jobs.scale --texts listings.jsonl                # 10,000 openings, undisturbed and killed
+    python -m benchmarks.jobs.scale --openings 1000 --no-kill --profile config.json
 
 The openings are those of a file of JSON lines, varied (or made up ones); a web in a process of its own serves them as
 a Lever board, under its real name over TLS, a hundred a page. Rules only. The board's host may be asked at any pace,
@@ -150,7 +150,7 @@ def measure(
 
 def main() -> None:
     """Read the command line, measure, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.jobs_scale", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.jobs.scale", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--openings", type=int, default=10_000)
     parser.add_argument("--texts", type=Path, help="listings as JSON lines, to be varied")
     parser.add_argument("--profile", type=Path, help="a configuration; the sample's by default")
