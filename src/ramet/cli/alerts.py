@@ -1,4 +1,4 @@
-"""``ramet alerts``: what the monitor found, and looking now."""
+"""``ramet alerts``: findings of the monitor, and a run of it now."""
 
 from __future__ import annotations
 

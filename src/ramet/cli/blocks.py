@@ -123,7 +123,7 @@ FETCHED_MAX = 100_000
 LINEAGES_MAX = 1_000
 UNNAMED_MAX = 1_000
 DETAIL_FROM_WIDTH = 120
-"""Narrower terminals have no room for the guard's own words; `ramet explain KIND KEY` shows them."""
+"""Least columns with room for the guard's own words; `ramet explain KIND KEY` shows them."""
 
 
 class RefusedSpawns(NamedTuple):

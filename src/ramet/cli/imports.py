@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PROGRESS_SECONDS = 2.0
 BAD_SHOWN_MAX = 100
-"""Rows that cannot be imported are listed up to here; all of them are counted, and in `--json`."""
+"""Most invalid rows that are listed; all of them are counted, and in `--json`."""
 HISTORY = {
     "import_duplicate": "with the identity of another",
     "import_cycle": "in a circle",

@@ -35,7 +35,7 @@ NO_LIMIT = "none"
 
 
 class Concurrency(click.ParamType[int | str]):
-    """A number of claims at once, or ``none``, which is not the same as nothing."""
+    """A number of claims at once, or ``none``, which differs from an absent option."""
 
     name = "N|none"
 
@@ -52,7 +52,7 @@ class Concurrency(click.ParamType[int | str]):
 
 
 class Amount(click.FloatRange):
-    """A number above 0, or ``none``, which is not the same as nothing."""
+    """A number above 0, or ``none``, which differs from an absent option."""
 
     name = "NUMBER|none"
 

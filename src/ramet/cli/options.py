@@ -397,7 +397,7 @@ def taken_path(options: dict[str, Any]) -> PathArguments:
 
 
 class Seconds(click.FloatRange):
-    """A number of seconds, at most a century: neither `inf` nor `nan` is one."""
+    """A number of seconds, at most a century; `inf` and `nan` are invalid."""
 
     def __init__(self, least: float = 0.0, *, above: bool = False) -> None:
         super().__init__(least, SECONDS_MAX, min_open=above)

@@ -19,7 +19,7 @@ from ramet.commands.terminal import plain, span
 from ramet.engine.base.clock import SystemClock
 
 PIPE_WIDTH = 10_000
-"""Nothing is cut where no terminal has to fit."""
+"""Columns of output that is not a terminal: nothing is cut there."""
 STATE_STYLES = {
     "pending": "cyan",
     "processing": "blue",

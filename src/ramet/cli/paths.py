@@ -25,7 +25,7 @@ WATCH_SECONDS = 1.0
 COST_SHARE = 10
 """A look may take a tenth of the time: watching a large database must not become its load."""
 DETAIL_FROM_WIDTH = 120
-"""Narrower terminals have no room for whom one waits for; `ramet explain TASK` tells."""
+"""Least columns with room for the task that one waits for; `ramet explain TASK` shows it."""
 PLACE_STYLES = {"runs": "blue", "next": "cyan", "gave up": "yellow"}
 
 

@@ -119,7 +119,7 @@ class StatusSnapshot(NamedTuple):
 
     @property
     def seen(self) -> tuple[object, ...]:
-        """Equal in two looks between which nothing happened."""
+        """Values that are equal in two looks between which nothing happened."""
         return self.states, self.counts, self.waits, self.stale
 
     def document(self) -> dict[str, Any]:

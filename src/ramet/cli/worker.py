@@ -136,7 +136,7 @@ class Signals:
         self.first: signal.Signals | None = None
         """The signal that asked for the drain."""
         self.stopped: signal.Signals | None = None
-        """The one that asked not to wait for it."""
+        """The signal that asked to stop without waiting."""
 
     def listen(self) -> None:
         """Take the signals over, in the running loop."""

@@ -21,7 +21,7 @@ COST_FACTOR = 20
 KEEP_ALIVE_SECONDS = 15.0
 """Longest pause between two messages, so that a dead connection is noticed."""
 STILL_HERE = ": still here\n\n"
-"""A message that clients leave out."""
+"""Keep-alive message, which clients ignore."""
 
 Produce = Callable[[], Awaitable[str]]
 

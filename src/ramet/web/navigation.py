@@ -1,4 +1,4 @@
-"""The frame of every page: its pages in groups by what one wants, and counts beside those where something is wrong."""
+"""The frame of every page: its pages in groups by purpose, and counts beside those with problems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Entry(NamedTuple):
     """A page that the frame leads to."""
 
     page: str
-    """Its name."""
+    """Name of the page."""
     label: str
 
 
@@ -34,7 +34,7 @@ class Badge(NamedTuple):
     words: str
     """The number with its noun, for readers who do not see its place."""
     query: dict[str, str]
-    """Narrows the page to what is counted."""
+    """Query that narrows the page to the counted items."""
 
 
 GROUPS: tuple[Group, ...] = (

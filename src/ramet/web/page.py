@@ -19,7 +19,7 @@ from ramet.web.events import Feeds
 
 LINE_CHARACTERS_MAX = 500
 FLASH_SECONDS = 60.0
-"""A line that no page has shown by then is about something long gone."""
+"""Seconds after which a line that no page has shown is dropped."""
 SESSIONS_MAX = 1_000
 """Sessions with a waiting line; the oldest are forgotten first."""
 
@@ -233,11 +233,11 @@ def _client(request: Request) -> Client:
 
 
 ClientDep = Annotated[Client, Depends(_client)]
-"""The database that is asked."""
+"""The client of the database, for a route."""
 Limit = Annotated[int, Query(ge=1, le=200, description="Most items to list.")]
 After = Annotated[int, Query(ge=0, le=2**62, description="`next_after` of the page before this one.")]
 _NO_NUL = r"^[^\x00]+$"
-"""PostgreSQL keeps none in a text."""
+"""Pattern of text without NUL, which PostgreSQL cannot store."""
 Text = Annotated[str, Query(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
 OptionalText = Annotated[str | None, Query(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
 Cursor = Annotated[str | None, Query(min_length=1, max_length=10_000, pattern=_NO_NUL)]

@@ -65,7 +65,7 @@ class UsedProducts:
     _looked_at: float | None = None
 
     async def look(self, client: Client) -> None:
-        """Read them, unless that was done a moment ago or all are used."""
+        """Read the products in use, unless they were read a moment ago or all are used."""
         now = time.monotonic()
         recent = self._looked_at is not None and now - self._looked_at < LOOK_SECONDS
         if recent or len(self.used) == len(self.products):

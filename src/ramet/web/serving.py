@@ -21,7 +21,7 @@ GRACE_SECONDS = 5
 
 
 class CannotListen(UserError):
-    """The address cannot be had."""
+    """The address cannot be used."""
 
 
 class Server(uvicorn.Server):

@@ -47,7 +47,7 @@ class ActionResultAnswer(BaseModel):
 
 
 class ActionAnswer(BaseModel):
-    """An action that there is."""
+    """An action of the dashboard."""
 
     name: str
     title: str
@@ -193,7 +193,7 @@ PAGE = Page("/act/{name}", "act", "act.html", _nothing, live=False)
 
 
 def action_routes() -> list[BaseRoute]:
-    """Ask, and do."""
+    """Return the routes that confirm and carry out an action."""
     return [
         Route(PAGE.path, asked, name=PAGE.name, methods=["GET"]),
         Route(PAGE.path, acted, name="act:do", methods=["POST"]),
@@ -225,7 +225,7 @@ async def asked(request: Request) -> Response:
 
 
 async def acted(request: Request) -> Response:
-    """Do it, and go back to where the visitor came from."""
+    """Carry out an action, and go back to where the visitor came from."""
     visit = visit_of(request)
     action = _action(visit)
     form = await form_of(request)
@@ -249,14 +249,14 @@ def back_to(address: str) -> str:
 
 
 class _Forbidden(BadInput):
-    """A reader asks to act."""
+    """A visitor who may only look asks to act."""
 
 
 def require_admin(visit: Visit) -> None:
     """Refuse a visitor who may only look.
 
     Raises:
-        BadInput: so it is.
+        BadInput: the visitor may not act.
     """
     if not visit.visitor.may_act:
         raise _Forbidden("you may look, not act: come in with the admin token")

@@ -106,7 +106,7 @@ async def bulk_page(visit: Visit) -> dict[str, Any]:
 
 
 async def acted(request: Request) -> Response:
-    """Do it to exactly as many tasks as were confirmed, and go back to the list."""
+    """Act on exactly as many tasks as were confirmed, and go back to the list."""
     visit, form = visit_of(request), await form_of(request)
     asked = read_bulk(form, [one for one in form.get("ids", "").split(",") if one])
     require_admin(visit)

@@ -243,8 +243,8 @@ class WorkersAnswer(Answer):
 
 
 async def load_workers(client: Client) -> WorkersAnswer:
-    """Workers that were seen within a day with their claims, claims of others, and queues and kinds with live tasks
-    that none of the living serves."""
+    """Return workers that were seen within a day with their claims, claims of others, and queues and kinds with live
+    tasks that no living worker serves."""
     found, missing = await client.workers(), await client.unserved()
     in_hand, now = await client.in_hand(limit=CLAIMS_MAX), client.clock.now()
     tasks: dict[str, list[RunningAnswer]] = defaultdict(list)

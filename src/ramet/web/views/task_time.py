@@ -23,7 +23,7 @@ WORDS = {
 WIDTH = 1_000.0
 """Length of an axis, in units of the drawing."""
 BAR_MIN = 2.0
-"""A bar is never narrower, so that it can be seen."""
+"""Least width of a bar, so that it is visible."""
 FOLD_MIN = 3
 """Fewest attempts in a row with the same outcome that are folded into one line."""
 

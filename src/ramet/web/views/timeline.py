@@ -17,7 +17,7 @@ from ramet.web.views.task_time import Axis, Bar, totals
 from ramet.web.views.tasks import NUMBER_MAX
 
 INDENTS = 6
-"""Deeper tasks are not indented further."""
+"""Most levels of indent; deeper tasks are not indented further."""
 
 
 class Line(NamedTuple):
