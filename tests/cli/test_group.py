@@ -175,7 +175,7 @@ def test_a_plugin_runs(plugins: Callable[..., None], cli: Cli) -> None:
     [
         ("no_such_module_anywhere:group", "not installed: pip install 'ramet[graphs]'"),
         ("tests.cli.test_group:no_such_attribute", "cannot be loaded (AttributeError"),
-        ("tests.cli.test_group:OWN", "no click command"),
+        ("tests.cli.test_group:OWN", "not a click command"),
     ],
 )
 def test_a_broken_plugin_says_what_to_do_and_breaks_nobody_else(
@@ -252,7 +252,7 @@ def test_somebody_elses_database_gets_no_tables(cli: Cli) -> None:
     with sqlite3.connect(cli.database) as connection:
         connection.execute("CREATE TABLE theirs (a)")
     connection.close()
-    assert "no ramet database" in cli.bad("status")
+    assert "not a ramet database" in cli.bad("status")
     with sqlite3.connect(cli.database) as connection:
         assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("theirs",)]
     connection.close()

@@ -133,7 +133,7 @@ def test_a_row_that_says_nonsense_is_named_and_nothing_is_written(
     ("words", "said"),
     [
         (["--path", "a", "--document-id", "b"], "--path and --document-id both give the path of the task: use one"),
-        (["--path", "a", "--path-json", "[]"], "--path and --path-json both say"),
+        (["--path", "a", "--path-json", "[]"], "--path and --path-json both give the path"),
         (["--path-json", "{"], "--path-json is not JSON"),
         (["--path-json", '"doc1"'], "a path is a list of strings, not 'doc1': write path=['doc1']"),
         (["--path-json", '["a", 1]'], "path element 1 is not a string: give every element as text"),
