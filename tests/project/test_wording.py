@@ -26,9 +26,9 @@ from tests.project.wording import (
 )
 
 OPENINGS_SHARE_MAX = 0.02
-REVISED = ("commands", "engine", "fetch", "llm", "model", "store", "telemetry", "testing")
+REVISED = ("commands", "engine", "fetch", "llm", "model", "store", "telemetry", "testing", "wiki")
 """Packages without retired words and fragments. The list only grows."""
-CEILINGS = {"cli": 80, "jobs": 650, "web": 130, "wiki": 330}
+CEILINGS = {"cli": 80, "jobs": 320, "web": 130}
 """Package that is not revised yet -> most findings in it, a little above their present number. Only lower it."""
 
 

@@ -165,7 +165,9 @@ def test_links_are_followed_in_the_direction_asked_for(path: Path) -> None:
     assert "it links to nothing" in run(path, "neighbors", "Tarn").stdout
 
 
-@pytest.mark.parametrize(("title", "said"), [("Nowhere", "the graph has no article 'Nowhere'"), ("#", "is no title")])
+@pytest.mark.parametrize(
+    ("title", "said"), [("Nowhere", "the graph has no article 'Nowhere'"), ("#", "is not a valid title")]
+)
 def test_a_title_that_the_graph_does_not_know_is_one_line(path: Path, title: str, said: str) -> None:
     assert said in refusal(run(path, "neighbors", title))
 

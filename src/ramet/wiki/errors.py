@@ -9,13 +9,13 @@ from ramet import Permanent, Transient
 from ramet.commands.errors import UserError
 
 WIKI_EXTRA = "'ramet[wiki]'"
-"""The extra that installs what the pipeline needs by default, as a shell is told."""
+"""The extra that installs what the pipeline needs by default, quoted for a shell."""
 MCP_EXTRA = "'ramet[wiki-mcp]'"
 """The extra that installs the SDK of the Model Context Protocol."""
 
 
 class WikiError(UserError):
-    """What a user can put right of this pipeline."""
+    """Error of this pipeline that a user can correct."""
 
 
 class DatasetError(WikiError):
@@ -57,7 +57,7 @@ class GraphMismatch(GraphError):
 class EmbedderError(WikiError, Permanent):
     """An embedder is named wrongly, refused us, or answered what cannot be used; trying again gives the same.
 
-    The fault is the setting's and not the article's: mend it, then revive what failed.
+    The fault is the setting's and not the article's: correct it, then retry the tasks that failed.
     """
 
 

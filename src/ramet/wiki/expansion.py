@@ -62,7 +62,7 @@ CONCURRENCY = 32
 FRONTIER_MAX = 1_000_000
 """Look at this many titles, at most, to see whether a run can go on."""
 START_WAIT_SECONDS_MAX = 600.0
-"""Wait at a start up to so many seconds, together, for a server that names the time to come back."""
+"""Most seconds, together, that a start waits for a server that names the time to come back."""
 WATCH_SECONDS = 0.25
 """Between two looks at how far the run is."""
 
@@ -71,27 +71,27 @@ Begin = Callable[[Client, Run], Awaitable[bool]]
 
 
 class View(Protocol):
-    """Who is told how far a run is."""
+    """View of how far a run is."""
 
     def begin(self, status: RunStatus, *, resumed: bool) -> None:
-        """Work begins."""
+        """Show that work begins."""
 
     def look(self, status: RunStatus) -> None:
-        """A moment later."""
+        """Show the status of a moment later."""
 
     def stopping(self, articles: int, /, *, again: bool) -> None:
-        """A signal asked to stop; `articles` are in hand. `again`: without waiting for them."""
+        """Show that a signal asked to stop; `articles` are in work. `again`: without waiting for them."""
 
     def close(self) -> None:
-        """Work has ended, well or not."""
+        """Show that work has ended, well or not."""
 
 
 async def work_through(
     client: Client, run_id: str, view: View, *, begin: Begin, resumed: bool = True, concurrency: int = CONCURRENCY
 ) -> tuple[RunStatus, int]:
-    """Work off what is live of a run, then begin a pass more, and work that off as well.
+    """Finish the live passes of a run, then begin another pass, and finish that as well.
 
-    What is live ends under the limits that it began with; other ones are another pass.
+    A live pass ends under the limits that it began with; other ones need another pass.
 
     Returns:
         Its status, and the signal that stopped the work before the end (0 when none did).
@@ -148,7 +148,7 @@ class PreparedRun:
     keys: tuple[str, ...]
     """Canonical titles of the seeds, sorted; none for a run that is there already."""
     titles: tuple[str, ...]
-    """Of the seeds, as they are displayed, in the order of their keys."""
+    """Titles of the seeds, as they are displayed, in the order of their keys."""
     resource: str
     attribution: str
     embedder: Embedder | None
@@ -214,7 +214,7 @@ def chosen_embedder(spec: str, graph: Path, site: Site) -> str:
 
 
 async def prepare_again(run: Run) -> PreparedRun:
-    """What a run that is there needs, to work on it under the settings of its newest pass.
+    """Return what an existing run needs to be worked on under the settings of its newest pass.
 
     Raises:
         WikiError: something that it needs is not there (any more).
@@ -273,7 +273,7 @@ async def graph_for_us(settings: RunSettings, embedder: Embedder | None) -> Asyn
 
     Raises:
         GraphBusy: another process writes it.
-        GraphMismatch, GraphError: it is no graph for this run.
+        GraphMismatch, GraphError: it is not a graph for this run.
     """
     path = Path(settings.graph)
     # A run holds this lock from its first to its last moment; its handlers hold the graph's own only while they live.

@@ -154,7 +154,7 @@ def open_graph(path: str | Path, *, data_dir: str | Path | None = None, embedder
         path: of the graph file.
         data_dir: where fetched models are kept; None: where the command line keeps them.
         embedder: the model of the graph's vectors, as `ramet wiki expand --embed` takes it. A graph of a model that
-            comes with ramet needs none named; a file from somebody else must not choose where queries are sent.
+            comes with ramet needs none named; a file from elsewhere must not choose where queries are sent.
 
     Raises:
         GraphError: there is no graph.
@@ -174,7 +174,7 @@ def find_article(graph: GraphStore, title: str) -> Neighbor:
     try:
         key = title_key(title)
     except InvalidKey as error:
-        raise NotInGraph(f"{title!r} is no title: {error}") from error
+        raise NotInGraph(f"{title!r} is not a valid title: {error}") from error
     # A wiki may tell titles apart by the case of their first letter.
     for spelling in (key, " ".join(title.replace("_", " ").split())):
         if found := graph.find(spelling):

@@ -27,7 +27,7 @@ NEIGHBORS_MAX = 200
 DEPTH_MAX = 3
 PASSAGE_CHARACTERS = 2_000
 READ_CHARACTERS = 20_000
-"""Of texts and paths that one call of `read` returns, at most."""
+"""Most characters of texts and paths that one call of `read` returns."""
 
 INSTRUCTIONS = (
     "Search, read and walk a graph of encyclopedia articles. Find sections with `search`, then `read` them. Texts are "

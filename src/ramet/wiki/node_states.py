@@ -1,7 +1,7 @@
 """Read the states, retries and times of a run's titles at one moment: what belongs on the nodes of its graph.
 
-A graph holds what was loaded and no time, so that two runs of one wiki end in equal graphs. What a person asks about
-states is answered from the run's own rows and tasks instead, which are never behind.
+A graph holds what was loaded and no time, so that two runs of one wiki end in equal graphs. Questions about
+states are answered from the run's own rows and tasks instead, which are never behind.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Work(NamedTuple):
 
 
 async def node_states(client: Client, run: Run) -> dict[str, NodeState]:
-    """Return the titles of a run, by canonical title. Reads one task a title, and those that are in hand or failed."""
+    """Return the titles of a run, by canonical title. Reads one task a title, and those that are in work or failed."""
     work = await _work(client, run)
     states: dict[str, NodeState] = {}
     for key, title, depth, stored, own_task, source, loaded_at, processed_at in await client.read(

@@ -1,4 +1,4 @@
-"""What a source hands over: a page as it is written, or the reason why there is none."""
+"""Results of a source: a page as it is written, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Markup(StrEnum):
 
 
 class RefusalReason(StrEnum):
-    """Why a title leads to no article. None of them is mended by trying again."""
+    """Why a title leads to no article. Another try gives the same one."""
 
     NOT_FOUND = "not_found"
     INVALID_TITLE = "invalid_title"
@@ -114,7 +114,7 @@ class Section:
         level: 1 for the lead, 2 to 6 as MediaWiki counts headings.
         text: plain text, stripped; never empty.
         path: the headings that it is below, and its own, such as `Economy > Army > Overview`; empty for the lead. One
-            that has no text of its own is no section, and has its place in the paths of those below it.
+            that has no text of its own is not a section, and is in the paths of those below it.
     """
 
     heading: str

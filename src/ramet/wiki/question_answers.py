@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 KIND = "wiki.ask"
 PASSAGES = 10
 PASSAGE_CHARACTERS = 2_000
-"""Of each passage that the model is given, at most."""
+"""Most characters of each passage that the model gets."""
 QUESTION_CHARACTERS = 4_000
 OUTPUT_TOKENS = 1_000
-"""Of an answer, the model's reasoning included, where nothing else is said."""
+"""Most tokens of an answer, the model's reasoning included, by default."""
 
 SYSTEM = (
     "You answer a question from passages of an encyclopedia. The user's message is one JSON object with `question` and "
@@ -147,7 +147,7 @@ def answer_question(
 
 
 def citations_of(hits: Sequence[SearchHit]) -> list[Citation]:
-    """Number what a search found, from 1."""
+    """Return the hits of a search as citations, numbered from 1."""
     return [
         Citation(number, hit.title, hit.path or hit.heading, section_url(hit), hit.passage[:PASSAGE_CHARACTERS])
         for number, hit in enumerate(hits, start=1)
@@ -172,7 +172,7 @@ class CitationCheck:
     """Judges the answers to one question: the first has to cite right, of the second wrong citations are dropped."""
 
     def __init__(self, passages: int) -> None:
-        """The passages are numbered from 1 to `passages`."""
+        """Check citations of passages numbered from 1 to `passages`."""
         self._passages = passages
         self._asked_again = False
 

@@ -1,7 +1,7 @@
-"""What the handlers of a run share in their process: its source, its embedder and its graph.
+"""Resources that the handlers of a run share in their process: its source, its embedder and its graph.
 
 All of it is opened when first needed and kept until the process ends in good order. After a crash nothing is closed;
-sources and graphs bear that.
+sources and graphs stay whole.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def source_options(settings: RunSettings) -> SourceOptions:
 
 
 class Expansions:
-    """What is open in a process. Runs on the same graph share its one writer."""
+    """Sources, embedders and graphs that are open in a process. Runs on the same graph share its one writer."""
 
     def __init__(self) -> None:
         self._settings: dict[str, RunSettings] = {}
@@ -51,10 +51,10 @@ class Expansions:
         self._opening: asyncio.Lock | None = None
 
     async def settings(self, client: Client, tracking_id: str) -> RunSettings:
-        """What the pass of this lineage was asked to do.
+        """Return the settings of the pass of this lineage.
 
         Raises:
-            RunNotFound: its first task is not there (a person deleted it, or it is no pass of ours).
+            RunNotFound: its first task is not there (a person deleted it, or it is not a pass of a run).
         """
         found = self._settings.get(tracking_id)
         if found is None:
@@ -65,7 +65,7 @@ class Expansions:
         return found
 
     async def source(self, client: Client, settings: RunSettings) -> ArticleSource:
-        """Where the articles of a run come from; a file that changed is read anew.
+        """Return the source of a run's articles; a file that changed is read again.
 
         Raises:
             WikiError: it cannot be opened on this machine.
@@ -74,7 +74,7 @@ class Expansions:
         return await self._once(self._sources, (settings, state), lambda: self._open_source(client, settings))
 
     async def embedder(self, settings: RunSettings) -> Embedder | None:
-        """What makes the vectors of a run; None when it wants none.
+        """Return the embedder of a run; None when it wants no vectors.
 
         Raises:
             WikiError: a package or a model of it is not there.
@@ -85,7 +85,7 @@ class Expansions:
         )
 
     async def graph(self, settings: RunSettings) -> GraphStore:
-        """The graph of a run, for writing.
+        """Return the graph of a run, for writing.
 
         Raises:
             GraphBusy: another process writes it.
@@ -108,7 +108,7 @@ class Expansions:
         return embedder.model_id, embedder.dimension
 
     def close(self) -> None:
-        """Close the graphs, which are files that others wait for. What comes later opens anew."""
+        """Close the graphs, which are files that others wait for. A later use opens them again."""
         graphs, self._graphs = self._graphs, {}
         self._settings, self._sources, self._embedders = {}, {}, {}
         for graph in graphs.values():

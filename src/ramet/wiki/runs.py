@@ -38,7 +38,7 @@ PREFIX = "wiki-"
 MAX_ARTICLES = 500
 MAX_DEPTH = 5
 ROUNDS_MAX = 30
-"""Rounds of levels. So many are needed only where nearly no linked title is an article."""
+"""Most rounds of a level. All are needed only where nearly no linked title is an article."""
 OTHERS_MIN, OTHERS_PER_ARTICLE = 200, 4
 """Titles that a pass may look up and that turn out to be no articles."""
 MAX_LINKS = 5_000
@@ -51,22 +51,22 @@ _OUTSIDE_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 class RunSettings(BaseModel):
-    """What a run was asked to do. Paths are absolute, so that any process understands them."""
+    """Settings of a run. Paths are absolute, so that any process understands them."""
 
     model_config = ConfigDict(frozen=True)
 
     source: str
-    """As `ramet.wiki.sources.registry.open_source` takes it."""
+    """Source, as `ramet.wiki.sources.registry.open_source` takes it."""
     data_dir: str
-    """Where fetched packages and indexes of sources are kept."""
+    """Folder of fetched packages and of indexes of sources."""
     graph: str
     """The graph file."""
     embedder: str = "onnx"
-    """As `ramet.wiki.embedding.registry.open_embedder` takes it."""
+    """Embedder, as `ramet.wiki.embedding.registry.open_embedder` takes it."""
     links: Literal["body", "all"] = "body"
     """`body`: links that a page's own text has; `all`: those that templates bring in as well."""
     disambiguation: Literal["fail", "links"] = "fail"
-    """`fail`: such a page is no article; `links`: it is loaded and its links are followed."""
+    """`fail`: such a page is not an article; `links`: it is loaded and its links are followed."""
     user_agent: str = ""
     """How to reach who runs this, for the source's operators."""
     private: bool = False
@@ -104,7 +104,7 @@ class ArticlePayload(BaseModel):
     discovered_from: str | None = None
     """Canonical title of the article that linked to it first; None for a seed."""
     resource: str = ""
-    """What the source's requests go through; empty for a local source."""
+    """Resource of the source's requests; empty for a local source."""
     refresh: bool = False
     """The run has the article already, and its source a newer one."""
 
@@ -114,7 +114,7 @@ class LevelPayload(BaseModel):
 
     level: int
     round: int = 0
-    """Of the level, from 0: one follows while titles turn out to be no articles, and there is room."""
+    """Round of the level, from 0: another follows while titles turn out not to be articles, and there is room."""
     after: tuple[str, int] | None = None
     """The linking article, and the place, of the last link that earlier rounds offered."""
     run: RunSettings | None = None
@@ -122,7 +122,7 @@ class LevelPayload(BaseModel):
     seeds: tuple[str, ...] = ()
     """Display titles of the run's seeds, in the order of their keys; with the first task of a pass."""
     resource: str = ""
-    """What the source's requests go through; empty for a local source. Who closes levels need not have the source."""
+    """Resource of the source's requests; empty for a local source. The closing of a level need not have the source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Run:
     passes: tuple[Lineage, ...]
     """Its lineages, oldest first."""
     resource: str
-    """What its source's requests go through; empty for a local source."""
+    """Resource of its source's requests; empty for a local source."""
 
     @property
     def newest(self) -> Lineage:
@@ -156,7 +156,7 @@ class Run:
 
 
 def run_id_of(seed_keys: Sequence[str], settings: RunSettings) -> str:
-    """The name of the run with these seeds (in any order) and settings: readable, and the same every time."""
+    """Return the name of the run with these seeds (in any order) and settings: readable, and the same every time."""
     digest = hashlib.sha256("\n".join([*sorted(seed_keys), naming_text(settings)]).encode()).hexdigest()[:8]
     slug = _OUTSIDE_SLUG.sub("-", min(seed_keys).lower()).strip("-")[:24]
     return f"{PREFIX}{slug}-{digest}" if slug else f"{PREFIX}{digest}"
@@ -169,12 +169,12 @@ def naming_text(settings: RunSettings) -> str:
 
 
 def tracking_id_of(run_id: str, number: int) -> str:
-    """The lineage of a pass; the first is called like its run."""
+    """Return the lineage of a pass; the first is called like its run."""
     return run_id if number == 1 else f"{run_id}.{number}"
 
 
 def run_of(tracking_id: str) -> str:
-    """The run that a lineage is a pass of."""
+    """Return the run that a lineage is a pass of."""
     return tracking_id.partition(".")[0]
 
 
@@ -196,24 +196,24 @@ def sizes_of(max_articles: int, max_depth: int, more_tasks: int = 0) -> dict[str
 
 
 LIMITS = Limits(task_seconds=None, **sizes_of(MAX_ARTICLES, MAX_DEPTH))
-"""Of whatever begins with one of the pipeline's kinds and is no run that a person sized."""
+"""Limits of lineages that begin with one of the pipeline's kinds and are not runs that a person sized."""
 
 
 def limits_of(settings: RunSettings, *, held: int = 0, more_tasks: int = 0) -> dict[str, Any]:
-    """The bounds of a pass, as a person sized it.
+    """Return the bounds of a pass, as a person sized it.
 
     The depth of an article is domain data; `max_spawn_depth` is only the backstop.
 
     Args:
         settings: of the pass.
         held: articles that earlier passes loaded.
-        more_tasks: room for so many other tasks.
+        more_tasks: number of other tasks that get room.
     """
     return sizes_of(max(0, settings.max_articles - held), settings.max_depth, more_tasks)
 
 
 async def find_run(client: Client, run_id: str | None = None) -> Run:
-    """The run of this name (or of one of its passes), or the newest.
+    """Return the run of this name (or of one of its passes), or the newest.
 
     Raises:
         RunNotFound: there is none.
@@ -232,7 +232,7 @@ async def find_run(client: Client, run_id: str | None = None) -> Run:
 
 
 async def settings_of(client: Client, tracking_id: str) -> LevelPayload | None:
-    """The payload of a pass's first task; None if the lineage is none of ours."""
+    """Return the payload of a pass's first task; None if the lineage is none of ours."""
     # By kind, and not among the roots: a run may have thousands of seeds.
     for kind in FIRST_TASKS:
         async for task in client.all_tasks(tracking_id=tracking_id, kind=kind):
@@ -247,7 +247,7 @@ async def is_refresh(client: Client, tracking_id: str) -> bool:
 
 
 async def list_runs(client: Client) -> dict[str, list[Lineage]]:
-    """The lineages of the newest runs (of at most `RUNS_LISTED_MAX` lineages), oldest first, by run, newest first."""
+    """Return the lineages, oldest first, of each run, newest first; of the newest `RUNS_LISTED_MAX` lineages."""
     runs: dict[str, list[Lineage]] = {}
     for lineage in await client.lineages(limit=RUNS_LISTED_MAX):
         if lineage.tracking_id.startswith(PREFIX):
@@ -256,7 +256,7 @@ async def list_runs(client: Client) -> dict[str, list[Lineage]]:
 
 
 async def _passes(client: Client, run_id: str) -> list[Lineage]:
-    """The lineages of a run that is too old to be listed."""
+    """Return the lineages of a run that is too old to be listed."""
     passes: list[Lineage] = []
     while (lineage := await client.lineage(tracking_id_of(run_id, len(passes) + 1))) is not None:
         passes.append(lineage)

@@ -1,6 +1,6 @@
 """A SQLite file of the pipeline's own: the one place of this package that knows the driver.
 
-Task state is not kept here but in the engine's store. What is: a graph, and indexes of big sources.
+A graph and indexes of big sources are kept here; task state is in the engine's store.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SqliteFile:
     ) -> None:
         """Open `path`, which is made if it is not there, unless it is opened `read_only`.
 
-        `immutable` promises that nobody ever changes the file in place; it is then read without any lock.
+        `immutable` promises that the file is never changed in place; it is then read without any lock.
         """
         self.path = path
         self._failure = failure
@@ -70,7 +70,7 @@ class SqliteFile:
     @classmethod
     def snapshot(cls, path: Path, *, failure: type[WikiError]) -> Self:
         """Open a file in the write-ahead mode as it is now, beside a writer or without one; close it soon."""
-        # Where nothing can be written beside the file, nobody can be writing to it.
+        # Where nothing can be written beside the file, no process can be writing to it.
         fixed = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
         file = cls(path, failure=failure, read_only=True, immutable=fixed)
         try:

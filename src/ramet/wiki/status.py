@@ -1,4 +1,4 @@
-"""What holds a run up: stale claims, machines that lack something, hosts that pause."""
+"""Causes that hold a run up: stale claims, machines that lack something, hosts that pause."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PausedHost(NamedTuple):
 
 
 async def stale_claims(client: Client, run_id: str, tracking_ids: Sequence[str], now: float) -> list[StaleClaim]:
-    """The stale claims of a run, longest overdue first, at most `STALE_MAX`."""
+    """Return the stale claims of a run, longest overdue first, at most `STALE_MAX`."""
     found = [
         task
         for task in (await client.in_hand()).tasks
@@ -84,7 +84,7 @@ async def paused_hosts(client: Client, now: float) -> list[PausedHost]:
 
 
 RATE_SECONDS = 15.0
-"""The rate is that of the articles loaded in so many seconds."""
+"""Seconds over which the rate of loaded articles is taken."""
 RATE_SPAN_SECONDS = 1.0
 """Over less than that, a rate says nothing."""
 CLAIMED_MAX = 1_000
@@ -95,7 +95,7 @@ class Pass(NamedTuple):
 
     tracking_id: str
     sort: str
-    """What it does: expand, continue, retry or refresh."""
+    """Sort of pass: expand, continue, retry or refresh."""
     state: str
     created_at: float
     ended_at: float | None
@@ -107,15 +107,15 @@ class RunStatus:
 
     run: Run
     state: str
-    """Of its lineage: running, paused, finished, failed or cancelled."""
+    """State of its lineage: running, paused, finished, failed or cancelled."""
     depths: dict[int, dict[WikiState, int]]
     """Articles by depth and state; every state is there."""
     elapsed_seconds: float
-    """From submission to now, or to the end; time in which nobody worked on it included."""
+    """Seconds from submission to now, or to the end, time without a worker included."""
     articles_per_second: float | None
     """Over the last `RATE_SECONDS`; None when fewer than two articles were loaded in them."""
     eta_seconds: float | None
-    """At that rate, at most, as a run may find fewer articles than it may have; None when it cannot be told."""
+    """Most seconds that are left at that rate, as a run may find fewer articles than it may have; None if unknown."""
     failures: dict[str, int]
     """Articles and levels that failed, by reason."""
     blocks: dict[str, int]
@@ -230,11 +230,11 @@ class RunStatus:
 
 
 async def status_of(client: Client, run: Run, *, now: float | None = None) -> RunStatus:
-    """The status of a run. Works beside a running expansion; a handful of indexed reads."""
+    """Return the status of a run. Works beside a running expansion; a handful of indexed reads."""
     now = time.time() if now is None else now
     passes = [await _pass(client, one.tracking_id) for one in run.passes]
     live = [one.tracking_id for one in passes if one.ended_at is None]
-    # What a person revived is in an older pass.
+    # A task that a person retried is in an older pass.
     at_work = passes[-1] if passes[-1].ended_at is None or not live else next(one for one in passes if not one.ended_at)
     newest = at_work.tracking_id
     fetching = await client.tasks(tracking_id=newest, kind=FETCH, states=[TaskState.PROCESSING], limit=CLAIMED_MAX)
@@ -298,7 +298,7 @@ def _depth(task: Task) -> int:
 
 
 def reason_of(error: str | None) -> str:
-    """What a failure is counted under: what a stage said, or the error's name."""
+    """Return the reason that a failure is counted under: a stage's, or the error's name."""
     return (error or "unknown").partition(":")[0]
 
 
@@ -309,7 +309,7 @@ class FailedTitle(NamedTuple):
     title: str
     expansion_depth: int
     reason: str
-    """As `RunStatus.failures` counts it, and `retry --failed-for` takes it."""
+    """Reason, as `RunStatus.failures` counts it and `retry --failed-for` takes it."""
     detail: str
     """Reason given by the stage that refused it."""
 
@@ -323,7 +323,7 @@ async def failed_titles(client: Client, run_id: str) -> list[FailedTitle]:
 
 
 def graph_of_run(path: Path) -> GraphInfo | None:
-    """What the graph of a run is and holds; None when it is not there yet.
+    """Return the facts about the graph of a run; None when it is not there yet.
 
     Raises:
         GraphError: it cannot be read.

@@ -1,6 +1,6 @@
 """The pipeline's domain tables: what people are shown of an expansion, beside the engine's own rows.
 
-The definitions and statements are in the part of SQL that SQLite and PostgreSQL share; `?` stands for a
+The definitions and statements are in the part of SQL that SQLite and PostgreSQL share; `?` marks a
 parameter. Each write can be repeated without effect, and is made through `ctx.write`, so that it commits with
 the settlement of the task that made it or not at all. `wiki_state` is the last state that was *settled*: that
 a title is being fetched is read from its task. Databases sort text differently, so where an order decides
@@ -18,9 +18,9 @@ class WikiState(StrEnum):
     DISCOVERED = "discovered"
     """Known from a link or given as a seed; its task is pending."""
     CLAIMED = "claimed"
-    """In work. Its task has been claimed, or its page is here and on its way through the stages."""
+    """Its task has been claimed, or its page is here and on its way through the stages."""
     LOADED = "loaded"
-    """In the graph, with sections, vectors and categories; its links are recorded but not drawn yet."""
+    """It is in the graph, with sections, vectors and categories; its links are recorded but not drawn yet."""
     PROCESSED = "processed"
     """Its links have been offered to the spawn guard and drawn in the graph."""
     FAILED = "failed"
@@ -32,7 +32,7 @@ class WikiState(StrEnum):
 
 
 IN_GRAPH = (WikiState.LOADED, WikiState.PROCESSED)
-"""Of an article that the graph has."""
+"""States of an article that the graph has."""
 
 
 DEFINITIONS = (
@@ -156,12 +156,12 @@ REDRAW = "UPDATE wiki_articles SET drawn_in = NULL WHERE run_id = ? AND title_ke
 """(run_id, title_key): what the graph has of its links is not what it links to now."""
 
 DRAW = "UPDATE wiki_articles SET drawn_in = ? WHERE run_id = ? AND title_key = ?"
-"""(tracking_id, run_id, title_key): the graph has been told."""
+"""(tracking_id, run_id, title_key): the graph is up to date."""
 
 FAIL = """
     UPDATE wiki_articles SET wiki_state = 'failed', error = ?
     WHERE run_id = ? AND title_key = ? AND wiki_state IN ('discovered', 'claimed', 'failed')"""
-"""(error, run_id, title_key): never loaded, and why. What is loaded stays so."""
+"""(error, run_id, title_key): never loaded, and why. A loaded article stays so."""
 
 VANISH = """
     UPDATE wiki_articles SET wiki_state = 'failed', error = ?, revision = NULL, drawn_in = NULL
@@ -197,7 +197,7 @@ FORGET_LINKS = (
     "DELETE FROM wiki_outlinks WHERE run_id = ? AND source_key = ?",
     "DELETE FROM wiki_links WHERE run_id = ? AND source_key = ?",
 )
-"""Each (run_id, source_key): it is no article any more."""
+"""Each (run_id, source_key): it is not an article any more."""
 
 PUT_PAGE = """
     INSERT INTO wiki_pages (run_id, title_key, content) VALUES (?, ?, ?)
@@ -234,7 +234,7 @@ SEEN = """
 """(run_id): all titles of a run, as far as what is offered depends on them."""
 
 UNSETTLED = "SELECT title_key FROM wiki_articles WHERE run_id = ? AND wiki_state IN ('discovered', 'claimed')"
-"""(run_id): titles that nobody has loaded yet, nor said why not."""
+"""(run_id): titles that are neither loaded nor failed yet."""
 
 HELD = """
     SELECT COUNT(*) FROM wiki_articles
@@ -264,7 +264,7 @@ LOADED = "SELECT title_key FROM wiki_articles WHERE run_id = ? AND wiki_state IN
 VANISHED = """
     SELECT title_key, wiki_state FROM wiki_articles
     WHERE run_id = ? AND loaded_at IS NOT NULL AND drawn_in IS NULL AND wiki_state IN ('failed', 'alias')"""
-"""(run_id): articles that were in the graph once and are none any more; it has not been told yet."""
+"""(run_id): titles that are not articles any more and that the graph may still have."""
 
 UNDRAWN = """
     SELECT title_key, expansion_depth FROM wiki_articles
@@ -301,7 +301,7 @@ def outlinks_of(count: int) -> str:
 
 
 def links_of(count: int) -> str:
-    """The recorded links of `count` articles: (run_id, then source_keys) to (source_key, position, target_key,
+    """Return the recorded links of `count` articles: (run_id, then source_keys) to (source_key, position, target_key,
     target_title)."""
     members = ", ".join(["?"] * count)
     return f"""
@@ -310,13 +310,13 @@ def links_of(count: int) -> str:
 
 
 def pages_of(count: int) -> str:
-    """What the last stage of `count` titles left for the next: (run_id, then title_keys) to (title_key, content)."""
+    """Read what the last stage of `count` titles left: (run_id, then title_keys) to (title_key, content)."""
     members = ", ".join(["?"] * count)
     return f"SELECT title_key, content FROM wiki_pages WHERE run_id = ? AND title_key IN ({members})"  # noqa: S608
 
 
 def revisions_of(count: int) -> str:
-    """What a run has of `count` articles: (run_id, then title_keys) to (title_key, title, expansion_depth, revision,
+    """Read `count` articles of a run: (run_id, then title_keys) to (title_key, title, expansion_depth, revision,
     discovered_from)."""
     members = ", ".join(["?"] * count)
     return f"""

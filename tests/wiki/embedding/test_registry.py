@@ -137,7 +137,7 @@ def test_a_key_is_not_sent_unencrypted() -> None:
 
 
 def test_what_no_header_may_hold_is_no_key() -> None:
-    with pytest.raises(EmbedderError, match="no key") as raised:
+    with pytest.raises(EmbedderError, match="no valid key") as raised:
         key_for(read_endpoint("m@https://h"), {"RAMET_EMBEDDING_KEY": "s3\ncret"})
     assert "cret" not in str(raised.value)
 

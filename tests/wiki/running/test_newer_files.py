@@ -111,7 +111,7 @@ def test_another_wiki_and_what_is_no_file_are_refused(tmp_path: Path) -> None:
         assert "is of another wiki" in refused(run(tmp_path, "refresh", "--source", str(other)))
     plain = write(tmp_path / "plain.jsonl", AFTERWARDS)
     assert "is of another wiki" in refused(run(tmp_path, "refresh", "--source", str(plain)))
-    assert "is no file" in refused(run(tmp_path, "refresh", "--source", "https://isles.example/w/api.php"))
+    assert "is not a file" in refused(run(tmp_path, "refresh", "--source", "https://isles.example/w/api.php"))
     assert "there is no file" in refused(run(tmp_path, "refresh", "--source", str(tmp_path / "none.xml")))
     assert statuses(tmp_path) == before
     second = dump_of(tmp_path / "isles-2.xml")

@@ -230,7 +230,7 @@ DAMAGED: dict[str, tuple[str | bytes, str]] = {
     "no article": (f"<mediawiki>{page('Genus:A', 'x', namespace=14)}{TAIL}", "none of its 1 pages is in namespace 0"),
     "deep": ("<mediawiki>" + "<page>" * 30, "more than 20 elements stand within each other"),
     "no title": ("<mediawiki><page><ns>0</ns></page></mediawiki>", "a page has no title"),
-    "no number": ("<mediawiki><page><ns>zero</ns></page></mediawiki>", "'zero' stands where a whole number"),
+    "no number": ("<mediawiki><page><ns>zero</ns></page></mediawiki>", "'zero' is found where a whole number"),
     "long title": ("<mediawiki><page><title>" + "x" * 200_000, "the value of <title> is over 100,000 bytes long"),
     "entities": (
         '<!DOCTYPE m [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><mediawiki>&b;</mediawiki>',

@@ -14,7 +14,7 @@ from ramet.jobs.config.config_file import read_text
 from ramet.jobs.errors import InputError
 
 BYTES_MAX = 4 * 1024 * 1024
-"""Of a file of addresses."""
+"""Most bytes of a file of addresses."""
 LINES_MAX = 20_000
 NAME_MAX = 200
 """Characters of a company's name."""
@@ -43,7 +43,7 @@ class NamedAddress(NamedTuple):
     """A line of a list: an address, a company, or both."""
 
     line: int
-    """From 1; 0 where it comes from no file."""
+    """Line number, from 1; 0 where it does not come from a file."""
     url: str | None
     company: str | None
 
@@ -66,7 +66,7 @@ class AddressList(NamedTuple):
 def read_addresses(path: Path) -> AddressList:
     """Read the addresses and companies of a file: a line each, or a CSV with a header.
 
-    Empty lines and those that begin with # are passed over, and what is there twice is there once.
+    Empty lines and those that begin with # are passed over, and an entry that is there twice is returned once.
 
     Raises:
         InputError: it cannot be read, is too large, or is not UTF-8.
@@ -93,7 +93,7 @@ def parse_addresses(text: str) -> AddressList:
 
 
 def _table(lines: Sequence[str]) -> list[NamedAddress | BadLine] | None:
-    """Return the rows of a CSV; None where the first line is no header."""
+    """Return the rows of a CSV; None where the first line is not a header."""
     head = next((line for line in lines if line.strip()), "")
     mark = max(",;\t", key=head.count)
     columns = [cell.strip().strip('"').casefold().replace("_", " ") for cell in head.split(mark)]

@@ -1,6 +1,7 @@
 """When something was posted, from the forms in which boards and pages say it.
 
-A day without a time is that day's first second in UTC; a time without a zone is UTC. What is no date gives None.
+A day without a time is that day's first second in UTC; a time without a zone is UTC. A text that is not a date
+gives None.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from email.utils import parsedate_to_datetime
 
 DAY = 86_400.0
 EARLIEST = 631_152_000.0
-"""1990: a number below it is no date of a posting."""
+"""1990: a number below it is not the date of a posting."""
 AHEAD_MAX = 400 * DAY
-"""A date further in the future is no date of a posting's end."""
+"""Most seconds from now to the end of a posting; a later date is not taken."""
 POSTED_AHEAD_MAX = 2 * DAY
 """A posting cannot have been published in the future; clocks and time zones may differ by this much."""
 LENGTH_MAX = 80
@@ -53,7 +54,7 @@ _MONTHS = (
 
 
 def _month_numbers() -> dict[str, int]:
-    """The number of a month by its name and by every beginning of it that is of no other month."""
+    """Return the number of each month by its name and by every beginning that it shares with no other month."""
     found: dict[str, set[int]] = {}
     for number, names in enumerate(_MONTHS, start=1):
         for name in names.split():
@@ -85,17 +86,17 @@ _YESTERDAY = frozenset("gestern|hier|ayer|ieri|ontem|gisteren|igar|i gar".split(
 
 
 def parse_posted(text: str | int | float | None, now: float, ahead_max: float = POSTED_AHEAD_MAX) -> float | None:
-    """When it was posted, in Unix seconds.
+    """Return the moment at which it was posted, in Unix seconds.
 
     Args:
         text: an ISO or RFC 822 date, seconds or milliseconds since 1970, a day in words ("08 May 2026",
             "August 27, 2026", "12 mars 2026": months of ten languages), or an age ("Posted 3 Days Ago", "30+ Days Ago"
-            for at least so long, "Yesterday", "vor 3 Tagen"). A year has four digits.
+            for at least that long, "Yesterday", "vor 3 Tagen"). A year has four digits.
         now: Unix seconds, for ages.
         ahead_max: seconds that a date may lie in the future; :data:`AHEAD_MAX` for the end of a posting.
 
     Returns:
-        None where it is no date, or none that a posting can have.
+        None where it is not a date, or not one that a posting can have.
     """
     if isinstance(text, bool) or text is None:
         return None
@@ -151,7 +152,7 @@ def _of_age(words: str, now: float) -> float | None:
 
 
 def _of_age_elsewhere(words: str, now: float) -> float | None:
-    """An age in another language than English; its words have no accents."""
+    """Return the moment of an age in another language than English, in Unix seconds; its words have no accents."""
     if words in _TODAY:
         return now
     if words in _YESTERDAY:

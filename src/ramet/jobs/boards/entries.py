@@ -1,4 +1,4 @@
-"""From the bytes of an answer to the entries of its list; what is no such list is a wrong shape, never no openings."""
+"""Entries of a list from the bytes of an answer; anything but such a list is a wrong shape, never no openings."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Entry = TypeVar("Entry")
 
 
 def misfit_error(instruction: Instruction, found: str) -> WrongShape:
-    """An answer that the instruction does not fit, on one line."""
+    """Return an error for an answer that the instruction does not fit, on one line."""
     board = " ".join(filter(None, (instruction.vendor, instruction.token)))
     return WrongShape(f"{board}: {' '.join(found.split())[:300]}; asked at {instruction.url[:200]}")
 
 
 def bounded_list(instruction: Instruction, entries: list[Entry]) -> list[Entry]:
-    """The same entries.
+    """Return the same entries.
 
     Raises:
         WrongShape: they are more than any board gives at once.
@@ -60,7 +60,7 @@ def answer_excerpt(body: bytes | str) -> str:
 
 
 def described(value: Any) -> str:
-    """What a value of a parsed answer is, for people."""
+    """Describe a value of a parsed answer, for people."""
     if isinstance(value, dict):
         names = ", ".join(str(name)[:30] for name in list(value)[:6])
         return f"an object with {names}" if names else "an empty object"
@@ -70,7 +70,7 @@ def described(value: Any) -> str:
 
 
 def parsed_json(instruction: Instruction, body: bytes, media_type: str = "") -> Any:
-    """The JSON of an answer, or the value in a page's script, which may be written as JavaScript writes it.
+    """Return the JSON of an answer, or the value in a page's script, which may be written as JavaScript writes it.
 
     Raises:
         WrongShape: there is none.
@@ -109,7 +109,7 @@ def _embedded(instruction: Instruction, page: str) -> str:
 
 
 def json_entries(instruction: Instruction, value: Any) -> list[Any]:
-    """The list of openings in a parsed answer.
+    """Return the list of openings in a parsed answer.
 
     Raises:
         WrongShape: there is no list where the instruction says.
@@ -124,10 +124,10 @@ def json_entries(instruction: Instruction, value: Any) -> list[Any]:
 
 
 def parsed_xml(instruction: Instruction, body: bytes) -> Element:
-    """The root of an XML answer. Neither entities nor anything outside of it are read.
+    """Return the root of an XML answer. Neither entities nor anything outside of it are read.
 
     Raises:
-        WrongShape: it is no XML, or has a document type with entities.
+        WrongShape: it is not XML, or has a document type with entities.
     """
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import fromstring
@@ -135,7 +135,7 @@ def parsed_xml(instruction: Instruction, body: bytes) -> Element:
     try:
         root = fromstring(body)
     except (ParseError, ValueError, LookupError, RecursionError) as error:
-        # What defusedxml refuses is a ValueError too.
+        # An answer that defusedxml refuses raises a ValueError too.
         why = "XML with entities" if isinstance(error, DefusedXmlException) else "no XML"
         raise misfit_error(
             instruction, f"{why}, but {answer_excerpt(body)}" if why == "no XML" else f"{why}, which is not read"
@@ -144,7 +144,7 @@ def parsed_xml(instruction: Instruction, body: bytes) -> Element:
 
 
 def xml_entries(instruction: Instruction, root: Element) -> list[Any]:
-    """The openings of an XML answer as objects. Its path is the root's name, then the children's.
+    """Return the openings of an XML answer as objects. Its path is the root's name, then the children's.
 
     Raises:
         WrongShape: it has another root.
@@ -159,13 +159,13 @@ def xml_entries(instruction: Instruction, root: Element) -> list[Any]:
 
 
 def local_name(element: Element) -> str:
-    """An element's name without its namespace; comments and instructions have none."""
+    """Return an element's name without its namespace; comments and instructions have none."""
     name: object = element.tag
     return name.rpartition("}")[2] if isinstance(name, str) else ""
 
 
 def xml_value(element: Element, depth: int = 0) -> Any:
-    """An element as JSON would have it: a leaf is its text, children of one name are a list."""
+    """Return an element as JSON would have it: a leaf is its text, children of one name are a list."""
     if depth > DEPTH_MAX:
         return None
     text = (element.text or "").strip()
@@ -198,25 +198,25 @@ def total_of(instruction: Instruction, value: Any) -> int | None:
 
 
 class PageEntries(NamedTuple):
-    """What a page has."""
+    """Openings of a page, and its links."""
 
     entries: list[Any]
     """Its openings, as objects of texts."""
     base: str
-    """What its links are relative to."""
+    """Address to which its links are relative."""
     following: str | None
     """The address of the next page, where there is a link to it."""
 
 
 def page_entries(instruction: Instruction, body: bytes, media_type: str, *, url: str, page: int) -> PageEntries:
-    """The openings of a page.
+    """Return the openings of a page.
 
     Args:
         url: of the page.
         page: its number, from 1.
 
     Raises:
-        WrongShape: the selectors are none, or nothing on the page fits them.
+        WrongShape: the selectors are not valid, or nothing on the page fits them.
     """
     selectors = instruction.selectors
     if selectors is None:
@@ -272,9 +272,9 @@ def _following(tree: LexborHTMLParser, instruction: Instruction, base: str) -> s
 
 FEED_ROOTS = frozenset({"rss", "feed", "RDF"})
 BROKEN_BYTES_MAX = 4 * 1024 * 1024
-"""Of a feed that is no sound XML."""
+"""Most bytes of a feed that is not well-formed XML."""
 NAMESPACES_MAX = 500
-"""Of a feed that is no sound XML; feedparser's time grows with their square."""
+"""Most namespaces of a feed that is not well-formed XML; feedparser's time grows with their square."""
 
 HEAD_BYTES = 16_384
 """How far into it the root of a feed has to be."""
@@ -301,7 +301,7 @@ _DUBLIN_CORE_DATE = "{http://purl.org/dc/elements/1.1/}date"
 
 
 def feed_root(instruction: Instruction, body: bytes) -> Element | None:
-    """The root of a feed that is sound XML; None where it is not, which is nothing special for a feed.
+    """Return the root of a feed that is well-formed XML; None where it is not, which is common for feeds.
 
     Raises:
         WrongShape: it has entities.
@@ -315,15 +315,16 @@ def feed_root(instruction: Instruction, body: bytes) -> Element | None:
 
 
 def feed_entries(instruction: Instruction, body: bytes, root: Element | None) -> tuple[list[Any], Any]:
-    """The entries of a feed, and what it says of itself.
+    """Return the entries of a feed, and what it says of itself.
 
-    An entry has the names that feedparser gives it, and under ``xml`` all that is in it, where the feed is sound XML.
+    An entry has the names that feedparser gives it, and under ``xml`` its whole content, where the feed is well-formed
+    XML.
 
     Args:
         root: as :func:`feed_root` gave it.
 
     Raises:
-        WrongShape: it is no feed.
+        WrongShape: it is not a feed.
     """
     if root is None:
         return _repaired_json(instruction, body)
@@ -341,7 +342,9 @@ def _repaired_json(instruction: Instruction, body: bytes) -> tuple[list[Any], An
     if not _ROOT.search(body[:HEAD_BYTES].replace(b"\x00", b"")):
         raise misfit_error(instruction, f"no feed, but {answer_excerpt(body)}")
     if len(body) > BROKEN_BYTES_MAX or body.count(b"xmlns") > NAMESPACES_MAX:
-        raise misfit_error(instruction, f"a feed that is no sound XML, of {len(body)} bytes: {answer_excerpt(body)}")
+        raise misfit_error(
+            instruction, f"a feed that is not well-formed XML, of {len(body)} bytes: {answer_excerpt(body)}"
+        )
     # A stream: a string could be taken for an address, which would be fetched.
     feed = feedparser.parse(io.BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
     if not feed.get("version"):
@@ -372,14 +375,14 @@ def _fields(element: Element) -> Iterator[tuple[str, Any]]:
 
 
 def _own_name(element: Element) -> str:
-    """An element's name where it is one of the feed's own elements, and none of an extension."""
+    """Return an element's name where it is one of the feed's own elements; empty for those of an extension."""
     tag: object = element.tag
     namespace, _, name = tag.rpartition("}") if isinstance(tag, str) else ("", "", "")
     return name if namespace.removeprefix("{") in _STANDARD else ""
 
 
 def _text(element: Element) -> str:
-    """The text of an element; with its markup where it has elements in it (XHTML)."""
+    """Return the text of an element; with its markup where it has elements in it (XHTML)."""
     if len(element) == 0:
         return (element.text or "").strip()
     for one in element.iter():

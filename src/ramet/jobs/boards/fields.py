@@ -58,7 +58,7 @@ class Entry:
     page_url: str
 
     def text(self, rules: Iterable[Rule]) -> str:
-        """What the first rule gives that gives something; empty: none does."""
+        """Return the text of the first rule that finds one; empty: none does."""
         for rule in rules:
             found = _mapped(rule, self._found(rule))
             if found:
@@ -83,7 +83,7 @@ class Entry:
         return self._parts(rule.parts)
 
     def filled(self, template: str) -> str:
-        """A template with the board's and the entry's values in it; empty where one of them is not known."""
+        """Return a template with the board's and the entry's values in it; empty where one of them is not known."""
         found = []
         for at, piece in enumerate(_pieces(template)):
             if at % 2 == 0:
@@ -129,8 +129,8 @@ class Entry:
     def location(self, rules: Iterable[Rule]) -> dict[str, Any]:
         """Return the places of the first rule that names one, as text and in parts, and the workplace beside them.
 
-        A text that only says how work is done ("In-Office") is no place: it is the workplace, and the next rule is
-        asked. "Remote" is both, as nothing else may be.
+        A text that only says how work is done ("In-Office") is not a place: it is the workplace, and the next rule
+        is asked. "Remote" is both, as nothing else may be.
         """
         how, word = "", None
         for rule in rules:
@@ -148,7 +148,7 @@ class Entry:
         return "\n\n".join(_distinct(text for part in parts for text in _part_texts(self.row, part)))
 
     def description(self, rules: Iterable[Rule]) -> str:
-        """The first rule's text without its markup."""
+        """Return the first rule's text without its markup."""
         for rule in rules:
             found = self._found(rule)
             text = found if rule.parts else plain(found, rule.markup)
@@ -157,22 +157,22 @@ class Entry:
         return ""
 
     def workplace(self, rules: Iterable[Rule]) -> str | None:
-        """The first rule's word that is one for a place of work."""
+        """Return the first word from the rules that names a workplace."""
         return next((word for rule in rules if (word := workplace_of(_mapped(rule, self._found(rule))))), None)
 
     def address(self, rules: Iterable[Rule]) -> str | None:
-        """The first rule's address that is one, made absolute."""
+        """Return the first valid address from the rules, made absolute."""
         base = self.instruction.base_url or self.page_url
         return next((url for rule in rules if (url := absolute(_mapped(rule, self._found(rule)), base))), None)
 
 
 def posting_of(entry: Entry, fields: Mapping[str, Rules], now: float, company: str | None) -> Posting | None:
-    """The posting that an entry tells of; None where it has no title or no address.
+    """Return the posting that an entry describes; None where it has no title or no address.
 
     Args:
-        fields: rules by field; of a name that is no field of a posting they give something to read for people.
+        fields: rules by field; for a name that is not a field of a posting they give a text for people.
         now: Unix seconds.
-        company: whose board it is, for entries that do not say.
+        company: owner of the board, for entries that do not say.
     """
     title = line(entry.text(fields.get("title", ())))
     told = line(entry.text(fields.get("company", ())))
@@ -192,7 +192,7 @@ def posting_of(entry: Entry, fields: Mapping[str, Rules], now: float, company: s
 
 
 def values_of(entry: Entry, fields: Mapping[str, Rules], now: float) -> dict[str, Any]:
-    """What an entry tells beside its title, address and company: only what is there, by the posting's field."""
+    """Return the values that an entry has beside its title, address and company, by the posting's field."""
     found: dict[str, Any] = {
         "external_id": line(entry.text(fields.get("external_id", ()))),
         "description": entry.description(fields.get("description", ())),
@@ -205,7 +205,7 @@ def values_of(entry: Entry, fields: Mapping[str, Rules], now: float) -> dict[str
     }
     found = {name: value for name, value in found.items() if value or value == 0}
     if "salary" in found:
-        # What is told later replaces all of what was told before, not one half of it.
+        # A later answer replaces all of an earlier one, not one half of it.
         found.setdefault("pay", None)
     where = entry.location(fields.get("location", ()))
     workplace = entry.workplace(fields.get("workplace", ())) or where.pop("workplace", None)
@@ -229,13 +229,13 @@ def _is_extra(name: str) -> bool:
 
 
 def places(text: str) -> str | None:
-    """A location on one line, each place once; None: there is none."""
+    """Return a location on one line, each place once; None: there is none."""
     found = _distinct(line(place) for place in text.split(PLACES_BY))
     return PLACES_BY.join(found[:PLACES_MAX]) or None
 
 
 def line(text: str) -> str:
-    """A text on one line, with its character references decoded and nothing in it that cannot be stored."""
+    """Return a text on one line, with its character references decoded and nothing in it that cannot be stored."""
     if "&" in text and ";" in text:
         text = decoded(text[: LINE_MAX * 4])
     return " ".join(clean(text[: LINE_MAX * 4]).split())[:LINE_MAX].rstrip()
@@ -248,7 +248,7 @@ def workplace_of(word: str) -> str | None:
 
 
 def absolute(address: str, base: str) -> str | None:
-    """An address of the web that a person can open; None where it is none."""
+    """Return an address of the web that a person can open; None where it is not a valid one."""
     address = clean(address.strip())
     if not address or len(address) > URL_MAX:
         return None
@@ -265,7 +265,7 @@ def absolute(address: str, base: str) -> str | None:
 
 
 def plain(text: str, markup: str) -> str:
-    """A text without its markup."""
+    """Return a text without its markup."""
     if markup == "text" or not text:
         return text.strip()
     return text_of(decoded(text) if markup == "escaped" else text)
@@ -273,7 +273,7 @@ def plain(text: str, markup: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _pieces(template: str) -> list[str]:
-    """The texts of a template, and between them the names of its placeholders."""
+    """Return the texts of a template, and between them the names of its placeholders."""
     return _PLACEHOLDER.split(template)
 
 
@@ -297,5 +297,5 @@ def _mapped(rule: Rule, found: str) -> str:
 
 
 def text_of_flag(value: Any) -> str:
-    """A value as a row of ``skip`` names it."""
+    """Return a value as a row of ``skip`` names it."""
     return text_of_value(value).strip().lower()

@@ -17,7 +17,7 @@ from ramet.jobs.errors import InputError
 from ramet.jobs.posting import Posting, clean, without_login
 
 BYTES_MAX = 64 * 1024 * 1024
-"""Of a file of openings."""
+"""Most bytes of a file of openings."""
 ROWS_MAX = 10_000
 _EMPTY = frozenset({"", "nan", "none", "null"})
 _BASE = "https://invalid.invalid/"
@@ -39,7 +39,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "period": ("interval", "salary_period"),
     "salary": ("salary",),
 }
-"""By what is read, the columns of which the first that has something is taken."""
+"""Field -> the columns of which the first that has something is taken."""
 
 
 class FoundOpenings(NamedTuple):
@@ -50,13 +50,13 @@ class FoundOpenings(NamedTuple):
 
 
 def read_openings(path: Path, now: float) -> FoundOpenings:
-    """Read the openings of a file; what its columns do not tell stays unknown.
+    """Read the openings of a file; values that its columns do not have stay unknown.
 
     Args:
         now: Unix seconds.
 
     Raises:
-        InputError: it cannot be read, is too large, or is no such file: one line.
+        InputError: it cannot be read, is too large, or is not such a file: one line.
     """
     text = read_text(path, BYTES_MAX, unreadable="give a file of openings", too_large="give it in parts")
     found = FoundOpenings([], [])
@@ -75,7 +75,7 @@ def read_openings(path: Path, now: float) -> FoundOpenings:
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Number and columns of each row; a text: why it is none."""
+    """Yield the number and the columns of each row; a text: why it is not valid."""
     start = text.lstrip()[:1]
     if start == "[":
         try:

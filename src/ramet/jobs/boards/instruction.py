@@ -26,7 +26,7 @@ class Step(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def parsed_path(path: str) -> tuple[Step, ...]:
-    """The steps of a path.
+    """Return the steps of a path.
 
     Raises:
         ValueError: it is none.
@@ -75,7 +75,7 @@ def _step(value: Any, step: Step) -> Iterator[Any]:
 
 
 def text_of_value(value: Any) -> str:
-    """A single value as text: ``true`` and ``false`` of a flag; empty for objects, lists and what has no end."""
+    """Return a single value as text: ``true`` and ``false`` of a flag; empty for objects, lists and what has no end."""
     if isinstance(value, str):
         return value[:TEXT_MAX]
     if isinstance(value, bool):
@@ -93,7 +93,7 @@ def text_of_value(value: Any) -> str:
 
 
 def text_at(value: Any, path: str) -> str:
-    """The first text that is not empty where a path leads to; empty: there is none."""
+    """Return the first text that is not empty where a path leads to; empty: there is none."""
     for one in values_at(value, path):
         text = text_of_value(one).strip()
         if text:
@@ -166,9 +166,9 @@ class Part(_Shape):
     text: Path
     title: Path | None = None
     heading: str = ""
-    """What stands above it on the vendor's own pages, where the answer has no title for it."""
+    """Heading above it on the vendor's own pages, where the answer has no title for it."""
     each: Path = ""
-    """Of every object there; empty: of the opening itself."""
+    """Path to the objects, each of which has such a text; empty: the opening itself has it."""
     markup: Markup = "html"
     """``escaped``: markup whose tags are written as character references; ``text``: no markup at all."""
 
@@ -181,11 +181,11 @@ class Amounts(_Shape):
     currency: Path | None = None
     period: Path | None = None
     divide: int = Field(default=1, ge=1)
-    """By what the numbers are divided (100 where they are in cents)."""
+    """Divisor of the numbers (100 where they are in cents)."""
 
 
 class PlacePaths(_Shape):
-    """Where the parts of a place are; of a tuple the first that has something."""
+    """Paths to the parts of a place; of a tuple the first that has something."""
 
     city: Annotated[tuple[Path, ...], BeforeValidator(_list)] = ()
     region: Annotated[tuple[Path, ...], BeforeValidator(_list)] = ()
@@ -207,9 +207,9 @@ class Rule(_Shape):
     """A place in parts, of every object of ``each``; they stay fields up to the reading of the posting."""
     match: Pattern | None = None
     map: dict[str, str] = Field(default_factory=dict)
-    """By what was found, in lower case; what is not in it is not there."""
+    """Text that was found, in lower case -> its replacement; a text that is not in it counts as absent."""
     markup: Markup = "html"
-    """What a description that is found by a path is written in."""
+    """Markup of a description that is found by a path."""
 
 
 def _rules(value: Any) -> Any:
@@ -221,7 +221,7 @@ Rules = Annotated[tuple[Rule, ...], BeforeValidator(_rules)]
 
 
 class Skip(_Shape):
-    """Openings that are not to be seen, though the board tells of them."""
+    """Openings that are left out, though the board lists them."""
 
     path: Path
     values: tuple[str, ...]
@@ -233,16 +233,16 @@ class Paging(_Shape):
 
     by: Literal["offset", "page", "token", "link"]
     parameter: str = ""
-    """Of the address or, of a POST, of its body (there with dots for what is inside). Empty: the address has
+    """Parameter of the address or, of a POST, of its body (there with dots for what is inside). Empty: the address has
     ``{offset}`` or ``{page}`` in it."""
     size: int = Field(default=100, ge=1)
-    """Openings of a page, as asked for. A page that has fewer is the last one, where no total is told."""
+    """Openings of a page, as asked for. A page that has fewer is the last one, where no total is given."""
     first: int | None = Field(default=None, ge=0)
     """Number of the first page, 1 if not given; or of the first opening, 0 if not given."""
     path: Path | None = None
-    """Where the token or the address of the next page is."""
+    """Path to the token or the address of the next page."""
     selector: Selector | None = None
-    """Of the link to the next page, in a page."""
+    """Selector of the link to the next page, in a page."""
     total_on_first: bool = False
     """The total is right on the first page only."""
     most: int | None = None
@@ -253,7 +253,7 @@ class Detail(_Shape):
     """How to come by the rest of an opening."""
 
     url: Rules
-    """Where: a path or a template."""
+    """Address of the rest: a path or a template."""
     shorter: int = Field(default=1, ge=1)
     """A description with fewer characters than these is a teaser: the rest has to be fetched."""
     type: Literal["json", "html"] = "html"
@@ -266,22 +266,22 @@ class Detail(_Shape):
 
 
 class Name(_Shape):
-    """How the board tells its own name."""
+    """How the board gives its own name."""
 
     url: str | None = None
     """None: with the list."""
     path: Path | None = None
     selector: Selector = "title"
-    """Of a page, where there is no path."""
+    """Selector in a page, where there is no path."""
     match: Pattern | None = None
 
 
 class Selectors(_Shape):
-    """Where the openings of a page are."""
+    """Selectors of the openings of a page and of their fields."""
 
     item: Annotated[Selector, Field(min_length=1)]
     fields: dict[str, Annotated[tuple[Selector, ...], BeforeValidator(_list)]]
-    """By the field, the selectors of which the first that fits is taken. A name with ``_`` before it is for rules."""
+    """Field -> the selectors of which the first that fits is taken. A name with ``_`` before it is for rules."""
 
 
 class Instruction(_Shape):
@@ -292,7 +292,7 @@ class Instruction(_Shape):
     url: str
     token: str | None = None
     ids: dict[str, str] = Field(default_factory=dict)
-    """What templates of an opening's addresses may name, beside the opening's own fields."""
+    """Values that templates of an opening's addresses may name, beside the opening's own fields."""
     method: Literal["GET", "POST"] = "GET"
     body: dict[str, Any] | None = None
     headers: dict[str, str] = Field(default_factory=dict)
@@ -306,14 +306,14 @@ class Instruction(_Shape):
     paging: Paging | None = None
     detail: Detail | None = None
     base_url: str | None = None
-    """What relative addresses are relative to; None: the page they stand on."""
+    """Address to which relative ones are relative; None: the page that has them."""
     name: Name | None = None
     company_path: Path | None = None
-    """Where the list names the company once, for all of its openings."""
+    """Path to the company's name, where the list gives it once for all of its openings."""
     company_name: str | None = None
-    """Whose board it is, for openings that do not say."""
+    """Owner of the board, for openings that do not say."""
     company_from: Literal["title"] | None = None
-    """``title``: what stands before the first colon of a title is the company."""
+    """``title``: the text before the first colon of a title is the company."""
     newest_first: bool = False
     """The list begins with what was posted last, so that pages without anything new end a run."""
     conditional: bool = True
@@ -325,16 +325,16 @@ class Instruction(_Shape):
 
     @classmethod
     def of(cls, stored: Any) -> Self:
-        """What :meth:`stored` gave.
+        """Return the instruction that was stored.
 
         Raises:
-            pydantic.ValidationError: it is no instruction.
+            pydantic.ValidationError: it is not an instruction.
         """
         return cls.model_validate(stored)
 
 
 def is_valid(instruction: Instruction) -> list[str]:
-    """What is missing for reading it: nothing where it has an address, and a token, a base address or selectors."""
+    """Return what is missing to read it: nothing where it has an address, and a token, a base address or selectors."""
     missing = []
     if not instruction.url.lower().startswith(("http://", "https://")):
         missing.append("a url that begins with http:// or https://")

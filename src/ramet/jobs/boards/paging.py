@@ -21,7 +21,7 @@ ACCEPT: Mapping[str, str] = {
 
 
 def first_request(instruction: Instruction) -> Request:
-    """What is asked for the first page."""
+    """Return the request for the first page."""
     paging = instruction.paging
     start = {} if paging is None else {"offset": str(paging.first or 0), "page": str(_first(paging))}
     url = _filled(instruction.url, start)
@@ -38,13 +38,13 @@ def next_request(
     total: int | None,
     link: str | None,
 ) -> Request | None:
-    """What is asked for the page after this one; None: this was the last.
+    """Return the request for the page after this one; None: this was the last.
 
     Args:
-        request: what this page was asked by.
+        request: the request for this page.
         value: the parsed answer.
         page: number of this page, from 1.
-        count: entries of this page, whatever became of them.
+        count: entries of this page, with those that give no posting.
         total: entries of all pages, as this page says.
         link: the address of the next page, where the page has a link to it.
     """
@@ -68,7 +68,7 @@ def next_request(
 def _counted(
     instruction: Instruction, paging: Paging, request: Request, *, page: int, count: int, total: int | None
 ) -> Request | None:
-    """The next page by its number, or by how many entries there were before it."""
+    """Return the request for the next page by its number, or by how many entries there were before it."""
     asked = _asked(instruction, paging, request)
     offset = paging.first or 0
     before = asked - offset if paging.by == "offset" and asked is not None else (page - 1) * paging.size
@@ -94,7 +94,7 @@ def _first(paging: Paging) -> int:
 
 
 def _asked(instruction: Instruction, paging: Paging, request: Request) -> int | None:
-    """The offset or number that a request asked by; None: it cannot be seen in it."""
+    """Return the offset or number in a request; None: it has none that can be seen."""
     if not paging.parameter:
         return None
     if instruction.method == "POST":
@@ -105,7 +105,7 @@ def _asked(instruction: Instruction, paging: Paging, request: Request) -> int | 
 
 
 def _with(instruction: Instruction, request: Request, values: Mapping[str, Any]) -> Request:
-    """The same request with other values in its address or, of a POST, in its body."""
+    """Return the same request with other values in its address or, of a POST, in its body."""
     if instruction.method == "POST":
         body = _body(request) or {}
         for name, value in values.items():

@@ -39,7 +39,7 @@ _COUNT_OF_PLACES = re.compile(r"(?:\d{1,4}|multiple|several|various) (?:more )?l
 
 
 def detail_request(instruction: Instruction, posting: Posting) -> Request | None:
-    """What to ask for the rest of an opening; None: there is nothing more to fetch."""
+    """Return the request for the rest of an opening; None: there is nothing more to fetch."""
     if posting.whole or posting.detail_url is None:
         return None
     detail = instruction.detail or Detail(url=())
@@ -56,10 +56,10 @@ def is_page(instruction: Instruction) -> bool:
 def read_detail(
     instruction: Instruction, posting: Posting, body: bytes, *, url: str, now: float, media_type: str = ""
 ) -> Posting:
-    """The posting with what its own answer tells.
+    """Return the posting with the values of its own answer.
 
-    The address, the title and the identifier stay as the list has them. Of the rest, what the board's own interface
-    tells replaces what the list told; what a page tells only fills in what is not there.
+    The address, the title and the identifier stay as the list has them. Of the rest, values from the board's own
+    interface replace those of the list; values from a page only fill in what is not there.
 
     Args:
         url: the address that answered.
@@ -87,7 +87,7 @@ def read_detail(
 
 
 def _completed(posting: Posting, page: Posting) -> Posting:
-    """What the list told, and what it did not tell from the page."""
+    """Return the values of the list, completed from the page."""
     found: dict[str, Any] = {
         name: getattr(page, name)
         for name in ("title", "company", "company_website", "location", "salary", "workplace", "employment_type")
@@ -121,7 +121,7 @@ _NO_NAMES = re.compile(
 
 
 def name_request(instruction: Instruction) -> Request | None:
-    """What to ask for the board's own name; None: it does not tell it.
+    """Return the request for the board's own name; None: the board does not give it.
 
     Where it is the same as the first request of the list, the name is in the list's answer. That this request fails
     says nothing about the board.
@@ -136,7 +136,7 @@ def name_request(instruction: Instruction) -> Request | None:
 
 
 def read_name(instruction: Instruction, body: bytes, media_type: str = "") -> str | None:
-    """The board's own name in the answer to :func:`name_request`; None: it is not there. Never raises."""
+    """Return the board's own name in the answer to :func:`name_request`; None: it is not there. Never raises."""
     name = instruction.name
     if name is None:
         return None
@@ -168,7 +168,7 @@ def _at(instruction: Instruction, path: str, body: bytes, media_type: str) -> st
 
 
 def of_title(title: str) -> str:
-    """The name in a page's title: without the words around it that say what kind of page it is."""
+    """Return the name in a page's title: without the words around it that say what kind of page it is."""
     found = line(title)
     for _ in range(3):
         shorter = _BEFORE.sub("", _BEHIND.sub("", found)).strip(f" {_MARKS}")
@@ -180,18 +180,18 @@ def of_title(title: str) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """What one page of a list told."""
+    """Content of one page of a list."""
 
     postings: list[Posting]
     """Each opening once, with all its places."""
     total: int | None
     """Openings of the whole board, as it says; None: it does not. Not to be trusted after the first page."""
     next: Request | None
-    """What to ask for the next page; None: this was the last."""
+    """Request for the next page; None: this was the last."""
     skipped: int
     """Entries that give no posting: not listed, or without a title or an address."""
     digest: str
-    """Of the openings on it. A page with a digest that was there before is the end: the board repeats itself."""
+    """Digest of the openings on it. A page with a digest that was there before is the end: the board repeats itself."""
     capped: bool = False
     """The board has more openings than it shows."""
 
@@ -205,7 +205,7 @@ class _List:
     value: Any
     fields: Mapping[str, Rules]
     base: str
-    """What its relative addresses are relative to."""
+    """Address to which its relative addresses are relative."""
     link: str | None = None
     """The next page's address, where the page names it."""
 
@@ -220,10 +220,10 @@ def read_list(
     media_type: str = "",
     before: Collection[str] = (),
 ) -> Page:
-    """The openings of one page.
+    """Return the openings of one page.
 
     Args:
-        answer_body: what was answered to ``request``.
+        answer_body: body of the answer to ``request``.
         page: number of the page, from 1.
         now: Unix seconds.
         media_type: of the answer, with its parameters if they are known.
@@ -255,7 +255,7 @@ def read_list(
 
 
 def _postings(found: _List, now: float) -> tuple[list[Posting], int]:
-    """The postings of a list's entries, and how many entries give none."""
+    """Return the postings of a list's entries, and how many entries give none."""
     instruction, company = found.instruction, _company(found.instruction, found.value)
     postings: list[Posting] = []
     hidden = nameless = 0

@@ -9,9 +9,9 @@ from ramet.jobs.posting import Pay, Period
 from ramet.jobs.text.salaries import number_of
 
 AMOUNT_MAX = 1e12
-"""An amount from here on is no salary in any currency."""
+"""Least amount that is too large for a salary in any currency."""
 HOURLY_MAX = 10_000
-"""What is paid for an hour is less in a currency whose unit is worth about a dollar."""
+"""Upper bound of the pay for an hour, in a currency whose unit is worth about a dollar."""
 
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 _PERIOD_WORDS: dict[str, Period] = {
@@ -26,10 +26,10 @@ def pay_of(minimum: str, maximum: str, currency: str = "", period: str = "", div
 
     Args:
         minimum, maximum: amounts as text, in any way to write one (``12,50``, ``45.000,00``, ``$120k``); empty or zero:
-            not told.
-        currency: a code of three letters or a sign; empty: not told.
-        period: in any of the boards' words (``per-year-salary``, ``1 HOUR``); unknown words: not told.
-        divide: by what the numbers are divided.
+            unknown.
+        currency: a code of three letters or a sign; empty: unknown.
+        period: in any of the boards' words (``per-year-salary``, ``1 HOUR``); other words: unknown.
+        divide: divisor of the numbers.
     """
     every = period_of(period)
     lower, upper = _amount(minimum, divide, every), _amount(maximum, divide, every)

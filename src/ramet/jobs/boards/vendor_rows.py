@@ -25,12 +25,12 @@ from ramet.jobs.boards.instruction import Instruction, Selector, is_valid
 from ramet.jobs.config.config_file import Document, read_document, shown
 
 FILES = ("vendors.yaml", "suites.yaml", "aggregators.yaml")
-"""Of the package: boards of employers, suites of large employers, lists of many companies' openings."""
+"""Files of the package: boards of employers, suites of large employers, lists of many companies' openings."""
 FILE_VARIABLE = "RAMET_JOBS_VENDORS"
 """Names the user's own file; without it that is ``ramet/vendors.yaml`` in ``$XDG_CONFIG_HOME`` or ``~/.config``."""
 
 FILLED = frozenset("token host label apex tenant site instance region url page selectors embedded domain".split())
-"""What may be known of a board before its row says more (``variables``)."""
+"""Variables of a board that may be known before its row says more (``variables``)."""
 _WHEN_READ = frozenset({"offset", "page"})
 _PLACEHOLDER = re.compile(r"\{([a-z_]{1,40})\}")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -85,9 +85,9 @@ class VendorAddress(_Shape):
 
     domain: str
     labels: Labels = ""
-    """Of the whole of the host before the domain."""
+    """Expression for the whole of the host before the domain."""
     path: Expression = ""
-    """Of the beginning of the path."""
+    """Expression for the beginning of the path."""
     parameter: str = ""
     """The query's parameter that has the token."""
     query: dict[str, str] = Field(default_factory=dict)
@@ -95,7 +95,7 @@ class VendorAddress(_Shape):
     board: str | None = None
     """The board's address for people, where it is not the row's."""
     keeps: tuple[str, ...] | None = None
-    """What belongs to the board's identity beside the token, where it is not the row's."""
+    """Parts of the board's identity beside the token, where they are not the row's."""
 
 
 class OwnSite(_Shape):
@@ -115,10 +115,10 @@ class VendorElement(_Shape):
 
 
 class Loaded(_Shape):
-    """What a site on a company's own domain loads from the vendor that made it."""
+    """File that a site on a company's own domain loads from the vendor that made it."""
 
     host: str = ""
-    """Of a script, a style sheet or a picture: its end; empty: any."""
+    """End of the host of a script, a style sheet or a picture; empty: any."""
     path: str = ""
     """The beginning of its path."""
     feed: str = ""
@@ -143,29 +143,29 @@ Confident = Literal["high", "medium", "low"]
 
 
 class Vendor(Instruction):
-    """What is the same for all boards of a vendor: an instruction with things left to fill in."""
+    """Common part of all boards of a vendor: an instruction with variables to fill in."""
 
     vendor: str = ""
     kind: str = ""
-    """What detection calls it, where that is not the row's name."""
+    """Its kind in detection, where that is not the row's name."""
     hosts: tuple[str, ...] = ()
     """Its hosts, with ``*``. Of several rows of one kind, the one that has the board's host is taken."""
     paths: tuple[str, ...] = ()
     """Its addresses on these hosts, with ``*``: path and query. None: all of them."""
     region: str | None = None
-    """What detection found as ``region``, for this row to be taken."""
+    """Value that detection must have found as ``region`` for this row to be taken."""
     host: str | None = None
     """The board's host, where it was found on another one."""
     in_pages: bool = True
     """Whether a link to it in a company's pages may be the company's board."""
     own_domains: bool = False
-    """A board may stand on a host of the company's own."""
+    """A board may be on a host of the company's own."""
     variables: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """More things to fill in, each the first of these that is known."""
+    """More variables to fill in, each with the first of these that is known."""
     needs: tuple[str, ...] = ()
-    """What has to be known of a board."""
+    """Variables of a board that must be known."""
     roots: dict[str, str] = Field(default_factory=dict)
-    """Of XML: the response path by the root element's name, for feeds that turn out to be such a list."""
+    """Name of an XML root element -> the response path, for feeds that turn out to be such a list."""
     otherwise: str | None = None
     """The row that is tried where a board does not answer in the shape of this one."""
 
@@ -173,23 +173,23 @@ class Vendor(Instruction):
     """The most that can be said before the board has answered: high where a list call without a key exists, or the
     vendor itself names its rule; the others have to be tried."""
     enabled: Confident | None = None
-    """How sure it is to scrape it without a person's word, where that is less."""
+    """Confidence in scraping it without a person's consent, where that is less."""
     source: Literal["recorded", "documented", "described", "own"] = "own"
-    """Where its shape is from: answers that were recorded, the vendor's documentation, descriptions by others that
+    """Origin of its shape: answers that were recorded, the vendor's documentation, descriptions by others that
     were not checked, the user's own file."""
     note: str = ""
-    """What a person should know of it: terms, limits."""
+    """Notes for people: terms, limits."""
     board: str = "https://{host}/"
     """The board's address for people."""
     keeps: tuple[str, ...] = ()
-    """What belongs to a board's identity beside the token: ``host``, ``site``, ``tenant``, ``instance``, ``region``."""
+    """Parts of a board's identity beside the token: ``host``, ``site``, ``tenant``, ``instance``, ``region``."""
     addresses: tuple[Annotated[VendorAddress, BeforeValidator(_address)], ...] = ()
     parameters: tuple[str, ...] = ()
     """Parameters in addresses of a company's own pages, by which the vendor's script finds the opening."""
     own_sites: tuple[OwnSite, ...] = ()
     elements: tuple[VendorElement, ...] = ()
     scripts: tuple[Expression, ...] = ()
-    """What the settings of the vendor's script look like in a page."""
+    """Expressions for the settings of the vendor's script in a page."""
     loads: tuple[Loaded, ...] = ()
 
 

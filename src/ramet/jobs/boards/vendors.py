@@ -17,16 +17,16 @@ from ramet.jobs.detection.findings import DetectedBoard
 from ramet.jobs.errors import InputError
 
 _EMBEDDED = frozenset({"embedded", "response_path", "fields", "base_url"})
-"""What detection says of openings in a page's script."""
+"""Keys of detection for openings in a page's script."""
 _PLACEHOLDER = re.compile(r"\{([a-z_]{1,40})\}")
 _WHEN_READ = frozenset({"offset", "page"})
-"""What an address may still have in it: it is filled in for each page."""
+"""Variables that an address may still have in it: they are filled in for each page."""
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9](?:[a-z0-9-]{0,62})){1,10}(?::[0-9]{1,5})?")
 _VALUE = re.compile(r"(?!\.{1,2}\Z)[^\x00-\x1f\x7f/\\?#{}]{1,200}")
 
 
 def vendor_of_root(root: str) -> Vendor | None:
-    """The row whose lists have such a root element, with the path to its openings."""
+    """Return the row whose lists have such a root element, with the path to its openings."""
     for vendor in vendors().values():
         if root in vendor.roots:
             return vendor.model_copy(update={"response_path": vendor.roots[root]})
@@ -67,7 +67,7 @@ def instruction_for(
     missing = [name for name in vendor.needs if name not in known and (name != "selectors" or not discovered)]
     if missing:
         raise InputError(
-            f"{found.kind}: the {' and the '.join(missing)} cannot be told from {found.url[:200]}: "
+            f"{found.kind}: the {' and the '.join(missing)} cannot be found in {found.url[:200]}: "
             "give the address of the board itself"
         )
     own: dict[str, Any] = {name: getattr(vendor, name) for name in Instruction.model_fields}
@@ -111,7 +111,7 @@ def _object(text: str) -> dict[str, Any]:
 def _vendor_of(found: DetectedBoard) -> Vendor:
     rows, main = rows_of(found.kind), main_row(found.kind)
     if main is None:
-        raise InputError(f"{found.kind} is no board that is known: {', '.join(sorted(vendors()))}")
+        raise InputError(f"{found.kind} is not a board that is known: {', '.join(sorted(vendors()))}")
     host, region = _host_of(found.url), found.ids.get("region")
     path = found.url.partition("://")[2].removeprefix(host)
     for row in rows:
@@ -123,7 +123,7 @@ def _vendor_of(found: DetectedBoard) -> Vendor:
 
 
 def _known(vendor: Vendor, found: DetectedBoard) -> dict[str, str]:
-    """What may be filled in: the token, the host, and whatever else names the board."""
+    """Return the variables that may be filled in: the token, the host, and whatever else names the board."""
     known = {name: value for name, value in found.ids.items() if _VALUE.fullmatch(value)}
     known["url"] = found.url
     if found.token and _VALUE.fullmatch(found.token):

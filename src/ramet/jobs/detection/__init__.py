@@ -1,1 +1,1 @@
-"""Which board stands behind an address or a page, and how sure that is."""
+"""Detection of the board behind an address or a page, with its confidence."""

@@ -46,10 +46,10 @@ class Address(NamedTuple):
 
 
 def address_of(url: str, base: str | None = None) -> Address | None:
-    """The address that a text is, or None: no http(s), no host name, too long, malformed.
+    """Return a text as an address, or None: no http(s), no host name, too long, malformed.
 
     Args:
-        base: what a relative one is relative to.
+        base: address to which a relative one is relative.
     """
     if len(url) > LENGTH_MAX:
         return None
@@ -71,11 +71,11 @@ def address_of(url: str, base: str | None = None) -> Address | None:
 
 
 def board_of_url(url: str) -> DetectedBoard | None:
-    """The board that an address belongs to: of the board itself, of one of its openings, of its programs' interface.
+    """Return the board of an address: one of the board itself, of one of its openings, or of its API.
 
     Returns:
-        Kind ``generic`` for what may be a careers page of a company's own; None where no board can be: no http(s),
-        a vendor's own pages, networks of people.
+        Kind ``generic`` for an address that may be a company's own careers page; None where no board can be: no
+        http(s), a vendor's own pages, networks of people.
     """
     address = address_of(url)
     if address is None:
@@ -89,7 +89,7 @@ def board_of_url(url: str) -> DetectedBoard | None:
 
 
 def vendor_board(address: Address, via: str = "url") -> DetectedBoard | None:
-    """The board of a vendor, or the feed, that an address says it belongs to; None: it says nothing of the kind."""
+    """Return the board of a vendor, or the feed, that an address belongs to by its form; None: neither."""
     if _is_a_vendors(address.host):
         rows = patterns()[domain_of(address.host)]
         found = next(filter(None, (_matched(pattern, address, via) for pattern in rows)), None)
@@ -114,7 +114,7 @@ def is_of(host: str, domains: frozenset[str]) -> bool:
 
 
 def token_of(text: str | None) -> str | None:
-    """What can be a board's name at a vendor, as it was meant; None: it cannot be one (reserved, file, template)."""
+    """Return a text, decoded, as a board's name at a vendor; None: it cannot be one (reserved, file, template)."""
     if not text:
         return None
     token = unquote(text).strip()
@@ -124,7 +124,7 @@ def token_of(text: str | None) -> str | None:
 
 
 def _matched(pattern: Pattern, address: Address, via: str) -> DetectedBoard | None:
-    """What a row makes of an address of its domain."""
+    """Return the board that a row finds in an address of its domain; None: the address does not match."""
     if not address.host.endswith(pattern.domain) or not (pattern.in_pages or via == "url"):
         return None
     labels = pattern.labels.fullmatch(address.host[: -len(pattern.domain)].rstrip("."))
@@ -181,7 +181,7 @@ def _expression(text: str) -> re.Pattern[str]:
 
 
 def _own_site(address: Address, via: str) -> DetectedBoard | None:
-    """A vendor's site on a domain of the company's own, by the layout of its addresses."""
+    """Return a vendor's site on a domain of the company's own, by the layout of its addresses."""
     for kind, site in evidence().own_sites:
         path = _lies_at(site, address)
         if path is not None:

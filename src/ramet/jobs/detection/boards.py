@@ -22,7 +22,7 @@ from ramet.jobs.errors import InputError
 from ramet.jobs.text.markup import bounded
 
 BOARDS_MAX = 20
-"""Boards of one page that are told."""
+"""Most boards that are returned for one page."""
 ELEMENTS_MAX = 20_000
 """Elements of one sort that are looked at."""
 SCRIPT_HITS_MAX = 500
@@ -38,10 +38,10 @@ _REST = re.compile(r"[^\s\"'<>()`]{0,300}")
 
 
 def boards_in_page(html: str, url: str) -> list[DetectedBoard]:
-    """The boards that a page speaks of, best first.
+    """Return the boards that a page names, best first.
 
-    That is its own address, what it embeds, its scripts, links, feeds and JSON-LD; then the page itself where it is a
-    careers page, and its links to such pages.
+    The sources are its own address, its embedded parts, scripts, links, feeds and JSON-LD; then the page itself where
+    it is a careers page, and its links to such pages.
 
     Args:
         html: the page.
@@ -59,11 +59,11 @@ def boards_in_page(html: str, url: str) -> list[DetectedBoard]:
 
 
 def best_board(found: Iterable[DetectedBoard], company: str | None = None) -> DetectedBoard | None:
-    """The surest of the boards that several pages of a company speak of.
+    """Return the board of highest confidence among those that several pages of a company name.
 
     Args:
-        found: what :func:`boards_in_page` told, page by page.
-        company: its name: of boards that are as sure, one that is called like it wins.
+        found: results of :func:`boards_in_page`, page by page.
+        company: its name: of boards with the same confidence, one with this name wins.
     """
     name = _folded(company or "")
     order = list(Confidence)
@@ -139,7 +139,7 @@ def _marked(tree: LexborHTMLParser, page: Address) -> Iterator[DetectedBoard | N
 
 
 def _by_name(kind: str, token: str) -> DetectedBoard:
-    """A vendor's board by its name alone."""
+    """Return a vendor's board by its name alone."""
     return DetectedBoard(kind, board_address(kind, token), token, {}, confidence_of(kind, whole=True), "script")
 
 
@@ -178,7 +178,7 @@ def _board_words(kind: str, groups: dict[str, str]) -> DetectedBoard | None:
 
 
 def _made_by(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[DetectedBoard | None]:
-    """The page is of a careers site that a vendor made on the company's own domain."""
+    """Yield the board of a page that belongs to a careers site that a vendor made on the company's own domain."""
     for written in _written(tree, "script[src],link[href],meta[property='og:image']", ("src", "href", "content")):
         address = address_of(written, base)
         if address is None:
@@ -196,7 +196,7 @@ def _made(maker: Loaded, address: Address) -> bool:
 
 
 def _feeds(tree: LexborHTMLParser, base: str) -> Iterator[DetectedBoard | None]:
-    """Feeds that say that they are of openings; a company's news are none."""
+    """Yield feeds that say that they are of openings; feeds of a company's news are left out."""
     for node in tree.css("link[rel~=alternate][href]")[:ELEMENTS_MAX]:
         attributes = node.attributes
         media = (attributes.get("type") or "").lower()
@@ -235,7 +235,10 @@ def _unnamed(found: DetectedBoard) -> bool:
 def _own_page(
     tree: LexborHTMLParser, html: str, page: Address, base: str, boards: list[DetectedBoard]
 ) -> Iterator[DetectedBoard]:
-    """The page itself as a board, and pages of the same company that it links to; not beside a board that it embeds."""
+    """Yield the page itself as a board, and careers pages of the same company that it links to.
+
+    Nothing is yielded beside a board that the page embeds.
+    """
     if any(found.via in ("url", "iframe", "script") and not _unnamed(found) for found in boards):
         return
     if jsonld_objects(tree, "JobPosting"):

@@ -1,4 +1,4 @@
-"""What detection tells: a board, where it was seen, and how sure that is."""
+"""Result of detection: a board, where it was seen, and with what confidence."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class DetectedBoard:
     kind: str
     """A vendor (``greenhouse``), or ``rss``, ``jsonld``, ``generic``."""
     url: str
-    """Where the board is, for people; of ``rss`` the feed. Always http or https."""
+    """Address of the board, for people; of ``rss`` the feed. Always http or https."""
     token: str | None
     """The board's name at its vendor; None: the vendor is known, the board has to be looked for in the page."""
     ids: dict[str, str] = field(hash=False)
-    """What else names the board: ``host``, ``site`` (Workday, Oracle), ``tenant``, ``instance`` (``wd5``; Workday),
+    """Other names of the board: ``host``, ``site`` (Workday, Oracle), ``tenant``, ``instance`` (``wd5``; Workday),
     ``region`` (``eu``: Greenhouse, Lever), ``page`` (of a guess: the page that it was made from), ``selectors`` or
     ``embedded`` (JSON; of a generic page: where its openings are, in its elements or in its scripts)."""
     confidence: Confidence
@@ -56,7 +56,7 @@ class DetectedBoard:
 
     @property
     def key(self) -> str:
-        """What two findings of the same board have in common."""
+        """Identity of the board: two findings of the same board have the same key."""
         if "site" in self.ids:
             return f"{self.kind}:{self.ids.get('host', '')}/{self.ids['site']}"
         if self.token is not None:

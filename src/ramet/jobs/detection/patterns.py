@@ -1,6 +1,6 @@
-"""Where the vendors' boards are: the rows of vendors, by what detection looks them up by; and what no vendor owns.
+"""Patterns of boards' addresses: the rows of vendors, by what detection looks them up by; and what no vendor owns.
 
-The expressions are matched without regard to case. What their groups take is checked before it is believed.
+The expressions are matched without regard to case. Texts that their groups take are checked before use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ramet.jobs.boards.vendor_rows import Loaded, OwnSite, Vendor, VendorElement
 
 
 def domain_of(host: str) -> str:
-    """The last two labels of a host, which is enough to look vendors up."""
+    """Return the last two labels of a host, which are enough to look vendors up."""
     return ".".join(host.rsplit(".", 2)[-2:])
 
 
@@ -70,7 +70,7 @@ def parameters() -> Mapping[str, str]:
 
 
 class Evidence(NamedTuple):
-    """What pages and addresses of companies' own sites tell of a vendor; each with its kind."""
+    """Signs of a vendor in pages and addresses of companies' own sites; each with its kind."""
 
     own_sites: tuple[tuple[str, OwnSite], ...]
     elements: tuple[tuple[str, VendorElement], ...]
@@ -102,9 +102,9 @@ RESERVED = frozenset(
     " internal j job jobs js login mail my null oauth oneclick-ui postings privacy resources robots scripts search"
     " signin signup sitemap sso static status support terms undefined users view widget widgets www".split()
 )
-"""What stands where a token stands and is none, at any vendor but Workday, whose sites may have any name."""
+"""Words in the place of a token that are not tokens, at any vendor but Workday, whose sites may have any name."""
 RESERVED_SITES = frozenset({"wday", "login", "favicon.ico", "robots.txt", "sitemap.xml"})
-"""What stands where Workday and Oracle have a site, and is none."""
+"""Words in the place of a site that are not sites, at Workday and Oracle."""
 
 _CAREERS_HOST = expression("{careers}")
 
@@ -112,12 +112,12 @@ FEED_PATH = re.compile(
     r"(?:\.(?:rss|atom|rdf)|/(?:rss|atom|feed)(?:\.xml|\.php|\.aspx)?|/[^/]{0,60}(?:feed|rss|jobs?)[^/]{0,20}\.xml)/?$",
     re.IGNORECASE,
 )
-"""Of a path that says that it is a feed."""
+"""End of a path that says that it is a feed."""
 FEED_QUERY = re.compile(r"(?:^|&)(?:format|feed|output|type)=(?:rss2?|atom)(?:&|$)", re.IGNORECASE)
 
 
 class Habit(NamedTuple):
-    """Where the sites of a maker usually have their feed. Addresses alone do not tell the maker for sure."""
+    """Usual address of the feed on the sites of a maker. Addresses alone do not identify the maker with certainty."""
 
     host: str
     path: str
@@ -136,7 +136,7 @@ HABITS: tuple[Habit, ...] = (
 
 
 WIDGET_PATH = re.compile(r"/widgets?/", re.IGNORECASE)
-"""Of a script that shows a board on a site that somebody else made."""
+"""Path of a script that shows a board on a site of another maker."""
 
 CAREERS = re.compile(
     r"(?:^|[^a-z])(?:careers?|jobs?|joblist|vacanc(?:y|ies)|vacatures?|openings?|open[-_ ]?(?:positions|roles)"
@@ -145,4 +145,4 @@ CAREERS = re.compile(
     r"|werken[-_ ]?bij|jobb|lediga[-_ ]jobb|praca|kariera|kariery|vagas|talents?)(?:[^a-z]|$)",
     re.IGNORECASE,
 )
-"""In an address, a link or a title: it leads to openings."""
+"""Words in an address, a link or a title that leads to openings."""

@@ -1,4 +1,4 @@
-"""What a page of an opening says under labels: ``Location: Oslo``, ``Posted on`` beside ``08 May 2026``."""
+"""Values with labels on the page of an opening: ``Location: Oslo``, ``Posted on`` beside ``08 May 2026``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _FIELDS: Mapping[str, str] = MappingProxyType(
     {word: field for field, words in _WORDS.items() for word in words.split("|")}
 )
 _POSTED = re.compile(r"(?:re)?posted\s(?:on\s|.{0,20}\bago\b|today|yesterday).{0,30}$", re.IGNORECASE)
-"""What says itself when it was posted, without a label."""
+"""Text that gives the day of posting without a label."""
 _WORKPLACES = (
     ("hybrid", re.compile(r"h[yií]br|teilweise|partiel|partially", re.IGNORECASE)),
     ("remote", re.compile(r"remot|teletra|télétra|distan|home.?office|virtual|anywhere|zdaln", re.IGNORECASE)),
@@ -77,8 +77,11 @@ def workplace_of(text: str | None) -> str | None:
 
 
 def labelled(tree: LexborHTMLParser) -> dict[str, str]:
-    """What the page says by field: ``location``, ``posted_at``, ``valid_through``, ``employment_type``, ``workplace``,
-    ``salary``, ``external_id``, ``company``; each as it is written. The first that a page says counts."""
+    """Return the labelled values of a page by field, each as it is written; the first one of a field counts.
+
+    Fields are ``location``, ``posted_at``, ``valid_through``, ``employment_type``, ``workplace``, ``salary``,
+    ``external_id`` and ``company``.
+    """
     found: dict[str, str] = {}
     labels = 0
     for leaf, text in _leaves(tree):
@@ -118,7 +121,7 @@ def _leaves(tree: LexborHTMLParser) -> Iterator[tuple[LexborNode, str]]:
 
 
 def _beside(leaf: LexborNode, label: str) -> str:
-    """What stands after a label: beside it in its parent, else in what follows it or its parent."""
+    """Return the text after a label: beside it in its parent, else in the element after it or after its parent."""
     following = _next_element(leaf)
     text = _label_text(following)
     if text:
@@ -142,7 +145,7 @@ def _next_element(node: LexborNode) -> LexborNode | None:
 
 
 def _label_text(node: LexborNode | None) -> str:
-    """What an element says in a few words; empty for what says more."""
+    """Return the text of an element with a few words; empty for a longer one."""
     if node is None or (node.html is not None and len(node.html) > 4_000):
         return ""
     text = " ".join(node.text(deep=True, separator=" ").split())
@@ -166,12 +169,12 @@ _DESCRIBED = (
 _MAIN = "main,[role=main],article"
 _PLACE = "[class*='job-location' i],[class*='job__location' i],[class*='posting-location' i],[class='location' i]"
 _ADJACENT = re.compile(r"</span>(?:\s{0,20}<!--[^>]{0,200}-->){0,20}\s{0,20}<")
-"""Where a label ends and its value begins, which only a style keeps apart."""
+"""Boundary between a label and its value that only a style keeps apart."""
 _TEMPLATE = re.compile(r"\{\{|\{\$|<%|\$\{")
 
 
 def jsonld_postings(html: str, url: str, now: float) -> list[Posting]:
-    """The openings that a page has as JSON-LD, in its order; none without a title.
+    """Return the openings that a page has as JSON-LD, in its order; none without a title.
 
     Args:
         html: the page.
@@ -182,9 +185,9 @@ def jsonld_postings(html: str, url: str, now: float) -> list[Posting]:
 
 
 def posting_of_page(html: str, url: str, now: float) -> Posting:
-    """The opening that a page is about: from its JSON-LD, else its microdata, else its marks, labels and headings.
+    """Return the opening that a page is about: from its JSON-LD, else microdata, else marks, labels and headings.
 
-    What is not found stays empty. What the first of these leaves open is taken from the next.
+    Fields that are not found stay empty. Fields that the first of these sources leaves open are taken from the next.
 
     Args:
         html: the page.
@@ -227,7 +230,7 @@ def _postings(objects: list[dict[str, Any]], url: str, now: float) -> list[Posti
 
 
 def _structured_posting(tree: LexborHTMLParser, url: str, now: float) -> Posting | None:
-    """What the page's structured data says about the opening that the page is about."""
+    """Return the opening that the page is about, from the page's structured data."""
     for objects in (jsonld_objects(tree, "JobPosting"), microdata_objects(tree, "JobPosting")):
         postings = _postings(objects, url, now)
         if len(postings) == 1:
@@ -273,7 +276,7 @@ def _host_name(url: str) -> str:
 
 
 def _company(tree: LexborHTMLParser) -> str | None:
-    """The site's name, where it is no vendor's and no page's."""
+    """Return the site's name, unless it is that of a vendor or of a page."""
     name = re.sub(r"\s{1,5}(?:careers?|jobs|karriere)$", "", _site_name(tree), flags=re.IGNORECASE).strip()
     folded = re.sub(r"[^a-z]", "", name.casefold())
     return None if folded in vendor_names() or folded in ("careers", "jobs", "career", "job") else name or None
@@ -303,7 +306,7 @@ def _posted(tree: LexborHTMLParser, labelled_as: str | None, now: float) -> floa
 
 
 def _description(tree: LexborHTMLParser) -> str:
-    """The text of the part of the page that describes it, else of its main part, else of all but what is beside it."""
+    """Return the text that describes the opening, else that of the main part, else of all but what is beside it."""
     for selector in (_DESCRIBED, _MAIN):
         texts = [_text(node) for node in _outermost(tree, selector)[:REGIONS_MAX]]
         longest = max(texts, key=len, default="")
@@ -317,13 +320,13 @@ def _description(tree: LexborHTMLParser) -> str:
 
 
 def _without(tree: LexborHTMLParser, selector: str) -> None:
-    """The tree loses what fits. What lies within that goes with it, and must not be touched any more."""
+    """Remove matching elements from the tree. Elements within them are gone as well and must not be used again."""
     for node in _outermost(tree, selector):
         node.decompose()
 
 
 def _outermost(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
-    """What fits and lies in nothing that fits."""
+    """Return the elements that match and lie in no other one that matches."""
     fitting = tree.css(selector)
     all_of_them = {node.mem_id for node in fitting}
     return [node for node in fitting if not _is_within(node, all_of_them)]

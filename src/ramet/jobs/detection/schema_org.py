@@ -37,12 +37,12 @@ _AROUND = re.compile(
     r"^[\s\ufeff]*(?:<!--|(?://|#)?\s*<!\[CDATA\[|/\*\s*<!\[CDATA\[\s*\*/)?[\s\ufeff]*"
     r"|\s*(?:(?://|#|/\*)?\s*(?:-->|\]\]>)(?:\s*\*/)?|;)\s*$"
 )
-"""What stands around the JSON of a script: comments of three languages, CDATA, a byte order mark."""
+"""Text around the JSON of a script: comments of three languages, CDATA, a byte order mark."""
 _LAST_COMMA = re.compile(r",(?=\s{0,1000}[}\]])")
 
 
 def jsonld_objects(tree: LexborHTMLParser, kind: str) -> list[Object]:
-    """The objects of a type in a page's JSON-LD, wherever they are in it (lists, ``@graph``, list elements).
+    """Return the objects of a type in a page's JSON-LD, wherever they are in it (lists, ``@graph``, list elements).
 
     Args:
         kind: the type's last part, ``JobPosting``.
@@ -58,12 +58,12 @@ def _scripts(tree: LexborHTMLParser) -> Iterator[str]:
 
 
 def _parsed(text: str) -> Any:
-    """What a script says, with what people get wrong put right; None: nothing."""
+    """Return the value of a script, with common errors corrected; None: it has none."""
     stripped = _AROUND.sub("", _AROUND.sub("", text))
     attempts = (stripped, _LAST_COMMA.sub("", stripped), _LAST_COMMA.sub("", decoded(stripped)))
     for attempt in attempts:
         try:
-            # Line ends stand in texts that were put together by hand.
+            # Texts of scripts that were assembled without an encoder contain line ends.
             return json.loads(attempt, strict=False)
         except (ValueError, RecursionError):
             continue
@@ -94,7 +94,7 @@ def is_a(value: Object, kind: str) -> bool:
 
 
 def microdata_objects(tree: LexborHTMLParser, kind: str) -> list[Object]:
-    """The objects of a type in a page's microdata, in the form that JSON-LD has. Texts may be markup."""
+    """Return the objects of a type in a page's microdata, in the form that JSON-LD has. Texts may be markup."""
     scopes = [node for node in tree.css(f'[itemtype*="{kind}"]') if _type_of(node) == kind]
     if not scopes:
         return []
@@ -118,7 +118,7 @@ def _type_of(scope: LexborNode) -> str:
 
 
 def _owner(node: LexborNode) -> LexborNode | None:
-    """The nearest element around it that begins an object."""
+    """Return the nearest element around it that begins an object."""
     around = node.parent
     while around is not None and "itemscope" not in around.attributes:
         around = around.parent
@@ -165,10 +165,10 @@ _SECTIONS = (
 
 
 def posting_of(item: dict[str, Any], url: str, now: float) -> Posting:
-    """The posting that an object describes.
+    """Return the posting that an object describes.
 
     Args:
-        url: of the page that it stands on, for what has no address of its own.
+        url: of the page that has it, for an object without an address of its own.
         now: Unix seconds.
     """
     address = _first(item.get("url"))
@@ -198,7 +198,7 @@ def posting_of(item: dict[str, Any], url: str, now: float) -> Posting:
 
 
 def plain(markup: str) -> str:
-    """The text of markup, of which the tags may be written as character references."""
+    """Return the text of markup, of which the tags may be written as character references."""
     text = text_of(markup[:TEXT_MAX])
     return text_of(text) if _ESCAPED.search(text) else text
 
@@ -247,7 +247,7 @@ def _website(organization: Any) -> str | None:
 
 
 def _places(item: dict[str, Any]) -> list[str]:
-    """Where it is; of one that is done from anywhere, from where it may be done."""
+    """Return the places of the work; for work that is done from anywhere, those from where it may be done."""
     described = item.get("jobLocation") or item.get("applicantLocationRequirements")
     places = [place for place in (described if isinstance(described, list) else [described])[:PLACES_MAX] if place]
     addresses = [_address(place) for place in places]

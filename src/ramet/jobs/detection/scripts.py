@@ -1,5 +1,6 @@
 """Values written as JavaScript in a page's scripts: JSON, and what JSON does not allow (names and texts in single
-quotes, names without any, comments, commas at the end). Nothing is run: what is no plain value becomes None."""
+quotes, names without any, comments, commas at the end). Nothing is run: an expression that is not a plain
+value becomes None."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _OPENING, _CLOSING = "{[(", "}])"
 
 
 def value_in_script(text: str, start: int = 0) -> tuple[Any, int]:
-    """The object or list that begins at a place of a script, and where it ends.
+    """Return the object or list that begins at a place of a script, and where it ends.
 
     Raises:
         ValueError: there is none, or it has no end, or lies too deep.
@@ -52,9 +53,9 @@ class _Reader:
         self._at = start
         self._open: list[Any] = []
         self._key: list[Any] = []
-        """Of each open object: the name that its next value has; None before there is one."""
+        """Name of the next value of each open object; None before there is one."""
         self._filled: list[bool] = []
-        """Whether what stands there has its value already, so that the rest of an expression is passed over."""
+        """Whether the current place already has its value, so that the rest of an expression is passed over."""
 
     def read(self) -> tuple[Any, int]:
         root: Any = None
@@ -103,7 +104,7 @@ class _Reader:
             self._put(_word(token["word"], name=isinstance(self._open[-1], dict) and self._key[-1] is None))
 
     def _put(self, value: Any) -> None:
-        """A value where it belongs: the name of an object's next value, that value, or an element."""
+        """Put a value where it belongs: the name of an object's next value, that value, or an element."""
         if not self._open or self._filled[-1]:
             return
         current = self._open[-1]
@@ -119,7 +120,7 @@ class _Reader:
                 self._key[-1], self._at = value, colon.end()
 
     def _pass_over(self) -> None:
-        """What a function is called with."""
+        """Pass over the arguments of a call."""
         depth = 1
         while depth:
             token = _TOKEN.match(self._text, self._at)
@@ -161,11 +162,11 @@ def _character(escape: re.Match[str]) -> str:
 VALUES_MAX = 10
 """Objects and lists in a page's scripts that are read."""
 ASSIGNED_MAX = 200
-"""Of a script, those that are looked at for that."""
+"""Most assignments of a script that are looked at for that."""
 LISTS_MAX = 20_000
 """Values in one of them that are looked at."""
 FAILURES_MAX = 5
-"""Of a page, those that turn out to be none."""
+"""Most assignments of a page that turn out not to be a value."""
 LENGTH_MIN = 300
 """Characters of a list of openings, at least."""
 
@@ -185,19 +186,19 @@ _OTHERS = {
     "department": ("department", "department.name", "category", "team"),
 }
 _TEMPLATE_LINK = re.compile(r"(https?://[\w.-]{1,200})/?\{[^}]{0,60}\burl\b")
-"""Of a template for an opening: what stands before the opening's own address."""
+"""Text before the opening's own address in a template for an opening."""
 
 
 def embedded_in(tree: LexborHTMLParser, html: str, url: str) -> dict[str, Any] | None:
-    """Where a page's scripts have its openings.
+    """Return the location of a page's openings in its scripts.
 
     Args:
         tree: the same page, parsed.
 
     Returns:
-        ``{"embedded": ..., "response_path": ..., "fields": {...}, "base_url": ...}``: what stands before the value
-        (or the CSS selector of its script), the path to the list in it, each field's path in an opening, what their
-        addresses are relative to. Tried on this page: at least three openings have a title and a link. None: nowhere.
+        ``{"embedded": ..., "response_path": ..., "fields": {...}, "base_url": ...}``: the text before the
+        value (or the CSS selector of its script), the path to the list in it, each field's path in an opening, the base
+        of their relative addresses. Tried on this page: at least three openings have a title and a link. None: nowhere.
     """
     link = _TEMPLATE_LINK.search(html)
     base = link[1] if link is not None else base_of(tree, url)
@@ -210,7 +211,7 @@ def embedded_in(tree: LexborHTMLParser, html: str, url: str) -> dict[str, Any] |
 
 
 def _values(tree: LexborHTMLParser, html: str) -> Iterator[tuple[str, Any]]:
-    """What scripts assign, and what they hold as data, with what it is found by."""
+    """Yield the values that scripts assign or hold as data, each after the mark by which it is found."""
     failures = 0
     for node in tree.css("script:not([src])"):
         text = node.text(deep=True)
@@ -241,7 +242,7 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 
 
 def _lists(value: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The lists of objects in a value, and their paths."""
+    """Yield the lists of objects in a value, each after its path."""
     waiting: deque[tuple[str, Any]] = deque([("", value)])
     for _ in range(LISTS_MAX):
         if not waiting:
@@ -257,7 +258,7 @@ def _lists(value: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def _fields(listed: list[dict[str, Any]], base: str) -> dict[str, str] | None:
-    """The fields of what may be openings; None: they have no title or no address that leads to one."""
+    """Return the fields of objects that may be openings; None: they have no title or no address that leads to one."""
     enough = max(ITEMS_MIN, PROVEN_SHARE * len(listed))
     title = next((name for name in _TITLES if _count(listed, name, is_title) >= enough), None)
     url = next((name for name in _URLS if _count(listed, name, lambda text: _leads(text, base)) >= enough), None)

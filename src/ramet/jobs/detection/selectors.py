@@ -1,7 +1,7 @@
-"""Where the openings of a page without a vendor are: CSS selectors, proven on that very page. Pure.
+"""CSS selectors of the openings of a page without a vendor, proven on that very page. Pure.
 
-Openings are blocks of one shape with a link to an address that speaks of a job, and a short text in it. What is around
-the page (menus, footers) and what leads to kinds of jobs instead of a job is none.
+Openings are blocks of one shape with a link to an address that speaks of a job, and a short text in it. Links in what
+is around the page (menus, footers) and links to kinds of jobs instead of a job are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CLIMB_MAX = 30
 TRIED_MAX = 30
 """Selectors of items that are tried for blocks of one shape."""
 PROVEN_SHARE = 0.8
-"""Of what an item's selector fits, how much must be an opening with a title and a link of its own."""
+"""Least share of an item selector's matches that must be openings with a title and a link of their own."""
 
 JOB_PATH = re.compile(
     r"/(?:[^/]{0,40}[-_.])?(?:jobs?|positions?|openings?|careers?|vacanc(?:y|ies)|vacatures?|stellen?(?:angebote?)?|requisitions?"
@@ -60,12 +60,12 @@ _DO_IT = re.compile(
     r"|.{0,10}\b(?:now|more|details)\W{0,3}|[\W\d]{1,40}",
     re.IGNORECASE,
 )
-"""What a button says; it is no title."""
+"""Text of a button; it is not a title."""
 _CLASS = re.compile(r"-?[a-zA-Z_][\w-]{1,60}")
 _CHANGING = re.compile(
     r"\d{3,}|^(?:odd|even|first|last|active|open|new|hidden|show|selected|is-\w+|row|clearfix|css-\w+)$|[0-9a-f]{6,}$"
 )
-"""Classes that do not name a kind of block, or are made anew with each release."""
+"""Classes that do not name a kind of block, or change with each release."""
 _FIELDS = {
     "location": (
         "[class*=location i]",
@@ -82,7 +82,7 @@ _PLACE_ELEMENTS = (
     *(f"td:nth-child({number})" for number in range(2, 7)), "td:nth-child(1)", "a + span", "span:last-of-type", "span",
     "small", "a ~ em", "em", "p:last-of-type", "p", "div:last-of-type", "li:last-of-type",
 )  # fmt: skip
-"""Where a place may stand in an item that has no class for it."""
+"""Selectors of elements that may hold the place of an item that has no class for it."""
 PLACE_MAX = 100
 """Characters of a place."""
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "[class*=title i]", "[class*=name i]", "strong")
@@ -96,7 +96,7 @@ class _Link:
 
 
 def base_of(tree: LexborHTMLParser, url: str) -> str:
-    """What the links of a page are relative to."""
+    """Return the address to which the links of a page are relative."""
     node = tree.css_first("base[href]")
     base = address_of(node.attributes.get("href") or "", url) if node is not None else None
     return base.url if base else url
@@ -242,7 +242,7 @@ def _item_selectors(group: list[_Link]) -> Iterator[str]:
 
 
 def _job_part(url: str) -> str | None:
-    """The part of an address that speaks of jobs, where CSS can have it."""
+    """Return the part of an address that speaks of jobs, where CSS can have it."""
     address = address_of(url)
     parts = address.path.split("/")[1:-1] if address is not None else []
     return next((part for part in parts if _CLASS.fullmatch(part) and _OF_JOBS.match(part)), None)
@@ -251,7 +251,7 @@ def _job_part(url: str) -> str | None:
 def _proven(
     tree: LexborHTMLParser, item: str, links: list[tuple[LexborNode, str]], urls: dict[int, set[str]]
 ) -> dict[str, Any] | None:
-    """The selectors that begin with the items', if they hold on the page."""
+    """Return the selectors that begin with the items', if they hold on the page."""
     try:
         items = tree.css(item)[: 2 * LINKS_MAX]
     except ValueError:
@@ -279,7 +279,7 @@ def _proven(
 
 
 def _url_selector(links: list[_Link]) -> str | None:
-    """The way to the link in its item that holds for nearly all."""
+    """Return the selector of the link in its item that holds for nearly all."""
     first = links[0].node
     if all(link.node.mem_id == link.item.mem_id for link in links):
         return "@href"
@@ -298,7 +298,7 @@ def _url_selector(links: list[_Link]) -> str | None:
 
 
 def _title_selector(links: list[_Link]) -> str | None:
-    """The way to the title in its item: a heading, else the link's own text."""
+    """Return the selector of the title in its item: a heading, else the link's own text."""
     items = [link.item for link in links]
     own = "" if links[0].node.mem_id == links[0].item.mem_id else "a"
     for candidate in (*_HEADINGS, own):
@@ -315,7 +315,7 @@ def is_title(text: str) -> bool:
 
 
 def _field(items: list[LexborNode], name: str, candidates: tuple[str, ...], title: str) -> dict[str, str]:
-    """A field that more than half of the items have, beside their title."""
+    """Return the selector of a field that more than half of the items have, beside their title, by the field's name."""
     for candidate in candidates:
         texts = [_text(item, candidate) for item in items]
         own = [_text(item, title) for item in items]
@@ -326,7 +326,7 @@ def _field(items: list[LexborNode], name: str, candidates: tuple[str, ...], titl
 
 
 def _place_field(items: list[LexborNode], title: str) -> dict[str, str]:
-    """The place by what it says, where no class names it: a cell or an element that is a known place in most items."""
+    """Return the selector of the place, where no class names it: an element that is a known place in most items."""
     own = [_text(item, title) for item in items]
     for candidate in _PLACE_ELEMENTS:
         texts = [_text(item, candidate) for item in items]

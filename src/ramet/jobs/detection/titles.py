@@ -1,4 +1,4 @@
-"""What an opening is called on its own page, where nothing says it outright."""
+"""Title of an opening on its own page, where nothing states it outright."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKED = (
     "meta[itemprop='twitter:title']",
 )
 _BETWEEN = re.compile(r"\s{1,5}[|\u2013\u2014\u00b7\u2022»:@-]\s{1,5}|\s(?:at|bei|chez)\s(?=[A-Z0-9])")
-"""What stands between an opening's title and the name of the site."""
+"""Separator between an opening's title and the name of the site."""
 _APPLY = re.compile(
     r"^(?:job application for|apply (?:for|to)|now hiring:?|job:|stelle:|we are hiring:?)\s+", re.IGNORECASE
 )
@@ -40,9 +40,9 @@ _NO_TITLE = re.compile(
 
 
 def title_of(tree: LexborHTMLParser, names: Iterable[str] = ()) -> str:
-    """The title, as the page's headings and head say it; empty: none of them is one.
+    """Return the title, as the page's headings and head have it; empty: none of them is one.
 
-    What another one repeats wins; else what stands first: headings, then the head's marks.
+    A text that another one repeats wins; else the first one: headings, then the head's marks.
 
     Args:
         names: of the company and its site, which pages put behind the title.
@@ -85,7 +85,7 @@ def _cleaned(text: str) -> str:
 
 
 def _without_site(text: str, names: set[str]) -> str:
-    """The text without the names of the site around it; empty where nothing else is in it."""
+    """Return the text without the names of the site around it; empty where nothing else is in it."""
     while found := list(_BETWEEN.finditer(text)):
         last = text[found[-1].end() :]
         if "|" not in found[-1][0] and not is_no_title(last) and _folded(last) not in names:

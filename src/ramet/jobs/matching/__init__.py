@@ -1,1 +1,1 @@
-"""What is dropped, and why: stop lists, hard rejections, strikes."""
+"""Reasons to drop a listing: stop lists, hard rejections, strikes."""

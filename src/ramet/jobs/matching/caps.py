@@ -1,6 +1,6 @@
-"""Ceilings of a score: what somebody does not want keeps a listing below them, whatever else fits.
+"""Ceilings of a score: a property that a person does not want keeps a listing below one, whatever else fits.
 
-Points alone do not separate: technologies and title give so many that an internship would be a match of high priority.
+Points alone do not separate: with those of technologies and title an internship would be a match of high priority.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _place(case: ScoreInput) -> Iterator[Cap]:
         most = case.rules.move_cap if case.profile.relocate else case.rules.elsewhere_cap
         yield Cap(most, case.eligibility.reason)
     elif case.eligibility.fit is Fit.OUT:
-        # Only where the filter was told not to refuse it.
+        # Only where the settings of the filter do not refuse it.
         yield Cap(case.rules.elsewhere_cap, case.eligibility.reason)
     elif case.eligibility.fit is Fit.DOUBTED:
         yield Cap(case.rules.doubted_cap, case.eligibility.reason)

@@ -26,7 +26,7 @@ _VISITS = frozenset(
 """Parameters of boards that say where a visitor came from and how the page is framed, beside those that
 :func:`ramet.url_key` knows. On a page of one listing they never name it; ``gh_jid``, ``jobId``, ``token`` do."""
 _LAST_PARTS = frozenset({"apply", "application", "apply-now"})
-"""Below the address of a listing: the form to apply for it."""
+"""Last parts of an address below that of a listing: the form to apply for it."""
 _NO_ADDRESS = "no address:"
 _GREENHOUSE = re.compile(r"(?:boards|job-boards)(?:\.eu)?\.greenhouse\.io")
 _GREENHOUSE_PATH = re.compile(r"/([^/]+)/jobs/(\d+)")
@@ -35,13 +35,13 @@ _WORKDAY_LOCALE = re.compile(r"/[a-z]{2}-[A-Za-z]{2}(?=/)")
 
 @lru_cache(maxsize=2_048)
 def listing_key(url: str) -> str:
-    """The one spelling that all addresses of a listing's page share; at most as long as a key may be.
+    """Return the one spelling that all addresses of a listing's page share; at most as long as a key may be.
 
     Remembered: a task asks for its own several times.
 
     Beside what :func:`ramet.url_key` folds: http is https, ``www.`` goes, as do parameters of visits, the form to
-    apply below the page, Workday's locale, and Greenhouse's second name. What names the listing stays (``gh_jid``,
-    ``jobId``). An address that is none stays a text of its own. Never raises.
+    apply below the page, Workday's locale, and Greenhouse's second name. Parameters that name the listing stay
+    (``gh_jid``, ``jobId``). A text that is not a valid address keeps a key of its own. Never raises.
     """
     text = url.strip()
     if text.startswith("http://"):
@@ -54,7 +54,7 @@ def listing_key(url: str) -> str:
 
 
 def fingerprint(company: str | None, title: str, location: str | None) -> str:
-    """A mark that the same opening has on two boards: 32 hex digits.
+    """Return a mark that the same opening has on two boards: 32 hex digits.
 
     Returns:
         Empty when the company or the title is not known: such listings are never one.
@@ -67,9 +67,9 @@ def fingerprint(company: str | None, title: str, location: str | None) -> str:
 
 
 def text_hash(text: str, text_min: int = _DEFAULTS.near_text_min) -> int:
-    """A number of 64 bits, signed, of which nearly equal texts share most bits.
+    """Return a number of 64 bits, signed, of which nearly equal texts share most bits.
 
-    Every three words that follow each other vote on each bit. Their bits stand side by side in one large integer,
+    Every three words that follow each other vote on each bit. Their bits are side by side in one large integer,
     which makes this quick.
 
     Returns:
@@ -107,11 +107,11 @@ def near(a: int, b: int, bits: int = _DEFAULTS.near_bits) -> bool:
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _SPACED = bytes(code if chr(code).isalnum() or chr(code) == "_" or code > 127 else 32 for code in range(256))
-"""Of ASCII all that is no part of a word is a space."""
+"""Table of bytes in which each ASCII character that is not part of a word is a space."""
 _CHARACTERS_MAX = 200_000
-"""Of a text that is compared."""
+"""Most characters of a text that are compared."""
 _WORDS_MAX = 50_000
-"""The same in words: a lane of 16 bits counts at most 65,535 votes."""
+"""Most words that are compared: a lane of 16 bits counts at most 65,535 votes."""
 _ALL_BITS = (1 << 64) - 1
 
 

@@ -1,6 +1,6 @@
-"""From where a listing may be done, compared with where a person lives and may work.
+"""Places from where a job may be done, compared with where a person lives and may work.
 
-Fields and the title say it, and sentences of the text. What a listing does not say never speaks against it.
+Fields, the title and sentences of the text state them. A missing statement never speaks against a listing.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def eligibility_of(posting: Posting, reading: Reading, profile: Profile) -> Elig
 
 
 def refused_work_area(posting: Posting, reading: Reading, settings: JobsSettings) -> Finding | None:
-    """True where the work may be done only where the person may not work."""
+    """Return a rejection where the work may be done only where the person may not work."""
     if not settings.filter.reject_without_permit:
         return None
     found = eligibility_of(posting, reading, settings.profile)
@@ -85,7 +85,7 @@ def refused_work_area(posting: Posting, reading: Reading, settings: JobsSettings
 
 @lru_cache(maxsize=64)
 def _permitted(own: str, permits: tuple[str, ...]) -> frozenset[str]:
-    """The countries in which a person may work; a permit may name a part of the world."""
+    """Return the countries in which a person may work; a permit may name a part of the world."""
     found = {own}
     for written in permits:
         code = country_code(written)
@@ -94,7 +94,7 @@ def _permitted(own: str, permits: tuple[str, ...]) -> frozenset[str]:
 
 
 def _told(posting: Posting, reading: Reading) -> tuple[tuple[Part, ...] | None, str]:
-    """The parts of the world from which the work may be done, and what says so: none is everywhere, None unknown.
+    """Return the parts of the world from which the work may be done, with the source: none is everywhere, None unknown.
 
     A sentence of the text narrows what the places say. Where both have nothing in common either may hold.
     """
@@ -110,7 +110,7 @@ def _told(posting: Posting, reading: Reading) -> tuple[tuple[Part, ...] | None, 
 
 
 def _by_place(posting: Posting, reading: Reading) -> tuple[tuple[Part, ...] | None, str]:
-    """The same as the field of places says, or else the title."""
+    """Return the same by the field of places, or else by the title."""
     is_remote, location = reading.arrangement is Arrangement.REMOTE, posting.location or ""
     if is_everywhere(location) and not reading.places:
         return (), "place"
@@ -132,7 +132,7 @@ def _unique(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def _named(parts: Iterable[Part], rule: str, posting: Posting) -> str:
-    """Where it may be done from: the field of places as it is written, else names."""
+    """Return the places from which it may be done: the field of places as it is written, else names."""
     if rule == "place":
         return " ".join((posting.location or "").split())[:_WRITTEN_MAX]
     names = list(

@@ -1,4 +1,4 @@
-"""What a running text offers or demands: words that count only where the text means them."""
+"""Work that a running text offers, and demands that it makes: words that count only where the text means them."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from ramet.jobs.text.technologies import find_technologies
 _ARTICLES = frozenset("a an the our another our next new".split())
 _POINTING = frozenset("this our the".split())
 _ELSEWHERE = frozenset("in from of with like unlike".split())
-"""Before "the sales role" these tell of another one."""
+"""Words that, before "the sales role", refer to another one."""
 _BREAKERS = frozenset("to for who that which with and or as in of from by into".split())
-"""After these a text no longer speaks of whom it is hiring."""
+"""Words after which a text no longer speaks of the person to hire."""
 _PLACES_MAX = 200
-"""Places of one word that are looked at; a text that has it more often is no text."""
+"""Most places of one word that are looked at; a text that has it more often is not prose."""
 _NOTED = 40
-"""Characters around a hit that are told."""
+"""Characters around a hit that are reported, on each side."""
 
 _Counts = Callable[[str, int, int, FilterSettings], bool]
 """Whether a word of a text counts, by its place and length."""
 
 
 def offered(text: str, kinds: Sequence[str], rules: FilterSettings) -> tuple[str, str] | None:
-    """The first kind of work that a folded text offers: "we are hiring a sales representative", "this sales role".
+    """Return the first kind of work that a folded text offers: "we are hiring a sales manager", "this sales role".
 
     Returns:
         The kind as it was given, and the words around it.
@@ -49,7 +49,7 @@ def offered(text: str, kinds: Sequence[str], rules: FilterSettings) -> tuple[str
 
 
 def demanded(text: str, phrases: Sequence[str], rules: FilterSettings) -> tuple[str, str] | None:
-    """The first phrase that a folded text has and does not take back: not "no security clearance needed".
+    """Return the first phrase that a folded text has and does not take back: not "no security clearance needed".
 
     Returns:
         The phrase as it was given, and the words around it.
@@ -58,7 +58,7 @@ def demanded(text: str, phrases: Sequence[str], rules: FilterSettings) -> tuple[
 
 
 def _first(text: str, wanted: Sequence[str], rules: FilterSettings, counts: _Counts) -> tuple[str, str] | None:
-    """The first of some words that stands where it counts and is not taken back, with the words around it."""
+    """Return the first of some words that counts at its place and is not taken back, with the words around it."""
     for given in wanted:
         word = fold(given)
         if len(word) <= rules.short_word_max or word not in text:
@@ -70,7 +70,7 @@ def _first(text: str, wanted: Sequence[str], rules: FilterSettings, counts: _Cou
 
 
 def around(text: str, at: int, length: int) -> str:
-    """A few words around a place of a folded text, of its own line."""
+    """Return a few words around a place of a folded text, of its own line."""
     head = text[max(0, at - _NOTED) : at].rpartition("¶")[2]
     tail = text[at + length : at + length + _NOTED].partition("¶")[0]
     return f"{head}{text[at : at + length]}{tail}".strip()
@@ -82,7 +82,7 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 @lru_cache(maxsize=256)
 def _folded(word: str) -> str:
-    """A word of a setting, as the text is folded."""
+    """Return a word of a setting, folded as the text is."""
     return fold(word)
 
 
@@ -112,7 +112,7 @@ def _is_this_one(window: list[str], rules: FilterSettings) -> bool:
 
 
 def _is_denied(text: str, at: int, length: int, rules: FilterSettings) -> bool:
-    """Whether a negation stands just before, or right after: "clearance is not required", "clearance level: none"."""
+    """Whether a negation is just before, or right after: "clearance is not required", "clearance level: none"."""
     near = [*before(text, at, rules.negation_reach + 1), *after(text, at + length, 2)]
     label, colon, value = text[at + length : at + length + _NOTED].partition(":")
     if colon and len(label.split()) <= 2 and not any(end in label for end in ".;!?¶"):
@@ -162,7 +162,7 @@ def strikes_of(case: FilterInput) -> Iterator[Finding]:
 
 
 def upper_salary(reading: Reading, profile: Profile) -> int | None:
-    """The upper end of the salary a year, where it is told in the profile's currency."""
+    """Return the upper end of the salary a year, where it is given in the profile's currency."""
     salary = reading.salary
     if salary is None or salary.maximum is None or salary.currency not in ("", profile.currency):
         return None
@@ -212,7 +212,7 @@ def _technologies(case: FilterInput) -> Iterator[Finding]:
     for unit in units_of(named, reading.alternatives):
         refused = [name for name in unit if name in ranks.strike]
         if not refused or not ranks.known.isdisjoint(unit):
-            # Whoever may choose chooses what is welcome.
+            # A person who may choose chooses a welcome one.
             continue
         name = min(refused, key=lambda name: strike_points(profile, name, rules.technology_points))
         points = strike_points(profile, name, rules.technology_points)

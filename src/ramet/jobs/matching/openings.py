@@ -1,6 +1,6 @@
 """One opening, one match: listings of one company with one title are folded where their texts or their places say so.
 
-Nothing here depends on what arrived first: the listing that stands for an opening is the open one of the best source,
+Nothing here depends on what arrived first: the listing that represents an opening is the open one of the best source,
 then the one of the best score, then that of the first address.
 """
 
@@ -26,19 +26,19 @@ from ramet.jobs.text.company_names import is_named_alike
 T = TypeVar("T")
 
 OPENING_COLUMNS = "l.company, l.title, l.fingerprint, l.text_hash, l.same_as, l.closed_at"
-"""Of a listing, in the order in which :meth:`ListedOpening.of` takes them."""
+"""Columns of a listing, in the order in which :meth:`ListedOpening.of` takes them."""
 
 
 class SourceRank(IntEnum):
     """Nearness of a listing's site to the company; the lowest is the best."""
 
     OWN = 0
-    """On the company's own site."""
+    """The company's own site."""
     VENDOR = 1
-    """On its board at a vendor."""
+    """The company's board at a vendor."""
     OTHER = 2
     AGGREGATOR = 3
-    """On a site that lists the openings of others."""
+    """A site that lists the openings of others."""
 
 
 @lru_cache(maxsize=16_384)
@@ -66,9 +66,9 @@ class ListedOpening:
 
     listing_id: str
     mark: str
-    """Of company and title; empty where one of them is not known."""
+    """Fingerprint of company and title; empty where one of them is not known."""
     fingerprint: str | None
-    """Of company, title and place."""
+    """Fingerprint of company, title and place."""
     text_hash: int
     same_as: str | None
     closed: bool
@@ -82,7 +82,7 @@ class ListedOpening:
 
     @property
     def host(self) -> str:
-        """Of its address; empty for an id that is no address."""
+        """Host of its address; empty for an id that is not an address."""
         return self.listing_id.partition("://")[2].partition("/")[0]
 
     def is_same(self, other: ListedOpening, near_bits: int) -> bool:
@@ -105,7 +105,7 @@ class ListedOpening:
 
 
 def folded(items: Iterable[T], opening_of: Callable[[T], ListedOpening], near_bits: int) -> list[list[T]]:
-    """Divide items into openings. What is the same as one of a group is of the group; groups keep the items' order."""
+    """Divide items into openings. An item that is the same as one of a group is of it; groups keep the items' order."""
     placed = [(item, opening_of(item)) for item in items]
     by_mark: defaultdict[str, list[int]] = defaultdict(list)
     by_id = {opening.listing_id: place for place, (_, opening) in enumerate(placed)}

@@ -17,7 +17,7 @@ from ramet.jobs.text.posting_text import Reading
 from ramet.jobs.text.technologies import canonical_technology
 
 _STRICTEST = ("ok", "required", "strike", "fail")
-"""Where two names are one technology (GCP, Google Cloud), the later of these holds."""
+"""Ranks by strictness: where two names are one technology (GCP, Google Cloud), the later rank holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class Ranks:
 
     @property
     def known(self) -> frozenset[str]:
-        """What the person works with."""
+        """Technologies that the person works with."""
         return self.required | self.ok
 
 
 def ranks_of(profile: Profile) -> Ranks:
-    """The technologies of a profile. Remembered: a run asks for the same profile for every listing."""
+    """Return the technologies of a profile. Remembered: a run asks for the same profile for every listing."""
     return _ranks(tuple(profile.technologies.items()))
 
 
@@ -96,7 +96,7 @@ def refused_arrangement(reading: Reading, settings: JobsSettings) -> Finding | N
 
     Only what the listing says outright (a field, its place, its title, a tag) refuses. A text that merely speaks of
     it, often of the company as a whole, is a strike, and what is only guessed is nothing. An office at a place that
-    nobody names may be the preferred one.
+    is not named may be the preferred one.
     """
     rules = settings.filter
     if reading.arrangement_rule in rules.guess_rules or _is_taken(reading, settings):
@@ -157,7 +157,7 @@ def _named(excluded: tuple[str, ...]) -> tuple[tuple[str, Place | None], ...]:
 
 
 def _covering(place: Place, named: Iterable[tuple[str, Place | None]]) -> str | None:
-    """The excluded place that a place is, or lies in; None for none."""
+    """Return the excluded place that a place is, or lies in; None for none."""
     for word, other in named:
         if other is not None and _is_within(place, other):
             return word
@@ -169,5 +169,5 @@ def _is_within(place: Place, other: Place) -> bool:
         return False
     if other.region is not None and place.region != other.region:
         return False
-    # A city that is told without its country is the one of that name; a region without one is not taken for another's.
+    # A city that is given without its country is the one of that name; a region without one is not taken for another's.
     return other.country is None or place.country in (other.country, None if other.city else other.country)

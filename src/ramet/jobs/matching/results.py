@@ -1,4 +1,4 @@
-"""What the filter says about a listing."""
+"""Result of the filter for a listing."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Finding:
     """One thing that speaks against a listing."""
 
     filter_category: str
-    """What it is about: ``job_type``, ``salary``, ``location`` and so on."""
+    """Subject: ``job_type``, ``salary``, ``location`` and so on."""
     filter_name: str
     """The rule."""
     reason: str
     """A few words, for a line."""
     detail: str
-    """What was compared with what."""
+    """The values that were compared."""
     severity: str
     """``hard_reject`` or ``strike``."""
     points: float = 0.0
@@ -39,7 +39,7 @@ class FilterResult:
     rejection_summary: str
     """One line; empty where it passed."""
     hard_rejections: tuple[Finding, ...]
-    """At most one: the first ends the search."""
+    """Hard rejections, at most one: the first ends the search."""
     strikes: tuple[Finding, ...]
     """All of them; none beside a hard rejection."""
 
@@ -52,24 +52,24 @@ class FilterResult:
 
 
 def hard(category: str, name: str, reason: str, detail: str) -> Finding:
-    """A finding that decides alone."""
+    """Return a finding that decides alone."""
     return Finding(category, name, reason, detail, HARD)
 
 
 def strike(category: str, name: str, reason: str, detail: str, points: float) -> Finding:
-    """A finding that counts with others."""
+    """Return a finding that counts with others."""
     return Finding(category, name, reason, detail, STRIKE, points)
 
 
 def rejected(finding: Finding, threshold: float) -> FilterResult:
-    """The verdict after a hard rejection."""
+    """Return the verdict after a hard rejection."""
     return FilterResult(False, 0.0, threshold, finding.reason, (finding,), ())
 
 
 def counted(strikes: tuple[Finding, ...], threshold: float) -> FilterResult:
-    """The verdict over strikes: it fails from the threshold on."""
+    """Return the verdict over strikes: it fails from the threshold on."""
     total = sum(finding.points for finding in strikes)
     passed = total < threshold
-    told = "; ".join(f"{finding.reason} ({finding.points:g})" for finding in strikes)
-    summary = "" if passed else f"{total:g} strikes, {threshold:g} are too many: {told}"
+    reasons = "; ".join(f"{finding.reason} ({finding.points:g})" for finding in strikes)
+    summary = "" if passed else f"{total:g} strikes, {threshold:g} are too many: {reasons}"
     return FilterResult(passed, total, threshold, summary, (), strikes)

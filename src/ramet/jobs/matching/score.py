@@ -31,7 +31,7 @@ DAY_SECONDS = 86_400
 def fresh_score(
     static: float, posted_at: float | None, settings: JobsSettings, now: float, ceiling: float = SCORE_MAX
 ) -> tuple[float, dict[str, Any]]:
-    """A score with the points for its age today.
+    """Return a score with the points for its age today.
 
     Args:
         static: the score without them.
@@ -88,7 +88,7 @@ def quality_of(
     requirements: str | None,
     settings: ListingSettings,
 ) -> Quality:
-    """The level of a record. Blank texts are none."""
+    """Return the level of a record. Blank texts count as missing."""
     has_all = all((text or "").strip() for text in (url, title, company))
     if not has_all or len((description or "").strip()) <= settings.description_min:
         return Quality.NONE
@@ -103,7 +103,7 @@ KEYWORDS_MAX = 25
 
 @dataclass(frozen=True, slots=True)
 class CompanySignals:
-    """What is known of the company that offers a listing."""
+    """Known properties of the company that offers a listing."""
 
     size_category: str | None = None
     """``large``, ``medium`` or ``small``."""
@@ -118,7 +118,7 @@ class Score:
 
     base: float
     static: float
-    """Without the age: ``base`` and all adjustments but the last, which is that of the age."""
+    """Score without the age: ``base`` and all adjustments but the last, which is that of the age."""
     final: float
     """``static`` with the points for the age, from 0 to 100."""
     adjustments: tuple[dict[str, Any], ...]
@@ -128,23 +128,23 @@ class Score:
     missing_skills: tuple[str, ...]
     preferred_office: bool
     threshold: float
-    """From which score on this listing is a match."""
+    """Least score with which this listing is a match."""
     is_match: bool
     priority: str
     """``High``, ``Medium`` or ``Low``."""
     intake: dict[str, Any]
-    """For an application: ``prioritizedSkills``, ``atsKeywords``; what takes a writer stays empty."""
+    """Values for an application: ``prioritizedSkills``, ``atsKeywords``; parts that need a writer stay empty."""
 
     def as_json(self) -> dict[str, Any]:
-        """A value for JSON, from which :meth:`from_json` makes the same score."""
+        """Return a value for JSON, from which :meth:`from_json` makes the same score."""
         return shallow(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Score:
-        """The score that :meth:`as_json` told of.
+        """Return the score that :meth:`as_json` wrote.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not such a value.
         """
         try:
             told = {field.name: value[field.name] for field in fields(cls)}
@@ -217,7 +217,7 @@ def _company_points(company: CompanySignals, rules: MatchSettings) -> Iterator[A
 
 
 def _added(rules: MatchSettings, told: Iterable[Adjusted], caps: Iterable[Cap]) -> tuple[float, list[dict[str, Any]]]:
-    """The sum, kept between 0 and 100 and below the caps, and its parts; those of no points only where they inform."""
+    """Return the sum, from 0 to 100 and below the caps, and its parts; those of 0 points only where they inform."""
     rounded = [(category, reason, round(points, 1)) for category, reason, points in told]
     rounded = [part for part in rounded if part[2] or part[0] == PLACE]
     total = round(rules.base + sum(points for _, _, points in rounded), 1)

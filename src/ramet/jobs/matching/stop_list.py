@@ -1,4 +1,4 @@
-"""What a title alone decides. The whole filter and the look at a list row ask the same here."""
+"""Decisions by a title alone. The whole filter and the look at a list row ask the same here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ramet.jobs.text.company_names import company_name_key
 
 
 def refused_kind(title: str, settings: JobsSettings) -> Finding | None:
-    """A kind of work that is out of the question. Titles are given folded."""
+    """Return a rejection for a kind of work that is out of the question. Titles are given folded."""
     word = excluded_kind(title, settings.filter.excluded_job_types)
     if word is None:
         return None
@@ -22,7 +22,7 @@ def refused_kind(title: str, settings: JobsSettings) -> Finding | None:
 
 
 def refused_level(title: str, settings: JobsSettings) -> Finding | None:
-    """A level that is out of the question."""
+    """Return a rejection for a level that is out of the question."""
     word = first_word(title, settings.filter.excluded_seniority)
     if word is None:
         return None
@@ -30,7 +30,7 @@ def refused_level(title: str, settings: JobsSettings) -> Finding | None:
 
 
 def unwanted(title: str, settings: JobsSettings) -> Finding | None:
-    """A title with none of the wanted words, where only these are wanted."""
+    """Return a rejection for a title with none of the wanted words, where only these are wanted."""
     wanted = settings.profile.titles
     if not settings.filter.wanted_titles_only or not wanted or not title:
         return None
@@ -40,7 +40,7 @@ def unwanted(title: str, settings: JobsSettings) -> Finding | None:
 
 
 TITLE_CHECKS = (refused_kind, refused_level, unwanted)
-"""In the order in which they are asked."""
+"""Checks of a title, in the order in which they are made."""
 
 
 def stopped(title: str, url: str, company: str | None, stop: StopLists) -> str | None:
@@ -76,9 +76,9 @@ def stopped_host(url: str, stop: StopLists) -> str | None:
 
 
 def title_refusal(posting: Posting, settings: JobsSettings) -> str | None:
-    """What the filter says to a title alone, in one line; None when the rest has to be looked at.
+    """Return why the filter refuses a title alone, in one line; None when the rest has to be looked at.
 
-    It is the same that :func:`judge` says when it sees the whole.
+    The reason is the same as that of :func:`judge`, which sees the whole.
     """
     if not settings.filter.enabled or not posting.title.strip():
         return None

@@ -67,7 +67,7 @@ def title_match(title: str, wanted: tuple[str, ...]) -> TitleMatch:
 
 
 def _nearly(unified: str, words: Sequence[str], phrases: tuple[str, ...]) -> TitleMatch:
-    """The role or the field of a wanted title, where none of them is in the title whole."""
+    """Compare by the role or the field of a wanted title, where none of them is in the title whole."""
     roles = {part for phrase in phrases for part in phrase.split() if part in _roles()}
     is_software = any(has_word(phrase, word) for phrase in phrases for word in _list("software"))
     if is_software:

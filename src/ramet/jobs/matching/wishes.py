@@ -37,11 +37,11 @@ class Skills:
     missing: tuple[str, ...]
     """Not the profile's, or unwelcome there."""
     unwelcome: tuple[str, ...]
-    """Of rank strike."""
+    """Technologies of rank strike."""
     weight: float
-    """Of all of them together."""
+    """Weight of all of them together."""
     credit: float
-    """Of the profile's."""
+    """Weight of the profile's, in full or in part by their rank."""
 
 
 def skills_of(posting: Posting, reading: Reading, ranks: Ranks, rules: MatchSettings) -> Skills:
@@ -71,7 +71,7 @@ def skills_of(posting: Posting, reading: Reading, ranks: Ranks, rules: MatchSett
         credit += of_unit * max(map(credit_of, unit))
         known = {name for name in unit if name in ranks.known}
         matched |= known
-        # Whoever knows one of several is asked for no other.
+        # With one of several known, no other is asked for.
         missing |= set() if known else set(unit)
         unwelcome |= set() if known else {next((name for name in unit if name in ranks.strike), "")} - {""}
     ordered = sorted(names, key=lambda name: -weights[name])
@@ -111,7 +111,7 @@ def _overlap_points(skills: Skills, rules: MatchSettings) -> float:
     if span == 0:
         return 0.0
     even = rules.skill_full_share * rules.skill_penalty_max / span
-    # A text that lists everything asks for no more than another: nobody has all of a long list.
+    # A text that lists everything asks for no more than another: no candidate has all of a long list.
     weight = min(skills.weight, max(rules.skill_weight_max, skills.credit))
     share = (skills.credit + rules.skill_doubt * even) / (weight + rules.skill_doubt)
     return span * min(1.0, share / rules.skill_full_share) - rules.skill_penalty_max
@@ -215,7 +215,7 @@ def _office(case: ScoreInput) -> Iterator[Adjusted]:
 def _place(case: ScoreInput) -> Iterator[Adjusted]:
     fit, reason = case.eligibility.fit, case.eligibility.reason
     if fit is Fit.UNKNOWN and reason:
-        # Told, and no points: what a listing does not say never counts against it.
+        # Reported without points: a missing statement never counts against a listing.
         yield PLACE, reason, 0.0
     elif fit is Fit.HERE:
         yield PLACE, reason, case.rules.here_bonus
@@ -228,7 +228,7 @@ def _salary(case: ScoreInput) -> Iterator[Adjusted]:
     if not wanted or salary is None or salary.currency not in ("", case.profile.currency):
         return
     if salary.maximum is None:
-        # Only its lower end is told: it may go as high as anybody wishes.
+        # Only its lower end is given: the upper one may be as high as is wished.
         if salary.minimum is not None and salary.minimum >= wanted:
             yield "salary", f"from {salary.minimum:,} a year", case.rules.salary_bonus
         return
@@ -240,7 +240,7 @@ def _salary(case: ScoreInput) -> Iterator[Adjusted]:
 
 
 def salary_shortfall(case: ScoreInput) -> float:
-    """Return the share of the wish by which the upper end of the pay is lower; 0 where it is not, or is not told."""
+    """Return the share of the wish by which the upper end of the pay is lower; 0 where it is not, or is not given."""
     salary, wanted = case.reading.salary, case.profile.salary_wanted
     if not wanted or salary is None or salary.maximum is None or salary.currency not in ("", case.profile.currency):
         return 0.0
@@ -268,7 +268,7 @@ def _time_zone(case: ScoreInput) -> Iterator[Adjusted]:
 
 
 def points_at(steps: list[Step], beyond: float, value: float) -> float:
-    """The points of the lowest step that a value does not pass; ``beyond`` when it passes all."""
+    """Return the points of the lowest step that a value does not pass; ``beyond`` when it passes all."""
     for bound, points in sorted(steps):
         if value <= bound:
             return points

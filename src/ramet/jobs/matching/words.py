@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 LINE = " ¶ "
-"""Stands for the end of a line in a folded text, so that no phrase is found across two lines."""
+"""Mark for the end of a line in a folded text, so that no phrase is found across two lines."""
 
 _SPELLED = {**dict.fromkeys("-_\u2010\u2011\u2012\u2013\u2014\u2015", " "), "\u2019": "'", "\u00ad": ""}
 """Hyphens and dashes; the curly apostrophe; hyphens that only show where a line is broken."""
 _CLAUSE_ENDS = ".;!?¶•|,()"
 _UNSPACED_FROM = "\u2e80"
-"""From here on are scripts that put no spaces between words."""
+"""First character of the scripts that put no spaces between words."""
 
 
 def fold(text: str) -> str:
-    """A text in the spelling in which it is searched."""
+    """Return a text in the spelling in which it is searched."""
     # Character by character, and not by a table: that looks up every character of the text.
     lowered = text.casefold()
     for character, spelled in _SPELLED.items():
@@ -29,7 +29,7 @@ def fold(text: str) -> str:
 
 
 def places_of_word(folded: str, word: str) -> Iterator[int]:
-    """Where a folded word or phrase stands whole in a folded text."""
+    """Yield the places at which a folded text has a folded word or phrase whole."""
     if not word:
         return
     at = folded.find(word)
@@ -48,7 +48,7 @@ def has_word(folded: str, word: str) -> bool:
 
 
 def first_word(folded: str, words: Iterable[str]) -> str | None:
-    """The first of the words, as they are given, that a folded text has; the words are folded here."""
+    """Return the first of the words, as they are given, that a folded text has; the words are folded here."""
     for word in words:
         if has_word(folded, fold(word)):
             return word
@@ -56,7 +56,7 @@ def first_word(folded: str, words: Iterable[str]) -> str | None:
 
 
 def before(folded: str, at: int, most: int) -> list[str]:
-    """The words of the same clause just before a place, the nearest last."""
+    """Return the words of the same clause just before a place, the nearest last."""
     clause = folded[max(0, at - 20 * (most + 1)) : at]
     for end in _CLAUSE_ENDS:
         clause = clause.rpartition(end)[2]
@@ -64,7 +64,7 @@ def before(folded: str, at: int, most: int) -> list[str]:
 
 
 def after(folded: str, at: int, most: int) -> list[str]:
-    """The words of the same clause from a place on."""
+    """Return the words of the same clause from a place on."""
     clause = folded[at : at + 20 * (most + 1)]
     for end in _CLAUSE_ENDS:
         clause = clause.partition(end)[0]

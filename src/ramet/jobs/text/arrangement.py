@@ -1,4 +1,4 @@
-"""Where the work is done and how one is employed, by a board's fields, the title and the text."""
+"""Place of work (remote, hybrid, on site) and kind of employment, by a board's fields, the title and the text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ramet.jobs.text.word_places import around, searched
 
 
 class Arrangement(StrEnum):
-    """Where the work is done."""
+    """Place of work, by distance."""
 
     REMOTE = "remote"
     HYBRID = "hybrid"
@@ -85,7 +85,7 @@ _PERK_AFTER = re.compile(
     r"|twelve)[- ]?(?:weeks?|months?|days?)|weeks?\b|months?\b|days?\b|fridays?\b|abroad|when|if needed|as needed"
     r"|occasionally)"
 )
-"""Before and behind "work from anywhere": a few weeks of a year are no arrangement."""
+"""Words before and behind "work from anywhere" that limit it to a few weeks of a year: not an arrangement."""
 _TAG = re.compile(r"li-(?:(?P<remote>remote)|(?P<hybrid>hybrid)|(?P<onsite>on-?site|in-?office))")
 
 _POSITION = r"(?:this|the|our|your) (?:\w+ ){0,3}?(?:role|position|job|opportunity|opening)"
@@ -203,7 +203,7 @@ _SAID = [
     )
     for rule, arrangement, pattern in _SAYINGS
 ]
-"""With words of which every match has one: a search for them spares the costliest patterns most texts."""
+"""Patterns, each with words of which every match has one: a search for them spares the costliest ones most texts."""
 _NOT_SO = re.compile(
     r"(?:\bnot?\b|n't|n\u2019t|\bwithout|\bmany (?:of our )?(?:roles|positions)|\bsome (?:roles|positions)|\bboth\b"
     r"|\bfor (?:fully )?(?:all )?$|\ballowance for|\bstipends? for"
@@ -216,7 +216,7 @@ _SOME_DAYS = re.compile(
     r"|\bt[\u00e9e]l[\u00e9e]travail (?:fr[\u00e9e]quent|ponctuel|partiel|occasionnel|[1-4]\s?j)",
     re.IGNORECASE,
 )
-"""In a place or a title: ``Lisbon (1x per week onsite)``, ``London, 2 days office``."""
+"""Some days a week, in a place or a title: ``Lisbon (1x per week onsite)``, ``London, 2 days office``."""
 _NOT_SAID = re.compile(r"\([^()]*\bnot (?:specified|stated|given)\)", re.IGNORECASE)
 _QUESTION = re.compile(r"[^.!\n]{0,80}\?")
 _AROUND = 160
@@ -278,7 +278,7 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
 
 @lru_cache(maxsize=1_024)
 def _in_a_few_words(written: str) -> Arrangement:
-    """What a title or a place says. Remembered: the openings of a board are in few places."""
+    """Return the arrangement in a title or a place. Remembered: the openings of a board are in few places."""
     if not written:
         return Arrangement.UNKNOWN
     written = _NOT_SAID.sub(" ", written)
@@ -304,7 +304,7 @@ def _is_denied(told: str) -> bool:
 
 
 def _said(told: str) -> tuple[Arrangement, str]:
-    """What the lines say that speak of it at all."""
+    """Return the arrangement, and the rule, by the stretches of the text that mention it."""
     for rule, arrangement, words, pattern in _SAID if told else ():
         if not any(word in told for word in words):
             continue
@@ -330,7 +330,7 @@ def _is_perk(told: str, match: re.Match[str]) -> bool:
 
 @cache
 def _elsewhere() -> tuple[tuple[Arrangement, re.Pattern[str]], ...]:
-    """Return the expressions of other languages. Hybrid stands first: its sentences have the words of the others."""
+    """Return the expressions of other languages. Hybrid is first: its sentences have the words of the others."""
     return tuple(
         (arrangement, re.compile(rf"(?<!\w)(?:{alternatives('arrangement', str(arrangement))})(?!\w)"))
         for arrangement in (Arrangement.HYBRID, Arrangement.REMOTE, Arrangement.ONSITE)
@@ -338,7 +338,7 @@ def _elsewhere() -> tuple[tuple[Arrangement, re.Pattern[str]], ...]:
 
 
 def _said_elsewhere(text: str) -> Arrangement:
-    """What a text in another language says; what it denies first.
+    """Return the arrangement in a text of another language; a denial counts first.
 
     Args:
         text: in lower case.
@@ -397,7 +397,7 @@ _DENIES = re.compile(r"\b(?:not|isn't|no|never|non)[\s-](?:an? |this is )*$")
 
 
 def employment_of(posting: Posting, text: str) -> str | None:
-    """``full-time``, ``part-time``, ``contract``, ``temporary`` or ``internship``; None: not told.
+    """Return ``full-time``, ``part-time``, ``contract``, ``temporary`` or ``internship``; None: unknown.
 
     The board's field counts before the title, the title before the text.
 

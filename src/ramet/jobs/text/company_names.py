@@ -15,13 +15,13 @@ from rapidfuzz import fuzz
 
 
 RATIO_MIN = 92.0
-"""Of 100: from here on two keys are one company (facts/jobs.md §4)."""
+"""Least similarity, of 100, at which two keys are one company (facts/jobs.md §4)."""
 
 _LENGTH_MAX = 200
-"""Characters of a name that count. Nobody's name is longer, and comparing takes the square of it."""
+"""Characters of a name that count. No company's name is longer, and the time to compare grows with their square."""
 
 _DOT_ABOVE = "\u0307"
-"""What lower case makes of a Turkish capital I with a dot, and nobody wrote."""
+"""Combining dot that lower case adds to a Turkish capital I with a dot; it is in no written name."""
 _APOSTROPHES = re.compile("['`\\u00b4\\u02bc\\u2018\\u2019]")
 _INITIALS = re.compile(r"(?<!\w)(?:\w\.){2,12}(?:\w(?!\w))?")
 
@@ -63,7 +63,7 @@ _UNSPACED = ("株式会社", "有限会社", "合同会社", "股份有限公司
 
 
 def company_name_key(name: str | None) -> str:
-    """The name as it is looked up: one case, one width, without punctuation and legal form; any script.
+    """Return the name as it is looked up: one case, one width, without punctuation and legal form; any script.
 
     Returns:
         Words with one space between them. Empty only where there is no name; a name that is all legal form, or

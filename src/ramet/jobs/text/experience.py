@@ -25,7 +25,7 @@ class Seniority(StrEnum):
 
 
 SENIOR_YEARS = 8
-"""A position that asks for so many years is senior, whatever its title leaves out."""
+"""Years of experience from which a position is senior, whatever its title leaves out."""
 JUNIOR_YEARS = 1
 """A position that asks for no more is junior."""
 
@@ -33,7 +33,7 @@ _STAFF_OF = (
     r"nurse|accountant|attorney|writer|reporter|editor|scientist i\b|augmentation|meeting|training|development manager"
     r"|services|support|assistant|pharmacist|physician|relations|scheduler"
 )
-"""Whose title has "staff" without being above a senior, and fields of work that begin with it."""
+"""Words after "staff" in titles that are not above a senior, and in fields of work."""
 _FIELDS_OF_WORK = re.compile(
     r"\b(?:early|late|growth|multi|pre|seed|mid|full)[- ](?:stage|career (?:talent|program|recruit))\b"
     r"|\bstage (?:manager|hand|crew)"
@@ -67,8 +67,8 @@ _NUMBERED = re.compile(
 """A grade in digits behind an occupation: ``Data Scientist 4``."""
 _GRADES = {"1": "JUNIOR", "2": "MID", "3": "SENIOR", "4": "SENIOR", "5": "SENIOR", "6": "SENIOR"}
 _EXPERIENCED_YEARS = 3
-"""Who has to have so many is no junior, though a title has "associate", which banks and shops call everyone."""
-# In order: what decides stands first ("Senior Staff Engineer" is staff).
+"""Years of experience from which "associate" in a title is not junior: banks and shops use it for everyone."""
+# In order: the word that decides is first ("Senior Staff Engineer" is staff).
 _WORDS: tuple[tuple[Seniority, str], ...] = (
     (Seniority.PRINCIPAL, r"principal|distinguished|(?:senior |sr\.? )?fellow(?! program|ship)"),
     (Seniority.STAFF, rf"(?<!chief of )(?<!technical )(?<!support )staff(?! (?:{_STAFF_OF}))"),
@@ -105,7 +105,7 @@ _WORKER = re.compile(
     r"|territory|technical program)s? manager",
     re.IGNORECASE,
 )
-"""Who manages something, not people."""
+"""Titles of managers of something other than people."""
 _MANAGES = re.compile(
     r"\b(?:engineering|team|development|software|people|hr|general|it|regional|operations?|senior|department|plant"
     r"|store|restaurant|area|shift|security|platform"
@@ -123,7 +123,7 @@ _LEADS = re.compile(
     r"|\bmanagerin\b",
     re.IGNORECASE,
 )
-"""Whose title alone says that people are led."""
+"""Titles that alone say that people are led."""
 _VERB = (
     r"(?:manag(?:e|es|ing)|supervis(?:e|es|ing)|lead(?:s|ing)?|hir(?:e|ing)|coach(?:es|ing)?|mentor(?:s|ing)?"
     r"|develop(?:ing)?|recruit(?:ing)?|overs(?:ee|ees|eeing))"
@@ -134,7 +134,7 @@ _TEAM = re.compile(
     r" (?:a |the |our |your |an )?(?:[\w-]+ ){0,2}(?:teams?|staff|employees|engineers|analysts|managers)\b"
     r"|\bteam of (?:\d|\w+ (?:engineers|analysts|people|professionals))|\bsupervisory\b",
 )
-"""What the text says of somebody who leads people."""
+"""Words of a text about a position that leads people."""
 _LEADS_NONE = re.compile(
     r"\b(?:no|without|not have) (?:\w+ ){0,2}(?:direct reports?|people[- ]manag\w+|management responsibilit\w+)"
 )
@@ -339,7 +339,7 @@ _NUMBER_WORDS = {
 
 _UNIT = re.compile(r"[yY](?:[eE][aA][rR]|[rR][sS]?(?![a-z\d_])|[oO][eE]\b)")
 _BEFORE_UNIT = 60
-"""Characters before the word "years" in which the number stands."""
+"""Characters before the word "years" in which the number is looked for."""
 
 
 @cache
@@ -376,7 +376,7 @@ def _spoken_in(text: str) -> Iterator[re.Match[str]]:
 
 @cache
 def _tells_elsewhere() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what stands behind and before a number of years of experience in other languages."""
+    """Return the expressions behind and before a number of years of experience in other languages."""
     return (
         re.compile(rf"(?<!\w)(?:{alternatives('years', 'experience')})|경험|경력|経験|经验", re.IGNORECASE),
         re.compile(rf"(?<!\w)(?:{alternatives('years', 'asks')})[\s:,(-]*(?:de |di |von |van )?$", re.IGNORECASE),
@@ -428,7 +428,7 @@ _COMPANY_AFTER = re.compile(
     r"|develop|support|bring|combin|are|is|has|have|operat|speciali[sz])",
     re.IGNORECASE,
 )
-"""What follows the years of a company: ``With over 15 years of expertise in trade, we serve clients``."""
+"""Words after the years of a company: ``With over 15 years of expertise in trade, we serve clients``."""
 _ASKS_YOU = re.compile(r"\b(?:you|candidates?|requir\w+|must|minimum|at least)\b", re.IGNORECASE)
 _ALTERNATIVE = re.compile(
     r"\bor (?:at least |(?:a )?minimum (?:of )?)?$|\b(?:in lieu|alternatively|equivalent combination)\b"
@@ -436,12 +436,12 @@ _ALTERNATIVE = re.compile(
     r"|without)\b",
     re.IGNORECASE,
 )
-"""Before years that are asked of those who have another degree, or none."""
+"""Words before years that are asked of candidates with another degree, or without one."""
 _PREFERRED = re.compile(r"prefer|ideally|nice to have|a plus|bonus|desir|von vorteil|deseable|desejável", re.IGNORECASE)
 _PREFERABLY = re.compile(r"\bpreferabl[ye] (?:in|with|within|from|at|as)\b", re.IGNORECASE)
-"""Of what kind the years should be; they are asked for: ``5 years of experience preferably in sales``."""
+"""Preferred kind of years; the years themselves are asked for: ``5 years of experience preferably in sales``."""
 _ASIDE = re.compile(r"(?<=\w) \([^()]*\)")
-"""What a demand has in brackets: ``5+ years in sales roles (retail preferred)``."""
+"""Brackets in a demand: ``5+ years in sales roles (retail preferred)``."""
 _PREFERRED_BEHIND = re.compile(
     r"[^,]{0,60}, ?(?:is |are |strongly |highly )*(?:preferred|desired|a plus)", re.IGNORECASE
 )
@@ -466,11 +466,11 @@ _LABEL_BEFORE = re.compile(
 
 
 def years_of(sections: list[Section]) -> tuple[int | None, int | None]:
-    """The least and the most years of experience that are asked for; None for what is not said.
+    """Return the least and the most years of experience that are asked for; None for a bound that is not given.
 
-    Of several demands (so many years in all, fewer with one tool) the one with the most years counts: who fulfils it
-    has had the time for the others. What is said for another degree ("or a master's degree and 2 years"), what is only
-    wished for and what tells of the company's own age does not count.
+    Of several demands (some years in all, fewer with one tool) the one with the most years counts: a candidate that
+    fulfils it has had the time for the others. Years for another degree ("or a master's degree and 2 years"), years
+    that are only wished for and years of the company's own age do not count.
     """
     for parts in ((Part.REQUIRED,), (Part.OTHER, Part.DUTIES), (Part.ABOUT, Part.OFFERED)):
         found = _demands(joined(sections, *parts))
@@ -534,7 +534,7 @@ def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
 
 
 def _count(written: str | None) -> int:
-    """A number in digits or in words; 0 for none."""
+    """Return a number in digits or in words; 0 for none."""
     if not written:
         return 0
     if written.isdigit():

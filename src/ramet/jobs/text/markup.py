@@ -26,7 +26,7 @@ _VOID = frozenset("area base br col embed hr img input link meta param source tr
 _UNCLOSED = frozenset("p li dt dd tr td th option thead tbody tfoot".split())
 """Elements whose end may be left out; they lie in one another only with another element between them."""
 _UNREAD = "script|style|title|template|noscript|svg|iframe|object|select|textarea|noembed|noframes|xmp"
-"""Elements whose content is no text of the page."""
+"""Elements whose content is not text of the page."""
 
 _ATTRIBUTES = r"""(?>(?:[^"'>]++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*)"""
 _TOKEN = re.compile(
@@ -39,7 +39,7 @@ _TOKEN = re.compile(
 _BLOCK_TAG = re.compile(r"<(?:p|br|div|li|ul|ol|tr|h[1-6]|table|section|article)(?=[\s/>])", re.IGNORECASE)
 _LINES_MIN = 5
 _LONG_NUMBER = re.compile(r"&#(?:\d{8,}|[xX][0-9a-fA-F]{7,});?")
-"""Of no character; the standard library would make a number of it, however long it is."""
+"""Reference to no character; the standard library would make a number of it, however long it is."""
 _USUAL = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&nbsp;", "\u00a0"), ("&#39;", "'"))
 """The commonest character references."""
 _UNSEEN = [0x0, 0xAD, 0x200B, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -48,9 +48,9 @@ _UNSEEN_CHARACTERS = re.compile("[" + "".join(map(chr, _UNSEEN)) + "]")
 
 
 def text_of(html: str) -> str:
-    """The plain text of a fragment or of a page's body.
+    """Return the plain text of a fragment or of a page's body.
 
-    Block elements and items of lists stand on lines of their own, without empty lines; scripts, styles, forms' choices
+    Block elements and items of lists are on lines of their own, without empty lines; scripts, styles, forms' choices
     and comments are gone; character references are decoded once; runs of white space are one space. A text without any
     block element keeps its lines, and so does one of many lines with a few of them.
     """
@@ -76,7 +76,7 @@ _DECODED_TWICE = re.compile(
 
 
 def decoded_once(text: str) -> str:
-    """Return the text with characters that somebody decoded by the wrong table as they were meant."""
+    """Return the text with characters that were decoded by the wrong table as they were meant."""
     return text if text.isascii() else _DECODED_TWICE.sub(_as_meant, text)
 
 
@@ -90,7 +90,7 @@ def _as_meant(wrong: re.Match[str]) -> str:
 
 
 def decoded(text: str) -> str:
-    """The text with its character references decoded, once. It has no lone surrogates."""
+    """Return the text with its character references decoded, once. It has no lone surrogates."""
     if "&" in text:
         text = _LONG_NUMBER.sub("\ufffd", text) if "&#" in text else text
         # Most are these few: each is replaced at once, and the ampersand last, so that nothing is decoded twice.
@@ -108,8 +108,10 @@ def _decoded_part(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The text with single spaces, without empty lines, unseen characters and marks that turn its direction. The
-    hyphens of typesetters are those of a keyboard."""
+    """Return the text with single spaces, without empty lines, unseen characters and marks that turn its direction.
+
+    The hyphens of typesetters become those of a keyboard.
+    """
     if not text.isascii() or "\0" in text:
         # Not by a table: that looks every character up, and most texts have none of these.
         text = _UNSEEN_CHARACTERS.sub("", text).replace("\u2010", "-").replace("\u2011", "-")
@@ -118,10 +120,10 @@ def folded(text: str) -> str:
 
 
 def bounded(html: str) -> str:
-    """The same markup, cut where a parser that builds a tree would need quadratic time from there on.
+    """Return the same markup, cut where a parser that builds a tree would need quadratic time from there on.
 
     That is where elements lie more than :data:`DEPTH_MAX` deep or a tag has more than :data:`ATTRIBUTES_MAX`
-    attributes. Give it to such a parser instead of what came from outside. Lone surrogates, which none takes, are gone.
+    attributes. Give it to such a parser instead of markup from outside. Lone surrogates, which it refuses, are gone.
     """
     if not html.isascii():
         html = html.encode("utf-8", "replace").decode("utf-8")
@@ -142,7 +144,7 @@ def bounded(html: str) -> str:
 
 
 def _between(token: re.Match[str]) -> str:
-    """What stands in the text where a tag stood."""
+    """Return the text that replaces a tag: a line end, a space or nothing."""
     name = (token["name"] or "").lower()
     if name in _BLOCKS:
         return "\n"

@@ -1,4 +1,4 @@
-"""Where work is done, from a board's field of places. "or" is a word, and "OR" is Oregon only where a state stands."""
+"""Places of work, from a board's field of places. "or" is a word; "OR" is Oregon only in the position of a state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ramet.jobs.posting import PlaceFields
 from ramet.jobs.text import word_list
 
 PLACES_MAX = 60
-"""Of one listing."""
+"""Most places of one listing."""
 _CHARACTERS_MAX = 4_000
 _NAME_CHARACTERS_MAX = 60
 
@@ -43,7 +43,7 @@ _BEFORE_NAME = re.compile(
     r"|^\d{1,3}\s?(?:miles?|mi|km|kilomet(?:er|re)s)\s(?:of|from)\s",
     re.IGNORECASE,
 )
-"""What may stand before the name of a place in a sentence: ``within 50 miles of Denver``, ``in the US``."""
+"""Words before the name of a place in a sentence: ``within 50 miles of Denver``, ``in the US``."""
 _WITH_STATES = frozenset({"US", "CA", "AU"})
 """Countries whose codes of states stand behind a city without the country."""
 _PEELED_MIN = 2
@@ -58,11 +58,11 @@ _QUARTER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place, as far as it is told."""
+    """A place, as far as it is known."""
 
     city: str | None = None
     region: str | None = None
-    """Of a state or province its code (``OR``), else as written."""
+    """Code of a state or province (``OR``), else as written."""
     country: str | None = None
     """ISO 3166 code of two letters."""
     utc_offset: float | None = None
@@ -77,13 +77,13 @@ class _PlaceEntry(NamedTuple):
 
 @lru_cache(maxsize=1_024)
 def places_of(text: str, country: str | None = None) -> tuple[Place, ...]:
-    """The places that a field of a board names, in its order, each once. Remembered: a board names few.
+    """Return the places that a field of a board names, in its order, each once. Remembered: a board names few.
 
-    Words on how work is done ("Remote - US", "Portland, OR (Hybrid)") and parts of the world are no place.
+    Words on how work is done ("Remote - US", "Portland, OR (Hybrid)") and parts of the world are not places.
 
     Args:
         text: as the board writes it.
-        country: what the board's own field of the country has; for places that do not say theirs.
+        country: value of the board's own field of the country, for places that do not say theirs.
     """
     hint = country_code(country or "")
     text = _CAPITAL.sub("Washington DC", _GLUED.sub(" ", text[:_CHARACTERS_MAX]))
@@ -141,7 +141,7 @@ def _place_of_fields(fields: PlaceFields, country: str | None) -> Place | None:
     code = country_code(fields.country or country or "")
     city = without_arrangement(fields.city or "")
     if not city or _PIECES.search(city) or _BETWEEN_PLACES.search(city):
-        # More than a city stands in the field, or nothing: the rest decides how it is read.
+        # The field has more than a city, or nothing: the rest decides how it is read.
         text = ", ".join(filter(None, (city, without_arrangement(fields.region or ""), fields.country)))
         return next(iter(places_of(text, code)), None) or (_nation(code) if code else None)
     state = _state_of_field(fields.region or "", code)
@@ -243,7 +243,7 @@ def _without_quarter(piece: str) -> str:
 
 
 def _pieces(part: str) -> list[str]:
-    """What commas and dashes divide, without words on how work is done."""
+    """Return the pieces between commas and dashes, without words on how work is done."""
     pieces: list[str] = []
     for piece in _PIECES.split(_HOW.sub(" , ", part)):
         name = _CODE_OF_POST.sub("", piece.strip(_PUNCTUATION))
@@ -277,10 +277,10 @@ def _peeled(name: str) -> list[str]:
 def _larger(
     pieces: list[str], cities: list[_PlaceEntry], hint: str | None
 ) -> tuple[str | None, str | None, float | None, list[str]]:
-    """The country and the state among the pieces, the offset of the smaller, and the pieces that are neither.
+    """Return the country and the state among the pieces, the offset of the smaller, and the pieces that are neither.
 
-    They stand at the end more often than not. What may be both is a state, unless a city stands there that lies in the
-    country (``Munich, DE``) or a state stands before it (``Toronto, ON, CA``).
+    They are at the end more often than not. A code that may be both is a state, unless there is a city that lies in the
+    country (``Munich, DE``) or a state before it (``Toronto, ON, CA``).
     """
     country = region = None
     offset: float | None = None
@@ -322,7 +322,7 @@ def _may_be_city(piece: str, is_placed: bool) -> bool:
 
 
 def _state(piece: str, key: str, country: str | None, *, is_alone: bool) -> _PlaceEntry | None:
-    """The state or province that a piece names, where it can be one: a code in capitals and not alone."""
+    """Return the state or province that a piece names, where it can be one: a code in capitals and not alone."""
     if len(key) <= 3:
         if not piece.isupper() or is_alone:
             return None

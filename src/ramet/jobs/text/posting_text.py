@@ -19,7 +19,7 @@ from ramet.jobs.text.work_area import work_marks
 
 MARKUP_CHARACTERS_MAX = 500_000
 TEXT_CHARACTERS_MAX = 100_000
-"""Of a description, with and without markup; what is longer is no description, and its rest is not read."""
+"""Most characters of a description, with and without markup. The rest of a longer text is not read."""
 _NOT_OF_THE_WORK = frozenset({Part.ABOUT, Part.OFFERED, Part.REQUIRED})
 _GLUED = re.compile(
     r"Location|Work|Job|Opportunity|Employment|Remote|Hybrid|Onsite|Office|CTC|Years|Strong|Solid|Experience|Understanding"
@@ -75,7 +75,7 @@ _OTHER_OPENINGS = re.compile(
     r"|Vagas (?:semelhantes|similares)$|Vergelijkbare vacatures$|(?:Offerte|Lavori) simili$|Podobne oferty.{0,20}$)",
     re.MULTILINE,
 )
-"""From here on a page shows other openings: what they ask for and pay is not of this one."""
+"""Heading after which a page shows other openings: their demands and pay are not those of this one."""
 _OWN_CHARACTERS_MIN = 500
 """Characters of its own that a page has before them."""
 _LINE_MAX = 300
@@ -87,48 +87,48 @@ _ADDED = frozenset({"alternatives", "work_from"})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a posting says; what it does not tell is None, unknown or empty.
+    """Facts that a posting gives; those that it does not give are None, unknown or empty.
 
     Two values may be inferred, and say so: a seniority without a word, an arrangement by the rule ``city``.
     """
 
     seniority: Seniority
     seniority_word: str | None
-    """The word that tells it; None: the years do, or nothing does and it is taken for the middle."""
+    """The word that gives it; None: the years do, or nothing does and it is taken for the middle."""
     arrangement: Arrangement
     arrangement_rule: str
     places: tuple[Place, ...]
     utc_offset: float | None
-    """Of the first place that has one, in hours."""
+    """Hours from UTC of the first place that has an offset."""
     salary: Salary | None
     years_min: int | None
     years_max: int | None
     technologies: tuple[str, ...]
-    """Canonical names; of the title and the text, without what the company tells of itself."""
+    """Canonical names; of the title and the text, without those that the company tells of itself."""
     required_technologies: tuple[str, ...]
-    """Those that stand where the requirements are listed."""
+    """Those in the list of requirements."""
     fields_of_work: tuple[str, ...]
     """Fields of work and ways to work that are named: ``machine learning``, ``microservices``."""
     employment_type: str | None
     """``full-time``, ``part-time``, ``contract``, ``temporary`` or ``internship``."""
     is_management: bool
     requirements: str
-    """The text where the requirements are listed."""
+    """The text of the list of requirements."""
     commission_only: bool
     alternatives: tuple[tuple[str, ...], ...] = ()
     """Technologies of which one is enough. One that is also named by itself is a group of its own as well."""
     work_from: tuple[str, ...] = ()
-    """From where people may work, as the text says it outright: marks of :mod:`ramet.jobs.text.areas`."""
+    """Places from where people may work, as the text states them: marks of :mod:`ramet.jobs.text.areas`."""
 
     def as_json(self) -> dict[str, Any]:
-        """A value for JSON, from which :meth:`from_json` makes the same reading."""
+        """Return a value for JSON, from which :meth:`from_json` makes the same reading."""
         return shallow(self) | {
             "places": [shallow(place) for place in self.places],
             "salary": None if self.salary is None else shallow(self.salary),
         }
 
     def as_facts(self) -> dict[str, Any]:
-        """The same without the requirements and without what is not told: what is stored with a listing."""
+        """Return the same without the requirements and without unknown values, as it is stored with a listing."""
         value = self.as_json()
         del value["requirements"]
         value["places"] = [_told(place) for place in value["places"]]
@@ -136,10 +136,10 @@ class Reading:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Reading:
-        """The reading that :meth:`as_json` or :meth:`as_facts` told of.
+        """Return the reading that :meth:`as_json` or :meth:`as_facts` wrote.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not such a value.
         """
         if value.get("form") == _SPARSE:
             value = _UNTOLD | value
@@ -163,7 +163,7 @@ class Reading:
 
 
 _SPARSE = 2
-"""Marks a reading that leaves out what is not told; one of an older version lacks what was not known then."""
+"""Form of a reading without unknown values; one of an older version lacks fields that were added later."""
 _UNTOLD: dict[str, Any] = {
     **dict.fromkeys(field.name for field in fields(Reading)), "places": (), "technologies": (),
     "required_technologies": (), "fields_of_work": (), "is_management": False, "commission_only": False,
@@ -234,13 +234,13 @@ def _places_in(text: str) -> tuple[Place, ...]:
 
 
 def _with_line_breaks(text: str) -> str:
-    """A text that lost its line breaks, with those that its words tell."""
+    """Return a text that lost its line breaks, with those that its words imply."""
     text = _LOST_UNIT.sub(r"\1\n", _LOST_HEADING.sub(_on_a_line, text))
     return _CAMEL.sub(_named_apart, _GLUED.sub(_apart, text))
 
 
 def _named_apart(word: re.Match[str]) -> str:
-    """A technology that was glued to the next word or the one before: ``LinuxExperience``, ``Spring BootIn``."""
+    """Return a technology apart from the word glued to it, next or before: ``LinuxExperience``, ``Spring BootIn``."""
     before, glued = word[1], word[2]
     if is_technology(glued):
         return word[0]
@@ -258,7 +258,7 @@ def _named_apart(word: re.Match[str]) -> str:
 
 
 def _apart(word: re.Match[str]) -> str:
-    """A word that was glued to the one before, on a line of its own; one that was glued to the next, too."""
+    """Return a word that was glued to the one before on a line of its own; also one that was glued to the next."""
     text = word.string
     before, after = text[max(0, word.start() - 1) : word.start()], text[word.end() : word.end() + 1]
     if after.islower():
@@ -268,7 +268,7 @@ def _apart(word: re.Match[str]) -> str:
 
 
 def _on_a_line(heading: re.Match[str]) -> str:
-    """A heading that a sentence ends right before, on a line of its own."""
+    """Return a heading that a sentence ends right before on a line of its own."""
     start = heading.start()
     before = heading.string[max(0, start - 2) : start]
     if heading[0][-1:] != " " or ":" in heading[0]:
@@ -278,7 +278,7 @@ def _on_a_line(heading: re.Match[str]) -> str:
 
 
 def _of_the_work(posting: Posting, sections: list[Section]) -> tuple[str, ...]:
-    """The texts that tell of the work, without the requirements: not what the company says in praise of itself."""
+    """Return the texts about the work, without the requirements and without the company's praise of itself."""
     told = [section.text for section in sections if section.part not in _NOT_OF_THE_WORK]
     return ("\n".join([posting.title[:300], *told]),)
 
@@ -297,7 +297,7 @@ def _named(posting: Posting, work: Iterable[str], required: Iterable[str], asked
 
 
 def _alternatives(named: Iterable[str], texts: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    """The groups of all texts; what one text asks for by itself is asked for, whatever another says."""
+    """Return the groups of all texts; a name that one text asks for by itself is asked for, whatever another says."""
     known, groups, alone = set(named), dict[tuple[str, ...], None](), dict[tuple[str, ...], None]()
     for text in texts:
         found = find_alternatives(text)

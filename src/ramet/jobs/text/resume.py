@@ -13,7 +13,7 @@ from ramet.jobs.text.places import places_of
 from ramet.jobs.text.technologies import find_technologies
 
 CHARACTERS_MAX = 200_000
-"""Of a resume that are read."""
+"""Most characters of a resume that are read."""
 REQUIRED_MAX = 8
 """Technologies that are taken for the core of the work."""
 TECHNOLOGIES_MAX = 40
@@ -82,16 +82,16 @@ class ResumeProfile:
     """Profile that a resume gives, with the reason for each field."""
 
     values: Mapping[str, Any]
-    """Of a profile's fields those that were found."""
+    """Values of the profile's fields that were found."""
     reasons: Mapping[str, str] = field(default_factory=dict)
-    """By field, what it was read from, for the person who corrects it."""
+    """Field -> the text that it was read from, for the person who corrects it."""
 
 
 def profile_of(text: str, today: datetime.date) -> ResumeProfile:
     """Read a profile in the text of a resume.
 
     Args:
-        today: the end of what goes on.
+        today: the end of periods that go on.
     """
     parts = list(_parts(text[:CHARACTERS_MAX]))
     worked = [line for part, line in parts if part == "work"] or [line for part, line in parts if part != "school"]
@@ -125,7 +125,7 @@ def profile_of(text: str, today: datetime.date) -> ResumeProfile:
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
-    """The lines that are not empty, each with the part that it stands in: work, school or other."""
+    """Yield the lines that are not empty, each after its part: work, school or other."""
     part = "head"
     for line in text.splitlines():
         plain = line.strip()
@@ -148,7 +148,7 @@ def _technologies(text: str) -> dict[str, str]:
 
 
 def _titles(lines: list[str]) -> list[str]:
-    """The titles of positions, the newest first, as a resume lists them."""
+    """Return the titles of positions, the newest first, as a resume lists them."""
     found = []
     for line in lines:
         for piece in _BETWEEN.split(_RANGE.sub(" | ", line)):
@@ -178,7 +178,7 @@ def _years(lines: list[str], worked: list[str], today: datetime.date) -> tuple[i
 
 
 def _months(match: re.Match[str], today: datetime.date) -> tuple[int, int] | None:
-    """The months of a period, counted from year 0, the end excluded; None for none that can be."""
+    """Return the months of a period, counted from year 0, the end excluded; None for an impossible one."""
     now = today.year * 12 + today.month
     first = _month(match, "from", 1)
     last = now if match["today"] else _month(match, "to", 1) + (1 if _names_month(match, "to") else 0)

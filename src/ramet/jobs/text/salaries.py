@@ -1,8 +1,8 @@
-"""What a listing pays a year, from a board's field or from the text.
+"""Pay of a listing for a year, from a board's field or from the text.
 
 A range of money is a salary unless the words before it say that it is a bonus, a stipend or the company's own money;
 a single amount is one only where the words around it say so. An hour is 2,080th of a year, a day 260th, a week 52nd, a
-month 12th. ``401k`` is no money: it has no currency.
+month 12th. ``401k`` is not money: it has no currency.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ramet.jobs.text.markup import text_of
 _HOURLY_BELOW = 1_000
 """An amount without a period below this is for an hour, in currencies whose unit is worth about a dollar."""
 _YEARLY_MIN = 12_000
-"""Dollars that a year pays at least; what is less is a perk, a part, or no year's pay."""
+"""Least dollars of pay for a year; less is a perk, a part, or pay for a shorter time."""
 _YEARLY_MAX = 3_000_000
 _AROUND = 90
-"""Characters before an amount in which its words stand."""
+"""Characters before an amount in which its words are looked for."""
 
 
 class _Currency(NamedTuple):
     worth: float
     """Roughly how many units are a dollar."""
     least: float
-    """What a year pays at least."""
+    """Least pay for a year."""
 
 
 def _read_currencies() -> tuple[dict[str, _Currency], dict[str, str], dict[str, str]]:
@@ -52,7 +52,7 @@ def _read_currencies() -> tuple[dict[str, _Currency], dict[str, str], dict[str, 
 
 _CURRENCIES, _SIGNS, _MONEY_OF = _read_currencies()
 _DOLLARS = frozenset("USD CAD AUD NZD SGD HKD MXN TWD JMD TTD BND NAD".split())
-"""What ``$`` means in the countries that have them; elsewhere it means dollars of the United States."""
+"""Currencies for which ``$`` is written in their own countries; elsewhere it means dollars of the United States."""
 _USUAL = (
     "usd cad aud nzd gbp eur chf inr sek nok dkk pln czk brl jpy sgd hkd zar php ils huf ron mxn euros? dollars".split()
 )
@@ -85,7 +85,7 @@ _SCALES = {
     "k": 1e3, "tsd": 1e3, "tys": 1e3, "teur": 1e3, "lakh": 1e5, "lac": 1e5, "lpa": 1e5, "l": 1e5, "crore": 1e7,
     "cr": 1e7, "万": 1e4, "万円": 1e4,
 }  # fmt: skip
-"""What a number before the word is times: thousands, the lakh and crore of India, the ten thousand of Japan."""
+"""Word -> factor of the number before it: thousands, the lakh and crore of India, the ten thousand of Japan."""
 _SCALE = r"(?:\s?[kK](?![A-Za-z])|\s?(?:lakhs?|lacs?|lpa|crores?|tsd\.?|tys\.?)(?!\w)|\s?(?-i:L|Cr)(?![\w/])|\s?万円?)"
 _AMOUNT = rf"(?:{_NUMBER})(?:,-{{1,2}}(?!\d)|{_SCALE})?"
 _PERIODS: dict[Period, str] = {
@@ -160,7 +160,7 @@ _NO_GROUP = "".join(
     for word in "customer client user employee member subscriber partner merchant supplier installed asset fan"
     " knowledge code consumer talent".split()
 )
-"""Before "base" where it is pay: an "employee base" is people."""
+"""Words that are not before "base" where it is pay: an "employee base" is people."""
 
 
 @cache
@@ -190,7 +190,7 @@ _PERKS = re.compile(
     re.IGNORECASE,
 )
 _NO_PERK_FROM = 30_000
-"""A range that begins here or higher is no perk, whatever words stand around it."""
+"""Least beginning of a range that is not a perk, whatever words are around it."""
 _OTHER_AFTER = re.compile(
     r"[ \u00a0]?(?:-|in |of |an? |annual(?:ly)? |yearly |per year |one-time |USD )*"
     r"(?:m\b|mm\b|mn\b|million|b\b|bn\b|billion|trillion|sign|bonus|stipend|funding"
@@ -203,7 +203,7 @@ _OTHER_AFTER = re.compile(
 
 @cache
 def _sides() -> tuple[tuple[int, re.Pattern[str]], ...]:
-    """Return what stands before an amount that is the most (-1) or the least (1) that is paid."""
+    """Return the expressions before an amount that is the most (-1) or the least (1) that is paid."""
     most, least = alternatives("pay", "at_most"), alternatives("pay", "at_least")
     return (
         (
@@ -246,19 +246,19 @@ _TOP = 600
 """Characters of a text in which an amount by itself is pay."""
 _FIRST_LINES = 120
 _UP_TO = re.compile(r"[Uu]p to $")
-"""At the end of a title: ``Analytics Engineer, London, up to \u00a360,000``."""
+"""Words before an amount at the end of a title: ``Analytics Engineer, London, up to \u00a360,000``."""
 _LINE_OF_PAY = re.compile(
     r"[^\w\n#]*(?:(?:up to|circa|c\.?|from|ca\.?|salary)\s?)?#"
     r"\s?(?:p\.?\s?a\.?|pa|per annum|gross|depending on experience|doe)?\s?(?:[+&(,\u2022|].{0,60})?",
     re.IGNORECASE,
 )
-"""The line of an amount, which stands in it as ``#``."""
+"""The line of an amount, with ``#`` in place of the amount."""
 _TARGET = re.compile(r"\b(?:OTE|on[- ]target earnings)(?! or base)\b[^.\n]{0,25}$", re.IGNORECASE)
 _CENTS = re.compile(r"[.,]\d{1,2}$")
 _WRITTEN = re.compile(r"\d[\d,.'\u2019\u00a0\u202f ]*")
 _SCALE_WORD = re.compile(r"\d\s?(k|tsd|tys|lakh|lac|lpa|crore|cr|l|万)(?![b-jm-oq-rt-z])", re.IGNORECASE)
 _MONTHLY_FROM = 3
-"""Units of a dollar from which on pay is told by the month where no period is named."""
+"""Units for a dollar from which pay without a period is for a month."""
 _ROUNDED = 0.05
 """How far an amount may be off that was made of another and rounded."""
 _TABLE = 600
@@ -283,30 +283,30 @@ class _Offer:
     high: float | None
     """None: one amount only."""
     side: int
-    """Of one amount: -1, "up to" it; 1, "from" it; 0, it."""
+    """Side of a single amount: -1, "up to" it; 1, "from" it; 0, it."""
     currency: str
     said: bool
     """Whether words around it say that it is pay."""
     at: int
-    """Where in the text it stands."""
+    """Offset in the text, in characters."""
     times: float
     """How often a year it is paid as it is written."""
     is_target: bool
-    """Whether it is what a person earns who reaches the targets, with base and commission."""
+    """Whether it is the pay, base and commission, for reaching the targets."""
 
 
 def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay | None = None) -> Salary | None:
-    """The pay that a board's fields tell; without them, what the text tells.
+    """Return the pay in a board's fields; without them, that in the text.
 
     Where a text has several ranges (by place, by level) the widest is taken, from the lowest to the highest: which of
     them applies depends on the person, and a floor must not refuse what some reader of the listing would be paid. Where
     they differ in currency, those in dollars of the United States count, else those in the currency that comes first.
 
     Args:
-        field: what the board's own field has, in whatever form.
+        field: value of the board's own field, in whatever form.
         text: plain.
-        country: ISO 3166 code of where the work is; tells which dollar ``$`` is.
-        pay: numbers of the board's fields; what they say is not looked for anywhere else.
+        country: ISO 3166 code of the place of work; decides which dollar ``$`` is.
+        pay: numbers of the board's fields; values in them are not looked for anywhere else.
     """
     if pay is not None:
         found = salary_of_pay(pay, country)
@@ -374,7 +374,7 @@ def _widest(offers: list[_Offer]) -> Salary | None:
 
 
 def _is_again(one: _Offer, before: _Offer) -> bool:
-    """Whether pay is what stands beside it for a longer period, rounded: ``$120k - $190k ($58 - $91 an hour)``."""
+    """Whether pay is that beside it for a longer period again, rounded: ``$120k - $190k ($58 - $91 an hour)``."""
     if (one.high is None) != (before.high is None) or not 0 < abs(one.at - before.at) < _AROUND:
         return False
     if one.times < before.times or (one.times == before.times and one.at < before.at):
@@ -547,7 +547,7 @@ def number_of(written: str) -> float | None:
 
 
 def _scale(written: str) -> float:
-    """What the word behind a number multiplies it with; 1 without one."""
+    """Return the factor of the word behind a number; 1 without one."""
     word = _SCALE_WORD.search(written)
     if word is None:
         return 1

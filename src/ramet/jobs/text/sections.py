@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Part(StrEnum):
-    """What a part of the text tells."""
+    """Subject of a part of the text."""
 
     OTHER = "other"
     ABOUT = "about"
@@ -121,7 +121,7 @@ _NOT_OF_EXPERIENCE = frozenset({Part.ABOUT, Part.OFFERED})
 _ENDS_OF_DEMANDS = frozenset("experience knowledge skills".split())
 """A line of a list that lost its mark: ``Public company finance experience`` is a demand, not about the company."""
 _ASIDE = re.compile(r"\s*\([^()]*\)\s*$")
-"""What a heading has in brackets at its end: ``What will help you (nice to have)``."""
+"""Brackets at the end of a heading: ``What will help you (nice to have)``."""
 _ENDED = re.compile(r"(?:das|diese|deine?|ihre?|was|wir|wer)\b[^.]{0,40}\.$", re.IGNORECASE)
 """A German heading with a full stop: ``Das bringst du mit.``"""
 _SENTENCE_WORDS_MIN = 6
@@ -137,11 +137,11 @@ _DEMAND = re.compile(r"[\W_]*(?:minimum|at least|must |required? |\d{1,2} ?\+?[ 
 
 
 def sections_of(text: str, company: str | None = None) -> list[Section]:
-    """The text by its headings, in order, all of it. What stands before the first heading is ``other``.
+    """Return the text by its headings, in order, all of it. The lines before the first heading are ``other``.
 
     Args:
         text: plain, with its line breaks (:func:`~ramet.jobs.text.markup.text_of`).
-        company: who offers the work; what follows "About" and this name is about the company.
+        company: employer; the text after "About" and this name is about the company.
     """
     if company:
         text = text.replace(f"About {company}", f"\nAbout {company}\n")
@@ -164,7 +164,7 @@ def sections_of(text: str, company: str | None = None) -> list[Section]:
 
 
 def _unglued(text: str) -> str:
-    """The text with headings on lines of their own where a sentence or a word ends right before them."""
+    """Return the text with headings on lines of their own where a sentence or a word ends right before them."""
     lines: list[str] = []
     last = 0
     for heading in _GLUED.finditer(text):
@@ -181,7 +181,7 @@ def _unglued(text: str) -> str:
 
 
 def joined(sections: list[Section], *parts: Part) -> str:
-    """The text of these parts, in order."""
+    """Return the text of these parts, in order."""
     return "\n".join(section.text for section in sections if section.part in parts)
 
 
@@ -204,14 +204,14 @@ def _section(part: Part, lines: list[str]) -> Section:
 
 
 def _heading(line: str) -> Part | None:
-    """What part begins with this line; None where it is no heading."""
+    """Return the part that begins with this line; None where it is not a heading."""
     if line.startswith(("#", "**", "__")):
         line = line.strip("#*_ ")
     head, colon, rest = line[:_HEADING_CHARACTERS_MAX].partition(":")
     is_ended = line.rstrip()[-1:] in ".,;" and _ENDED.match(line) is None
     if not head or (not colon and (len(line) > _HEADING_CHARACTERS_MAX or is_ended)):
         return None
-    # What is said in a list is no heading, unless nothing follows it.
+    # A line of a list is not a heading, unless nothing follows it.
     if line[0] in "-*•·●\u20130123456789" and (not colon or rest.strip() or line[0].isdigit()):
         return None
     if head.count(" ") >= _HEADING_WORDS_MAX and _ASIDE.sub("", head).count(" ") >= _HEADING_WORDS_MAX:

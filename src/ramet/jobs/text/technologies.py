@@ -21,9 +21,9 @@ _NET = re.compile(r"\.(?<![\w.]\.)(?=[Nn][Ee][Tt]\b)")
 _ADDRESS = re.compile(r"https?://\S+|www\.\S+")
 _TOP_LEVEL = frozenset("com org net io co dev ai app de eu uk".split())
 _INNER = frozenset({" ", "-", "\xa0", "\u2010", "\u2011", "  "})
-"""What may stand between the words of one name."""
+"""Separators between the words of one name."""
 _JOINED = frozenset("-&'\u2019$@_\u2010\u2011")
-"""What makes a part of another word of the word beside it: ``R&D``, ``C-level``, ``Go-to``."""
+"""Characters that join the word beside them to another word: ``R&D``, ``C-level``, ``Go-to``."""
 _LIST = re.compile(r"[\s,/()|•·*+:;\[\]\u2013—-]{1,6}")
 _CONJUNCTIONS = frozenset("and or e y o u und oder et ou & plus like as with".split())
 _BEFORE = frozenset(
@@ -65,15 +65,15 @@ _CUSTOMERS = re.compile(
 _NAMES_FOLLOW = (" like ", " such as ", " includ")
 """One of these is in every sentence that names customers: ``used by companies like OpenAI, Toyota and Figma``."""
 _OFFICES = frozenset("ceo cto cfo coo cofounder founder founders co chairman alumni".split())
-"""What stands behind a company's name that says who somebody is: ``Docker CEO``."""
+"""Words behind a company's name that give a person's office: ``Docker CEO``."""
 _EXAMPLES = re.compile(
     r"\b(?:tools?|technologies|frameworks?|librar(?:y|ies)|software|databases?|programming languages?),?"
     r"(?: like| such as| including|,? ?\(?e\.? ?g\.?,?|:)?[ (]{0,3}$",
     re.IGNORECASE,
 )
-"""Before a list of names, what they are."""
+"""Words before a list of names that say what the names are."""
 _WELDING = re.compile(r"\bweld(?:ing|er|ers|ed)\b|\baws[ -](?:d\d|cwi|qc\d|certified w|w)")
-"""Where ``AWS`` is the American Welding Society; in lower case."""
+"""Words of texts in which ``AWS`` is the American Welding Society; in lower case."""
 _OF_WELDING = ("weld", *(f"aws{joint}{word}" for joint in " -" for word in ("d", "cwi", "qc", "certified w", "w")))
 """One of these is in every match of it."""
 _OR = frozenset("or o ou oder of lub".split())
@@ -86,21 +86,21 @@ _ONE_OF = re.compile(
     r"(?:\b(?:one|any|either|some)(?: or (?:more|two|several))? (?:of(?: the following)?|among)"
     r"|\bat least (?:one|two)(?: of)?|\be\.?g\.?|\bi\.e\.|\bfor example|\bfor instance|\beither)[\w\s,:(]{0,40}$"
 )
-"""Before a list: ``one of``, ``at least one of the following languages:``, ``e.g.``."""
+"""Words before a list: ``one of``, ``at least one of the following languages:``, ``e.g.``."""
 _DIVIDES = re.compile(r"[()\[\]\n;\u2022\u00b7|]")
 """Between two names, what ends a group of alternatives."""
 _AND = re.compile(r"\b(?:and|und|et|plus|with)\b|&")
 _CHOICE = re.compile(r"\b(?:or|either|one of|any of|at least one|e\.?g|for example|o|ou|oder|of|lub)\b", re.IGNORECASE)
 """One of these is in every text with alternatives."""
 _WEAK_MIN = 3
-"""Names that are words of every day are meant where so many stand in a row: ``Pig, Flume, Storm``."""
+"""Least names in a row that are meant though they are words of every day: ``Pig, Flume, Storm``."""
 
 
 class _Name(NamedTuple):
     tail: list[str]
     """The words after the first, in lower case."""
     joints: tuple[str, ...]
-    """What stands between the words: ``/``, or a space for any of the usual."""
+    """Separators between the words: ``/``, or a space for any of the usual."""
     canonical: str
     mark: str
     written: list[str]
@@ -115,7 +115,7 @@ class _Hit(NamedTuple):
 
 
 def find_technologies(text: str) -> dict[str, int]:
-    """The technologies that a text names, in the order of their first mention.
+    """Return the technologies that a text names, in the order of their first mention.
 
     Returns:
         Canonical name (lower case: ``c#``, ``node.js``, ``google cloud``) to the number of mentions.
@@ -180,7 +180,7 @@ def _has_or(parts: list[str], row: Sequence[_Hit]) -> bool:
 
 
 def _is_enough(parts: list[str], row: Sequence[_Hit]) -> bool:
-    """Whether what stands before or behind a row says that one of it is enough."""
+    """Whether the words before or behind a row say that one of it is enough."""
     behind = "".join(parts[row[-1].last + 1 : row[-1].last + 10]).lower()
     before = "".join(parts[max(0, row[0].first - 14) : row[0].first]).lower()
     return _OR_SIMILAR.match(behind) is not None or _ONE_OF.search(before) is not None
@@ -203,7 +203,9 @@ def _meant_hits(text: str) -> tuple[list[str], list[_Hit]]:
 
 
 def canonical_technology(name: str) -> str:
-    """The one name of a technology: ``NodeJS`` is ``node.js``. An unknown name stays, in lower case, spaces folded."""
+    """Return the one name of a technology: ``NodeJS`` is ``node.js``. An unknown one stays, in lower case with single
+    spaces.
+    """
     folded = " ".join(name.lower().split())
     return _SPELLINGS.get(folded, folded)
 
@@ -230,7 +232,7 @@ def is_technology(name: str) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    """What is between words, then a word, and so on in turn; begins and ends with what is between."""
+    """Return a text as separators and words in turn; the first and the last part are separators."""
     if "://" in text or "www." in text:
         text = _ADDRESS.sub(" ", text)
     parts = _split(text)
@@ -271,7 +273,7 @@ def _hits(parts: list[str]) -> Iterator[_Hit]:
 
 
 def _stands_at(parts: list[str], written: list[str], word: int, name: _Name) -> bool:
-    """Whether a name stands at a word, in the way that its mark asks for."""
+    """Whether a name begins at a word, in the way that its mark asks for."""
     words = len(name.tail)
     place = 2 * word + 1
     if words:
@@ -302,7 +304,7 @@ def _is_meant(parts: list[str], hit: _Hit) -> bool:
 
 
 def _is_company(parts: list[str], hit: _Hit) -> bool:
-    """Whether a name is that of somebody's company: an office or a founder stands behind it."""
+    """Whether a name is that of a person's company: an office or a founder is behind it."""
     return parts[hit.last + 1] == " " and hit.last + 2 < len(parts) and parts[hit.last + 2].lower() in _OFFICES
 
 
@@ -341,7 +343,7 @@ def _is_part(parts: list[str], hit: _Hit) -> bool:
 
 
 def _spread(parts: list[str], hits: list[_Hit], meant: list[bool]) -> None:
-    """What stands in a list beside something meant is meant as well: from the left, then from the right."""
+    """Mark names in a list beside one that is meant as meant as well: from the left, then from the right."""
     for places in (range(1, len(hits)), range(len(hits) - 2, -1, -1)):
         for place in places:
             beside = place - places.step

@@ -1,4 +1,4 @@
-"""Where the words of all rules stand in a text: one pass over it finds the places of all of them.
+"""Places of the words of all rules in a text: one pass over it finds all of them.
 
 Most rules are costly expressions that can match only near a few words, so they look at nothing else. A search for each
 word by itself takes as long as the rules do.
@@ -46,12 +46,12 @@ def _places(text: str) -> Mapping[str, Sequence[int]]:
 
 
 def places_of_word(text: str, word: str) -> Sequence[int]:
-    """Return where a registered word stands in a text, in order, without overlaps."""
+    """Return the places of a registered word in a text, in order, without overlaps."""
     return _places(text).get(word, ())
 
 
 def around(text: str, words: Iterable[str], before: int, after: int) -> str:
-    """Return what stands around some words, each stretch once, with an empty line between; empty: none occurs.
+    """Return the text around some words, each stretch once, with an empty line between; empty: none occurs.
 
     Args:
         words: registered ones (:func:`searched`), as the text writes them.

@@ -1,4 +1,4 @@
-"""From where people may work, as a text says it outright: "must be authorized to work in the US", "Canada only"."""
+"""Places from where people may work, as a text states them: "must be authorized to work in the US", "Canada only"."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _NOT_SO = re.compile(
     r"[^.;\n]{0,30}$",
     re.IGNORECASE,
 )
-"""Before a statement, what takes it back or leaves it open."""
+"""Words before a statement that take it back or leave it open."""
 _PAY = re.compile(r"\b(?:salary|pay|compensation|base|wage|range|benefits?|privacy|notice)\b", re.IGNORECASE)
-"""Beside "candidates in California" these speak of their pay, or of their rights, not of who may apply."""
+"""Words beside "candidates in California" that speak of their pay or rights, not of permission to apply."""
 
 
 class _Statement(NamedTuple):
     words: tuple[str, ...]
     """One of these is in every such sentence."""
     others: tuple[str, ...]
-    """And one of these beside it."""
+    """Words of which one is beside it."""
     before: int
     """Characters before the word that are looked at."""
     after: int
@@ -97,7 +97,7 @@ def work_marks(text: str, lower: str) -> tuple[str, ...]:
 
 
 def _stretches(text: str, lower: str, kind: _Statement) -> Iterator[tuple[str, int]]:
-    """Yield what stands around the words of a kind, and from where on in it; costly expressions see nothing else."""
+    """Yield the text around the words of a kind, and the offset to search from; costly expressions see nothing else."""
     for word in kind.words:
         for place in places_of_word(lower, word):
             begin = place - kind.before

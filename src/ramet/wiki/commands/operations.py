@@ -40,7 +40,7 @@ _REASON = re.compile(r"[a-z]+(_[a-z]+)*")
 def refresh(run: str | None, source: str | None, database: str, as_json: bool) -> None:
     """Compare every article of a run (the newest, if none is named) with its source, and load again what changed.
 
-    A refresh that was interrupted goes on. What changed articles newly link to is looked up by the next `expand`.
+    A refresh that was interrupted goes on. New links of changed articles are looked up by the next `expand`.
     """
 
     if source is not None and "://" not in source and source != BUNDLED:
@@ -86,7 +86,7 @@ def retry(
 ) -> None:
     """Look the failed titles of a run up again, and follow their links where that makes them articles.
 
-    Without titles: all that trying again may mend. Those that the source said no to (not_found, disambiguation, ...)
+    Without titles: all those that another try may load. Titles that the source refused (not_found, disambiguation, ...)
     and excluded ones are tried when they, or their reason, are named.
     """
 
@@ -119,7 +119,7 @@ def retry(
 
 
 def _as_before(failed_for: str | None, reason: str | None, note: str | None) -> tuple[str | None, str | None]:
-    """The filter and the record, as they are named now: until the next release the former names are taken too."""
+    """Return the filter and the record by their present names; the former names are taken until the next release."""
     if note is not None:
         renamed("--note", "--reason")
         return failed_for or reason, note
@@ -161,7 +161,7 @@ def exclude(words: tuple[str, ...], reason: str | None, database: str, as_json: 
 
 
 async def _run_and_titles(client: Client, words: Sequence[str]) -> tuple[Run, Sequence[str]]:
-    """A first word that is the name of a run is one; else the newest is meant."""
+    """Return the run that the first word names, or else the newest, and the titles."""
     if words and words[0].startswith(PREFIX):
         try:
             return await find_run(client, words[0]), words[1:]

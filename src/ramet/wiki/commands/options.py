@@ -26,7 +26,7 @@ database_option = options.database_option("wiki.db")
 
 
 def data_option(command: Command) -> Command:
-    """`--data`, as `data_dir`."""
+    """Add the option `--data`, as `data_dir`."""
     return click.option(
         "--data",
         "data_dir",
@@ -93,7 +93,7 @@ def model_of(given: Mapping[str, Any]) -> Model:
 
 
 def command_of(run: Run, database: str) -> str:
-    """The command line that continues a run."""
+    """Return the command line that continues a run."""
     settings = run.settings
     words = ["ramet", "wiki", "expand", *run.seeds, *database_words(database), "--graph", short_path(settings.graph)]
     if settings.source != BUNDLED:

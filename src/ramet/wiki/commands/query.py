@@ -122,7 +122,7 @@ def _show_found(found: SearchResult, *, asked_for_words: bool) -> None:
 @database_option
 @json_option
 def neighbors(title: str, direction: str, depth: int, limit: int, graph: Path | None, **options: Any) -> None:
-    """The articles around TITLE, which may be a redirect's: nearest first. Works while the graph grows."""
+    """Show the articles around TITLE, which may be a redirect's: nearest first. Works while the graph grows."""
     with open_graph_reader(graph_of(graph, options["database"])) as reader:
         article = find_article(reader, title)
         found = reader.neighbors(
@@ -186,11 +186,11 @@ def mcp(graph: Path, embedder: str | None, data_dir: Path) -> None:
 def export(form: str, out: str | None, graph: Path | None, database: str, as_json: bool) -> None:
     """Write every node and edge; as Parquet, the passages with their vectors, too.
 
-    What was there is replaced when all is written. Parquet needs the extra `parquet`.
+    An earlier export there is replaced when all is written. Parquet needs the extra `parquet`.
     """
     chosen = ExportFormat(form)
     if out == STANDARD_OUTPUT and (chosen in FOLDERS or as_json):
-        reason = f"{form} is several files: give a folder" if chosen in FOLDERS else "--json is for what is told of it"
+        reason = f"{form} is several files: give a folder" if chosen in FOLDERS else "--json is for the summary"
         raise click.BadParameter(f"- is not possible here, {reason}", param_hint="--out")
     place = graph_of(graph, database)
     with open_graph_reader(place) as reader:

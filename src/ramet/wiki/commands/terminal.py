@@ -69,7 +69,7 @@ def meanings_of_blocks(settings: RunSettings) -> dict[str, str]:
 
 
 def seeds_of(run: Run) -> str:
-    """The first few seeds of a run, and how many more there are."""
+    """Return the first few seeds of a run, and how many more there are."""
     more = len(run.seeds) - SEEDS_SHOWN
     return ", ".join(run.seeds[:SEEDS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -78,7 +78,7 @@ def seeds_of(run: Run) -> str:
 
 
 def summary(status: RunStatus) -> str:
-    """A run in one line."""
+    """Return a run in one line."""
     states = status.states
     parts = [f"{status.loaded}/{status.expected} articles", f"level {status.level}"]
     parts += [f"{states[state]} {state.value}" for state in (WikiState.CLAIMED, WikiState.FAILED) if states[state]]
@@ -245,7 +245,7 @@ def _by_depth(status: RunStatus) -> Table:
 
 
 def _passes(status: RunStatus) -> Iterable[Text]:
-    """The passes of a run that has several, the latest ones."""
+    """Yield the passes of a run that has several, the latest ones."""
     if len(status.passes) > 1:
         shown = " · ".join(f"{one.sort} {one.state}" for one in status.passes[-PASSES_SHOWN:])
         earlier = "… " if len(status.passes) > PASSES_SHOWN else ""
@@ -297,7 +297,7 @@ def _held_up(status: RunStatus, *, now: float | None = None) -> list[RenderableT
 
 
 def _worked_on(status: RunStatus) -> bool:
-    """Whether somebody seems to be at work: articles are claimed, or none waits and some came just now."""
+    """Return whether a worker seems to serve the run: articles are claimed, or none waits and some were just loaded."""
     states = status.states
     if states[WikiState.CLAIMED]:
         return True
@@ -331,7 +331,7 @@ def show_failed(failed: Sequence[FailedTitle]) -> Table:
 
 
 def show_hit(hit: SearchHit, mark: str, width: int, *, url: str = "") -> Iterable[Text]:
-    """A search result behind its mark: where, how good, the passage that fits, and where it is read."""
+    """Yield a search result behind its mark: where, how good, the passage that fits, and where it is read."""
     place = f"{plain(hit.title)} § {plain(hit.path or hit.heading)}" if hit.heading else plain(hit.title)
     yield Text.assemble(mark, (place, "bold"), (f"  {hit.score:.2f} · {_far(hit.expansion_depth)}", "dim"))
     indent = " " * len(mark)
@@ -347,7 +347,7 @@ def _far(depth: int) -> str:
 
 
 def discovery_tree(rows: Sequence[tuple[Any, ...]], *, width: int, depth: int) -> Iterable[Tree]:
-    """A part of how articles were found, from the rows of `questions.ARTICLES`: a tree per seed."""
+    """Yield a part of how articles were found, from the rows of `questions.ARTICLES`: a tree per seed."""
     children: dict[str | None, list[tuple[str, str]]] = {}
     for key, title, *_, source, _ in sorted(rows, key=lambda row: (row[2], row[0])):
         children.setdefault(source, []).append((key, title))

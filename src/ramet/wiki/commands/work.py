@@ -28,7 +28,7 @@ KINDS = {
     "embed": (EMBED,),
     "load": (LOAD, LEVEL, REFRESH, REDRAW, RETRY, EXCLUDE),
 }
-"""What each stage's worker serves; all that needs the graph, or is done once for a run, goes with `load`."""
+"""Kinds that the worker of each stage serves; all that needs the graph, or is done once for a run, goes with `load`."""
 ANYWHERE = ("fetch", "parse", "embed")
 """Stages that any number of machines may work on."""
 
@@ -47,8 +47,8 @@ ANYWHERE = ("fetch", "parse", "embed")
 def work_command(stages: Sequence[str], run: str | None, concurrency: int, database: str) -> None:
     """Fetch, parse and embed for all runs of a database, until Ctrl-C; as many processes as you like, anywhere.
 
-    One process loads: `expand`, or `work --only load`, where the graph's file is. The first Ctrl-C ends after what is
-    in hand, a second at once.
+    One process loads: `expand`, or `work --only load`, where the graph's file is. The first Ctrl-C ends after the
+    running tasks, a second at once.
     """
     code = asyncio.run(_serve(stages or ANYWHERE, run, concurrency, database))
     click.get_current_context().exit(code)

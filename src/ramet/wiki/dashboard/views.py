@@ -21,14 +21,14 @@ NEIGHBORS_MAX = 14
 SECTIONS_MAX = 60
 RUNS_MAX = 50
 WIDTH, ROW, TOP = 960, 30, 20
-"""Of the picture."""
+"""Width of the picture, height of a row, and margin above and below the rows, in units of the picture."""
 LABEL_CHARACTERS = 34
 
 Answer = TypeVar("Answer")
 
 
 def pages() -> ProductPages:
-    """The entry point ``ramet.pages`` of the package."""
+    """Return the entry point ``ramet.pages`` of the package."""
     return ProductPages(
         label="Wiki",
         package="ramet.wiki.dashboard",
@@ -44,7 +44,7 @@ def pages() -> ProductPages:
 
 
 async def runs_page(visit: PageVisit) -> dict[str, Any]:
-    """The runs of the database, the newest first, and how far each has come."""
+    """Return the runs of the database, the newest first, and how far each has come."""
     from ramet.wiki.runs import list_runs
     from ramet.wiki.tables import IN_GRAPH
 
@@ -104,7 +104,7 @@ async def search_page(visit: PageVisit) -> dict[str, Any]:
 
 
 async def article_page(visit: PageVisit) -> dict[str, Any]:
-    """An article: what it says, which articles it links to and which link to it, as a picture and as lists."""
+    """Return an article: what it says, which articles it links to and which link to it, as a picture and as lists."""
     from ramet.wiki.errors import NotInGraph
     from ramet.wiki.graph_access import Direction
 
@@ -174,5 +174,5 @@ def picture(title: str, to_it: Sequence[Neighbor], from_it: Sequence[Neighbor]) 
 
 
 def short(title: str) -> str:
-    """A title as it fits into a picture."""
+    """Return a title as it fits into a picture."""
     return title if len(title) <= LABEL_CHARACTERS else f"{title[: LABEL_CHARACTERS - 1]}…"

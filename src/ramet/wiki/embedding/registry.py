@@ -59,7 +59,7 @@ def open_embedder(spec: str, data_dir: Path) -> Embedder | None:
 
 
 def model_of(spec: str) -> tuple[str, int] | None:
-    """The id and the dimension of the model that `spec` names, where that is known without opening it.
+    """Return the id and the dimension of the model that `spec` names, where that is known without opening it.
 
     So who only loads vectors needs neither the model nor the key. ("none", 0) where there are no vectors; None for
     sentence-transformers, and for an endpoint that is not asked for a dimension.
@@ -122,5 +122,5 @@ def _split(spec: str) -> tuple[str, str]:
         return kind, ""
     if kind in (SENTENCE, ENDPOINT) and rest:
         return kind, rest
-    # What was given is not repeated: an address in it may hold a secret.
+    # The value is not repeated: an address in it may hold a secret.
     raise EmbedderError(f"no such embedder; it is one of {FORMS}")

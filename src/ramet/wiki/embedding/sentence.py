@@ -19,7 +19,7 @@ class SentenceEmbedder:
     """A model that sentence-transformers runs. It sorts texts by length and makes batches of them by itself.
 
     Only weights in the safetensors format are loaded, and no code that comes with a model is run. A model that
-    wants a prompt before queries is not told which texts are queries.
+    wants a prompt before queries gets queries without it.
     """
 
     semantic = True
@@ -77,7 +77,7 @@ def _folder_digest(folder: Path) -> str:
 
 
 def _hub_commit(name: str, revision: str | None) -> str:
-    """The commit that was loaded, as the hub's cache on this machine has it; else the revision asked for."""
+    """Return the commit that was loaded, as the hub's cache on this machine has it; else the revision asked for."""
     hub = import_extra("huggingface_hub", PACKAGE)
     # The library looks for a bare name among the models of its own organisation.
     repository = name if "/" in name else f"{PACKAGE}/{name}"

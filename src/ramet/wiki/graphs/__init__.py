@@ -1,1 +1,1 @@
-"""Where the knowledge is kept: the graph of articles, sections, categories and links, in LadybugDB or SQLite."""
+"""Store of the knowledge: the graph of articles, sections, categories and links, in LadybugDB or SQLite."""

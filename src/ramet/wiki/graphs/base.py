@@ -119,7 +119,7 @@ class FoundPassage(NamedTuple):
     score: float
     title_key: str
     position: int
-    """Of the section in its article, from 0."""
+    """Position of the section in its article, from 0."""
     start: int
     end: int
     """The passage is from `start` to `end` in the section's text."""
@@ -172,7 +172,7 @@ class Neighbor:
     loaded: bool
     url: str
     pagerank: float | None = None
-    """As `ArticleRank`; None before `ramet wiki rank`, and for what came later."""
+    """PageRank as in `ArticleRank`; None before `ramet wiki rank`, and for articles that came later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class GraphEdge:
     source_id: str
     target_id: str
     properties: Mapping[str, str] = field(default_factory=dict)
-    """Of a RELATES edge its `kind`, and the `section` that says it; of others none."""
+    """Properties of a RELATES edge: its `kind`, and the `section` that says it; others have none."""
 
 
 class GraphStore(Protocol):
@@ -238,7 +238,7 @@ class GraphStore(Protocol):
         """Draw links, in transactions of bounded size; links that exist stay as they are.
 
         A target that the graph does not have is added by its title, to be loaded later. A target that is an alias
-        stands for its article. No article links to itself. A link whose source the graph does not have is an error
+        means its article. No article links to itself. A link whose source the graph does not have is an error
         of the caller, and is not drawn.
 
         Raises:
@@ -267,7 +267,7 @@ class GraphStore(Protocol):
     def remove_articles(self, keys: Collection[str]) -> None:
         """Take away the sections, categories and outgoing links of articles whose page is gone.
 
-        One that others link to stays, as known only from links; one that nobody links to goes, with its aliases, and
+        One that others link to stays, as known only from links; one without such links goes, with its aliases, and
         so do articles that were known only from its links.
 
         Raises:
@@ -301,25 +301,25 @@ class GraphStore(Protocol):
         """Every entity that sections name, by key; or the one of a key."""
 
     def relations(self, entity_key: str | None = None) -> list[Relation]:
-        """The relations from and to an entity, or all, in a fixed order."""
+        """Return the relations from and to an entity, or all, in a fixed order."""
 
     def article_keys(self) -> list[str]:
-        """The canonical title of every article, loaded or not."""
+        """Return the canonical title of every article, loaded or not."""
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Every link, as the canonical titles of the article that has it and of its target, in any order."""
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
-        """The revision of each of these articles that is loaded."""
+        """Return the revision of each of these articles that is loaded."""
 
     def counts(self) -> GraphCounts:
         """How much the graph holds."""
 
     def find(self, title_key: str) -> Neighbor | None:
-        """The article of this canonical title, or the one that it is an alias of, at distance 0."""
+        """Return the article of this canonical title, or the one that it is an alias of, at distance 0."""
 
     def sections(self, title_key: str) -> list[GraphSection]:
-        """The sections of the article of this canonical title, in order; none of one that is not loaded."""
+        """Return the sections of the article of this canonical title, in order; none of one that is not loaded."""
 
     def neighbors(
         self, title_key: str, *, direction: Direction, depth: int, limit: int, by_rank: bool = False
@@ -330,7 +330,7 @@ class GraphStore(Protocol):
         """
 
     def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
-        """The sections with the passages nearest to `vector` by cosine, best first; ties by title and position.
+        """Return the sections with the passages nearest to `vector` by cosine, best first; ties by title and position.
 
         With an index of the vectors, those are nearly always the nearest (`among` is always looked through).
 
@@ -352,7 +352,7 @@ class GraphStore(Protocol):
         """Return how many vectors `search` compares one by one although they are many; 0 where it need not."""
 
     def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
-        """The sections with the passages that fit the words of `text` best (BM25), best first; ties as for `search`.
+        """Return the sections with the passages that fit the words of `text` best (BM25), as `search` orders them.
 
         A passage has the words of its article's title, of its heading and its own. `among` is as for `search`.
         """
@@ -402,7 +402,7 @@ def added_properties(values: Iterable[Any]) -> dict[str, Any]:
 
 
 def vector_digest(vector: Sequence[float]) -> str:
-    """A short hash of a vector rounded to `DIGITS_COMPARED` places."""
+    """Return a short hash of a vector rounded to `DIGITS_COMPARED` places."""
     # Adding zero turns a negative zero, which prints differently, into zero.
     rounded = " ".join(f"{round(value, DIGITS_COMPARED) + 0.0:.{DIGITS_COMPARED}f}" for value in vector)
     return hashlib.sha256(rounded.encode()).hexdigest()[:16]

@@ -73,7 +73,7 @@ class CypherResult(NamedTuple):
 
     columns: tuple[str, ...]
     rows: list[list[Any]]
-    """As many as were asked for, at most."""
+    """Rows of the result, at most `limit`."""
     more: bool
     """True when there are further rows."""
 
@@ -129,7 +129,7 @@ class GraphCopy:
             seconds: after which it is stopped.
 
         Raises:
-            WikiError: it is no such query, is wrong, lacks a parameter, or takes longer.
+            WikiError: it is not such a query, is wrong, lacks a parameter, or takes longer.
         """
         query = check_query(text)
         self._connection.set_query_timeout(max(1, int(seconds * 1_000)))

@@ -58,7 +58,7 @@ class Mention(NamedTuple):
     title_key: str
     """Canonical title of the section's article."""
     position: int
-    """Of the section in its article, from 0."""
+    """Position of the section in its article, from 0."""
     name: str
     kind: str
     aliases: tuple[str, ...]
@@ -160,7 +160,7 @@ class EntityIndex:
             yield _entity(held)
 
     def relations(self, entity_key: str | None = None) -> list[Relation]:
-        """The relations from and to an entity, or all, in a fixed order."""
+        """Return the relations from and to an entity, or all, in a fixed order."""
         if not self._there:
             return []
         rows = self._file.rows(_RELATIONS) if entity_key is None else self._file.rows(_RELATIONS_OF, [entity_key])

@@ -67,7 +67,7 @@ FOLDERS = (ExportFormat.CSV, ExportFormat.PARQUET)
 
 @dataclass(slots=True)
 class Exported:
-    """What was written. `dropped` counts characters that XML forbids, which were left out."""
+    """Result of an export. `dropped` counts characters that XML forbids, which were left out."""
 
     nodes: int = 0
     edges: int = 0
@@ -78,7 +78,7 @@ class Exported:
 def export_file(graph: GraphStore, path: Path, form: ExportFormat) -> Exported:
     """Write the graph to `path`: a file, or for CSV and Parquet a folder for `nodes.csv`, `edges.csv` and their like.
 
-    What is there is replaced once everything is written; until then it stays as it is.
+    An earlier export there is replaced once everything is written; until then it stays as it is.
 
     Raises:
         OutputError: it cannot be written there.

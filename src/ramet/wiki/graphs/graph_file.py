@@ -1,4 +1,4 @@
-"""What a graph says of itself, in every kind of file: the version of its schema and whose vectors it holds."""
+"""Facts that a graph states of itself, in every kind of file: the version of its schema and whose vectors it holds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMA_VERSION = 4
 
 
 def new_info(*, model_id: str, dimension: int, language: str) -> dict[str, str]:
-    """What a new graph is to say of itself."""
+    """Return the facts that a new graph states of itself."""
     assert (dimension == 0) == (model_id == NO_MODEL), "a graph without vectors has no model, any other has one"
     return {
         "schema_version": str(SCHEMA_VERSION),
@@ -53,12 +53,12 @@ def check_model(path: Path, info: Mapping[str, str], *, model_id: str, dimension
 
 
 def no_graph(path: Path) -> GraphError:
-    """The error for a graph that is not there."""
+    """Return the error for a graph that is not there."""
     return GraphError(f"there is no graph at {path} yet; make one with `ramet wiki expand`")
 
 
 def foreign_file(path: Path) -> GraphError:
-    """The error for a database that is somebody else's."""
+    """Return the error for a database of another program."""
     return GraphError(f"{path} is not a graph of `ramet wiki`; give another file")
 
 

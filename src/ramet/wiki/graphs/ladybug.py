@@ -1,4 +1,4 @@
-"""What is handed to LadybugDB: rows of articles and sections, in lists of bounded size."""
+"""Data for LadybugDB: rows of articles and sections, in lists of bounded size."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _Item = TypeVar("_Item")
 
 
 class State(NamedTuple):
-    """What is known of an article before it is written."""
+    """State of an article before it is written."""
 
     loaded: bool
     expansion_depth: int
 
 
 def cut(items: Sequence[_Item], size_of: Callable[[_Item], int], most: int) -> Iterator[list[_Item]]:
-    """The items in order, in lists that are no larger than `most` together, or of one item."""
+    """Yield the items in order, in lists that are no larger than `most` together, or of one item."""
     part: list[_Item] = []
     size = 0
     for item in items:
@@ -59,12 +59,12 @@ def article_bytes(item: EmbeddedArticle) -> int:
 
 
 def row_bytes(row: Mapping[str, Any]) -> int:
-    """The same of a section's row."""
+    """Return about how many bytes the text of a section's row is."""
     return len(row["text"])
 
 
 def article_row(item: EmbeddedArticle, state: State | None) -> dict[str, Any]:
-    """A loaded article, of which `state` is what the graph knew before."""
+    """Return the row of a loaded article, whose `state` in the graph was this before."""
     article = item.article
     return {
         "title_key": article.key,
@@ -79,7 +79,7 @@ def article_row(item: EmbeddedArticle, state: State | None) -> dict[str, Any]:
 
 
 def stub_row(key: str, title: str, depth: int) -> dict[str, Any]:
-    """An article that is known only from links or aliases."""
+    """Return the row of an article that is known only from links or aliases."""
     return {
         "title_key": key,
         "title": title,
@@ -93,7 +93,7 @@ def stub_row(key: str, title: str, depth: int) -> dict[str, Any]:
 
 
 def section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
-    """The sections of an article."""
+    """Return the rows of an article's sections."""
     return [
         {
             "title_key": item.article.key,
@@ -116,7 +116,7 @@ BYTES_PER_TRANSACTION = 16 * 1024 * 1024
 A single article may be larger."""
 
 BYTES_PER_STATEMENT = 1024 * 1024
-"""Of which so much is handed over at once: what a statement unwinds it holds twice, and is slower the more it is."""
+"""Most bytes of rows that one statement unwinds: it holds them twice, and is slower the more they are."""
 
 _SCHEMA = (
     "CREATE NODE TABLE GraphInfo(name STRING PRIMARY KEY, value STRING)",
@@ -207,7 +207,7 @@ class LadybugGraph(LadybugReading):
         Raises:
             GraphBusy: another writer holds it.
             GraphMismatch: its vectors come from another model, or its schema from another version.
-            GraphError: the file cannot be opened or is no such graph.
+            GraphError: the file cannot be opened or is not such a graph.
         """
         file = LadybugFile(path, read_only=False)
         try:
@@ -341,7 +341,7 @@ class LadybugGraph(LadybugReading):
         self.close()
 
     def _states(self, keys: Iterable[str]) -> dict[str, State]:
-        """What is known of each of these articles; nothing of those that the graph does not have."""
+        """Return the state of each of these articles that the graph has."""
         wanted = list(dict.fromkeys(keys))
         rows = self._file.read(_STATES, {"keys": wanted}) if wanted else []
         return {key: State(loaded, depth) for key, loaded, depth in rows}
@@ -421,7 +421,7 @@ class LadybugGraph(LadybugReading):
         return list(targets)
 
     def _delete_unlinked(self, keys: Iterable[str]) -> None:
-        """Forget those of these articles that are not loaded and that nobody links to, with their aliases."""
+        """Forget those of these articles that are not loaded and that no article links to, with their aliases."""
         for key, state in self._states(keys).items():
             if not state.loaded and not self._file.read(_A_SOURCE, {"key": key}):
                 for alias, _ in self._file.read(_ALIASES_OF, {"key": key}):

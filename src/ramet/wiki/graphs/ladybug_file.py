@@ -4,8 +4,8 @@ LadybugDB's own lock holds between processes but not within one, and is lost whe
 second time and closes it again. And a reader cannot open the file while the writer folds its log into it (a
 checkpoint), nor would its pages hold still. So there are two locks of ours beside the file, freed by the
 system when a process dies: `FILE.writer`, which the writer holds, and `FILE.readers`, which every reader
-shares and a checkpoint needs for itself. A checkpoint that finds readers is put off; nobody waits for a
-reader.
+shares and a checkpoint needs for itself. A checkpoint that finds readers is put off; it never waits for
+one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LadybugFile:
             raise
 
     def read(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[Any]:
-        """The rows that `query` returns.
+        """Return the rows that `query` returns.
 
         Raises:
             GraphError: the database refused it.
@@ -74,7 +74,7 @@ class LadybugFile:
                 raise GraphError(f"{self.path} did not answer: {one_line(error)}") from error
 
     def stream(self, query: str) -> Iterator[Any]:
-        """The rows that `query` returns, one by one, while others wait for their turn.
+        """Yield the rows that `query` returns, one by one, while others wait for their turn.
 
         Raises:
             GraphError: the database refused it.
@@ -146,7 +146,7 @@ class LadybugFile:
                 raise
 
     def _checkpoint(self, log_bytes: int) -> None:
-        """Fold the log into the file if it is larger than `log_bytes` and nobody reads."""
+        """Fold the log into the file if it is larger than `log_bytes` and there is no reader."""
         log = self.path.with_name(self.path.name + ".wal")
         if not log.exists() or log.stat().st_size <= log_bytes:
             return

@@ -87,11 +87,11 @@ _EDGES_WITHIN = {
     "IN_CATEGORY": (f"MATCH (a:Article)-[:IN_CATEGORY]->(c:Category) {_WITHIN}, c.name", "Category:{near}"),
     "LINKS_TO": (f"MATCH (a:Article)-[:LINKS_TO]->(b:Article) {_WITHIN}, b.title_key", "Article:{near}"),
 }
-"""By label, the edges that leave articles, and how the node at their other end is called."""
+"""Edges that leave articles, by label, and the id of the node at their other end."""
 
 
 def columns_of(file: LadybugFile) -> frozenset[str]:
-    """The properties that articles have in this graph."""
+    """Return the properties that articles have in this graph."""
     return frozenset(name for (name,) in file.read(_COLUMNS))
 
 
@@ -200,14 +200,14 @@ class LadybugReading(PassageSearch):
         yield from self._entity_edges()
 
     def _ranges(self) -> Iterator[dict[str, str]]:
-        """First and last key of so many articles together, as parameters."""
+        """Yield the first and the last key of `ARTICLES_TOGETHER` articles at a time, as parameters."""
         after = ""
         while rows := self._file.read(_PAGE_OF_KEYS, {"after": after, "limit": ARTICLES_TOGETHER}):
             after = rows[-1][0]
             yield {"first": rows[0][0], "last": after}
 
     def _pages(self, query: str) -> Iterator[Any]:
-        """The rows of a query that goes on `$after` a key, which is the first column."""
+        """Yield the rows of a query that goes on `$after` a key, which is the first column."""
         after = ""
         while rows := self._file.read(query, {"after": after, "limit": PAGE_ROWS}):
             yield from rows

@@ -71,7 +71,7 @@ def export_parquet(
 
 
 def _with_texts(graph: GraphStore) -> Iterator[list[Any]]:
-    """The passages of the sections that the graph has, with their texts; both are read in the order of their places."""
+    """Yield the passages of the graph's sections, with their texts; both are read in the order of their places."""
     passages = graph.passages()
     passage = next(passages, None)
     for node in graph.nodes():

@@ -35,9 +35,9 @@ TITLE_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 5.0, 3.0, 1.0
 TERMS_MAX = 64
 """Words of a query that are looked for."""
 CANDIDATES_MIN, CANDIDATES_PER_PASSAGE = 64, 2
-"""Of a vector index: so many are compared exactly, at least, and for each passage that is wanted."""
+"""Candidates of a vector index that are compared exactly: the least number, and the number a wanted passage."""
 PASSAGES_PER_SECTION = 4
-"""As many passages as sections are wanted are ranked first; more where they are of few sections."""
+"""Passages that are ranked for each section that is wanted; as many times more while they are of too few sections."""
 
 _TERM = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
 
@@ -197,7 +197,7 @@ class PassageIndex:
             write_index(self._file.path, self._version(), dimension, rows)
 
     def _version(self) -> str:
-        """Return what changes whenever a vector comes in; empty before the first. What is taken out changes nothing."""
+        """Return a text that changes when a vector is added, not when one is removed; empty before the first."""
         rows = self._file.rows(_VERSION) if self._file.rows(_HAS_VERSIONS) else []
         return str(rows[0][0]) if rows else ""
 
@@ -308,5 +308,5 @@ def _by_section(ranked: Callable[[int], list[FoundPassage]], limit: int) -> list
 
 
 def _indexed(text: str) -> str:
-    # What has spaces the database cuts into words itself; it folds fewer letters than Python (ß).
+    # The database cuts texts with spaces into words itself; it folds fewer letters than Python (ß).
     return (" ".join(index_terms(text)) if re.search(rf"[{UNSPACED}]", text) else text).casefold()

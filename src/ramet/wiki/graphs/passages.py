@@ -20,7 +20,7 @@ from ramet.wiki.pages import Article, Section
 WORDS = 140
 """Length of a passage, in words: about 200 tokens, of which the usual models read 256 or more."""
 OVERLAP = 30
-"""Words at the end of a passage that the next one begins with, at most: what stands at a border is whole in one."""
+"""Most words that the end of a passage and the beginning of the next share: text at a border is whole in one."""
 TOP_LEVEL = 2
 """Level of the headings right below an article's title, as MediaWiki counts."""
 LETTERS_PER_WORD = 2
@@ -40,7 +40,7 @@ class Passage(NamedTuple):
     """A piece of a section: ``section.text[start:end]``."""
 
     position: int
-    """Of the section in its article, from 0."""
+    """Position of the section in its article, from 0."""
     start: int
     end: int
 
@@ -56,7 +56,7 @@ def passages_of(article: Article) -> list[Passage]:
 
 
 def texts_of(article: Article) -> list[str]:
-    """Return what stands for each passage of an article in the vector space."""
+    """Return the text that is embedded for each passage of an article."""
     return [
         passage_text(article.title, section.path or section.heading, section.text[start:end])
         for position, start, end in passages_of(article)
@@ -67,7 +67,7 @@ def texts_of(article: Article) -> list[str]:
 def is_navigation(section: Section) -> bool:
     """Return whether a section only leads elsewhere, by its heading in any of the languages that are known.
 
-    Such sections are of the first level below the title: a "Bibliography" below "Career" tells of somebody's books.
+    Such sections are of the first level below the title: a "Bibliography" below "Career" is about a person's books.
     """
     return section.level == TOP_LEVEL and " ".join(section.heading.split()).casefold().rstrip(":") in _navigation()
 

@@ -22,7 +22,7 @@ Packed = tuple[int, bytes]
 
 
 def pack(vector: Sequence[float]) -> bytes:
-    """A vector as little-endian 32-bit floats."""
+    """Return a vector as little-endian 32-bit floats."""
     values = array("f", vector)
     if sys.byteorder == "big":
         values.byteswap()
@@ -30,7 +30,7 @@ def pack(vector: Sequence[float]) -> bytes:
 
 
 def unpack(data: bytes) -> array[float]:
-    """What `pack` made."""
+    """Return the vector that `pack` packed."""
     values = array("f")
     values.frombytes(data)
     if sys.byteorder == "big":
@@ -39,7 +39,7 @@ def unpack(data: bytes) -> array[float]:
 
 
 def nearest(query: Sequence[float], vectors: Iterable[Packed], *, limit: int) -> dict[int, float]:
-    """Number -> cosine of the vectors nearest to `query`: the `limit` best, and whatever equals the last of them."""
+    """Return number -> cosine of the `limit` vectors nearest to `query`, and of those that equal the last of them."""
     cosines = _with_numpy if importlib.util.find_spec("numpy") else _in_python
     return _best(cosines(query, vectors), limit)
 
@@ -61,7 +61,7 @@ def _best(scored: Iterable[tuple[int, float]], limit: int) -> dict[int, float]:
 
 
 def matrices(vectors: Iterable[Packed]) -> Iterator[tuple[list[int], Any]]:
-    """Yield numbers of vectors and these as rows of a matrix of numpy, so many at a time."""
+    """Yield numbers of vectors and these as rows of a matrix of numpy, in chunks."""
     numpy: Any = importlib.import_module("numpy")
     for chunk in _chunks(vectors):
         matrix = numpy.frombuffer(b"".join(data for _, data in chunk), dtype="<f4").reshape(len(chunk), -1)

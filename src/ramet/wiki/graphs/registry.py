@@ -30,7 +30,7 @@ class GraphInfo:
 
 
 def default_graph() -> Path:
-    """The graph of who names none: of LadybugDB if that is installed, else of SQLite."""
+    """Return the default graph: of LadybugDB if that is installed, else of SQLite."""
     return Path(f"wiki{LADYBUG_SUFFIX if _ladybug_installed() else SQLITE_SUFFIXES[0]}")
 
 
@@ -44,7 +44,7 @@ def open_graph_writer(path: Path, *, model_id: str, dimension: int, language: st
     Raises:
         GraphBusy: another writer holds it.
         GraphMismatch: its vectors come from another model, or its schema from another version.
-        GraphError: the file cannot be opened or is no such graph.
+        GraphError: the file cannot be opened or is not such a graph.
         ExtraMissing: it is a LadybugDB graph, and that is not installed.
     """
     return _kind(path).open_writer(path, model_id=model_id, dimension=dimension, language=language)

@@ -22,7 +22,7 @@ FUSED = 100
 """Sections of each ranking that are looked at where two become one."""
 
 SECTIONS_PER_ARTICLE_GUESS = 20
-"""Linked articles show their best section each; so many sections are ranked for each of them."""
+"""Sections that are ranked for each linked article, of which its best is shown."""
 
 
 class Ranking(StrEnum):
@@ -36,7 +36,7 @@ class Ranking(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
         hits: the sections, best first.
@@ -63,11 +63,11 @@ def search_graph(
     ranking: Ranking = Ranking.BOTH,
     embedder: str | None = None,
 ) -> SearchResult:
-    """The sections of the graph at `path` that fit `text` best, by its words and by the model of the graph's vectors.
+    """Return the sections of the graph at `path` that fit `text` best, by its words and the model of the vectors.
 
-    Where the graph has no vectors, by words alone. `embedder` names the model, as `open_embedder` takes it; without it,
-    a graph of the default model or of the stand-in names it itself. A graph of another does not: a file from somebody
-    else must not choose where a query and a key are sent.
+    Where the graph has no vectors, they are found by words alone. `embedder` names the model, as `open_embedder` takes
+    it; without it, a graph of the default model or of the stand-in names it itself. A graph of another does not: a file
+    from elsewhere must not choose where a query and a key are sent.
 
     Raises:
         GraphError: there is no graph, or it cannot be read; or it has no vectors, and they were asked for.
@@ -86,12 +86,12 @@ def search_graph(
 
 
 def section_url(hit: SearchHit) -> str:
-    """Where a section is read; empty if nowhere."""
+    """Return the address at which a section is read; empty if there is none."""
     return f"{hit.url}#{quote(hit.heading.replace(' ', '_'))}" if hit.url and hit.heading else hit.url
 
 
 Ask = Callable[[int, Collection[str] | None], list[FoundPassage]]
-"""The best so many sections or more, of all articles or of some; only those that are shown are read."""
+"""Function that ranks at least a number of best sections, of all articles or some; only shown ones are read."""
 
 
 def _together(asks: Sequence[Ask]) -> Ask:

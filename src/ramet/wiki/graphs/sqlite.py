@@ -127,7 +127,7 @@ class SqliteGraph(SqliteReading):
         Raises:
             GraphBusy: another writer holds it.
             GraphMismatch: its vectors come from another model, or its schema from another version.
-            GraphError: the file cannot be opened or is no such graph.
+            GraphError: the file cannot be opened or is not such a graph.
         """
         lock = lock_alone(path, "writer")
         try:
@@ -301,7 +301,7 @@ class SqliteGraph(SqliteReading):
 
 def _prepare(file: SqliteFile, wanted: Mapping[str, str]) -> dict[str, str]:
     """Make the tables where there are none, and set the connection up for writing; what the graph says of itself."""
-    # Nothing is changed, not even a mode, in a file that turns out to be somebody else's.
+    # Nothing is changed, not even a mode, in a file that turns out to be another program's.
     if file.rows(_TABLES):
         _read_info(file)
     file.rows("PRAGMA journal_mode = WAL")

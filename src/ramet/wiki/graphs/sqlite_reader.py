@@ -51,7 +51,7 @@ _HIT = """
 
 _ARTICLES = """
     SELECT title_key, title, expansion_depth, description, revision, url, loaded, %s FROM articles ORDER BY title_key"""
-# The order of joining is told (CROSS JOIN), so that rows come sorted without being sorted.
+# The order of joining is given (CROSS JOIN), so that rows come sorted without being sorted.
 _SECTIONS = """
     SELECT title_key, position, heading, level, path, text
     FROM articles CROSS JOIN sections ON article = articles.id ORDER BY title_key, position"""
@@ -72,7 +72,7 @@ _LINKS = f"{_UNORDERED_LINKS} ORDER BY near.title_key, far.title_key"
 
 
 def columns_of(file: SqliteFile) -> frozenset[str]:
-    """The columns that articles have in this graph."""
+    """Return the columns that articles have in this graph."""
     return frozenset(name for (name,) in file.rows(_COLUMNS))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, Direction, GraphAlias
 
 ALL = sys.maxsize
-"""As a `limit`: there is none."""
+"""Value of `limit` for no limit."""
 
 _WAYS = {Direction.OUT: (Direction.OUT,), Direction.IN: (Direction.IN,), Direction.BOTH: (Direction.OUT, Direction.IN)}
 
@@ -36,7 +36,7 @@ def walk(
 def ranked_first(
     found: list[tuple[int, str]], ranks: Mapping[str, float | None], *, limit: int
 ) -> list[tuple[int, str]]:
-    """The `limit` of a walk that have the highest PageRank, highest first; those without one come last."""
+    """Return the `limit` of a walk that have the highest PageRank, highest first; those without one come last."""
     return sorted(found, key=lambda one: (-(ranks[one[1]] or 0.0), one))[:limit]
 
 
@@ -59,5 +59,5 @@ def resolved(aliases: Sequence[GraphAlias]) -> dict[str, tuple[str, str]]:
 
 
 def nearer(known: int, depth: int) -> int:
-    """The smaller of two depths, of which either may be unknown."""
+    """Return the smaller of two depths, of which either may be unknown."""
     return max(known, depth) if DEPTH_UNKNOWN in (known, depth) else min(known, depth)

@@ -121,11 +121,11 @@ def remove_indexes(path: Path, *, but: Path | None = None) -> None:
 
 
 def advice(count: int) -> str:
-    """Return what to say where so many vectors have no index."""
-    told = f"{count:,} passages are compared one by one at each search"
+    """Return the advice for a graph whose `count` vectors have no index."""
+    state = f"{count:,} passages are compared one by one at each search"
     if index_is_possible():
-        return f"{told}: their index is made when a run of this graph ends"
-    return f"{told}: for an index, `pip install {EXTRA}` and give the last `ramet wiki expand` again"
+        return f"{state}: their index is made when a run of this graph ends"
+    return f"{state}: for an index, `pip install {EXTRA}` and give the last `ramet wiki expand` again"
 
 
 def _escaped(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a source of articles must offer, so that a MediaWiki, a dump and a file can stand behind the same tasks."""
+"""Interface of a source of articles: the same tasks read a MediaWiki, a dump or a file."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ class SourceOptions:
 
 
 class ArticleSource(Protocol):
-    """Where articles come from. Used from one event loop; whatever it keeps open is closed by `close`.
+    """Source of articles. Used from one event loop; `close` closes all that it keeps open.
 
-    What may get better by itself (a time-out, a server error) leaves as `ramet.Transient`, and a server that named the
-    time to come back as `ramet.RetryAfter` with the source's resource.
+    Faults that may pass by themselves (a time-out, a server error) are raised as `ramet.Transient`, and where a server
+    named the time to come back, as `ramet.RetryAfter` with the source's resource.
     """
 
     name: str
-    """What a person calls it: a host, a file's name."""
+    """Name for people: a host, a file's name."""
     attribution: str
-    """Whose texts these are, to be shown wherever they are; may be empty."""
+    """Authors and licence of the texts, to be shown with them; may be empty."""
     resource: str
-    """What its requests share over all workers, such as `host:en.wikipedia.org`; empty for a local source."""
+    """Resource that its requests share over all workers, such as `host:en.wikipedia.org`; empty for a local source."""
 
     async def site(self) -> Site:
-        """The wiki's rules for titles."""
+        """Return the wiki's rules for titles."""
 
     async def pages(self, titles: Sequence[str]) -> Mapping[str, Page | Refusal | Exception]:
-        """What each of at most `TITLES_MAX` titles leads to, by the title as it was given.
+        """Return what each of at most `TITLES_MAX` titles leads to, by the title as it was given.
 
-        An exception in the place of a page is what may get better for this title alone.
+        An exception in the place of a page is a fault of this title alone that may pass.
 
         Raises:
             RetryAfter: the server named a time; nothing of the call counts.
@@ -60,7 +60,7 @@ class ArticleSource(Protocol):
         """
 
     async def revisions(self, titles: Sequence[str]) -> Mapping[str, str | Refusal | Exception]:
-        """The present revision of each of at most `TITLES_MAX` titles, without their texts; exceptions as in `pages`.
+        """Return the present revision of each of at most `TITLES_MAX` titles, without texts; exceptions as in `pages`.
 
         A title that has become a redirect is refused with NOT_FOUND here: its article is another one now.
 
@@ -72,7 +72,7 @@ class ArticleSource(Protocol):
         """Return those of these canonical titles that the source knows not to have, without asking anybody."""
 
     async def resolve(self, title: str) -> str | None:
-        """The display title of the article that a person means by `title`, redirects followed; None if there is none.
+        """Return the display title of the article that `title` leads to, redirects followed; None if there is none.
 
         Raises:
             RetryAfter, Transient: as for `pages`.

@@ -40,7 +40,7 @@ _FOREIGN = {
     b"ZIM\x04": "ZIM",
 }
 _ZSTD_STARTS = (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + number, 0x2A, 0x4D, 0x18]) for number in range(16)))
-"""Of a frame, and of one that is skipped, with which files of many frames begin."""
+"""First bytes of a frame, and of a skippable one, with which files of many frames begin."""
 
 
 class _XzStream(io.RawIOBase):
@@ -108,7 +108,7 @@ class PackedFile:
         return min(1.0, self._raw.tell() / self._size) if self._size else 1.0
 
     def read(self, size: int) -> bytes:
-        """The next bytes, at most `size`; empty at the end.
+        """Return the next bytes, at most `size`; empty at the end.
 
         Raises:
             SourceError: the file is cut off or damaged, or unfolds beyond all bounds.
@@ -194,30 +194,30 @@ def _stream(raw: io.FileIO, start: bytes) -> Stream:
 
 
 TOLD_FROM_BYTES = 16 * 1024 * 1024
-"""Smaller files are read before anybody wonders."""
+"""Least size of a file whose progress is reported, in bytes."""
 
 _STEPS = 20
 
 
 class ReadProgress:
-    """Tells a line for every twentieth of a file that is big enough."""
+    """Progress of reading: a line for every twentieth of a file that is big enough."""
 
     def __init__(self, path: Path, progress: Progress | None) -> None:
-        """Tell `progress`, if there is somebody who wants to know, about the file at `path`."""
+        """Report the file at `path` to `progress`, if it is given."""
         self._name = path.name
         self._progress = progress
         self._big = path.stat().st_size >= TOLD_FROM_BYTES
         self._step = 0
 
     def tell(self, share: float, pages: int) -> None:
-        """`share` of the file, from 0 to 1, has been read, with so many pages."""
+        """Report that `share` of the file, from 0 to 1, has been read, with this number of pages."""
         step = int(share * _STEPS)
         if self._big and self._step < step < _STEPS:
             self._say(f"{step * 100 // _STEPS} % read, {pages:,} pages")
         self._step = max(self._step, step)
 
     def done(self, pages: int, *, left_out: int = 0) -> None:
-        """All of it has been read, and so many pages were left out since their titles cannot be read."""
+        """Report that all of it has been read, and that `left_out` pages were left out for their invalid titles."""
         if self._big:
             self._say(f"read, {pages:,} pages; sorting them")
         if left_out:

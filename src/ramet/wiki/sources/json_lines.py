@@ -1,8 +1,8 @@
 """A UTF-8 file with one page a line: plain articles, or a wiki's pages in wikitext.
 
-A plain line is `{"title", "text", "links"?, "categories"?, "description"?, "url"?}`; its title is a text as it stands.
+A plain line is `{"title", "text", "links"?, "categories"?, "description"?, "url"?}`; its title is taken as written.
 A line of a wiki is `{"title", "wikitext", "ns"?, "redirect"?, "revid"?, "timestamp"?}`; its title is read by
-MediaWiki's rules, and which prefixes are namespaces is told by the pages that state an `ns`. Either may be a
+MediaWiki's rules, and the pages that state an `ns` show which prefixes are namespaces. Either may be a
 `redirect` to another title, and then needs no text. The first line tells of which kind a file is.
 """
 
@@ -34,7 +34,7 @@ def open_json_lines(path: Path, data_dir: Path, progress: Progress | None = None
     """Open a file of JSON Lines, also packed. Every line is checked before any page is given.
 
     Raises:
-        SourceError: the file cannot be read, or a line is no page; the message names the line.
+        SourceError: the file cannot be read, or a line is not a page; the message names the line.
     """
     origin = Origin.of_file(path)
 

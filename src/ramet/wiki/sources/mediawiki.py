@@ -35,7 +35,7 @@ TRIES_DIVIDED = 2
 FAILURES_MAX = 8
 """Calls for parts of a batch that fail after each other: then it is not a title's fault. One of 50 takes six."""
 BATCH_SECONDS = 240.0
-"""After this no further part of a batch is asked for."""
+"""Seconds after which no further part of a batch is asked for."""
 SUGGESTED_MAX = 3
 
 PAGE_PARAMETERS = {
@@ -109,7 +109,7 @@ class MediaWikiSource:
 
     @property
     def gate(self) -> Gate:
-        """What every request passes; of this process alone until another is set."""
+        """Return the gate that every request passes; of this process alone until another is set."""
         return self._calls.gate
 
     @gate.setter
@@ -187,7 +187,7 @@ class MediaWikiSource:
                 found[title] = replace(page, html=shown) if isinstance(shown, str) else shown
 
     async def _html(self, page: Page) -> str | Refusal | Exception:
-        """What a wiki shows of a page's revision.
+        """Return a page's revision as the wiki renders it.
 
         Raises:
             RetryAfter: the server named a time.
@@ -254,7 +254,7 @@ class MediaWikiSource:
     async def _walks(
         self, titles: Sequence[str], parameters: Mapping[str, str]
     ) -> dict[str, Walk | Refusal | Exception]:
-        """Where each title leads, over as many calls as a chain of redirects takes."""
+        """Return where each title leads, over as many calls as a chain of redirects takes."""
         assert len(titles) <= TITLES_MAX, "a call takes 50 titles"
         ended: dict[str, Walk | Refusal | Exception] = {}
         sent: dict[str, str] = {}
@@ -321,12 +321,12 @@ class MediaWikiSource:
 
 
 def _alone(title: str, error: AnswerTooLarge | ServerTrouble) -> Refusal | Exception:
-    """What is said of a title that fails when nothing else is asked for."""
+    """Return the failure of a title, as it is reported when it is the only one that was asked for."""
     return Refusal(RefusalReason.TOO_LARGE, f"{title!r}: {error}") if isinstance(error, AnswerTooLarge) else error
 
 
 def _joined(behind: tuple[str, ...], walk: Walk | Refusal | Exception) -> Walk | Refusal | Exception:
-    """A walk with the redirects of earlier calls before it."""
+    """Return a walk with the redirects of earlier calls before it."""
     if not behind or not isinstance(walk, Walk):
         return walk
     # The last title behind is the one that this walk began at.
@@ -338,14 +338,14 @@ def _joined(behind: tuple[str, ...], walk: Walk | Refusal | Exception) -> Walk |
 
 
 def _onward(walk: Walk | Refusal | Exception) -> str:
-    """The title to ask for next: the end of a walk that is a redirect itself, which was not followed."""
+    """Return the title to ask for next: the end of a walk that is a redirect itself, which was not followed."""
     if isinstance(walk, Walk) and walk.end is not None and walk.end.get("redirect"):
         return str(walk.end.get("title", ""))
     return ""
 
 
 def _or_raised(found: dict[str, Any]) -> dict[str, Any]:
-    """What was found; where nothing was, the error that all share is raised.
+    """Return the titles that were found; raise the error that all share if none was.
 
     Raises:
         Transient: nothing could be had.

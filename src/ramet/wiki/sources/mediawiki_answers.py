@@ -1,4 +1,4 @@
-"""What a complete answer of MediaWiki's API says about each title that was asked for. Pure: nothing is fetched here."""
+"""Results for each title from a complete answer of MediaWiki's API. Pure: nothing is fetched here."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ramet.wiki.wikitext.site import ARTICLES, Site
 from ramet.wiki.wikitext.titles import TITLE_BYTES_MAX, read_title
 
 PAGE_BYTES_MAX = 4 * 1024 * 1024
-"""Of one page's wikitext; twice what MediaWiki lets anybody write."""
+"""Most bytes of one page's wikitext; twice what MediaWiki lets its users write."""
 HTML_BYTES_MAX = 12 * 1024 * 1024
-"""Of a page as it is rendered."""
+"""Most bytes of a rendered page."""
 DESCRIPTION_LENGTH_MAX = 500
 DETAIL_LENGTH_MAX = 500
 NAME_LENGTH_MAX = 512
-"""Of a category or a linked title, with its namespace: no wiki takes as many."""
+"""Most characters of a category or a linked title, with its namespace: no wiki takes as many."""
 URL_LENGTH_MAX = 4_000
 
 _REFUSED = re.compile(
@@ -38,7 +38,7 @@ _REFUSED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Where a title led to.
+    """Result of following a title.
 
     Attributes:
         redirects: titles of the redirects that were walked, in that order.
@@ -52,12 +52,12 @@ class Walk:
 
 
 def _refusal(reason: RefusalReason, detail: str) -> Refusal:
-    """A refusal in one line of bounded length, whatever a server has put into it."""
+    """Return a refusal in one line of bounded length, whatever a server has put into it."""
     return Refusal(reason, _storable(one_line(detail))[:DETAIL_LENGTH_MAX])
 
 
 def title_to_send(title: str) -> str | Refusal:
-    """A title as it may go into a call: one that would break the call, and all its neighbours with it, may not."""
+    """Return a title as a call may hold it, or refuse one that would break the call for all its titles."""
     shown = repr(title if len(title) <= 80 else f"{title[:80]}...")
     text = " ".join(unicodedata.normalize("NFC", title.partition("#")[0]).replace("_", " ").split())
     if not text.strip(":"):
@@ -109,7 +109,7 @@ class Answers:
 
 
 def redirect_loop(walked: list[str]) -> Refusal:
-    """The refusal of a ring of redirects, named by the titles on the way into and around it."""
+    """Return the refusal of a ring of redirects, named by the titles on the way into and around it."""
     return _refusal(RefusalReason.REDIRECT_LOOP, " -> ".join(repr(title) for title in walked))
 
 
@@ -118,7 +118,7 @@ def _elsewhere(title: str, target: str) -> Refusal:
 
 
 def refused(title: str, end: Mapping[str, Any]) -> Refusal | None:
-    """Why the page at the end of a walk from `title` is no article; None if it may be one."""
+    """Return why the page at the end of a walk from `title` is not an article; None if it may be one."""
     name = str(end.get("title", ""))
     if end.get("invalid"):
         return _refusal(RefusalReason.INVALID_TITLE, f"{title!r}: {str(end.get('invalidreason', ''))[:200]}")
@@ -133,7 +133,7 @@ def refused(title: str, end: Mapping[str, Any]) -> Refusal | None:
 def page_of(
     title: str, walk: Walk, site: Site, *, endpoint: str, tells_disambiguation: bool, with_links: bool
 ) -> Page | Refusal | None:
-    """The page that a walk from `title` ended at, or why there is none; None if the answer does not hold it."""
+    """Return the page that a walk from `title` ended at, or why there is none; None if the answer does not hold it."""
     end = walk.end
     if walk.refusal or end is None:
         return walk.refusal
@@ -172,7 +172,7 @@ def page_of(
 
 
 def _text_of(name: str, end: Mapping[str, Any], revision: Mapping[str, Any]) -> str | Refusal:
-    """The wikitext of a revision; wikis before 1.32 have it beside the revision's number, not in a slot."""
+    """Return the wikitext of a revision; wikis before 1.32 have it beside the revision's number, not in a slot."""
     slots = revision.get("slots")
     slot = slots.get("main") if isinstance(slots, dict) else None
     main = slot if isinstance(slot, dict) else revision
@@ -189,7 +189,7 @@ def _text_of(name: str, end: Mapping[str, Any], revision: Mapping[str, Any]) -> 
 
 
 def html_of(title: str, answer: Mapping[str, Any]) -> str | Refusal | Exception:
-    """The HTML of an answer to `action=parse`; what else it says may get better."""
+    """Return the HTML of an answer to `action=parse`; what else it says may get better."""
     parsed = answer.get("parse")
     text = parsed.get("text") if isinstance(parsed, dict) else None
     if not isinstance(text, str):
@@ -208,7 +208,7 @@ def _wikidata(stated: Any) -> str:
 
 
 def _place(stated: Any) -> tuple[float, float] | tuple[None, None]:
-    """The first place on earth that the wiki states of a page's subject, in degrees."""
+    """Return the first place on earth that the wiki states of a page's subject, in degrees."""
     for place in records(stated):
         latitude, longitude = place.get("lat"), place.get("lon")
         if (

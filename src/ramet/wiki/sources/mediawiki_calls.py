@@ -1,8 +1,7 @@
 """Calls of a MediaWiki's action API: judged, tried again while a call lasts, and continued until they are complete.
 
-What leaves here is a complete answer or one of: `ramet.RetryAfter` (the server named a time, or is too busy to), what
-the shared client raises (`ServerTrouble` may get better, a `WebError` will not), or a `SourceError` that no other try
-mends.
+A call gives a complete answer or raises: `ramet.RetryAfter` (the server named a time, or is too busy to), an error of
+the shared client (`ServerTrouble` may pass, a `WebError` will not), or a `SourceError` that another try would repeat.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from ramet.wiki.errors import SourceError
 CALL_SECONDS = 60.0
 TRIES_MAX = 6
 PAUSE_SECONDS = (0.5, 8.0)
-"""Before the second try, at most; and before any. What is really waited lies anywhere below."""
+"""Most seconds of the pause before the second try, and before any; the real pause is random below that."""
 RETRY_AFTER_SECONDS_MAX = 3_600.0
 BUSY_SECONDS = 5.0
 """How long a server that is too busy and names no time is left alone; doubled each time that it says so again."""
 ROUNDS_MAX = 500
-"""Of one continued query. 50 pages with 5,000 links each take as many."""
+"""Most calls of one continued query. 50 pages with 5,000 links each take as many."""
 QUERY_BYTES_MAX = 32 * 1024 * 1024
-"""Of all answers to one continued query together."""
+"""Most bytes of all answers to one continued query together."""
 
 TRANSIENT_CODES = ("readonly", "internal_api_error", "unknownerror", "srv-", "dberror", "timeout")
 """Beginnings of error codes that speak of the server's own state."""
@@ -54,7 +53,7 @@ class ApiCalls:
         """Call through `web`, each request through `gate`; `sleep` and `rng` are for the pauses between tries."""
         self.gate = gate
         self.endpoint = ""
-        """The address of `api.php`; set by whoever found it, before anything is asked."""
+        """Address of `api.php`; set by the source that found it, before the first call."""
         self.is_known = False
         """Whether an API has answered there: from then on a page of something else is a trouble that passes."""
         self._web = web
@@ -99,7 +98,7 @@ class ApiCalls:
         left = CALL_SECONDS
         loop = asyncio.get_running_loop()
         for number in range(1, tries + 1):
-            # Waiting for one's turn is no fault of the server, and costs the call none of its time.
+            # Waiting for the gate is not a fault of the server, and costs the call none of its time.
             async with self.gate.request():
                 began = loop.time()
                 try:
@@ -125,7 +124,7 @@ class ApiCalls:
         return data, len(answer.body)
 
     def _judged(self, answer: HttpResponse) -> dict[str, Any]:
-        """What it says, if it is an answer to the question."""
+        """Return the content of an answer, if it is one to the question."""
         wait = retry_after_seconds(answer.headers.get("retry-after", ""), time.time())
         if answer.status == 429 or (answer.status == 503 and wait is not None):
             raise self._come_back(wait)
@@ -133,7 +132,7 @@ class ApiCalls:
             raise ServerTrouble(f"{self._host} answers with an error of its own (HTTP {answer.status})")
         if answer.status in (401, 403):
             said = one_line(answer.body[:2_000].decode("utf-8", "replace"))[:120]
-            raise SourceError(f"{self._host} lets nobody read it without permission (HTTP {answer.status}): {said}")
+            raise SourceError(f"{self._host} cannot be read without permission (HTTP {answer.status}): {said}")
         data = _as_object(answer)
         if data is None:
             raise self._no_api(answer)
@@ -148,7 +147,7 @@ class ApiCalls:
         if code.startswith(TRANSIENT_CODES):
             raise ServerTrouble(f"{self._host} answers with an error of its own ({code}): {said}")
         if code == "readapidenied":
-            raise SourceError(f"{self._host} lets only its members read it: a wiki behind a login is no source")
+            raise SourceError(f"{self._host} lets only its members read it: a wiki behind a login cannot be a source")
         raise SourceError(f"{self._host} refuses the question ({code}): {said}")
 
     def _no_api(self, answer: HttpResponse) -> Exception:
@@ -205,7 +204,7 @@ def _merge(into: dict[str, Any], name: str, value: Any) -> None:
 
 
 def records(value: Any) -> list[dict[str, Any]]:
-    """The JSON objects of a list; of anything else, none."""
+    """Return the JSON objects of a list; of anything else, none."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

@@ -1,4 +1,4 @@
-"""What a MediaWiki says of itself, and whom it may be asked by: its rules for titles, and its users' manners."""
+"""Rules that a MediaWiki states of its titles, and how a client of it introduces itself."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_wikimedia(host: str) -> bool:
 
 
 def user_agent(host: str, contact: str) -> str:
-    """The `User-Agent` for a host: this program, its version, and whom to write to.
+    """Return the `User-Agent` for a host: this program, its version, and whom to write to.
 
     Raises:
         WikiError: a Wikimedia host would be asked without an e-mail address or web page to turn to.
@@ -67,10 +67,10 @@ def user_agent(host: str, contact: str) -> str:
 
 
 def site_of(query: Mapping[str, Any], endpoint: str) -> Site:
-    """A wiki's rules, from the answer to `SITE_PARAMETERS`.
+    """Return a wiki's rules, from the answer to `SITE_PARAMETERS`.
 
     Raises:
-        SourceError: it is no such answer.
+        SourceError: it is not such an answer.
     """
     general = query.get("general")
     named = query.get("namespaces")
@@ -105,7 +105,7 @@ def knows_disambiguation(query: Mapping[str, Any]) -> bool:
 
 
 def attribution_of(query: Mapping[str, Any]) -> str:
-    """Whose texts they are: the wiki's name and the licence that it states."""
+    """Return the attribution of the texts: the wiki's name and the licence that it states."""
     rights, general = query.get("rightsinfo"), query.get("general")
     name = str(general.get("sitename", "")) if isinstance(general, dict) else ""
     stated = [str(rights.get(field) or "") for field in ("text", "url")] if isinstance(rights, dict) else []
@@ -114,7 +114,7 @@ def attribution_of(query: Mapping[str, Any]) -> str:
 
 
 def web_address(address: str, endpoint: str) -> str:
-    """An address that the wiki states, made whole; empty if it is none of the web."""
+    """Return an address that the wiki states, made whole; empty if it is none of the web."""
     whole = joined(endpoint, address) if address else ""
     return whole if whole.startswith(("http://", "https://")) else ""
 
@@ -139,7 +139,7 @@ _HREF = re.compile(r"""\bhref=["']([^"'<>]{1,500})["']""", re.IGNORECASE)
 
 
 async def open_endpoint(calls: ApiCalls, web: WebClient, url: str) -> dict[str, Any]:
-    """The answer to `SITE_PARAMETERS` of the wiki at `url`; from then on the calls go to where it came from.
+    """Return the answer to `SITE_PARAMETERS` of the wiki at `url`; from then on the calls go to where it came from.
 
     An address of `api.php` is taken as it is. For another the usual places are tried, and what its page says of itself.
 
@@ -185,7 +185,7 @@ def _beside(path: str) -> Iterator[str]:
 
 
 def _stated(page: str, url: str) -> Iterator[str]:
-    """The endpoints that a page's head names, on the same host."""
+    """Yield the endpoints that a page's head names, on the same host."""
     for link in _LINK.findall(page):
         named = _HREF.search(link)
         if not _EDIT_URI.search(link) or named is None:

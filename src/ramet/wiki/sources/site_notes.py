@@ -1,4 +1,4 @@
-"""What the pages of a file tell of their wiki while they stream by: namespaces, disambiguation, hidden categories.
+"""Facts about a wiki, collected from the pages of its file in one pass: namespaces, disambiguation, hidden categories.
 
 A dump states its namespaces, but by one name each, and a file of JSON Lines does not; neither says which pages are
 disambiguations and which categories are hidden, nor which prefixes lead to other wikis.
@@ -41,7 +41,7 @@ _USES = "CREATE TABLE uses (namespace INTEGER NOT NULL, name TEXT NOT NULL, temp
 
 @dataclass(frozen=True, slots=True)
 class _Transcluded:
-    """What a template or category page brings with it whatever its parameters: its own text and its templates."""
+    """Parts of a template or category page that do not depend on parameters: its own text and its templates."""
 
     outside: str
     templates: tuple[str, ...]
@@ -51,7 +51,7 @@ class SiteNotes:
     """Gathers them in one pass; memory grows with marked templates and hidden categories alone."""
 
     def __init__(self, writer: PageWriter, stated: Site) -> None:
-        """Begin with what the source states; without namespaces they are told from the pages' titles."""
+        """Begin with what the source states; without namespaces they are taken from the pages' titles."""
         self._writer = writer
         self._guessing = not stated.namespaces
         namespaces = dict(CANONICAL_NAMESPACES) | dict(stated.namespaces)
@@ -66,7 +66,7 @@ class SiteNotes:
         """Read a page's own title, in the namespace that its source states, if it does.
 
         Raises:
-            InvalidKey: it is no title.
+            InvalidKey: it is not a valid title.
         """
         written, colon, rest = title.partition(":")
         prefix = " ".join(written.replace("_", " ").split()).casefold()
@@ -91,13 +91,13 @@ class SiteNotes:
             self._note_links(text)
 
     def redirect(self, text: str, stated: str | None) -> str | None:
-        """What `PageRecord.redirect` says of a page of this text, whose source states that it redirects there."""
+        """Return `PageRecord.redirect` of a page of this text, whose source states that it redirects there."""
         if stated is not None:
             return stated
         return None if redirect_target(text, self.site) is None else ""
 
     def finish(self) -> Site:
-        """The site; the writer's pages must be sorted."""
+        """Return the site; the writer's pages must be sorted."""
         self._writer.file.rows("CREATE INDEX uses_by_template ON uses (template)")
         disambiguation = self._users(TEMPLATES, self._disambiguation) | self._disambiguation
         hiding = self._users(TEMPLATES, self._hiding) | self._hiding
@@ -179,7 +179,7 @@ class SiteNotes:
         return _Transcluded("".join(outside), tuple(title for title in titles if title))
 
     def _users(self, namespace: int, templates: set[str], *, deep: bool = True) -> set[str]:
-        """The pages of `namespace` that transclude one of `templates`, or if `deep`, one that does, and so on."""
+        """Return pages of `namespace` that transclude one of `templates`; if `deep`, also indirectly."""
         found: set[str] = set()
         waiting = sorted(templates)
         while waiting:
@@ -199,7 +199,7 @@ def namespaces_with_canonical(stated: Mapping[str, int]) -> dict[str, int]:
 
 
 def _template(name: str, site: Site) -> str:
-    """The canonical title of the template that `{{name` brings in; empty if it is none."""
+    """Return the canonical title of the template that `{{name` brings in; empty if it is none."""
     title = _title(name, site)
     if title is None or name.lstrip().startswith(":") or title.namespace not in (0, TEMPLATES):
         return ""

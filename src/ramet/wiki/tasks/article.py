@@ -1,4 +1,4 @@
-"""What travels from one stage of an article's task to the next through the database: pages and articles as bytes."""
+"""Pages and articles as bytes, which go from one stage of an article's task to the next through the database."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import key_of
 
 _LENGTHS = struct.Struct("<II")
-"""Of the packed article, and of each vector, in numbers."""
+"""Lengths of the packed article, in bytes, and of each vector, in numbers."""
 LEVEL = 1
-"""Of compression: a page is read once more and then gone, so speed counts."""
+"""Level of compression: a page is read once more and then gone, so speed counts."""
 UNPACKED_BYTES_MAX = 256 * 1024 * 1024
 
 
@@ -59,12 +59,12 @@ class PackedArticle(NamedTuple):
 
 
 def pack_page(page: Page) -> bytes:
-    """A page as bytes."""
+    """Return a page as bytes."""
     return _pack(asdict(page))
 
 
 def unpack_page(content: bytes) -> Page:
-    """The page that `pack_page` packed."""
+    """Return the page that `pack_page` packed."""
     told = _unpack(content)
     for name in ("aliases", "categories", "links"):
         told[name] = None if told[name] is None else tuple(told[name])
@@ -72,7 +72,7 @@ def unpack_page(content: bytes) -> Page:
 
 
 def pack_article(article: Article, vectors: Sequence[Vector] = ()) -> bytes:
-    """An article as bytes, with one vector of 32-bit numbers for each passage, or none."""
+    """Return an article as bytes, with one vector of 32-bit numbers for each passage, or none."""
     packed = _pack(asdict(article))
     numbers = array("f", [number for vector in vectors for number in vector])
     if sys.byteorder == "big":
@@ -81,7 +81,7 @@ def pack_article(article: Article, vectors: Sequence[Vector] = ()) -> bytes:
 
 
 def unpack_article(content: bytes) -> PackedArticle:
-    """The article that `pack_article` packed, and its vectors."""
+    """Return the article that `pack_article` packed, and its vectors."""
     length, dimension = _LENGTHS.unpack_from(content)
     told = _unpack(content[_LENGTHS.size : _LENGTHS.size + length])
     told["sections"] = tuple(Section(**section) for section in told["sections"])
@@ -114,14 +114,14 @@ SETS = ("interwiki", "disambiguation_templates", "hidden_categories")
 
 
 class Rules(NamedTuple):
-    """What a parser needs to know beside the page."""
+    """Input of a parser beside the page."""
 
     site: Site
     options: ParseOptions
 
 
 def options_of(settings: RunSettings) -> ParseOptions:
-    """What a run wants of a page."""
+    """Return a run's options of parsing."""
     return ParseOptions(links=settings.links, disambiguation=settings.disambiguation, links_max=settings.max_links)
 
 
@@ -134,17 +134,17 @@ def rules_json(rules: Rules) -> str:
 
 
 def rules_of(content: str) -> Rules:
-    """The rules that `rules_json` wrote."""
-    told = json.loads(content)
-    site = told["site"]
+    """Return the rules that `rules_json` wrote."""
+    stored = json.loads(content)
+    site = stored["site"]
     for name in SETS:
         site[name] = frozenset(site[name])
     site["redirect_words"] = tuple(site["redirect_words"])
-    return Rules(Site(**site), ParseOptions(**told["options"]))
+    return Rules(Site(**site), ParseOptions(**stored["options"]))
 
 
 ARTICLE_ATTEMPTS = 3
-"""As the state machine of the seeds draws it."""
+"""Attempts of each stage, as the state machine of the seeds draws it."""
 FETCH_SECONDS = 0.02
 """How long the first title of a call waits for others."""
 PARSE_SECONDS = 20.0
@@ -157,7 +157,7 @@ BUSY_SECONDS = 5.0
 NOT_HERE_SECONDS = 60.0
 """How long to wait when this machine lacks what a stage needs: another may have it."""
 COOLDOWN_SECONDS = 30.0
-"""How long a host that failed several times in a row is left alone. That it refuses a title is no failure of it."""
+"""How long a host that failed several times in a row is left alone. A title that it refuses is not such a failure."""
 ALIAS = "alias"
 """Why the task of a redirect is skipped when the article that it leads to has a task of its own."""
 app = App(
@@ -182,7 +182,7 @@ article = app.pipeline(
 )
 
 _rules: dict[str, Rules] = {}
-"""Of the passes that this process has met. They never change within one."""
+"""Rules of the passes that this process has met. They never change within one."""
 _stored: set[str] = set()
 """Those whose rules are in the database: what a task wrote may have been dropped with its attempt."""
 
@@ -221,7 +221,7 @@ async def _fetch(members: Sequence[tuple[Context, ArticlePayload]]) -> list[Any]
 
 
 async def _fetched(ctx: Context, payload: ArticlePayload, found: Page | Refusal | Exception, *, vectors: bool) -> Any:
-    """What becomes of a title: its page goes on to be parsed, it is another's alias, or it ends here."""
+    """Return the outcome of a title: its page goes on to be parsed, it is another's alias, or it ends here."""
     if isinstance(found, Exception):
         return found
     run_id = run_of(ctx.tracking_id)
@@ -278,11 +278,11 @@ def _refuse(ctx: Context | SyncContext, payload: ArticlePayload, key: str, refus
     queue=PARSING,
     process=True,
     memory_bytes_max=PARSE_BYTES_MAX,
-    # What brings the parser down, or takes it too long, does so every time. A killed worker costs no attempt.
+    # A page that crashes the parser, or takes it too long, does so every time. A killed worker costs no attempt.
     limits=replace(LIMITS, max_attempts=1, invocation_seconds=PARSE_SECONDS),
 )
 def parse(ctx: SyncContext, payload: ArticlePayload) -> Outcome | None:
-    """Read a page, in a process of its own: its text is whatever somebody wrote."""
+    """Read a page, in a process of its own: its text is not trusted."""
     run_id, key = run_of(ctx.tracking_id), ctx.state["fetch"]["article"]
     if ctx.tracking_id not in _rules:
         [(content,)] = ctx.read(tables.RULES, (run_id,))
@@ -379,7 +379,7 @@ def _load_all(graph: GraphStore, articles: Sequence[EmbeddedArticle]) -> list[Ex
 
 
 async def _record(ctx: Context, found: Article, now: float) -> None:
-    """The rows of a loaded article, which commit with its task."""
+    """Write the rows of a loaded article, which commit with its task."""
     run_id, key = run_of(ctx.tracking_id), found.key
     links, site = found.links or (), (await _rules_of(ctx)).site
     ctx.write(tables.PUT_LINKS, (run_id, key, pack_targets((key_of(title, site), title) for title in links)))
@@ -388,7 +388,7 @@ async def _record(ctx: Context, found: Article, now: float) -> None:
 
 
 def forget_links(ctx: Context | SyncContext, run_id: str, key: str) -> None:
-    """Forget what a title linked to that is no article any more."""
+    """Forget the links of a title that is not an article any more."""
     for statement in tables.FORGET_LINKS:
         ctx.write(statement, (run_id, key))
 
@@ -401,7 +401,7 @@ async def _rules_of(ctx: Context) -> Rules:
 
 
 async def _articles(members: Sequence[Context]) -> list[PackedArticle]:
-    """What the stage before has left for each of these tasks of one run."""
+    """Return the article that the stage before has stored for each of these tasks of one run."""
     run_id = run_of(members[0].tracking_id)
     keys = [ctx.key for ctx in members]
     rows = await members[0].client.read(tables.pages_of(len(keys)), (run_id, *keys))
@@ -417,7 +417,7 @@ def wait_for(error: UserError) -> float:
 
 
 def _by_run(batch: BatchContext) -> Iterator[list[int]]:
-    """The places of a batch's tasks, run by run."""
+    """Yield the places of a batch's tasks, run by run."""
     places: dict[str, list[int]] = {}
     for place, ctx in enumerate(batch):
         places.setdefault(ctx.tracking_id, []).append(place)

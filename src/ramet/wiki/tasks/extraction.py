@@ -1,8 +1,8 @@
 """Extraction of entities: each section is put to a model once, under a ceiling, and its answer is kept by its text.
 
 An extraction is a lineage with a task for each article; the answers are rows of `wiki_extractions`, by the key of
-what was asked. So the same text is never asked again, whichever run, graph or pass it comes from. What the graph says
-of entities is made of the answers to its sections, as they are then: see `ramet.wiki.graphs.entities`.
+the question. So the same text is never asked again, whichever run, graph or pass it comes from. The entities of a graph
+are made from the answers to its sections, as they are then: see `ramet.wiki.graphs.entities`.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ KIND = QUEUE = "wiki.extract"
 PROMPT_VERSION = 1
 """Part of the key of every answer: with another prompt, texts are asked again."""
 PART_CHARACTERS = 12_000
-"""Of a section that is asked at once, at most; a longer one is asked in parts."""
+"""Most characters of a section that is asked at once; a longer one is asked in parts."""
 TEXT_CHARACTERS_MIN = 40
 """Shorter texts are not asked."""
 OUTPUT_TOKENS = 2_000
 ATTEMPTS = 25
-"""Of an article's task. A killed process takes one; what was paid for is not paid again."""
+"""Attempts of an article's task. A killed process takes one; an answer that was paid for is not paid again."""
 RUN_SECONDS = 7 * 86_400.0
 ENTITIES_MAX, RELATIONS_MAX, ALIASES_MAX = 60, 100, 10
 NAME_CHARACTERS = 200
@@ -136,12 +136,12 @@ FORM: Any = Annotated[Found, AfterValidator(bounded)]
 
 
 class ExtractPayload(BaseModel):
-    """Whose sections a task puts to which model."""
+    """Article whose sections a task puts to a model."""
 
     title_key: str
     graph: str
     model: dict[str, Any]
-    """As `ramet.llm.Model`. Keys are in the environment and never here."""
+    """Model, as `ramet.llm.Model`. Keys are in the environment and never here."""
 
 
 class Part(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a level asks of the spawn guard: a pure function of what is recorded.
+"""Spawns that a level asks of the guard: a pure function of the recorded links.
 
 An article's links are offered when all articles of its level have ended, in the order of (depth, canonical title of
 the linking article, place of the link). So the first to link to an article, the articles that still fit under the
@@ -72,7 +72,7 @@ class KnownTitles(NamedTuple):
 
 
 class LevelPlan(NamedTuple):
-    """What a level asks for."""
+    """Plan of a level's spawns."""
 
     grants: int
     """How many titles it will add."""
@@ -110,7 +110,7 @@ class Planner:
 
     @property
     def plan(self) -> LevelPlan:
-        """What follows from the links that were looked at."""
+        """Plan that follows from the links that were looked at."""
         return LevelPlan(len(self._wanted), self._binds, self._last if self._binds and self._wanted else None)
 
 
@@ -127,7 +127,7 @@ def within(links: Iterable[Link], seen: KnownTitles) -> tuple[Link, ...]:
 
 
 def links_past_last_level(links: Iterable[Link], seen: KnownTitles) -> tuple[Link, ...]:
-    """Those of the last level's links that lead to titles nobody has looked up: the guard refuses them by depth."""
+    """Return the last level's links to titles that were not looked up: the guard refuses them by depth."""
     return tuple(link for link in offered(links, seen) if link.target_key not in seen.here)
 
 
@@ -236,7 +236,7 @@ async def _settle_failures(ctx: Context) -> None:
 
 
 class LevelOffer(NamedTuple):
-    """What a level offers, and to what."""
+    """Offer of a level to the guard."""
 
     payload: LevelPayload
     sources: Sequence[tuple[int, str]]
@@ -264,7 +264,7 @@ async def _offer(ctx: Context, payload: LevelPayload, settings: RunSettings) -> 
                 ctx.lower(max_spawn_depth=ctx.spawn_depth)
             await _offer_round(ctx, part, payload.resource, {"rounds": place + 1, "room": offer.room})
         place += 1
-    if place == 0:  # Nobody links anywhere, but what is loaded farther away may.
+    if place == 0:  # No article here has links, but loaded ones farther away may.
         await _open_next(ctx, offer, plan)
     for depth, key in offer.sources:
         if plan.last is None or (depth, key) < (plan.last.source_depth, plan.last.source_key):
@@ -278,12 +278,12 @@ async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -
     here, elsewhere = set[str](), set[str]()
     loaded, deepest = 0, 0
     for key, depth, state, own_task, found_in, source in await ctx.client.read(tables.SEEN, (run_id,)):
-        # What this level's own rounds brought, before a crash, was not known when they were planned.
+        # Titles that this level's own rounds brought, before a crash, were not known when they were planned.
         if key in own or (source in own and not own_task and found_in == ctx.tracking_id):
             continue
         loaded, deepest = loaded + (state in IN_GRAPH), max(deepest, depth)
         (here if own_task and found_in == ctx.tracking_id else elsewhere).add(key)
-    # Who may ask nobody but a server, asks it for the page at once.
+    # A source that is a server is not asked first: the fetch asks it for the page at once.
     source = None if payload.resource else await expansions.source(ctx.client, settings)
     sieve = Sieve(here | elsewhere, settings.skip, source)
     rows = await ctx.read(tables.TO_OFFER, (run_id, number, ctx.tracking_id))
@@ -335,7 +335,7 @@ async def _plan(ctx: Context, offer: LevelOffer) -> LevelPlan:
 
 
 async def _rounds(ctx: Context, offer: LevelOffer, last: Link | None) -> AsyncIterator[tuple[tuple[Link, ...], bool]]:
-    """What is offered together, and whether it lies beyond the last level; the same whenever it is asked."""
+    """Yield the links that are offered together, and whether they lead past the last level; always the same ones."""
     after = offer.payload.after
     if offer.levels_left > 0:
         async for part in _links(ctx, offer.sources, after):
@@ -354,7 +354,7 @@ async def _rounds(ctx: Context, offer: LevelOffer, last: Link | None) -> AsyncIt
 async def _links(
     ctx: Context, sources: Sequence[tuple[int, str]], after: tuple[str, int] | None
 ) -> AsyncIterator[list[Link]]:
-    """The recorded links of these articles, in the order in which they are offered, so many at a time.
+    """Yield the recorded links of these articles, in the order in which they are offered, in parts.
 
     `after`: key of an article, and the place of the last of its links that was offered already.
     """
@@ -375,7 +375,7 @@ async def _links(
 
 
 async def _open_next(ctx: Context, offer: LevelOffer, plan: LevelPlan) -> None:
-    """The next round or level goes before its articles, so that no budget can strand them."""
+    """Spawn the next round or level before its articles, so that no budget can strand them."""
     payload = offer.payload
     if plan.last is not None:
         after = (plan.last.source_key, plan.last.position)
@@ -428,7 +428,7 @@ async def _draw(ctx: Context, graph: GraphStore, depth: int, *, closed: bool) ->
     drawn, keys = 0, sorted(rows)
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
-        # What earlier passes drew is there; of a closed graph, all but the links to titles that only this pass knows.
+        # Links of earlier passes are there; of a closed graph, all but those to titles that only this pass knows.
         fresh = {key for key in some if rows[key][0] == WikiState.LOADED}
         outgoing = sorted(await links_of(ctx.read, run_id, some if closed else fresh))
         known = await known_among(ctx, {target for _, _, target, _ in outgoing})

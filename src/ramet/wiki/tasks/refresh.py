@@ -72,13 +72,13 @@ async def with_source(
         progress: is given a line now and then meanwhile.
 
     Raises:
-        WikiError: it is no file, not of the same wiki, or the run does not read a file.
+        WikiError: it is not a file, not of the same wiki, or the run does not read a file.
     """
     before = run.settings.source
     if "://" in before or before == BUNDLED:
-        raise WikiError(f"{run.run_id} reads {before}, which is no file: `refresh` without --source compares with it")
+        raise WikiError(f"{run.run_id} reads {before}, not a file: `refresh` without --source compares with it")
     if "://" in source or source == BUNDLED:
-        raise WikiError(f"'{source}' is no file: --source of `refresh` is a newer file of the wiki that the run reads")
+        raise WikiError(f"'{source}' is not a file: --source of `refresh` is a newer file of the run's wiki")
     settings = run.settings.model_copy(update={"source": source})
     rows = await client.read(tables.RULES, (run.run_id,))
     if not rows:
@@ -125,7 +125,7 @@ async def begin_refresh(client: Client, run: Run, settings: RunSettings | None =
 
 
 class Refreshed(NamedTuple):
-    """What a refresh pass has found."""
+    """Result of a refresh pass."""
 
     compared: int
     loaded: int
@@ -137,7 +137,7 @@ class Refreshed(NamedTuple):
 
 
 async def refreshed(client: Client, tracking_id: str) -> Refreshed | None:
-    """What a refresh pass has found; None before its end."""
+    """Return the result of a refresh pass; None before its end."""
     [first, *_] = await client.roots(tracking_id)
     last = (await client.tasks(tracking_id=tracking_id, kind=REDRAW, limit=1)).tasks
     if not isinstance(first.result, dict) or not last or not isinstance(last[0].result, dict):

@@ -1,4 +1,4 @@
-"""What a person does to titles of a run: tries failed ones again, and takes some out for good.
+"""Acts of a person on titles of a run: failed ones are tried again, and some are taken out for good.
 
 Trying again is a pass of its own, so that it needs nothing of the pass in which they failed: neither its deadline nor
 its room for tasks, nor a page that was dropped. Only tasks write domain rows, so taking out is one as well; of what is
@@ -41,9 +41,9 @@ from ramet.wiki.tasks.level import OFFERS_PER_ROUND_MAX
 
 EXCLUDE = "wiki.exclude"
 EXCLUDING = "wiki.exclude"
-"""The queue of `wiki.exclude`: whoever takes titles out does the task too, at once, whatever else is waiting."""
+"""Queue of `wiki.exclude`: the process that takes titles out runs the task at once, before any other."""
 PERMANENT = frozenset(reason.value for reason in RefusalReason)
-"""Reasons that trying again does not mend, unless the source has changed."""
+"""Reasons that another try gives again, unless the source has changed."""
 BEING_WORKED_ON = "it is being worked on this moment: try again"
 CAN_BE_EXCLUDED = (TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED)
 
@@ -57,9 +57,9 @@ class RetryPayload(BaseModel):
     keys: tuple[str, ...] = ()
     """Canonical titles; empty: all failed ones that match."""
     reason: str | None = None
-    """Only those that failed for this reason; None: for any that trying again may mend, or of any if they are named."""
+    """Only titles that failed for this reason; None: for any that may pass, or, of named titles, for any."""
     resource: str = ""
-    """What the source's requests go through, as its run says; empty for a local source."""
+    """Resource of the source's requests, as its run says; empty for a local source."""
 
 
 class ExcludePayload(BaseModel):
@@ -85,7 +85,7 @@ class Title(NamedTuple):
 
 
 class Excluded(NamedTuple):
-    """What became of titles that a person wanted out."""
+    """Result of an exclusion of titles."""
 
     excluded: tuple[str, ...]
     left: dict[str, str]
@@ -95,7 +95,7 @@ class Excluded(NamedTuple):
 
 
 async def find_titles(client: Client, run: Run, titles: Sequence[str]) -> dict[str, str]:
-    """The states of the titles of a run that a person means, by canonical title.
+    """Return the states of the titles of a run that a person means, by canonical title.
 
     Raises:
         NotInRun: the run has no such title; the message names it.
@@ -180,13 +180,13 @@ async def retry(ctx: Context, payload: RetryPayload) -> dict[str, int]:
         for key in await linking_to(ctx.read, run_id, targets) if targets else ():
             ctx.write(tables.LINKED_AGAIN, (run_id, key))
         tried += len(some)
-        # What was asked for is not failed any more: after a crash here only the others are left.
+        # Titles that were asked for are not failed any more: after a crash here only the others are left.
         await ctx.checkpoint("retrying", state={"tried": tried})
     return {"titles": tried}
 
 
 def _to_try(known: dict[str, Title], wanted: RetryPayload) -> list[str]:
-    """The titles that match, in the order of their keys."""
+    """Return the titles that match, in the order of their keys."""
     if wanted.keys:
         return sorted(key for key in wanted.keys if known[key].state in (WikiState.FAILED, WikiState.EXCLUDED))
     reasons = {key: reason_of(one.error) for key, one in known.items() if one.state == WikiState.FAILED}
@@ -202,7 +202,7 @@ def _room(known: dict[str, Title], max_articles: int) -> int:
 
 
 def asked_for(known: dict[str, Title], key: str) -> str:
-    """The title by which an article was looked up: its own, or that of the redirect through which it was found."""
+    """Return the title by which an article was looked up: its own, or that of the redirect that led to it."""
     one = known[key]
     return key if one.own_task or one.discovered_from is None else one.discovered_from
 
@@ -247,7 +247,7 @@ async def exclude_titles(client: Client, run: Run, keys: Collection[str], *, not
 
 
 async def _tasks_of(client: Client, run: Run, key: str) -> list[Task]:
-    """The tasks of a title, of whatever stage, in all passes."""
+    """Return the tasks of a title, of whatever stage, in all passes."""
     found: list[Task] = []
     for one in run.passes:
         for stage in STAGES:

@@ -1,4 +1,4 @@
-"""What a page states as fields: its infobox, and the coordinates of its subject. Pure, linear, and never raises."""
+"""Fields that a page states: its infobox, and the coordinates of its subject. Pure, linear, and never raises."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _TOKEN = re.compile(r"\[\[|\]\]|\{\{+|\}\}+|\|")
 
 
 class Facts(NamedTuple):
-    """What a page states as fields."""
+    """Fields that a page states."""
 
     infobox: str = ""
     """JSON: `{"name": "Infobox settlement", "fields": {"population": "3,769,495"}}`; empty if there is none."""
     latitude: float | None = None
-    """In degrees, north of the equator positive; None if the page states no place of its subject."""
+    """Degrees, north of the equator positive; None if the page states no place of its subject."""
     longitude: float | None = None
-    """In degrees, east of Greenwich positive."""
+    """Degrees, east of Greenwich positive."""
 
 
 class _Span(NamedTuple):
@@ -79,7 +79,7 @@ def in_range(latitude: float, longitude: float) -> bool:
 
 
 def _templates(text: str) -> Iterator[_Span]:
-    """The insides of all templates: `}}` closes the last `{{` that is open, as in `markup.without_templates`."""
+    """Yield the insides of all templates: `}}` closes the last `{{` that is open, as in `markup.without_templates`."""
     opened: list[tuple[int, int]] = []
     for braces in _BRACES.finditer(text):
         at, count = braces.start(), len(braces[0])
@@ -133,7 +133,7 @@ def _as_json(name: str, fields: Mapping[str, str], plain_value: Callable[[str], 
 
 
 def _place(text: str, box: _Span | None, places: list[_Span]) -> tuple[float, float] | None:
-    """The place of the page's subject: one that is shown at the title, else one that the infobox has."""
+    """Return the place of the page's subject: one that is shown at the title, else one that the infobox has."""
     found = None
     for span in places:
         arguments = arguments_of(text[span.start : span.end])
@@ -164,7 +164,7 @@ def _place_of(arguments: Arguments) -> tuple[float, float] | None:
 
 
 def _place_of_fields(fields: Mapping[str, str]) -> tuple[float, float] | None:
-    """The place that fields of an infobox state: one a direction, or degrees, minutes, seconds and letter."""
+    """Return the place that fields of an infobox state: one a direction, or degrees, minutes, seconds and letter."""
     known = {name.casefold(): value for name, value in fields.items()}
     for latitude, longitude in coordinate_fields():
         north, east = (

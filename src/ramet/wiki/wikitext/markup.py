@@ -1,4 +1,4 @@
-"""The first pass: comments go, and what stands in `<nowiki>`, `<ref>` and their like is kept from the other passes.
+"""The first pass: comments go, and the content of `<nowiki>`, `<ref>` and their like is kept from the other passes.
 
 Like all of them it takes time in proportion to the text, whatever it is: nothing is searched for twice, and a tag that
 is never closed is remembered. The order of the passes is MediaWiki's.
@@ -44,8 +44,8 @@ class Views:
     """One page without comments, seen in two ways, both of them wikitext still.
 
     Attributes:
-        text: what is shown; a text that is kept as written stands there as its mark.
-        links: all that links can stand in, in reading order; what is kept as written is a mark there too.
+        text: what is shown, with a mark in the place of a text that is kept as written.
+        links: all text that can hold links, in reading order; what is kept as written is a mark there too.
         kept: the texts behind the marks.
     """
 
@@ -92,7 +92,7 @@ def _read(text: str, views: Views, *, shown: bool) -> None:
         if name in ("noinclude", "onlyinclude"):
             continue
         if text[opened - 1] == "/":
-            add(GONE)  # parts what stands around it: `[<nowiki/>[` begins no link
+            add(GONE)  # parts what is around it: `[<nowiki/>[` begins no link
             continue
         closer = None if name in unclosed else _CLOSERS[name].search(text, at)
         if closer is None:
@@ -230,7 +230,7 @@ _IN_BRACKETS = re.compile(r"[ _]*[(\uff08][^()]*[)\uff09]\s*$")
 @dataclass(slots=True)
 class _Open:
     start: int
-    """In the text, after the brackets."""
+    """Offset in the text of the content, after the brackets."""
     piece: int
     """Number of pieces before its content."""
     namespace: int | None
@@ -238,10 +238,10 @@ class _Open:
 
 
 def with_labels(text: str, site: Site) -> str:
-    """`text` with each `[[...]]` replaced by what a reader sees of it; brackets that make no link go.
+    """Return `text` with each `[[...]]` replaced by what a reader sees of it; brackets that make no link go.
 
     A category's link, and another language's on a line of its own, show nothing. A picture shows its caption in a
-    paragraph of its own where it stands at the start of a line, else nothing, as icons do.
+    paragraph of its own at the start of a line, else nothing, as icons do.
     """
     pieces: list[str] = []
     opened: list[_Open] = []
@@ -289,7 +289,7 @@ def _shown(link: _Open, content: str, text: str, end: int, site: Site, *, inside
 
 
 def _short(title: str, site: Site) -> str:
-    """What `[[title|]]` shows: no prefix, and no `(explanation)`."""
+    """Return the text that `[[title|]]` shows: no prefix, and no `(explanation)`."""
     prefix, colon, rest = title.partition(":")
     if colon and (namespace_number(prefix, site) is not None or _leads_elsewhere(title, site)):
         title = rest.strip()
@@ -304,7 +304,7 @@ def _leads_elsewhere(title: str, site: Site) -> bool:
 
 
 def _is_language(title: str, site: Site) -> bool:
-    """Whether a link is to the same page in another language: the page does not show it, wherever it stands."""
+    """Return whether a link is to the same page in another language: the page does not show it, wherever it is."""
     prefix = title.partition(":")[0].strip().casefold()
     return prefix in LANGUAGES and _leads_elsewhere(title, site)
 
@@ -314,7 +314,7 @@ def _alone(text: str, start: int, end: int) -> bool:
 
 
 def _caption(options: str, text: str, start: int, site: Site) -> str:
-    """The last part that is no option. A frame makes a paragraph of it wherever it stands, the start of a line too."""
+    """Return the last part that is not an option, as a paragraph if framed or at the start of a line."""
     parts = [part.strip() for part in options.split("|")]
     option = picture_option()
     captions = [part for part in parts if not option.fullmatch(part)]
@@ -333,9 +333,9 @@ _LINE = re.compile(rf"^([ :{GONE}]*+)(\{{\||\|[}}+-]?|!)(.*)$", re.MULTILINE)
 
 
 def without_tables(text: str) -> str:
-    """`text` with the marks of tables and their cells' attributes left out. Needs links to be gone.
+    """Return `text` with the marks of tables and their cells' attributes left out. Needs links to be gone.
 
-    A line that begins with `|` is a table's, wherever it stands: templates, which are not known here, begin and end
+    A line that begins with `|` is a table's, wherever it is: templates, which are not known here, begin and end
     tables too.
     """
     depth = 0
@@ -361,6 +361,6 @@ def without_tables(text: str) -> str:
 
 
 def _content(cell: str) -> str:
-    """What a cell says, without the attributes before its `|`."""
+    """Return the text of a cell, without the attributes before its `|`."""
     attributes, bar, content = cell.partition("|")
     return (content if bar else attributes).strip()

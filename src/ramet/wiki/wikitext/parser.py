@@ -32,7 +32,7 @@ _LINK = re.compile(
 
 
 def titles_linked(text: str, site: Site) -> Iterator[tuple[WikiTitle, bool]]:
-    """Every title in `[[...]]` in reading order, and whether a colon stands before it, which makes it a plain link.
+    """Yield every title in `[[...]]` in reading order, and whether a colon precedes it, which makes it a plain link.
 
     Titles that no page can have, or that a template would complete, are left out.
     """
@@ -59,7 +59,7 @@ def categories(text: str, site: Site) -> tuple[str, ...]:
 
 
 def distinct_links(titles: Iterable[str], key: str, links_max: int) -> tuple[str, ...]:
-    """The first `links_max` of `titles`, without repeats, what is no title, and the page's own (`key`)."""
+    """Return the first `links_max` of `titles`, without repeats, invalid titles and the page's own (`key`)."""
     found: dict[str, str] = {}
     for title in titles:
         if len(found) >= links_max:
@@ -82,7 +82,7 @@ _DISAMBIGUATION = re.compile(r"__DISAMBIG__", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """What is taken from a page.
+    """Rules for what is taken from a page.
 
     Attributes:
         links: `body`, the links that its text has; `all`, those that the source states, which a template may bring
@@ -165,7 +165,7 @@ def _is_disambiguation(page: Page, body: str, site: Site) -> bool:
 
 
 def _sections(views: Views, site: Site) -> Iterator[Section]:
-    """The lead and the sections that have text, in reading order."""
+    """Yield the lead and the sections that have text, in reading order."""
     text = without_tables(with_labels(without_templates("".join(views.text), site), site))
     heading, level, path, at = "", 1, "", 0
     headings = HeadingPath()
@@ -182,7 +182,7 @@ def _sections(views: Views, site: Site) -> Iterator[Section]:
 
 
 def _value(text: str, views: Views, site: Site) -> str:
-    """A field of an infobox in plain text."""
+    """Return a field of an infobox in plain text."""
     return views.restore(plain(without_tables(with_labels(without_templates(text, site), site))))
 
 

@@ -8,7 +8,7 @@ from html.entities import html5
 KEPT_START, KEPT_END = "\x02", "\x03"
 """Around the number of a text that is kept as it is, such as a `<nowiki>`'s."""
 GONE = "\x04"
-"""Where a template or the like was: what it leaves around it is tidied up later."""
+"""Mark in the place of a template or the like; the blanks around it are tidied up later."""
 CELL = "\x05"
 """Between two cells of a table's row."""
 BAR = "\x06"
@@ -19,7 +19,7 @@ _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """The text without control characters but newlines, and with U+FFFD for what no encoding can express."""
+    """Return the text without control characters but newlines, and with U+FFFD for what no encoding can express."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
     return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
 
@@ -31,7 +31,7 @@ _REPLACEMENT = "\ufffd"
 def decode_entities(text: str) -> str:
     """Replace `&amp;`, `&#233;` and `&#xE9;` by what they stand for, once.
 
-    A name that HTML does not know stays as it is. A number that is no character of a text (NUL and other control
+    A name that HTML does not know stays as it is. A number that is not a character of text (NUL and other control
     characters, surrogates, above U+10FFFF) becomes U+FFFD.
     """
     return _REFERENCE.sub(_decoded, text) if "&" in text else text
@@ -89,10 +89,10 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def plain(text: str) -> str:
-    """Wikitext without links, templates and tables (the passes before) as plain text, stripped.
+    """Return wikitext without links, templates and tables (the passes before) as plain text, stripped.
 
-    Cells of a row are parted by a tab, paragraphs by a blank line. What looks like markup and is none, as it has no
-    partner, goes as well.
+    Cells of a row are parted by a tab, paragraphs by a blank line. Text that looks like markup and is not, as it
+    has no partner, goes as well.
     """
     # Without bold there is nothing to tell apart.
     text = _BOLD_LINE.sub(_without_quotes, text).replace("''", "")
@@ -126,7 +126,7 @@ def _in_place_of_tag(tag: re.Match[str]) -> str:
 
 
 def _without_quotes(line: re.Match[str]) -> str:
-    """A line without the marks of bold and italics. Which apostrophes are letters is MediaWiki's rule."""
+    """Return a line without the marks of bold and italics. Which apostrophes are letters is MediaWiki's rule."""
     pieces = _QUOTES.split(line[0])
     kept = [_apostrophes(len(run)) for run in pieces[1::2]]
     marks = [len(run) - count for run, count in zip(pieces[1::2], kept, strict=True)]
@@ -148,8 +148,8 @@ def _apostrophes(run: int) -> int:
 
 
 def _spare_apostrophe(texts: list[str], marks: list[int], kept: list[int]) -> None:
-    """Where both are left open, one mark of bold is an apostrophe and italics: after a single letter if there is one,
-    as in `l'''amour''`, else after a word, else after a space."""
+    """Take one mark of bold for an apostrophe and italics where both are left open: after a single letter if there
+    is one, as in `l'''amour''`, else after a word, else after a space."""
     after_word = after_space = None
     for number, mark in enumerate(marks):
         if mark != 3:

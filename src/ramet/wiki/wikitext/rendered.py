@@ -52,7 +52,7 @@ def rendered_sections(html: str) -> tuple[Section, ...]:
 
 
 class _Reader:
-    """Where reading is: what is open, and what the present section has so far."""
+    """State of reading: the elements that are open, and the present section so far."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
@@ -148,7 +148,7 @@ def _is_unread(name: str, stated: dict[str, str]) -> bool:
 
 
 def _before(name: str) -> str:
-    """What parts an element from what is before it, and after it."""
+    """Return the text that parts an element from what is before it, and after it."""
     if name in _CELLS:
         return CELL
     if name in _PARAGRAPHS:
@@ -159,6 +159,6 @@ def _before(name: str) -> str:
 
 
 def _break(run: re.Match[str]) -> str:
-    """A run of blanks as newlines, one for any number of ends of lines, or as a space."""
+    """Return a run of blanks as newlines, one for any number of ends of lines, or as a space."""
     newlines = run[0].count("\n")
     return "\n" * newlines or ("\n" if _LINE in run[0] else " ")

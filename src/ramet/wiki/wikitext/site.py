@@ -1,4 +1,4 @@
-"""What a wiki says of itself that decides how its titles are read."""
+"""Facts that a wiki states of itself and that decide how its titles are read."""
 
 from __future__ import annotations
 

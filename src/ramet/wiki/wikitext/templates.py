@@ -1,4 +1,4 @@
-"""What a template or parser function shows, where that is known without asking a wiki. Pure, and never raises."""
+"""Text that a template or parser function shows, where that is known without asking a wiki. Pure, and never raises."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Arguments:
     named: Mapping[str, str]
 
     def first(self, *arguments: int | str) -> str:
-        """The first of these arguments, by number from 1 or by casefolded name, that has text."""
+        """Return the first of these arguments, by number from 1 or by casefolded name, that has text."""
         return next((text for argument in arguments if (text := self.at(argument))), "")
 
     def at(self, argument: int | str) -> str:
-        """An argument's text; empty if there is none."""
+        """Return an argument's text; empty if there is none."""
         if (text := self.named.get(str(argument))) or isinstance(argument, str):
             return text or ""
         return self.unnamed[argument - 1] if 0 < argument <= len(self.unnamed) else ""
@@ -59,7 +59,7 @@ def known(start: str, site: Site) -> bool:
 
 
 def shown_by(content: str, site: Site) -> str:
-    """What a reader sees of a template without its braces, as wikitext; `plain_text.GONE` if that is not known."""
+    """Return the wikitext that a template without its braces shows; `plain_text.GONE` if that is not known."""
     name = template_name(content)
     function = _FUNCTIONS.get(_function_name(name))
     if function is not None:
@@ -75,12 +75,12 @@ def shown_by(content: str, site: Site) -> str:
 
 
 def arguments_of(content: str) -> Arguments:
-    """The arguments of a template without its braces."""
+    """Return the arguments of a template without its braces."""
     return _arguments(_split(content)[1:])
 
 
 def template_name(content: str) -> str:
-    """The casefolded name of a template without its braces, with spaces for `_`."""
+    """Return the casefolded name of a template without its braces, with spaces for `_`."""
     name = content[:_NAME_MAX].partition("|")[0]
     return " ".join(name.replace("_", " ").split()).casefold()
 
@@ -133,7 +133,7 @@ def _by_rule(rule: Rule, arguments: Arguments, site: Site) -> str:
 
 
 def _grouped(number: str, site: Site) -> str:
-    """A number as the site's language writes it; anything else as it is."""
+    """Return a number as the site's language writes it; anything else as it is."""
     found = _NUMBER.fullmatch(number.replace(",", ""))
     if found is None:
         return number
@@ -163,7 +163,7 @@ def _quantity(arguments: Arguments, site: Site) -> str:
 
 
 def _value(arguments: Arguments, site: Site) -> str:
-    """A measured value, with its uncertainty, power of ten and unit."""
+    """Return a measured value, with its uncertainty, power of ten and unit."""
     number = _grouped(arguments.at(1), site)
     error = arguments.at(2) if _NUMBER.fullmatch(arguments.at(2)) else ""
     power = arguments.named.get("e", "")
@@ -181,7 +181,7 @@ def _fraction(arguments: Arguments, site: Site) -> str:
 
 
 def _date(arguments: Arguments, site: Site) -> str:
-    """The date alone: an age would be another one every year."""
+    """Return the date alone: an age would be another one every year."""
     year, month, day = (arguments.at(number) for number in (1, 2, 3))
     name = _month(month)
     if not year and name:
@@ -200,7 +200,7 @@ def _date_day_first(arguments: Arguments, site: Site) -> str:
 
 
 def _date_old_style(arguments: Arguments, site: Site) -> str:
-    """A date of the Gregorian calendar and, in brackets, of the Julian."""
+    """Return a date of the Gregorian calendar and, in brackets, of the Julian."""
     new = " ".join(text for number in (1, 2, 3) if (text := arguments.at(number)))
     old = " ".join(text for number in (4, 5, 6) if (text := arguments.at(number)))
     return f"{new} ({old})" if old else new
@@ -225,7 +225,7 @@ def _hours(arguments: Arguments, site: Site) -> str:
 
 
 def _measure(arguments: Arguments, site: Site) -> str:
-    """A number, and a unit whose prefix is an argument of its own."""
+    """Return a number, and a unit whose prefix is an argument of its own."""
     number, *unit = (arguments.at(number) for number in (1, 2, 3))
     return f"{number} {''.join(unit)}".strip()
 
@@ -277,7 +277,7 @@ def _chinese(arguments: Arguments, site: Site) -> str:
 
 
 def _sic(arguments: Arguments, site: Site) -> str:
-    """The words that are meant, and that they are as in the source."""
+    """Return the words that are meant, and that they are as in the source."""
     hidden = arguments.named.get("hide") or arguments.named.get("nolink") == "hide"
     words = "".join(text for text in arguments.unnamed[:2])
     return " ".join(filter(None, (words, "" if hidden else "[sic]")))
@@ -299,7 +299,7 @@ KINDS: Mapping[str, Callable[[Arguments, Site], str]] = {
     "chinese": _chinese,
     "coordinates": _coordinates,
 }
-"""By the name that `words.toml` gives."""
+"""Function by the name that `words.toml` gives."""
 
 
 def _format_number(parts: list[str], site: Site) -> str:

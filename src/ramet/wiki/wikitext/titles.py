@@ -51,7 +51,7 @@ _REDIRECT_LINK_LENGTH_MAX = 4_096
 
 @dataclass(frozen=True, slots=True)
 class WikiTitle:
-    """What a title names.
+    """Page, section or other wiki that a title names.
 
     Attributes:
         namespace: its number; 0 is the articles', and that of every title on another wiki.
@@ -68,12 +68,12 @@ class WikiTitle:
 
     @property
     def is_article(self) -> bool:
-        """Whether it names an article of this wiki, and not only a section of the page that it stands on."""
+        """Whether it names an article of this wiki, and not only a section of the page that it is on."""
         return self.namespace == ARTICLES and not self.interwiki and bool(self.text)
 
 
 def read_title(raw: str, site: Site) -> WikiTitle:
-    """Read a title as it stands between `[[` and `|`, by MediaWiki's rules.
+    """Read a title as it is written between `[[` and `|`, by MediaWiki's rules.
 
     Percent escapes are decoded once, then character references; `_` and every kind of space are one space. A leading
     `:` is dropped and the namespace read all the same. Without capitals (`site.capital_first`) only NFC is applied.
@@ -101,7 +101,7 @@ def read_title(raw: str, site: Site) -> WikiTitle:
 
 
 def key_of(title: str, site: Site) -> str:
-    """The canonical title of an article of this wiki, from the title as it is displayed.
+    """Return the canonical title of an article of this wiki, from the title as it is displayed.
 
     Raises:
         ramet.InvalidKey: no article can have this title.
@@ -110,9 +110,9 @@ def key_of(title: str, site: Site) -> str:
 
 
 def redirect_target(text: str, site: Site) -> WikiTitle | None:
-    """The title that a page's wikitext redirects to; None if it is no redirect, or one that MediaWiki would not follow.
+    """Return the title that a page's wikitext redirects to; None if it does not, or if MediaWiki would not follow it.
 
-    It is one if the first that it says is one of `site.redirect_words`, in any case, and a link behind it.
+    It is a redirect if the first that it says is one of `site.redirect_words`, in any case, and a link behind it.
     """
     start = text.find("[[")
     if start < 0:
@@ -130,7 +130,7 @@ def redirect_target(text: str, site: Site) -> WikiTitle | None:
 
 
 def namespace_number(prefix: str, site: Site) -> int | None:
-    """The namespace that `prefix`, without colon and in any case, stands for; None if for none."""
+    """Return the namespace that `prefix`, without colon and in any case, names; None if none."""
     name = _tidy(prefix).casefold()
     number = site.namespaces.get(name)
     if number is None and site.language.startswith("zh"):
@@ -182,7 +182,7 @@ def _check(text: str, fragment: str, raw: str) -> None:
 def _canonical(text: str, site: Site) -> str:
     if site.capital_first:
         return title_key(text)
-    # The key's rules but for the capital: nothing composes with a colon, and none stands before a title.
+    # The key's rules but for the capital: nothing composes with a colon, and no title begins with one.
     return title_key(f":{text}")[1:]
 
 

@@ -17,9 +17,9 @@ class Rule:
 
     Attributes:
         arguments: numbers or casefolded names of the argument that is shown: the first of them that has text.
-        join: what stands between all unnamed arguments; None: they are not joined.
+        join: text between all unnamed arguments; None: they are not joined.
         skip: arguments, casefolded, that a join leaves out.
-        around: what stands before and after an argument or a join.
+        around: texts before and after an argument or a join.
         aside: whether the first argument is followed by the others in brackets.
         text: shown always, before an argument if there is one.
         alone: shown where the argument is missing.
