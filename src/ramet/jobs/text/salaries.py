@@ -533,7 +533,7 @@ def _is_year(low: float, high: float | None) -> bool:
 
 
 def number_of(written: str) -> float | None:
-    """Return a number such as ``120,000``, ``120.000``, ``94,550.00``, ``120k``, ``12,00,000`` or ``6 lakh``; None: not a number."""
+    """Return the number in ``120,000``, ``94,550.00``, ``120k``, ``12,00,000``, ``12,50`` or ``6 lakh``; None: none."""
     match = _WRITTEN.search(written)
     if match is None:
         return None
