@@ -26,9 +26,9 @@ from tests.project.wording import (
 )
 
 OPENINGS_SHARE_MAX = 0.02
-REVISED = ("commands", "engine", "fetch", "llm", "model", "store", "telemetry", "testing", "wiki")
+REVISED = ("commands", "engine", "fetch", "jobs", "llm", "model", "store", "telemetry", "testing", "wiki")
 """Packages without retired words and fragments. The list only grows."""
-CEILINGS = {"cli": 80, "jobs": 320, "web": 130}
+CEILINGS = {"cli": 80, "web": 130}
 """Package that is not revised yet -> most findings in it, a little above their present number. Only lower it."""
 
 
